@@ -1,0 +1,89 @@
+/**
+ * Money as decimal text, exact to the last digit. Nothing here ever becomes a JavaScript number:
+ * `9999999999999999.99` has more digits than a double holds.
+ */
+
+/** An amount of one currency. `amount` is decimal text in major units, e.g. `"10.50"`. */
+export interface Money {
+  currency: string;
+  amount: string;
+}
+
+/** Thrown when two amounts of different currencies are added or compared. */
+export class CurrencyMismatchError extends Error {
+  override readonly name = 'CurrencyMismatchError';
+  constructor(left: string, right: string) {
+    super(`cannot combine ${left} with ${right}`);
+  }
+}
+
+/** What callers may send: at most 16 digits before and 2 after the point, no sign, no exponent. */
+export const AMOUNT_PATTERN = /^\d{1,16}(\.\d{1,2})?$/;
+
+/** `"10"` and `"10.5"` become `"10.00"` and `"10.50"`. Throws `RangeError` on anything that is not an amount. */
+export function normalizeAmount(text: string): string {
+  return fromMinorUnits(toMinorUnits(text));
+}
+
+/** The amount in hundredths. Throws `RangeError` on anything that is not an amount. */
+export function toMinorUnits(amount: string): bigint {
+  if (!AMOUNT_PATTERN.test(amount)) throw new RangeError('not an amount with at most two decimals');
+  const [whole = '0', cents = ''] = amount.split('.');
+  return BigInt(whole) * 100n + BigInt(cents.padEnd(2, '0'));
+}
+
+/** Hundredths as decimal text with exactly two decimals. */
+export function fromMinorUnits(hundredths: bigint): string {
+  if (hundredths < 0n) throw new RangeError('an amount is never negative');
+  const digits = hundredths.toString().padStart(3, '0');
+  return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
+}
+
+/** Negative, zero or positive as `left` is less than, equal to or more than `right`. */
+export function compareMoney(left: Money, right: Money): number {
+  assertSameCurrency(left, right);
+  return compareBigints(toMinorUnits(left.amount), toMinorUnits(right.amount));
+}
+
+/** True only when currency and value agree; other currencies are unequal, not an error. */
+export function sameMoney(left: Money, right: Money): boolean {
+  return left.currency === right.currency && compareMoney(left, right) === 0;
+}
+
+export function addMoney(left: Money, right: Money): Money {
+  assertSameCurrency(left, right);
+  return {
+    currency: left.currency,
+    amount: fromMinorUnits(toMinorUnits(left.amount) + toMinorUnits(right.amount)),
+  };
+}
+
+/** The sum of `amounts`, zero of `currency` when there are none. */
+export function sumMoney(currency: string, amounts: readonly Money[]): Money {
+  return amounts.reduce(addMoney, { currency, amount: '0.00' });
+}
+
+/** Compares decimal texts of any precision (exchange rates), such as `"7.1"` with `"7.0999"`. */
+export function compareDecimals(left: string, right: string): number {
+  const scale = Math.max(decimalsOf(left), decimalsOf(right));
+  return compareBigints(scaled(left, scale), scaled(right, scale));
+}
+
+function assertSameCurrency(left: Money, right: Money): void {
+  if (left.currency !== right.currency) throw new CurrencyMismatchError(left.currency, right.currency);
+}
+
+function compareBigints(left: bigint, right: bigint): number {
+  if (left === right) return 0;
+  return left < right ? -1 : 1;
+}
+
+function decimalsOf(text: string): number {
+  return text.split('.')[1]?.length ?? 0;
+}
+
+function scaled(text: string, scale: number): bigint {
+  if (!/^\d+(\.\d+)?$/.test(text)) throw new RangeError('not a decimal number');
+  const [whole = '0', fraction = ''] = text.split('.');
+  return BigInt(whole + fraction.padEnd(scale, '0'));
+}
