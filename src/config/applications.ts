@@ -1,0 +1,79 @@
+/** The applications a worker acts for: one from the environment, or several from a file. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { appName, fieldErrors } from '../contract/payout-request.ts';
+import type { Environment } from './config.ts';
+
+/** One application of the payments service. `appSecret` never leaves worker processes. */
+export interface Application {
+  name: string;
+  appId: string;
+  appSecret: string;
+  redirectUri?: string | undefined;
+  callsPerSecond?: number | undefined;
+}
+
+type Read<T> = { ok: true; value: T } | { ok: false; problems: string[] };
+
+const fileSchema = z.record(
+  appName,
+  z.strictObject({
+    appId: z.string().min(1),
+    appSecret: z.string().regex(/^(env|file):.+/, 'must be a reference: env:NAME or file:PATH'),
+    redirectUri: z.url().optional(),
+    callsPerSecond: z.number().int().min(1).optional(),
+  }),
+);
+
+export function readApplications(environment: Environment): Read<ReadonlyMap<string, Application>> {
+  const file = environment['PAYOUTS_APPS_FILE'];
+  return file ? fromFile(file, environment) : fromEnvironment(environment);
+}
+
+function fromEnvironment(environment: Environment): Read<ReadonlyMap<string, Application>> {
+  const appId = environment['PAYMENTS_APP_ID'];
+  const appSecret = environment['PAYMENTS_APP_SECRET'];
+  if (!appId || !appSecret) {
+    const missing = [!appId && 'PAYMENTS_APP_ID', !appSecret && 'PAYMENTS_APP_SECRET'].filter(
+      (key) => key !== false,
+    );
+    return { ok: false, problems: missing.map((key) => `${key}: is missing (or set PAYOUTS_APPS_FILE)`) };
+  }
+  const redirectUri = environment['PAYMENTS_REDIRECT_URI'] || undefined;
+  return { ok: true, value: new Map([['default', { name: 'default', appId, appSecret, redirectUri }]]) };
+}
+
+function fromFile(path: string, environment: Environment): Read<ReadonlyMap<string, Application>> {
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return { ok: false, problems: [`PAYOUTS_APPS_FILE: ${path} cannot be read as JSON`] };
+  }
+  const parsed = fileSchema.safeParse(content);
+  if (!parsed.success)
+    return {
+      ok: false,
+      problems: fieldErrors(parsed.error).map((e) => `PAYOUTS_APPS_FILE: ${e.path} ${e.message}`),
+    };
+  const problems: string[] = [];
+  const applications = new Map<string, Application>();
+  for (const [name, entry] of Object.entries(parsed.data)) {
+    const appSecret = resolveSecret(entry.appSecret, environment);
+    if (appSecret === undefined)
+      problems.push(`PAYOUTS_APPS_FILE: ${name}.appSecret cannot be read from its reference`);
+    else applications.set(name, { ...entry, name, appSecret });
+  }
+  if (applications.size === 0 && problems.length === 0)
+    problems.push('PAYOUTS_APPS_FILE: names no application');
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: applications };
+}
+
+function resolveSecret(reference: string, environment: Environment): string | undefined {
+  if (reference.startsWith('env:')) return environment[reference.slice('env:'.length)] || undefined;
+  try {
+    return readFileSync(reference.slice('file:'.length), 'utf8').trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * The payout request as callers send it, checked once and for all: whoever starts a payout and the
+ * workflow's first activity use this schema, so the same body is refused for the same reasons everywhere.
+ */
+import { z } from 'zod';
+import { AMOUNT_PATTERN, normalizeAmount, toMinorUnits } from '../domain/money.ts';
+import { type CheckedPayoutRequest, PAYOUT_TYPES } from '../domain/payout.ts';
+
+/** One bad field: `path` as `receiver.bankName`, `message` for a person. */
+export interface FieldError {
+  path: string;
+  message: string;
+}
+
+const MAX_TEXT_LENGTH = 256;
+
+const text = (max = MAX_TEXT_LENGTH) =>
+  z
+    .string()
+    .min(1, 'must not be empty')
+    .max(max, `must be at most ${max} characters`)
+    .refine((value) => value.trim() === value, 'must not begin or end with white space')
+    .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters');
+
+// The numbers stand in workflow ids and in visibility queries, where a quote or a backslash would be syntax.
+const number = () => text(64).regex(/^[^'"`\\]*$/, 'must not contain quotes or backslashes');
+
+const currency = () => z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters, such as USD');
+
+const amount = z
+  .string({ error: 'must be decimal text such as "10.50", not a number' })
+  .regex(AMOUNT_PATTERN, 'must be digits with at most two decimals, such as "10.50"')
+  .transform(normalizeAmount);
+
+const money = z.strictObject({ currency: currency(), amount });
+
+const positiveMoney = money.refine((value) => toMinorUnits(value.amount) > 0n, {
+  path: ['amount'],
+  message: 'must be more than zero',
+});
+
+const rate = z
+  .string({ error: 'must be decimal text such as "7.1", not a number' })
+  .regex(/^\d{1,9}(\.\d{1,12})?$/, 'must be a decimal number, such as "7.1234"');
+
+const receiver = z.strictObject({
+  bankCountry: text(64),
+  bankName: text(),
+  bankAccountCurrency: currency(),
+  bankAccountNumber: text(64),
+  bankAccountName: text(),
+  bankCode: text(64).optional(),
+  bankBranchName: text().optional(),
+  province: text().optional(),
+  city: text().optional(),
+  idCardNumber: text(64),
+  cardHoldType: text(32),
+});
+
+export const appName = z
+  .string()
+  .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower case letters, digits and hyphens');
+
+export const payoutRequestSchema = z
+  .strictObject({
+    app: appName.default('default'),
+    openId: text(128).optional(),
+    clientId: number(),
+    payerId: number(),
+    partnerOrderId: number(),
+    type: z.enum(PAYOUT_TYPES),
+    instructedAmount: positiveMoney,
+    originCurrency: currency(),
+    targetCurrency: currency(),
+    remittancePurposeCode: text(64),
+    platform: text().optional(),
+    receiver,
+    limits: z
+      .strictObject({ maxFee: money.optional(), minRate: rate.optional(), maxPay: positiveMoney.optional() })
+      .optional(),
+    approval: z.enum(['none', 'required']).default('none'),
+    notBefore: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' }).optional(),
+  })
+  .superRefine((request, context) => {
+    const { instructedAmount, originCurrency, targetCurrency, limits } = request;
+    if (instructedAmount.currency !== originCurrency && instructedAmount.currency !== targetCurrency)
+      context.addIssue({
+        code: 'custom',
+        path: ['instructedAmount', 'currency'],
+        message: 'must be the origin or the target currency',
+      });
+    if (limits?.maxPay && limits.maxPay.currency !== originCurrency)
+      context.addIssue({
+        code: 'custom',
+        path: ['limits', 'maxPay', 'currency'],
+        message: 'must be the origin currency',
+      });
+  });
+
+/** A request as it arrives: amounts as the caller wrote them, defaults absent. */
+export type PayoutRequestInput = z.input<typeof payoutRequestSchema>;
+
+export type CheckedOr<T> = { ok: true; value: T } | { ok: false; errors: FieldError[] };
+
+/** Checks `body`; names every bad field at once. Amounts come out with two decimals, defaults filled in. */
+export function checkPayoutRequest(body: unknown): CheckedOr<CheckedPayoutRequest> {
+  return checked(payoutRequestSchema, body);
+}
+
+export function checked<T>(schema: z.ZodType<T>, body: unknown): CheckedOr<T> {
+  const parsed = schema.safeParse(body);
+  if (parsed.success) return { ok: true, value: parsed.data };
+  return { ok: false, errors: fieldErrors(parsed.error) };
+}
+
+/** zod's issues as field errors; an unknown key is reported under its own name. */
+export function fieldErrors(error: z.ZodError): FieldError[] {
+  return error.issues.flatMap((issue) => {
+    const path = issue.path.join('.');
+    if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+    return issue.keys.map((key) => ({
+      path: path === '' ? key : `${path}.${key}`,
+      message: 'is not a field',
+    }));
+  });
+}

@@ -1,0 +1,95 @@
+/** What operators and callers read of a payout: one plain sentence, the next step, the reasons for concern. */
+
+import type { PayoutPhase, PayoutState } from './payout.ts';
+import type { PayoutRecord } from './payout-record.ts';
+import { auditStatusOf } from './trade-verdict.ts';
+
+export function payoutState(record: PayoutRecord, partnerOrderId: string): PayoutState {
+  const { result, attention, quote, order, trade } = record;
+  const audit = auditStatusOf(trade?.auditStatus);
+  return {
+    partnerOrderId,
+    phase: record.phase,
+    ...SENTENCES[record.phase](record),
+    ...(record.lastAskedAtMs > 0 && { lastAskedAt: iso(record.lastAskedAtMs) }),
+    ...(record.lastConfirmedAtMs > 0 && { lastConfirmedAt: iso(record.lastConfirmedAtMs) }),
+    needsAttention: attention.length > 0,
+    reasons: attention,
+    ...(record.approvalExpiresAtMs !== undefined && { approvalExpiresAt: iso(record.approvalExpiresAtMs) }),
+    ...(quote && { quote }),
+    ...(order && { orderId: order.orderId }),
+    ...(trade && { received: trade.received, failed: trade.failed }),
+    ...(audit && { auditStatus: audit }),
+    ...result,
+  };
+}
+
+interface Said {
+  sentence: string;
+  nextStep: string;
+}
+
+const SENTENCES: Record<PayoutPhase, (record: PayoutRecord) => Said> = {
+  SCHEDULED: () => ({
+    sentence: 'Waiting for its time to come; nothing has been asked of the payments service.',
+    nextStep: 'Begins by itself at notBefore; can be cancelled.',
+  }),
+  CHECKING: () => ({
+    sentence: "Checking that the client's account can pay.",
+    nextStep: 'A quote is asked for next; can be cancelled.',
+  }),
+  QUOTING: () => ({
+    sentence: 'Asking for fee and exchange rate.',
+    nextStep: 'The order is created once the quote is accepted; can be cancelled.',
+  }),
+  AWAITING_APPROVAL: ({ quote }) => ({
+    sentence: `Waiting for somebody to approve${quote ? ` paying ${show(quote.pay)} for ${show(quote.target)}` : ''}.`,
+    nextStep: 'Approve, refuse or cancel.',
+  }),
+  CREATING: () => ({
+    sentence: 'The order is being created; from here on it cannot be cancelled.',
+    nextStep: 'The answer of the payments service, or a search for the order if none comes.',
+  }),
+  RECONCILING: ({ creation }) => ({
+    sentence: 'It is not known whether the order exists; the payments service is being asked.',
+    nextStep:
+      creation.stage === 'settling'
+        ? `Asked again until ${iso(creation.untilMs)}; nothing is sent before.`
+        : 'Asked again; nothing is sent before.',
+  }),
+  NEEDS_REVIEW: () => ({
+    sentence: 'It is still not known whether the order exists; a person has to find out.',
+    nextStep: 'Use the update resolve once you know; the payments service is asked meanwhile.',
+  }),
+  PROCESSING: ({ trade }) => ({
+    sentence: `The order exists; the payments service says ${trade?.status ?? 'nothing yet'}.`,
+    nextStep: 'Asked again at a notification, or when the poll timer fires.',
+  }),
+  FETCHING_DETAIL: ({ trade, disagreements }) => ({
+    sentence: `The order ended as ${trade?.status ?? 'final'}; its payments are being read${disagreements > 0 ? ' again, for result and detail did not agree' : ''}.`,
+    nextStep: 'Reported once every sum and flag agrees.',
+  }),
+  DONE: ({ result }) => ({
+    sentence: doneSentence(result),
+    nextStep: 'Nothing.',
+  }),
+};
+
+function doneSentence(result: PayoutRecord['result']): string {
+  if (!result) return 'Ended.';
+  const { outcome, reason, received, failed } = result;
+  if (outcome === 'NOT_CREATED') return `No order was created: ${reason?.message ?? 'no reason given'}.`;
+  if (outcome === 'FAILED') return `The order failed: ${reason?.message ?? 'the service gave no reason'}.`;
+  const paid = received ? show(received) : 'everything';
+  return outcome === 'SUCCESS'
+    ? `Paid ${paid}.`
+    : `Paid ${paid}; ${failed ? show(failed) : 'the rest'} failed.`;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+function show(money: { amount: string; currency: string }): string {
+  return `${money.amount} ${money.currency}`;
+}

@@ -1,0 +1,2 @@
+/** The workflow types that workers run. */
+export { payout } from './payout.ts';

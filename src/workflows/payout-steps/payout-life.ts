@@ -1,0 +1,187 @@
+/** One payout as its steps see it: what it remembers, what it was told, and how it waits. */
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Caller } from '../../activities/types.ts';
+import { CALL_WAITS_TOO_LONG_MS } from '../../domain/deadlines.ts';
+import type { CheckedPayoutRequest, PayoutPhase, PayoutSettings, Reason } from '../../domain/payout.ts';
+import { type CarriedOver, newRecord, type PayoutRecord } from '../../domain/payout-record.ts';
+import type { TradeKey } from '../../payments/types.ts';
+import type { Resolution } from '../messages.ts';
+import { showState } from './show-state.ts';
+
+/** Thrown by a step when it is sure that no order exists: the payout ends here, in good order. */
+export class NotCreated extends Error {
+  override readonly name = 'NotCreated';
+  readonly reason: Reason;
+  constructor(reason: Reason) {
+    super(reason.message);
+    this.reason = reason;
+  }
+}
+
+/** A run this long is continued as new; a waiting round is about 13 events. */
+const LONG_HISTORY_EVENTS = 300;
+
+export class PayoutLife {
+  readonly record: PayoutRecord;
+  /** What a person said in NEEDS_REVIEW, until the review has acted on it. */
+  resolution: Resolution | undefined;
+  pollRequested = false;
+
+  private readonly carried: CarriedOver | undefined;
+  private prepared: { request: CheckedPayoutRequest; settings: PayoutSettings } | undefined;
+  private cancellableWork: CancellationScope | undefined;
+  private callSinceMs: number | undefined;
+  private watch: CancellationScope | undefined;
+  private watchEndsMs = 0;
+
+  constructor(carried: CarriedOver | undefined) {
+    this.carried = carried;
+    this.record = carried?.record ?? newRecord();
+  }
+
+  /** Checks the request with `prepare`, or goes on with what an earlier run of this payout carried over. */
+  async prepare(
+    prepare: () => Promise<{ request: CheckedPayoutRequest; settings: PayoutSettings }>,
+  ): Promise<void> {
+    this.prepared = this.carried ?? (await prepare());
+  }
+
+  get request(): CheckedPayoutRequest {
+    if (!this.prepared) throw new Error('the request has not been checked yet');
+    return this.prepared.request;
+  }
+
+  get settings(): PayoutSettings {
+    if (!this.prepared) throw new Error('the request has not been checked yet');
+    return this.prepared.settings;
+  }
+
+  /** The checked request once there is one: handlers run before it and must not throw. */
+  get checkedRequest(): CheckedPayoutRequest | undefined {
+    return this.prepared?.request;
+  }
+
+  get caller(): Caller {
+    return { environment: this.settings.environment, app: this.request.app, openId: this.request.openId };
+  }
+
+  get tradeKey(): TradeKey {
+    return { clientId: this.request.clientId, partnerOrderId: this.request.partnerOrderId };
+  }
+
+  enter(phase: PayoutPhase): void {
+    this.record.phase = phase;
+  }
+
+  flag(code: string, message: string): void {
+    this.record.attention = [
+      ...this.record.attention.filter((known) => known.code !== code),
+      { code, message },
+    ];
+  }
+
+  unflag(...codes: string[]): void {
+    this.record.attention = this.record.attention.filter((known) => !codes.includes(known.code));
+  }
+
+  /** One call to the service. One that waits over five minutes is flagged, with no timer of its own. */
+  async call<T>(work: () => Promise<T>): Promise<T> {
+    this.callSinceMs = Date.now();
+    this.record.lastAskedAtMs = this.callSinceMs;
+    this.keepWatch();
+    try {
+      return await work();
+    } finally {
+      this.callSinceMs = undefined;
+      this.unflag('CALL_WAITS');
+    }
+  }
+
+  /** Waits until `wake` holds or `ms` have passed; the state stands in the search attributes meanwhile. */
+  async rest(ms: number, summary: string, wake: () => boolean): Promise<void> {
+    showState(this);
+    if (ms >= this.watchEndsMs - Date.now()) this.standDown();
+    await condition(wake, Math.max(1, ms), { summary });
+  }
+
+  /** Runs `work` so that a cancel ends it; `NotCreated` when that happened. */
+  async cancellable<T>(work: () => Promise<T>): Promise<T> {
+    this.endIfCancelled();
+    const scope = new CancellationScope();
+    this.cancellableWork = scope;
+    try {
+      return await scope.run(work);
+    } catch (error) {
+      if (isCancellation(error)) this.endIfCancelled();
+      throw error;
+    } finally {
+      this.cancellableWork = undefined;
+    }
+  }
+
+  endIfCancelled(): void {
+    const { cancelled } = this.record;
+    if (!cancelled) return;
+    const why = cancelled.reason ? `: ${cancelled.reason}` : '';
+    throw new NotCreated({ code: 'CANCELLED', message: `cancelled by ${cancelled.by}${why}` });
+  }
+
+  /** Only for a payout of which nothing has been sent. */
+  cancel(by: string, reason: string | undefined): void {
+    this.record.cancelled ??= { by, reason };
+    this.cancellableWork?.cancel();
+  }
+
+  /** Starts a fresh history once this one is long; called only where nothing is under way. */
+  async continueAsNewWhenLong(): Promise<void> {
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    if (historyLength < LONG_HISTORY_EVENTS && !continueAsNewSuggested) return;
+    if (!allHandlersFinished()) return;
+    const { request, settings, record } = this;
+    await continueAsNew<(request: CheckedPayoutRequest, carried: CarriedOver) => Promise<unknown>>(request, {
+      request,
+      settings,
+      record,
+    });
+  }
+
+  private keepWatch(): void {
+    if (this.watch) return;
+    const watch = new CancellationScope();
+    this.watch = watch;
+    this.watchEndsMs = Date.now() + CALL_WAITS_TOO_LONG_MS;
+    void watch
+      .run(() => this.watchCalls())
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.watch === watch) this.watch = undefined;
+      });
+  }
+
+  /** One timer for all calls: it looks whether the call of now has waited too long, and goes when there is none. */
+  private async watchCalls(): Promise<void> {
+    let wait = CALL_WAITS_TOO_LONG_MS;
+    while (wait > 0) {
+      await sleep(wait, { summary: 'flags a call that waits over 5 minutes' });
+      if (this.callSinceMs === undefined) return;
+      wait = this.callSinceMs + CALL_WAITS_TOO_LONG_MS - Date.now();
+      this.watchEndsMs = Date.now() + wait;
+    }
+    const since = new Date(this.callSinceMs ?? Date.now()).toISOString();
+    this.flag('CALL_WAITS', `a call has waited for its turn or its answer since ${since}`);
+    showState(this);
+  }
+
+  private standDown(): void {
+    this.watch?.cancel();
+    this.watch = undefined;
+  }
+}

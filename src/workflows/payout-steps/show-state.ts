@@ -1,0 +1,54 @@
+/**
+ * What the Temporal UI shows without opening a payload. A search attribute costs an event and a write to the
+ * visibility store, so it is written where a payout comes to rest or ends, and only what has changed: phases
+ * that a payout passes through in a moment are in the `state` query and in the summaries of its events.
+ */
+import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import type { PayoutState } from '../../domain/payout.ts';
+import { payoutState } from '../../domain/payout-state.ts';
+import type { PayoutLife } from './payout-life.ts';
+
+export function showState(life: PayoutLife): void {
+  const state = stateOf(life);
+  setCurrentDetails(details(state));
+  const wanted = attributes(life, state);
+  const known = workflowInfo().searchAttributes;
+  const changed = Object.entries(wanted).filter(([name, [value]]) => known[name]?.[0] !== value);
+  if (changed.length > 0) upsertSearchAttributes(Object.fromEntries(changed));
+}
+
+export function stateOf(life: PayoutLife): PayoutState {
+  return payoutState(life.record, life.checkedRequest?.partnerOrderId ?? '');
+}
+
+/** No personal data here: ids and statuses only. */
+function attributes(life: PayoutLife, state: PayoutState): Record<string, [string] | [boolean]> {
+  const known = workflowInfo().searchAttributes;
+  return {
+    ...(life.checkedRequest && { PayoutApp: [life.checkedRequest.app] }),
+    PayoutPhase: [state.phase],
+    ...(state.outcome && { PayoutOutcome: [state.outcome] }),
+    ...(state.orderId && { PayoutOrderId: [state.orderId] }),
+    ...(state.auditStatus && { PayoutAuditStatus: [state.auditStatus] }),
+    // Absent means false: most payouts never need anybody.
+    ...((state.needsAttention || known['PayoutNeedsAttention'] !== undefined) && {
+      PayoutNeedsAttention: [state.needsAttention],
+    }),
+  };
+}
+
+function details(state: PayoutState): string {
+  const { quote, received, failed } = state;
+  const lines = [
+    `**${state.phase}**: ${state.sentence}`,
+    `Next: ${state.nextStep}`,
+    quote &&
+      `Pays ${quote.pay.amount} ${quote.pay.currency} for ${quote.target.amount} ${quote.target.currency} at ${quote.exchangeRate}, fee ${quote.fee.amount} ${quote.fee.currency}`,
+    received &&
+      `Received ${received.amount} ${received.currency}${failed ? `, failed ${failed.amount}` : ''}`,
+    state.lastAskedAt &&
+      `Service last asked ${state.lastAskedAt}, last confirmed ${state.lastConfirmedAt ?? 'never'}`,
+    ...state.reasons.map((reason) => `⚠ ${reason.code}: ${reason.message}`),
+  ];
+  return lines.filter((line) => line !== undefined && line !== '').join('\n\n');
+}

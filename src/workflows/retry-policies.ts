@@ -1,0 +1,48 @@
+/**
+ * How often each kind of call is tried again, and why. The types named here are the codes of the payments
+ * client's errors. None of these calls has a schedule-to-start or schedule-to-close time-out: waiting for
+ * the call budget is no failure.
+ */
+import type { RetryPolicy } from '@temporalio/workflow';
+
+/** Cannot get better by asking again: the request itself is wrong, by the service's word or by our own check. */
+const HOPELESS = ['ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
+
+/** Everything a read can fail with but RATE_LIMITED: the payout's own loop decides when to ask again. */
+const ANY_ANSWER_BUT_BUSY = [
+  ...HOPELESS,
+  'SYSTEM_ERROR',
+  'UNAUTHORISED',
+  'UNAVAILABLE',
+  'MALFORMED_ANSWER',
+  'AMBIGUOUS',
+  'REFUSED',
+  'NOT_SENT',
+  'ORDER_NOT_EXIST',
+];
+
+/**
+ * Reads that the payout cannot go on without (account, quote, "does the order exist"). They harm nothing,
+ * so they are repeated for as long as the service is away; a call that waits is flagged, never failed.
+ */
+export const UNTIL_ANSWERED: RetryPolicy = {
+  initialInterval: '1s',
+  backoffCoefficient: 2,
+  maximumInterval: '1m',
+  nonRetryableErrorTypes: HOPELESS,
+};
+
+/**
+ * Reads that have a poll timer behind them: the timer is the retry, so that an outage does not turn every
+ * open payout into a call a minute. A 429 is not an answer and never counts as a failure: it waits at least
+ * the service's window of one second (the activity says how long) and is sent again. So does a worker's death.
+ */
+export const NEXT_POLL_IS_THE_RETRY: RetryPolicy = {
+  initialInterval: '2s',
+  backoffCoefficient: 2,
+  maximumInterval: '1m',
+  nonRetryableErrorTypes: ANY_ANSWER_BUT_BUSY,
+};
+
+/** A create is sent at most once by one activity; what follows is decided by asking, never by a repeat. */
+export const NEVER: RetryPolicy = { maximumAttempts: 1 };
