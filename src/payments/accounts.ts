@@ -1,0 +1,34 @@
+/** Spec: Query account information. */
+import { checked } from './checked.ts';
+import type { CallOptions } from './options.ts';
+import type { RequestPath } from './request.ts';
+import type { ClientAccounts } from './types.ts';
+import { accountsAnswer } from './wire/accounts.ts';
+import { accountsRequest } from './wire/requests.ts';
+
+export interface AccountsRequest {
+  clientId: string;
+  accountType?: 'AVAIL_ACCOUNT' | 'TEMP_ACCOUNT' | undefined;
+  currency?: string | undefined;
+  /** A JSON text. */
+  extraInfo?: string | undefined;
+}
+
+/** Null when the client has no account. */
+export async function accounts(
+  path: RequestPath,
+  request: AccountsRequest,
+  options?: CallOptions,
+): Promise<ClientAccounts | null> {
+  const asked = checked('accounts', accountsRequest, request);
+  const body = {
+    client_id: asked.clientId,
+    account_type: asked.accountType,
+    currency: asked.currency,
+    extra_info: asked.extraInfo,
+  };
+  const foreign = (answer: ClientAccounts | null) =>
+    answer !== null && answer.clientId !== asked.clientId ? 'client_id' : undefined;
+  const target = { path: '/v1/mid-open-api/account/query' };
+  return path.send({ operation: 'accounts', target, body, schema: accountsAnswer, foreign }, options);
+}

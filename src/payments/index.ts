@@ -1,0 +1,34 @@
+/** The payments service's client. Knows the service and nothing of what is built on it. */
+export type { AccountsRequest } from './accounts.ts';
+export { PaymentsClient } from './client.ts';
+export * from './errors.ts';
+export {
+  createNotificationVerifier,
+  type NotificationInput,
+  type NotificationResult,
+  type NotificationVerdict,
+  type NotificationVerifier,
+} from './notification.ts';
+export {
+  isJsonPointer,
+  type Notification,
+  type NotificationFields,
+  NotificationFormatError,
+  parseNotification,
+} from './notification-body.ts';
+export type { AuthorizationLink } from './oauth.ts';
+export type { ApiOperation, Effect, OperationName } from './operations.ts';
+export { OPERATIONS } from './operations.ts';
+export type {
+  CallEvent,
+  CallGate,
+  CallOptions,
+  CreateMeaning,
+  PaymentsClientOptions,
+  Timeouts,
+  TokenKind,
+  TokenSource,
+} from './options.ts';
+export { MASK, redact, safeUrl } from './redact.ts';
+export { createSigner, type RequestSigner, type SignatureHeaders, type SigningInput } from './signing.ts';
+export * from './types.ts';

@@ -1,0 +1,51 @@
+/** Every operation of the service in one table: how it is reached and how its answer is judged. */
+
+/** What an operation's answer looks like (spec: Conventions). */
+export type EnvelopeStyle =
+  /** `/v2/…`, `/v3/…`: `{code: 0, message, data}`. */
+  | 'A'
+  /** `/v1/mid-open-api/…`: `{code: 200, message, data}`. */
+  | 'B'
+  /** `/v1/accounts`, `/v1/payments`, httpbin: the spec shows the bare record; an envelope is read too. */
+  | 'plain';
+
+/**
+ * What a lost answer means. `read` may be asked again; `once` must not be repeated blindly
+ * (single-use code, refresh token, new account); `create` moves money.
+ */
+export type Effect = 'read' | 'once' | 'create';
+
+/** `gateway` and `trade` carry a token, which of them a setting says; `none` carries none. */
+export type TokenPlace = 'none' | 'gateway' | 'trade';
+
+export interface OperationRules {
+  method: 'GET' | 'POST';
+  style: EnvelopeStyle;
+  effect: Effect;
+  token: TokenPlace;
+}
+
+export const OPERATIONS = {
+  ping: { method: 'GET', style: 'plain', effect: 'read', token: 'gateway' },
+  exchangeCode: { method: 'POST', style: 'A', effect: 'once', token: 'none' },
+  refreshUserToken: { method: 'POST', style: 'A', effect: 'once', token: 'none' },
+  applicationToken: { method: 'GET', style: 'A', effect: 'read', token: 'none' },
+  openReceivingAccount: { method: 'POST', style: 'plain', effect: 'once', token: 'gateway' },
+  receivingAccountBalance: { method: 'GET', style: 'plain', effect: 'read', token: 'gateway' },
+  receivingAccountDetail: { method: 'GET', style: 'plain', effect: 'read', token: 'gateway' },
+  quote: { method: 'POST', style: 'plain', effect: 'read', token: 'gateway' },
+  createPayout: { method: 'POST', style: 'A', effect: 'create', token: 'gateway' },
+  payoutOrder: { method: 'GET', style: 'A', effect: 'read', token: 'gateway' },
+  tradeResult: { method: 'POST', style: 'B', effect: 'read', token: 'trade' },
+  tradeDetail: { method: 'POST', style: 'B', effect: 'read', token: 'trade' },
+  accounts: { method: 'POST', style: 'B', effect: 'read', token: 'trade' },
+} as const satisfies Record<string, OperationRules>;
+
+export type ApiOperation = keyof typeof OPERATIONS;
+
+/** Every name an error or event may carry; `authorizationUrl` only builds a link and calls nobody. */
+export type OperationName = ApiOperation | 'authorizationUrl';
+
+export function rulesOf(operation: ApiOperation): OperationRules {
+  return OPERATIONS[operation];
+}

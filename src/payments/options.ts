@@ -1,0 +1,84 @@
+/** What a client is built from, and what each call may say. Durations are milliseconds. */
+import type { ApiOperation, OperationName } from './operations.ts';
+import type { RequestSigner } from './signing.ts';
+
+export type TokenKind = 'application' | 'user';
+
+/** Where access tokens come from; the client keeps none. */
+export interface TokenSource {
+  /** Rejects when there is no token: the call then fails with `NotSentError`. */
+  token(request: { kind: TokenKind; openId?: string }): Promise<string>;
+  /** Told when the service did not accept a token. */
+  rejected?(kind: TokenKind, openId: string | undefined, token: string): void;
+}
+
+/** The call budget. Awaited right before each send; a rejection means that the call is not sent. */
+export interface CallGate {
+  pass(call: { operation: OperationName; deadline?: number; signal?: AbortSignal }): Promise<void>;
+}
+
+/** What a code of `createCnyOrder` means, as confirmed by the service's operator. All mean "not created". */
+export type CreateMeaning = 'refused' | 'lock-expired' | 'insufficient' | 'busy';
+
+export interface Timeouts {
+  /** To open a connection, TLS included. Default 10 s. */
+  connectMs: number;
+  /** From the request to the last header. Default 30 s. */
+  headersMs: number;
+  /** Between two pieces of the body. Default 30 s. */
+  bodyMs: number;
+  /** The whole exchange, counted from the send. Default 60 s. */
+  totalMs: number;
+}
+
+/** One call, as logs and metrics may see it: no URL, body, token or personal data. */
+export interface CallEvent {
+  operation: ApiOperation;
+  requestId: string;
+  durationMs: number;
+  /** `OK`, or the stable code of the error thrown. */
+  outcome: string;
+  httpStatus?: number;
+  /** The envelope's code. */
+  code?: string;
+}
+
+export interface PaymentsClientOptions {
+  /** The API gateway: https, or http on loopback. A path prefix is kept. */
+  baseUrl: string;
+  /** The authorization page's web address. */
+  authUrl: string;
+  appId: string;
+  appSecret: string;
+  redirectUri?: string;
+  tokens: TokenSource;
+  /** Which token goes to `/v1/accounts`, `/v1/payments` and `/v2` (the spec does not say). */
+  gatewayToken: TokenKind;
+  /** Which token goes to `/v1/mid-open-api`. */
+  tradeToken: TokenKind;
+  /** How the trade endpoints' `Authorization` is written: `Bearer <token>` or the bare token. */
+  tradeAuthScheme: 'Bearer' | 'none';
+  signer: RequestSigner;
+  /** The only codes that prove that a create did not happen. */
+  createCodes: ReadonlyMap<string, CreateMeaning>;
+  gate?: CallGate;
+  timeouts?: Partial<Timeouts>;
+  /** Largest answer read, default 1 MiB. */
+  maxBodyBytes?: number;
+  /** Connections kept to the gateway, default 32. */
+  connections?: number;
+  onCall?: (event: CallEvent) => void;
+  /** Hosts (`name` or `name:port`) that may be talked to. Default: those of `baseUrl` and `authUrl`. */
+  allowedHosts?: string[];
+}
+
+export interface CallOptions {
+  /** The user the application acts for, where user tokens are used. */
+  openId?: string;
+  /** Before the send: not sent. After it: the answer is given up. */
+  signal?: AbortSignal;
+  /** On the clock of `performance.now()`: nothing is sent at or after it. */
+  deadline?: number;
+  /** Called last before the send; if it throws, nothing is sent. */
+  beforeSend?: () => void;
+}

@@ -1,0 +1,135 @@
+/** Turns what came of an exchange into the parsed answer, or into the one error that says it. */
+import type { z } from 'zod';
+import { classify, statusClass, type Verdict } from './classify.ts';
+import { type Answer, readAnswer } from './envelope.ts';
+import {
+  AmbiguousError,
+  CreateRefusedError,
+  type ErrorContext,
+  IllegalParameterError,
+  MalformedAnswerError,
+  NotSentError,
+  OrderNotExistError,
+  type PaymentsError,
+  RateLimitedError,
+  RefusedError,
+  SystemError,
+  UnauthorisedError,
+  UnavailableError,
+} from './errors.ts';
+import { type ApiOperation, rulesOf } from './operations.ts';
+import type { CreateMeaning } from './options.ts';
+import { safeServiceCode } from './redact.ts';
+import type { Exchange } from './transport.ts';
+
+/** How an operation's answer is read. */
+export interface AnswerRules<T> {
+  operation: ApiOperation;
+  schema: z.ZodType<T>;
+  /** The field that names something else than was asked for, as the service spells it (H15). */
+  foreign?: ((value: T) => string | undefined) | undefined;
+}
+
+export interface Outcome<T> {
+  context: ErrorContext;
+  result: { value: T } | { error: PaymentsError };
+  /** The service did not accept the token, whatever that means for the call. */
+  tokenRejected: boolean;
+}
+
+/** Total: every exchange has an outcome. */
+export function outcomeOf<T>(
+  rules: AnswerRules<T>,
+  called: ErrorContext,
+  exchange: Exchange,
+  createCodes: ReadonlyMap<string, CreateMeaning>,
+): Outcome<T> {
+  if (exchange.is !== 'answer' && exchange.is !== 'broken-answer')
+    return { context: called, result: { error: noAnswer(rules, called, exchange) }, tokenRejected: false };
+  const { style, effect } = rulesOf(rules.operation);
+  const answer = answerOf(style, exchange);
+  const context: ErrorContext = {
+    ...called,
+    httpStatus: exchange.status,
+    serviceCode: safeServiceCode(answer.serviceCode),
+    transportCode: exchange.is === 'broken-answer' ? exchange.transportCode : undefined,
+  };
+  const verdict = classify(effect, exchange.status, answer, createCodes);
+  const tokenRejected = statusClass(exchange.status) === 'unauthorised' || answer.sort === 'unauthorised';
+  const result =
+    verdict === 'success' ? parsed(rules, context, answer) : { error: errorOf(verdict, context) };
+  return { context, result, tokenRejected };
+}
+
+function answerOf(
+  style: Parameters<typeof readAnswer>[0],
+  exchange: Extract<Exchange, { status: number }>,
+): Answer {
+  if (exchange.is === 'answer') return readAnswer(style, exchange.status, exchange.body);
+  return { sort: exchange.tooLarge ? 'doubtful' : 'broken', dataPath: '' };
+}
+
+function noAnswer<T>(
+  rules: AnswerRules<T>,
+  called: ErrorContext,
+  exchange: Exclude<Exchange, { status: number }>,
+): PaymentsError {
+  if (exchange.is === 'withheld') return new NotSentError(called, exchange.reason);
+  const context = { ...called, transportCode: exchange.transportCode };
+  const detail = `(${exchange.transportCode})`;
+  if (exchange.is === 'not-received')
+    return new UnavailableError(context, `the service was not reached ${detail}`);
+  return rulesOf(rules.operation).effect === 'read'
+    ? new UnavailableError(context, `no answer ${detail}`)
+    : new AmbiguousError(context, `sent, and no answer ${detail}`);
+}
+
+function parsed<T>(rules: AnswerRules<T>, context: ErrorContext, answer: Answer): Outcome<T>['result'] {
+  const read = rules.schema.safeParse(answer.data);
+  if (!read.success) {
+    const path = read.error.issues[0]?.path.join('.') ?? '';
+    const field = (answer.dataPath + path).replace(/\.$/, '') || undefined;
+    return { error: unusable(rules, context, `cannot use ${field ?? 'the answer'}`, field) };
+  }
+  const foreign = rules.foreign?.(read.data);
+  if (foreign === undefined) return { value: read.data };
+  const field = answer.dataPath + foreign;
+  return { error: unusable(rules, context, `${field} is not what was asked for`, field) };
+}
+
+/** A success that cannot be used: for what must not be repeated, nobody knows what it was. */
+function unusable<T>(
+  rules: AnswerRules<T>,
+  context: ErrorContext,
+  what: string,
+  field: string | undefined,
+): PaymentsError {
+  return rulesOf(rules.operation).effect === 'read'
+    ? new MalformedAnswerError(context, what, field)
+    : new AmbiguousError(context, `sent, and the answer says success but ${what}`);
+}
+
+function errorOf(verdict: Exclude<Verdict, 'success'>, context: ErrorContext): PaymentsError {
+  if (typeof verdict === 'object') return new CreateRefusedError(context, verdict.createRefused);
+  const seen = `(${['HTTP', context.httpStatus, context.serviceCode && `code ${context.serviceCode}`].filter(Boolean).join(' ')})`;
+  switch (verdict) {
+    case 'rate-limited':
+      return new RateLimitedError(context, `call rate exceeded ${seen}`);
+    case 'system-error':
+      return new SystemError(context, `the service had a system error ${seen}`);
+    case 'illegal-parameter':
+      return new IllegalParameterError(context, `the service calls a parameter illegal ${seen}`);
+    case 'order-not-exist':
+      return new OrderNotExistError(context, `the service knows no such order ${seen}`);
+    case 'unauthorised':
+      return new UnauthorisedError(context, `the token was not accepted ${seen}`);
+    case 'unavailable':
+      return new UnavailableError(context, `the service gave no usable answer ${seen}`);
+    case 'refused':
+      return new RefusedError(context, `the service refused ${seen}`);
+    case 'malformed':
+      return new MalformedAnswerError(context, `the answer is not what the service describes ${seen}`);
+    case 'ambiguous':
+      return new AmbiguousError(context, `sent, and no answer that can be trusted ${seen}`);
+  }
+}

@@ -1,0 +1,39 @@
+/** Spec: Create a payout (CNY), and Query a payout order. */
+import { checked } from './checked.ts';
+import type { CallOptions } from './options.ts';
+import type { RequestPath } from './request.ts';
+import { pathPart } from './target.ts';
+import type { CreatePayoutRequest, PayoutOrder } from './types.ts';
+import { createPayoutBody, payoutOrderAnswer } from './wire/payout-order.ts';
+import { createPayoutRequest, payoutOrderRequest } from './wire/requests.ts';
+
+/**
+ * Moves money, and sends at most once. Resolves only when the order surely exists; `CreateRefusedError`,
+ * `UnavailableError`, `NotSentError` and `InvalidRequestError` mean that it surely does not; anything
+ * else is `AmbiguousError`: ask by the partner's number, never repeat blindly.
+ */
+export async function createPayout(
+  path: RequestPath,
+  request: CreatePayoutRequest,
+  options?: CallOptions,
+): Promise<PayoutOrder> {
+  const sent = checked('createPayout', createPayoutRequest, request);
+  const foreign = ({ partnerOrderId }: PayoutOrder) =>
+    partnerOrderId !== undefined && partnerOrderId !== sent.partnerOrderId
+      ? 'receiver.outOrderId'
+      : undefined;
+  const target = { path: '/v2/b2b/currents/createCnyOrder' };
+  const body = createPayoutBody(sent);
+  return path.send({ operation: 'createPayout', target, body, schema: payoutOrderAnswer, foreign }, options);
+}
+
+export async function payoutOrder(
+  path: RequestPath,
+  orderId: string,
+  options?: CallOptions,
+): Promise<PayoutOrder> {
+  const request = checked('payoutOrder', payoutOrderRequest, { orderId });
+  const target = { path: `/v2/b2b/currents/queryDetail/${pathPart(request.orderId)}` };
+  const foreign = (order: PayoutOrder) => (order.orderId === request.orderId ? undefined : 'orderId');
+  return path.send({ operation: 'payoutOrder', target, schema: payoutOrderAnswer, foreign }, options);
+}

@@ -1,0 +1,43 @@
+/** Spec: Apply for a receiving account, Query receiving accounts, Query receiving account detail. */
+import { checked } from './checked.ts';
+import type { CallOptions } from './options.ts';
+import type { RequestPath } from './request.ts';
+import { pathPart } from './target.ts';
+import type { OpaqueRecord, ReceivingAccountBalance, ReceivingAccountRequest } from './types.ts';
+import { balanceAnswer, opaqueAnswer, receivingAccountBody } from './wire/receiving-account.ts';
+import { accountDetailRequest, balanceRequest, receivingAccountRequest } from './wire/requests.ts';
+
+/** Opens an account: a lost answer is `AmbiguousError`. */
+export async function openReceivingAccount(
+  path: RequestPath,
+  request: ReceivingAccountRequest,
+  options?: CallOptions,
+): Promise<OpaqueRecord> {
+  const body = receivingAccountBody(checked('openReceivingAccount', receivingAccountRequest, request));
+  const target = { path: '/v1/accounts/receiving-account' };
+  return path.send({ operation: 'openReceivingAccount', target, body, schema: opaqueAnswer }, options);
+}
+
+export async function receivingAccountBalance(
+  path: RequestPath,
+  payerId: string,
+  currency: string,
+  options?: CallOptions,
+): Promise<ReceivingAccountBalance> {
+  const request = checked('receivingAccountBalance', balanceRequest, { payerId, currency });
+  const parts = `${pathPart(request.payerId)}/${pathPart(request.currency)}`;
+  const target = { path: `/v1/accounts/receiving-account/${parts}` };
+  const schema = balanceAnswer(request.currency);
+  return path.send({ operation: 'receivingAccountBalance', target, schema }, options);
+}
+
+/** The path spells `receving` as the service does. */
+export async function receivingAccountDetail(
+  path: RequestPath,
+  accountId: string,
+  options?: CallOptions,
+): Promise<OpaqueRecord> {
+  const request = checked('receivingAccountDetail', accountDetailRequest, { accountId });
+  const target = { path: `/v1/payments/receving-account/${pathPart(request.accountId)}` };
+  return path.send({ operation: 'receivingAccountDetail', target, schema: opaqueAnswer }, options);
+}

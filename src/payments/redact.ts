@@ -1,0 +1,64 @@
+/** Takes secrets and personal data out of whatever is about to be logged. */
+
+export const MASK = '[redacted]';
+
+/** Compared without case, `_` and `-`, so that every spelling of the spec is one entry. */
+const HIDDEN_KEYS = new Set(
+  [
+    ...['access_token', 'refresh_token', 'token', 'authorization', 'cookie', 'set-cookie'],
+    ...['app_secret', 'secret', 'password', 'signing_key', 'private_key', 'signature', 'x-signature'],
+    ...['code', 'state', 'open_id'],
+    ...['bankAccountNumber', 'bankAccountName', 'bankBranchName', 'idCardNumber', 'account_number'],
+    ...['firstName', 'lastName', 'userNick', 'phone', 'mobile', 'email', 'address'],
+  ].map(plainKey),
+);
+
+/** A copy with the values of secret and personal fields masked, at any depth; cycles are cut. */
+export function redact(value: unknown): unknown {
+  return redactInside(value, new Set());
+}
+
+/** Origin and path of a URL: no query, fragment or credentials. Text that is no URL is masked whole. */
+export function safeUrl(url: string | URL): string {
+  const text = String(url);
+  if (!URL.canParse(text)) return MASK;
+  const { protocol, host, pathname } = new URL(text);
+  return `${protocol}//${host}${pathname}`;
+}
+
+/** A transport's error code if it looks like one, else `UNKNOWN`: messages quote URLs, codes do not. */
+export function safeErrorCode(error: unknown): string {
+  const code: unknown =
+    typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(code) ? code : 'UNKNOWN';
+}
+
+/** The class name of whatever was thrown, if it is an ordinary one. */
+export function safeErrorName(error: unknown): string {
+  const name = error instanceof Error ? error.name : typeof error;
+  return /^[A-Za-z][A-Za-z0-9]{0,63}$/.test(name) ? name : 'Error';
+}
+
+/** An envelope's code if it looks like one; anything longer or stranger is not repeated. */
+export function safeServiceCode(code: string | undefined): string | undefined {
+  if (code === undefined) return undefined;
+  return /^[A-Za-z0-9_.-]{1,32}$/.test(code) ? code : 'unreadable';
+}
+
+function redactInside(value: unknown, above: ReadonlySet<object>): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (above.has(value)) return MASK;
+  const inside = new Set(above).add(value);
+  if (Array.isArray(value)) return value.map((inner) => redactInside(inner, inside));
+  if (value instanceof URL) return safeUrl(value);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      HIDDEN_KEYS.has(plainKey(key)) ? MASK : redactInside(inner, inside),
+    ]),
+  );
+}
+
+function plainKey(key: string): string {
+  return key.toLowerCase().replaceAll(/[_-]/g, '');
+}

@@ -1,0 +1,156 @@
+/** The one path every call takes: token, signature, gate, last checks, send, judge, report. */
+import { randomUUID } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { authorizationHeaders, type Token } from './authorization.ts';
+import { type ErrorContext, NotSentError, PaymentsError } from './errors.ts';
+import { writeExactJson } from './exact-json.ts';
+import { rulesOf } from './operations.ts';
+import type { CallOptions, PaymentsClientOptions } from './options.ts';
+import { type AnswerRules, type Outcome, outcomeOf } from './outcome.ts';
+import { safeErrorName } from './redact.ts';
+import { checkedAddress, pathOf, type Target, urlOf } from './target.ts';
+import { DEFAULT_TIMEOUTS, Transport, type WireRequest } from './transport.ts';
+
+export interface Call<T> extends AnswerRules<T> {
+  target: Target;
+  /** Written with `writeExactJson`. */
+  body?: unknown;
+}
+
+interface Prepared {
+  request: WireRequest;
+  token: Token | undefined;
+}
+
+const MAX_BODY_BYTES = 1024 * 1024;
+const CONNECTIONS = 32;
+
+export class RequestPath {
+  readonly options: PaymentsClientOptions;
+  readonly #base: URL;
+  readonly #transport: Transport;
+
+  /** Throws `PaymentsSettingError` when the gateway's address may not be talked to. */
+  constructor(options: PaymentsClientOptions) {
+    this.options = options;
+    this.#base = checkedAddress('baseUrl', options.baseUrl, options.allowedHosts);
+    this.#transport = new Transport(
+      this.#base.origin,
+      { ...DEFAULT_TIMEOUTS, ...options.timeouts },
+      options.maxBodyBytes ?? MAX_BODY_BYTES,
+      options.connections ?? CONNECTIONS,
+    );
+  }
+
+  /** Sends at most once. Rejects with a `PaymentsError` and nothing else. */
+  async send<T>(call: Call<T>, options: CallOptions = {}): Promise<T> {
+    const started = performance.now();
+    const context: ErrorContext = { operation: call.operation, requestId: randomUUID() };
+    const outcome = await this.#try(call, context, options);
+    this.#report(call, outcome, performance.now() - started);
+    if ('error' in outcome.result) throw outcome.result.error;
+    return outcome.result.value;
+  }
+
+  async close(): Promise<void> {
+    await this.#transport.close();
+  }
+
+  async #try<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<Outcome<T>> {
+    try {
+      const { request, token } = await this.#prepare(call, context, options);
+      await this.#lastChecks(call, context, options);
+      const exchange = await this.#transport.exchange(request);
+      const outcome = outcomeOf(call, context, exchange, this.options.createCodes);
+      if (outcome.tokenRejected && token) this.#tellRejected(token);
+      return outcome;
+    } catch (error) {
+      if (!(error instanceof PaymentsError)) throw error;
+      return { context, result: { error }, tokenRejected: false };
+    }
+  }
+
+  /** Everything that takes time happens here, so that nothing stands between the gate and the send. */
+  async #prepare<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<Prepared> {
+    const { method, token: place } = rulesOf(call.operation);
+    const body = call.body === undefined ? undefined : writeExactJson(call.body);
+    const authorization = await authorizationHeaders(this.options, place, context, options.openId);
+    const url = urlOf(this.#base, call.target);
+    const headers: Record<string, string> = {
+      accept: 'application/json',
+      'user-agent': 'durable-payouts',
+      'x-request-id': context.requestId,
+      ...(body && { 'content-type': 'application/json' }),
+      ...authorization.headers,
+      ...(place === 'trade' && (await this.#signature(call, method, body, context))),
+    };
+    const { signal, deadline } = options;
+    const request = { method, path: url.pathname + url.search, headers, signal, deadline };
+    return { request: body ? { ...request, body } : request, token: authorization.token };
+  }
+
+  async #signature<T>(
+    call: Call<T>,
+    method: string,
+    body: Buffer | undefined,
+    context: ErrorContext,
+  ): Promise<Record<string, string>> {
+    const path = pathOf(this.#base, call.target.path);
+    try {
+      const input = { method, path, body: body ?? Buffer.alloc(0), timestamp: Date.now() };
+      return await this.options.signer.sign(input);
+    } catch (error) {
+      throw new NotSentError(context, 'signer', safeErrorName(error));
+    }
+  }
+
+  async #lastChecks<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<void> {
+    const { signal, deadline } = options;
+    const { operation } = call;
+    throwIfLate(context, options);
+    try {
+      await this.options.gate?.pass({
+        operation,
+        ...(deadline !== undefined && { deadline }),
+        ...(signal && { signal }),
+      });
+    } catch (error) {
+      throw new NotSentError(context, signal?.aborted ? 'aborted' : 'gate', safeErrorName(error));
+    }
+    try {
+      options.beforeSend?.();
+    } catch (error) {
+      throw new NotSentError(context, 'before-send', safeErrorName(error));
+    }
+    throwIfLate(context, options);
+  }
+
+  #tellRejected(token: Token): void {
+    try {
+      this.options.tokens.rejected?.(token.kind, token.openId, token.text);
+    } catch {
+      // A source that cannot take the news must not change what the call came to.
+    }
+  }
+
+  #report<T>(call: Call<T>, { context, result }: Outcome<T>, durationMs: number): void {
+    const { requestId, httpStatus, serviceCode } = context;
+    try {
+      this.options.onCall?.({
+        operation: call.operation,
+        requestId,
+        durationMs,
+        outcome: 'error' in result ? result.error.code : 'OK',
+        ...(httpStatus !== undefined && { httpStatus }),
+        ...(serviceCode !== undefined && { code: serviceCode }),
+      });
+    } catch {
+      // Watching a call must not change what it came to.
+    }
+  }
+}
+
+function throwIfLate(context: ErrorContext, { signal, deadline }: CallOptions): void {
+  if (signal?.aborted) throw new NotSentError(context, 'aborted');
+  if (deadline !== undefined && performance.now() >= deadline) throw new NotSentError(context, 'deadline');
+}

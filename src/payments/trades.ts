@@ -1,0 +1,46 @@
+/** Spec: Query payout trade result, and Query payout trade detail. */
+import { checked } from './checked.ts';
+import type { CallOptions } from './options.ts';
+import type { RequestPath } from './request.ts';
+import type { TradeDetail, TradeKey, TradeResult } from './types.ts';
+import { tradeKey } from './wire/requests.ts';
+import { tradeDetailAnswer, tradeKeyBody, tradeResultAnswer } from './wire/trade.ts';
+
+const FOLDER = '/v1/mid-open-api/trade/payout';
+
+/** `OrderNotExistError` is no proof of absence: the service's reads may lag (H2). */
+export async function tradeResult(
+  path: RequestPath,
+  key: TradeKey,
+  options?: CallOptions,
+): Promise<TradeResult> {
+  const asked = checked('tradeResult', tradeKey, key);
+  const call = {
+    target: { path: `${FOLDER}/queryResult` },
+    body: tradeKeyBody(asked),
+    foreign: other(asked),
+  };
+  return path.send({ operation: 'tradeResult', schema: tradeResultAnswer, ...call }, options);
+}
+
+export async function tradeDetail(
+  path: RequestPath,
+  key: TradeKey,
+  options?: CallOptions,
+): Promise<TradeDetail> {
+  const asked = checked('tradeDetail', tradeKey, key);
+  const call = {
+    target: { path: `${FOLDER}/queryPayDetail` },
+    body: tradeKeyBody(asked),
+    foreign: other(asked),
+  };
+  return path.send({ operation: 'tradeDetail', schema: tradeDetailAnswer, ...call }, options);
+}
+
+/** An answer about another trade or client is no answer (H15). */
+function other(asked: TradeKey): (answer: TradeKey) => string | undefined {
+  return (answer) => {
+    if (answer.clientId !== asked.clientId) return 'client_id';
+    return answer.partnerOrderId === asked.partnerOrderId ? undefined : 'partner_order_id';
+  };
+}

@@ -1,0 +1,107 @@
+/** What may go out: the spec's lengths and enumerations, in the caller's spelling. */
+import { z } from 'zod';
+import { AMOUNT_PATTERN, normalizeAmount } from '../../domain/money.ts';
+import { pathPartProblem } from '../target.ts';
+import { isCurrency } from './amounts.ts';
+
+/** Spec: client_id, partner_order_id, order_id, account_id: string(64). */
+const id = line(64);
+/** Where the spec gives no length. */
+const short = line(64);
+const long = line(255);
+
+const currency = z.string().refine((code) => isCurrency(code), 'must be 1 to 8 letters or digits');
+
+/** Normalised to two decimals, so that what is written is always a JSON number. */
+const money = z.object({
+  currency,
+  amount: z
+    .string()
+    .regex(AMOUNT_PATTERN, 'must be decimal text of at most 16 digits and 2 decimals')
+    .refine((amount) => /[1-9]/.test(amount), 'must be more than zero')
+    .transform((amount) => (AMOUNT_PATTERN.test(amount) ? normalizeAmount(amount) : amount)),
+});
+
+const urlPart = z.string().superRefine((part, context) => {
+  const message = pathPartProblem(part);
+  if (message !== undefined) context.addIssue({ code: 'custom', message });
+});
+
+export const quoteRequest = z.object({
+  payerId: line(128),
+  type: short,
+  instructedAmount: money,
+  originCurrency: currency,
+  targetCurrency: currency,
+});
+
+export const createPayoutRequest = z.object({
+  partnerOrderId: id,
+  lockRateId: line(128),
+  type: z.enum(['WITHDRAW', 'SUPPLIER']),
+  instructedAmount: money,
+  originCurrency: currency,
+  targetCurrency: currency,
+  remittancePurposeCode: short,
+  platform: short.optional(),
+  receiver: z.object({
+    bankCountry: short,
+    bankName: long,
+    bankAccountCurrency: currency,
+    bankAccountNumber: short,
+    bankAccountName: long,
+    bankCode: short.optional(),
+    bankBranchName: long.optional(),
+    province: long.optional(),
+    city: long.optional(),
+    idCardNumber: short,
+    cardHoldType: short,
+  }),
+});
+
+export const receivingAccountRequest = z.object({
+  payerId: line(128),
+  currency,
+  bankLocation: z.literal('Hong Kong').optional(),
+  usages: z.array(long).max(64).optional(),
+  purposeCode: short.optional(),
+  monthSaleVolume: short.optional(),
+});
+
+export const balanceRequest = z.object({ payerId: urlPart, currency });
+export const accountDetailRequest = z.object({ accountId: urlPart });
+export const payoutOrderRequest = z.object({ orderId: urlPart });
+export const tradeKey = z.object({ clientId: id, partnerOrderId: id });
+
+export const accountsRequest = z.object({
+  clientId: id,
+  accountType: z.enum(['AVAIL_ACCOUNT', 'TEMP_ACCOUNT']).optional(),
+  currency: currency.optional(),
+  extraInfo: z.string().max(4096).refine(isJson, 'must be a JSON text').optional(),
+});
+
+export const codeRequest = z.object({ code: line(4096) });
+export const refreshRequest = z.object({ refreshToken: line(8192) });
+export const authorizationRequest = z.object({
+  redirectUri: z.url({ protocol: /^https?$/ }),
+  state: line(512).optional(),
+  spelling: z.enum(['snake', 'camel']).optional(),
+});
+
+/** One line of text: no control characters, and no half characters that UTF-8 cannot write. */
+function line(max: number) {
+  return z
+    .string()
+    .min(1)
+    .max(max)
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not hold control characters');
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
