@@ -39,8 +39,3 @@ export const refuseUpdate = defineUpdate<PayoutState, [Decision]>('refuse');
 export const cancelUpdate = defineUpdate<PayoutState, [CancelRequest]>('cancel');
 export const resolveUpdate = defineUpdate<PayoutState, [Resolution]>('resolve');
 export const pollUpdate = defineUpdate<PayoutState>('poll');
-
-/** The type of the ApplicationFailure that refuses an update. */
-export const NOT_ACCEPTED_NOW = 'NotAcceptedNow';
-/** The type of the ApplicationFailure that a workflow fails with on bad input, and on nothing else. */
-export const INVALID_PAYOUT_REQUEST = 'InvalidPayoutRequest';

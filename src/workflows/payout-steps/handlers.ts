@@ -9,13 +9,13 @@ import {
   log,
   setHandler,
 } from '@temporalio/workflow';
+import { NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import {
   approveUpdate,
   type CancelRequest,
   cancelUpdate,
   type Decision,
-  NOT_ACCEPTED_NOW,
   notificationSignal,
   pollUpdate,
   type Resolution,

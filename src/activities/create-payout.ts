@@ -1,0 +1,65 @@
+/** The one place where money is set in motion. */
+import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import { CREATE_SEND_WITHIN_MS } from '../domain/deadlines.ts';
+import {
+  CreateRefusedError,
+  NotSentError,
+  type PaymentsClient,
+  UnavailableError,
+} from '../payments/index.ts';
+import { asFailure } from './failures.ts';
+import type { Caller, CreateAnswer, CreateOrder } from './types.ts';
+
+/**
+ * Sends the create, unless this run cannot be sure that nobody has sent it before; then says so and sends
+ * nothing. Throws when it was sent and no answer can be trusted: the order may exist.
+ */
+export async function createPayout(
+  client: PaymentsClient,
+  caller: Caller,
+  create: CreateOrder,
+): Promise<CreateAnswer> {
+  const deadline = performance.now() + CREATE_SEND_WITHIN_MS;
+  if (mayHaveBeenSent(create)) return { kind: 'not-sent', why: 'may-exist' };
+  try {
+    const order = await client.createPayout(create.order, {
+      openId: caller.openId,
+      deadline,
+      beforeSend: () => refuseDeadLock(create.lockExpiresAtMs),
+    });
+    return { kind: 'created', order };
+  } catch (error) {
+    return answerOf(error);
+  }
+}
+
+/**
+ * A Workflow Reset schedules this activity again, in another run, with the same input and at attempt 1, even
+ * though it is never retried. The comparison stands here and not in the workflow, where branching on the run
+ * id would make a reset run replay differently from its own history.
+ */
+function mayHaveBeenSent(create: CreateOrder): boolean {
+  const { attempt, workflowExecution } = activityInfo();
+  const runId = workflowExecution?.runId;
+  if (attempt > 1) return true;
+  if (create.cleared !== undefined) return create.cleared.runId !== runId;
+  return create.askFirst || create.firstRunId !== runId;
+}
+
+class LockExpired extends Error {}
+
+function refuseDeadLock(expiresAtMs: number): void {
+  if (Date.now() >= expiresAtMs)
+    throw new LockExpired('the lock ran out while the create waited for its turn');
+}
+
+function answerOf(error: unknown): CreateAnswer {
+  if (error instanceof CreateRefusedError)
+    return { kind: 'not-created', meaning: error.meaning, message: error.message };
+  if (error instanceof LockExpired) return { kind: 'not-sent', why: 'lock-expired' };
+  if (error instanceof NotSentError)
+    return { kind: 'not-sent', why: error.cause instanceof LockExpired ? 'lock-expired' : 'unreachable' };
+  if (error instanceof UnavailableError) return { kind: 'not-sent', why: 'unreachable' };
+  const failure = asFailure(error);
+  throw failure instanceof ApplicationFailure ? failure : new Error('the create failed in an unexpected way');
+}

@@ -1,0 +1,28 @@
+/**
+ * The one mapping from the payments client's errors to Temporal failures. The failure's type is the error's
+ * stable code; which types are tried again is the retry policies' business (`workflows/retry-policies.ts`).
+ */
+import { ApplicationFailure } from '@temporalio/activity';
+import { PaymentsError } from '../payments/index.ts';
+
+/** The service counts calls in any sliding second; waiting a little more than one clears the window. */
+const RATE_LIMIT_WINDOW_MS = 1_000;
+
+export async function mapped<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asFailure(error);
+  }
+}
+
+export function asFailure(error: unknown): unknown {
+  if (!(error instanceof PaymentsError)) return error;
+  return ApplicationFailure.create({
+    type: error.code,
+    message: error.message,
+    details: [{ operation: error.operation, httpStatus: error.httpStatus, serviceCode: error.serviceCode }],
+    // Spread out, so that whoever was turned away together does not come back together.
+    ...(error.code === 'RATE_LIMITED' && { nextRetryDelay: RATE_LIMIT_WINDOW_MS * (1.1 + Math.random()) }),
+  });
+}

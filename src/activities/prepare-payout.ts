@@ -1,0 +1,53 @@
+/** The first activity of a payout, which is no API call: decides bad input, and fixes the settings. */
+import { ApplicationFailure } from '@temporalio/activity';
+import { payoutSettings, type WorkerConfig } from '../config/config.ts';
+import { checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
+import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
+import { apiTaskQueue, payoutWorkflowId } from '../domain/identity.ts';
+import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import type { LocalActivities } from './types.ts';
+
+type Start = Parameters<LocalActivities['preparePayout']>[1];
+
+export function preparation(config: WorkerConfig): LocalActivities {
+  return {
+    async preparePayout(request, start) {
+      const checked = checkPayoutRequest(request);
+      if (!checked.ok) throw invalid(checked.errors);
+      const problems = notHere(config, checked.value, start);
+      if (problems.length > 0) throw invalid(problems);
+      const { app } = checked.value;
+      const apiQueue = apiTaskQueue(config.env.PAYMENTS_ENVIRONMENT, app);
+      return { request: checked.value, settings: payoutSettings(config.env, apiQueue) };
+    },
+  };
+}
+
+/** What is wrong with a well-formed request at this place: unknown application, other environment, other id. */
+function notHere(
+  { env, applications }: WorkerConfig,
+  request: CheckedPayoutRequest,
+  start: Start,
+): FieldError[] {
+  const problems: FieldError[] = [];
+  if (!applications.has(request.app)) problems.push({ path: 'app', message: 'is not configured' });
+  if (start.environment !== undefined && start.environment !== env.PAYMENTS_ENVIRONMENT)
+    problems.push({
+      path: 'environment',
+      message: `this is ${env.PAYMENTS_ENVIRONMENT}, the start was meant for another`,
+    });
+  // The workflow id is what makes a number unique: under any other id the same payout could be started twice.
+  const expected = payoutWorkflowId(request.app, request.partnerOrderId);
+  if (start.workflowId !== expected)
+    problems.push({ path: 'partnerOrderId', message: `must be started under the workflow id ${expected}` });
+  return problems;
+}
+
+function invalid(errors: FieldError[]): ApplicationFailure {
+  const message = errors.map(({ path, message: what }) => `${path} ${what}`).join('; ');
+  return ApplicationFailure.nonRetryable(
+    `the payout request is not valid: ${message}`,
+    INVALID_PAYOUT_REQUEST,
+    errors,
+  );
+}

@@ -1,0 +1,67 @@
+/** The calls to the payments service as activities: one call of the client, one value back. */
+import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import { OrderNotExistError, type PaymentsClient } from '../payments/index.ts';
+import type { TradeKey } from '../payments/types.ts';
+import { createPayout } from './create-payout.ts';
+import { createWasScheduledElsewhere, type RunHistories } from './earlier-runs.ts';
+import { mapped } from './failures.ts';
+import { withHeartbeats } from './heartbeats.ts';
+import type { Caller, ServiceActivities } from './types.ts';
+
+export interface ServiceDependencies {
+  environment: string;
+  app: string;
+  client: PaymentsClient;
+  histories: RunHistories;
+}
+
+/** The activities of one application's queue. */
+export function serviceActivities({
+  environment,
+  app,
+  client,
+  histories,
+}: ServiceDependencies): ServiceActivities {
+  const call = <T>(caller: Caller, work: () => Promise<T>): Promise<T> => {
+    refuseOtherPlaces(caller, environment, app);
+    return withHeartbeats(() => mapped(work));
+  };
+  const optionsOf = ({ openId }: Caller) => ({ openId });
+  const result = (caller: Caller, key: TradeKey) => orNull(() => client.tradeResult(key, optionsOf(caller)));
+
+  return {
+    checkAccount: (caller, clientId) => call(caller, () => client.accounts({ clientId }, optionsOf(caller))),
+    quotePayout: (caller, request) => call(caller, () => client.quote(request, optionsOf(caller))),
+    createPayout: (caller, create) => call(caller, () => createPayout(client, caller, create)),
+    askWhetherCreated: (caller, { key, workflowId }) =>
+      call(caller, async () => {
+        const runId = activityInfo().workflowExecution?.runId ?? '';
+        const trade = await result(caller, key);
+        if (trade) return { exists: true, trade, runId };
+        const earlierSend = await createWasScheduledElsewhere(histories, workflowId, runId);
+        return { exists: false, earlierSend, runId };
+      }),
+    fetchOrder: (caller, orderId) => call(caller, () => client.payoutOrder(orderId, optionsOf(caller))),
+    fetchTradeResult: (caller, key) => call(caller, () => result(caller, key)),
+    fetchTradeDetail: (caller, key) =>
+      call(caller, () => orNull(() => client.tradeDetail(key, optionsOf(caller)))),
+  };
+}
+
+/** A payout of another environment or application must never be paid from here, however it got into this queue. */
+function refuseOtherPlaces(caller: Caller, environment: string, app: string): void {
+  if (caller.environment === environment && caller.app === app) return;
+  throw ApplicationFailure.create({
+    type: 'WRONG_WORKER',
+    message: `this worker serves ${app} of ${environment}, the call is for ${caller.app} of ${caller.environment}`,
+  });
+}
+
+async function orNull<T>(work: () => Promise<T>): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof OrderNotExistError) return null;
+    throw error;
+  }
+}

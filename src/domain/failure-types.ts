@@ -1,0 +1,7 @@
+/** The types of failures that others rely on. */
+
+/** A workflow fails with it on bad input, and on nothing else; `details[0]` is `[{ path, message }]`. */
+export const INVALID_PAYOUT_REQUEST = 'InvalidPayoutRequest';
+
+/** Refuses an update; the message says why. */
+export const NOT_ACCEPTED_NOW = 'NotAcceptedNow';

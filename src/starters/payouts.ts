@@ -1,0 +1,201 @@
+/**
+ * How other programs start, steer and read payouts. Talks to Temporal only; never to the payments service.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import {
+  ApplicationFailure,
+  defineSearchAttributeKey,
+  SearchAttributeType,
+  TypedSearchAttributes,
+} from '@temporalio/common';
+import { checkPayoutRequest, type FieldError, type PayoutRequestInput } from '../contract/payout-request.ts';
+import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
+import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../domain/identity.ts';
+import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
+import {
+  approveUpdate,
+  type CancelRequest,
+  cancelUpdate,
+  type Decision,
+  type Notification,
+  notificationSignal,
+  pollUpdate,
+  type Resolution,
+  refuseUpdate,
+  resolveUpdate,
+  stateQuery,
+} from '../workflows/messages.ts';
+import type { payout } from '../workflows/payout.ts';
+import { startedWith } from './started-with.ts';
+
+/** Thrown before anything is started; `fields` names every bad field. */
+export class InvalidPayoutRequestError extends Error {
+  override readonly name = 'InvalidPayoutRequestError';
+  readonly fields: FieldError[];
+  constructor(fields: FieldError[]) {
+    super(fields.map(({ path, message }) => `${path} ${message}`).join('; '));
+    this.fields = fields;
+  }
+}
+
+/** Thrown when the number is taken by a payout with another body. Nothing was started or changed. */
+export class PayoutConflictError extends Error {
+  override readonly name = 'PayoutConflictError';
+  constructor(partnerOrderId: string) {
+    super(`partnerOrderId ${partnerOrderId} belongs to a payout with another body`);
+  }
+}
+
+/** Which payout: the caller's own number, and the application that pays (`default`). */
+export interface PayoutRef {
+  app?: string | undefined;
+  partnerOrderId: string;
+}
+
+export interface StartedPayout {
+  workflowId: string;
+  runId: string;
+  app: string;
+  partnerOrderId: string;
+}
+
+const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
+const PHASE = defineSearchAttributeKey('PayoutPhase', SearchAttributeType.KEYWORD);
+
+export interface PayoutsOptions {
+  client: Client;
+  /** Recorded with each start; a worker of another environment refuses it. */
+  environment?: string | undefined;
+}
+
+export class Payouts {
+  private readonly client: Client;
+  private readonly environment: string | undefined;
+
+  constructor({ client, environment }: PayoutsOptions) {
+    this.client = client;
+    this.environment = environment;
+  }
+
+  /**
+   * Starts a payout, or joins the one that was started with the same body, running or ended.
+   * Throws `InvalidPayoutRequestError` or `PayoutConflictError`; nothing is started then.
+   */
+  async start(body: PayoutRequestInput | unknown): Promise<StartedPayout> {
+    const checked = checkPayoutRequest(body);
+    if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
+    const request = checked.value;
+    try {
+      const handle = await this.begin(request, 'REJECT_DUPLICATE');
+      return await this.joined(request, handle.firstExecutionRunId);
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+    return this.afterItsEnd(request);
+  }
+
+  async state(ref: PayoutRef): Promise<PayoutState> {
+    return this.handle(ref).query(stateQuery);
+  }
+
+  /** Waits for the end. Throws Temporal's `WorkflowFailedError` where the start was bad input. */
+  async result(ref: PayoutRef): Promise<PayoutResult> {
+    return this.handle(ref).result();
+  }
+
+  async approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
+    return this.handle(ref).executeUpdate(approveUpdate, { args: [decision] });
+  }
+
+  async refuse(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
+    return this.handle(ref).executeUpdate(refuseUpdate, { args: [decision] });
+  }
+
+  async cancel(ref: PayoutRef, request: CancelRequest): Promise<PayoutState> {
+    return this.handle(ref).executeUpdate(cancelUpdate, { args: [request] });
+  }
+
+  async resolve(ref: PayoutRef, resolution: Resolution): Promise<PayoutState> {
+    return this.handle(ref).executeUpdate(resolveUpdate, { args: [resolution] });
+  }
+
+  async poll(ref: PayoutRef): Promise<PayoutState> {
+    return this.handle(ref).executeUpdate(pollUpdate);
+  }
+
+  async notify(ref: PayoutRef, notification: Notification): Promise<void> {
+    await this.handle(ref).signal(notificationSignal, notification);
+  }
+
+  handle({ app = 'default', partnerOrderId }: PayoutRef): WorkflowHandle<typeof payout> {
+    return this.client.workflow.getHandle<typeof payout>(payoutWorkflowId(app, partnerOrderId));
+  }
+
+  private begin(request: CheckedPayoutRequest, reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY') {
+    const { app, partnerOrderId, instructedAmount } = request;
+    return this.client.workflow.start<typeof payout>('payout', {
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowId: payoutWorkflowId(app, partnerOrderId),
+      workflowIdReusePolicy: reuse,
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      args: [request],
+      // What the worker takes as the promise that no earlier run had this number.
+      memo: {
+        rejectDuplicate: reuse === 'REJECT_DUPLICATE',
+        ...(this.environment && { environment: this.environment }),
+      },
+      typedSearchAttributes: new TypedSearchAttributes([
+        { key: APP, value: app },
+        { key: PHASE, value: 'CHECKING' },
+      ]),
+      staticSummary: `payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
+    });
+  }
+
+  /** A running payout was joined unseen if there was one, so its body is compared. */
+  private async joined(request: CheckedPayoutRequest, runId: string): Promise<StartedPayout> {
+    const { app, partnerOrderId } = request;
+    const workflowId = payoutWorkflowId(app, partnerOrderId);
+    const theirs = checkPayoutRequest(await startedWith(this.client, workflowId, runId));
+    if (!theirs.ok || !sameBody(theirs.value, request)) throw new PayoutConflictError(partnerOrderId);
+    return { workflowId, runId, app, partnerOrderId };
+  }
+
+  /** The number is spent, unless all that happened under it was a start that failed as bad input. */
+  private async afterItsEnd(request: CheckedPayoutRequest): Promise<StartedPayout> {
+    if (await this.failedAsBadInput(request)) {
+      const handle = await this.begin(request, 'ALLOW_DUPLICATE_FAILED_ONLY');
+      return this.joined(request, handle.firstExecutionRunId);
+    }
+    const { runId } = await this.handle(request).describe();
+    return this.joined(request, runId);
+  }
+
+  private async failedAsBadInput(request: CheckedPayoutRequest): Promise<boolean> {
+    const handle = this.handle(request);
+    if ((await handle.describe()).status.name !== 'FAILED') return false;
+    try {
+      await handle.result();
+      return false;
+    } catch (error) {
+      const cause = error instanceof WorkflowFailedError ? error.cause : undefined;
+      return rootIs(cause, INVALID_PAYOUT_REQUEST);
+    }
+  }
+}
+
+function rootIs(error: unknown, type: string): boolean {
+  if (error instanceof ApplicationFailure && error.type === type) return true;
+  return error instanceof Error && error.cause !== undefined && rootIs(error.cause, type);
+}
+
+/** Absent and undefined are the same; key order does not count. */
+function sameBody(left: CheckedPayoutRequest, right: CheckedPayoutRequest): boolean {
+  return isDeepStrictEqual(JSON.parse(JSON.stringify(left)), JSON.parse(JSON.stringify(right)));
+}

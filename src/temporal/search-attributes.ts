@@ -1,0 +1,58 @@
+/** The search attributes that operators filter by. No personal data is ever in one. */
+import { temporal } from '@temporalio/proto';
+import type { NativeConnection } from '@temporalio/worker';
+
+const { INDEXED_VALUE_TYPE_BOOL, INDEXED_VALUE_TYPE_KEYWORD } = temporal.api.enums.v1.IndexedValueType;
+
+export const SEARCH_ATTRIBUTES = {
+  PayoutPhase: 'Keyword',
+  PayoutOutcome: 'Keyword',
+  PayoutApp: 'Keyword',
+  PayoutOrderId: 'Keyword',
+  PayoutAuditStatus: 'Keyword',
+  PayoutNeedsAttention: 'Bool',
+} as const;
+
+type Name = keyof typeof SEARCH_ATTRIBUTES;
+type Operator = Pick<NativeConnection, 'operatorService'>;
+
+/** The attributes that the namespace lacks. */
+export async function missingSearchAttributes(
+  { operatorService }: Operator,
+  namespace: string,
+): Promise<Name[]> {
+  const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
+  const names: Name[] = Object.keys(SEARCH_ATTRIBUTES).filter(
+    (name): name is Name => name in SEARCH_ATTRIBUTES,
+  );
+  return names.filter((name) => !(name in (customAttributes ?? {})));
+}
+
+/** The command that registers them by hand, where this process may not. */
+export function registrationCommand(names: readonly Name[], namespace: string): string {
+  const each = names.map((name) => `--name ${name} --type ${SEARCH_ATTRIBUTES[name]}`).join(' ');
+  return `temporal operator search-attribute create --namespace ${namespace} ${each}`;
+}
+
+/** Registers what is missing. Throws an error that holds the exact command where that is not allowed. */
+export async function registerSearchAttributes(connection: Operator, namespace: string): Promise<void> {
+  const missing = await missingSearchAttributes(connection, namespace);
+  if (missing.length === 0) return;
+  try {
+    await connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: Object.fromEntries(
+        missing.map((name) => [
+          name,
+          SEARCH_ATTRIBUTES[name] === 'Bool' ? INDEXED_VALUE_TYPE_BOOL : INDEXED_VALUE_TYPE_KEYWORD,
+        ]),
+      ),
+    });
+  } catch {
+    // Another worker may have been quicker.
+    if ((await missingSearchAttributes(connection, namespace)).length === 0) return;
+    throw new Error(
+      `search attributes are missing and this process may not add them; run:\n  ${registrationCommand(missing, namespace)}`,
+    );
+  }
+}

@@ -1,0 +1,28 @@
+/** `npm run worker`: one worker process. Ends in good order on SIGINT and SIGTERM. */
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { ConfigError, workerConfig } from '../config/config.ts';
+import { connectWorker } from '../temporal/connection.ts';
+import { registerSearchAttributes } from '../temporal/search-attributes.ts';
+import { createWorkers } from './worker.ts';
+
+async function main(): Promise<void> {
+  const config = workerConfig(process.env);
+  Runtime.install({ logger: new DefaultLogger('WARN') });
+  const { connection, client, namespace, address } = await connectWorker();
+  await registerSearchAttributes(connection, namespace);
+  const workers = await createWorkers({ config, connection, client, namespace });
+  const running = Promise.all(workers.map((worker) => worker.run()));
+  const apps = [...config.applications.keys()].join(', ');
+  console.log(
+    `worker ready: ${config.env.PAYMENTS_ENVIRONMENT}, applications ${apps}, engine ${address}/${namespace}`,
+  );
+  await running;
+  await connection.close();
+}
+
+main().catch((error: unknown) => {
+  const expected =
+    error instanceof ConfigError || (error instanceof Error && error.message.startsWith('search attributes'));
+  console.error(expected ? error.message : error);
+  process.exitCode = 1;
+});

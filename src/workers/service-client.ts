@@ -1,0 +1,29 @@
+/** One application's client of the payments service, wired to its budget and its token. */
+
+import type { Application } from '../config/applications.ts';
+import type { WorkerConfig } from '../config/config.ts';
+import { createSigner, PaymentsClient } from '../payments/index.ts';
+import { ApplicationTokens } from './application-tokens.ts';
+import { CallBudget } from './call-budget.ts';
+
+export async function serviceClient(
+  { env }: WorkerConfig,
+  application: Application,
+): Promise<PaymentsClient> {
+  const tokens = new ApplicationTokens(() => client.applicationToken());
+  const client: PaymentsClient = new PaymentsClient({
+    baseUrl: env.PAYMENTS_BASE_URL,
+    authUrl: env.PAYMENTS_AUTH_URL,
+    appId: application.appId,
+    appSecret: application.appSecret,
+    ...(application.redirectUri && { redirectUri: application.redirectUri }),
+    tokens,
+    gatewayToken: env.PAYMENTS_GATEWAY_TOKEN,
+    tradeToken: env.PAYMENTS_TRADE_TOKEN,
+    tradeAuthScheme: env.PAYMENTS_TRADE_AUTH_SCHEME,
+    signer: await createSigner(env.PAYMENTS_SIGNER, env.PAYMENTS_SIGNING_KEY),
+    createCodes: env.PAYMENTS_CREATE_CODES,
+    gate: new CallBudget(application.callsPerSecond ?? env.PAYMENTS_CALLS_PER_SECOND),
+  });
+  return client;
+}
