@@ -1,8 +1,8 @@
 /** The one place where money is set in motion. */
-import { ApplicationFailure, activityInfo } from '@temporalio/activity';
-import { CREATE_SEND_WITHIN_MS } from '../domain/deadlines.ts';
+import { activityInfo } from '@temporalio/activity';
 import {
   CreateRefusedError,
+  InvalidRequestError,
   NotSentError,
   type PaymentsClient,
   UnavailableError,
@@ -19,11 +19,11 @@ export async function createPayout(
   caller: Caller,
   create: CreateOrder,
 ): Promise<CreateAnswer> {
-  const deadline = performance.now() + CREATE_SEND_WITHIN_MS;
+  const deadline = performance.now() + create.sendWithinMs;
   if (mayHaveBeenSent(create)) return { kind: 'not-sent', why: 'may-exist' };
   try {
     const order = await client.createPayout(create.order, {
-      openId: caller.openId,
+      ...(caller.openId !== undefined && { openId: caller.openId }),
       deadline,
       beforeSend: () => refuseDeadLock(create.lockExpiresAtMs),
     });
@@ -46,20 +46,18 @@ function mayHaveBeenSent(create: CreateOrder): boolean {
   return create.askFirst || create.firstRunId !== runId;
 }
 
-class LockExpired extends Error {}
-
 function refuseDeadLock(expiresAtMs: number): void {
-  if (Date.now() >= expiresAtMs)
-    throw new LockExpired('the lock ran out while the create waited for its turn');
+  if (Date.now() >= expiresAtMs) throw new Error('the lock ran out while the create waited for its turn');
 }
 
 function answerOf(error: unknown): CreateAnswer {
   if (error instanceof CreateRefusedError)
     return { kind: 'not-created', meaning: error.meaning, message: error.message };
-  if (error instanceof LockExpired) return { kind: 'not-sent', why: 'lock-expired' };
+  // Our own check of the body: nothing was sent, and it can only be wrong again.
+  if (error instanceof InvalidRequestError)
+    return { kind: 'not-created', meaning: 'refused', message: error.message };
   if (error instanceof NotSentError)
-    return { kind: 'not-sent', why: error.cause instanceof LockExpired ? 'lock-expired' : 'unreachable' };
+    return { kind: 'not-sent', why: error.reason === 'before-send' ? 'lock-expired' : 'unreachable' };
   if (error instanceof UnavailableError) return { kind: 'not-sent', why: 'unreachable' };
-  const failure = asFailure(error);
-  throw failure instanceof ApplicationFailure ? failure : new Error('the create failed in an unexpected way');
+  throw asFailure(error);
 }

@@ -26,7 +26,7 @@ export function serviceActivities({
     refuseOtherPlaces(caller, environment, app);
     return withHeartbeats(() => mapped(work));
   };
-  const optionsOf = ({ openId }: Caller) => ({ openId });
+  const optionsOf = ({ openId }: Caller) => (openId === undefined ? {} : { openId });
   const result = (caller: Caller, key: TradeKey) => orNull(() => client.tradeResult(key, optionsOf(caller)));
 
   return {

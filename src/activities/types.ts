@@ -29,6 +29,8 @@ export interface CreateOrder {
   cleared?: Clearance | undefined;
   /** After this the lock is taken to have run out, and nothing is sent. Unix milliseconds. */
   lockExpiresAtMs: number;
+  /** Counted from the activity's start: later than this nothing is sent. */
+  sendWithinMs: number;
 }
 
 /** What became of a create. A failure instead of an answer means: sent, and nothing is known. */

@@ -49,6 +49,7 @@ const settingsShape = {
   PAYMENTS_TRADE_AUTH_SCHEME: z.enum(['Bearer', 'none']).default('Bearer'),
   PAYMENTS_SIGNER: z.string().default('none'),
   PAYMENTS_SIGNING_KEY: z.string().optional(),
+  PAYMENTS_CALL_TIMEOUT: duration.default(20_000),
   PAYMENTS_LOCK_LIFETIME: duration.default(60_000),
   PAYMENTS_CREATE_CODES: createCodes.default(new Map([['429', 'busy']])),
   PAYMENTS_REPEATED_CREATE: z.enum(['review', 'safe']).default('review'),
@@ -108,6 +109,7 @@ export function payoutSettings(env: WorkerEnvironment, apiQueue: string): Payout
   return {
     environment: env.PAYMENTS_ENVIRONMENT,
     apiQueue,
+    callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
     lockLifetimeMs: env.PAYMENTS_LOCK_LIFETIME,
     settleWindowMs: env.PAYOUTS_SETTLE_WINDOW,
     createCheck: env.PAYOUTS_CREATE_CHECK,

@@ -1,8 +1,14 @@
-/** Start-to-close time-out of the create activity: after it, no create of that activity can still be sent. */
-export const CREATE_TIMEOUT_MS = 45_000;
+/** Time-outs of one call, all derived from the longest that one HTTP exchange with the service may take. */
 
-/** A create is sent only while its whole HTTP exchange still fits into the activity's time-out. */
-export const CREATE_SEND_WITHIN_MS = 20_000;
+/** Start-to-close time-out of an API activity: after it, no call of that activity can still be sent or answered. */
+export function activityTimeoutMs(callTimeoutMs: number): number {
+  return 2 * callTimeoutMs + 5_000;
+}
+
+/** A create is sent only while its whole exchange still fits into the activity's time-out, with room to spare. */
+export function sendWithinMs(callTimeoutMs: number): number {
+  return callTimeoutMs + 2_500;
+}
 
 /** A call that has waited this long for its turn or its answer deserves a look. */
 export const CALL_WAITS_TOO_LONG_MS = 5 * 60_000;

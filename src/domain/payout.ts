@@ -165,6 +165,8 @@ export interface PayoutState extends Partial<PayoutResult> {
 export interface PayoutSettings {
   environment: string;
   apiQueue: string;
+  /** The longest that one exchange with the service may take. */
+  callTimeoutMs: number;
   lockLifetimeMs: number;
   settleWindowMs: number;
   createCheck: 'doubtful' | 'always';

@@ -23,7 +23,13 @@ export async function serviceClient(
     tradeAuthScheme: env.PAYMENTS_TRADE_AUTH_SCHEME,
     signer: await createSigner(env.PAYMENTS_SIGNER, env.PAYMENTS_SIGNING_KEY),
     createCodes: env.PAYMENTS_CREATE_CODES,
+    timeouts: callTimeouts(env.PAYMENTS_CALL_TIMEOUT),
     gate: new CallBudget(application.callsPerSecond ?? env.PAYMENTS_CALLS_PER_SECOND),
   });
   return client;
+}
+
+/** No part of an exchange may take longer than the whole. */
+function callTimeouts(totalMs: number) {
+  return { connectMs: totalMs / 2, headersMs: totalMs, bodyMs: totalMs, totalMs };
 }

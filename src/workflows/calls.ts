@@ -1,7 +1,8 @@
 /** The activities as workflows call them: which queue, how urgent, how long, how often again. */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { LocalActivities, ServiceActivities } from '../activities/types.ts';
-import { CREATE_TIMEOUT_MS } from '../domain/deadlines.ts';
+import { activityTimeoutMs } from '../domain/deadlines.ts';
+import type { PayoutSettings } from '../domain/payout.ts';
 import { NEVER, NEXT_POLL_IS_THE_RETRY, UNTIL_ANSWERED } from './retry-policies.ts';
 
 /**
@@ -18,45 +19,46 @@ export const PRIORITY = {
   poll: 5,
 } as const;
 
-/** Ample for one HTTP exchange and the wait for a free moment in the call budget of one process. */
-const READ_TIMEOUT = '45s';
 /** A worker that was killed is noticed this soon, well before the call's own deadline. */
 const HEARTBEAT_TIMEOUT = '8s';
+
+/** Which queue, and how long a call may take. */
+export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'>;
 
 export const local = proxyLocalActivities<LocalActivities>({ startToCloseTimeout: '10s' });
 
 export type Urgency = keyof typeof PRIORITY;
 
-/** The calls on `taskQueue`; `summary` is what the Temporal UI shows on the event. */
-export function untilAnswered(taskQueue: string, urgency: Urgency, summary: string) {
+/** Reads that the payout cannot go on without. `summary` is what the Temporal UI shows on the event. */
+export function untilAnswered(settings: CallSettings, urgency: Urgency, summary: string) {
   return proxyActivities<ServiceActivities>({
-    taskQueue,
-    summary,
-    startToCloseTimeout: READ_TIMEOUT,
-    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    ...options(settings, urgency, summary),
     retry: UNTIL_ANSWERED,
-    priority: { priorityKey: PRIORITY[urgency] },
   });
 }
 
-export function polled(taskQueue: string, urgency: Urgency, summary: string) {
+/** Reads with a poll timer behind them. */
+export function polled(settings: CallSettings, urgency: Urgency, summary: string) {
   return proxyActivities<ServiceActivities>({
-    taskQueue,
-    summary,
-    startToCloseTimeout: READ_TIMEOUT,
-    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    ...options(settings, urgency, summary),
     retry: NEXT_POLL_IS_THE_RETRY,
-    priority: { priorityKey: PRIORITY[urgency] },
   });
 }
 
-export function once(taskQueue: string, summary: string) {
+/** The create. */
+export function once(settings: CallSettings, summary: string) {
   return proxyActivities<Pick<ServiceActivities, 'createPayout'>>({
-    taskQueue,
-    summary,
-    startToCloseTimeout: CREATE_TIMEOUT_MS,
-    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    ...options(settings, 'create', summary),
     retry: NEVER,
-    priority: { priorityKey: PRIORITY.create },
   });
+}
+
+function options({ apiQueue, callTimeoutMs }: CallSettings, urgency: Urgency, summary: string) {
+  return {
+    taskQueue: apiQueue,
+    summary,
+    startToCloseTimeout: activityTimeoutMs(callTimeoutMs),
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    priority: { priorityKey: PRIORITY[urgency] },
+  };
 }

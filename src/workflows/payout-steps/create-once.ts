@@ -9,7 +9,7 @@
  */
 import { workflowInfo } from '@temporalio/workflow';
 import type { CreateAnswer, WhetherCreated } from '../../activities/types.ts';
-import { CREATE_TIMEOUT_MS } from '../../domain/deadlines.ts';
+import { activityTimeoutMs, sendWithinMs } from '../../domain/deadlines.ts';
 import { differsFromQuote, notThisPayout } from '../../domain/order-check.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { Clearance, Doubt } from '../../domain/payout-record.ts';
@@ -55,12 +55,13 @@ async function attempt(
   const summary = `create: pay ${quote.pay.amount} ${quote.pay.currency} for ${quote.target.amount} ${quote.target.currency}`;
   try {
     return await life.call(() =>
-      once(settings.apiQueue, summary).createPayout(life.caller, {
+      once(settings, summary).createPayout(life.caller, {
         order: orderBody(life, quote),
         firstRunId: firstExecutionRunId,
         askFirst: memo?.['rejectDuplicate'] !== true || settings.createCheck === 'always',
         cleared,
         lockExpiresAtMs: lockExpiresAtMs(life),
+        sendWithinMs: sendWithinMs(settings.callTimeoutMs),
       }),
     );
   } catch {
@@ -120,7 +121,8 @@ function surelyNothingHappened(life: PayoutLife): void {
 
 /** The window begins where the create's own deadline ends: until then it may still be on its way. */
 function doubt(life: PayoutLife, because: Doubt): void {
-  const untilMs = Date.now() + CREATE_TIMEOUT_MS + life.settings.settleWindowMs;
+  const { callTimeoutMs, settleWindowMs } = life.settings;
+  const untilMs = Date.now() + activityTimeoutMs(callTimeoutMs) + settleWindowMs;
   life.record.creation = { stage: 'settling', doubt: because, untilMs, asks: 0 };
 }
 
@@ -185,7 +187,7 @@ function sendAgain(life: PayoutLife, clearance: Clearance): Clearance {
 }
 
 async function ask(life: PayoutLife): Promise<WhetherCreated> {
-  const calls = untilAnswered(life.settings.apiQueue, 'create', 'does the order exist?');
+  const calls = untilAnswered(life.settings, 'create', 'does the order exist?');
   const { workflowId } = workflowInfo();
   return asking(life, () => calls.askWhetherCreated(life.caller, { key: life.tradeKey, workflowId }));
 }
@@ -213,7 +215,7 @@ function quoteOf(order: PayoutOrder): AgreedQuote | undefined {
 }
 
 async function readOrder(life: PayoutLife, orderId: string): Promise<PayoutOrder | undefined> {
-  const calls = polled(life.settings.apiQueue, 'create', 'reads the order that was found');
+  const calls = polled(life.settings, 'create', 'reads the order that was found');
   try {
     return await life.call(() => calls.fetchOrder(life.caller, orderId));
   } catch {
