@@ -1,0 +1,81 @@
+/** What can go wrong with a request, and the rules that say when. */
+import { z } from 'zod';
+
+export const OPERATIONS = [
+  'oauthToken',
+  'token',
+  'httpbin',
+  'receivingAccountCreate',
+  'receivingAccountBalance',
+  'receivingAccountDetail',
+  'fee',
+  'createCnyOrder',
+  'queryDetail',
+  'queryResult',
+  'queryPayDetail',
+  'accountQuery',
+] as const;
+export type OperationName = (typeof OPERATIONS)[number];
+
+const ms = z.number().min(0);
+const code = z.union([z.number(), z.string()]);
+
+/**
+ * Whether the request takes effect although its answer is spoilt. `before` and `after` are read as
+ * "the fault strikes before / after the effect".
+ */
+const effect = z
+  .enum(['none', 'commit', 'before', 'after'])
+  .transform((word) => (word === 'commit' || word === 'after' ? 'commit' : 'none'));
+
+/** For faults that only wait: the effect happens before or after the wait. */
+const effectAroundWait = z.enum(['before', 'after']).default('after');
+
+export const faultSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('latency'), ms, effect: effectAroundWait }),
+  z.strictObject({ kind: z.literal('drop-before') }),
+  z.strictObject({ kind: z.literal('drop-after') }),
+  z.strictObject({
+    kind: z.literal('status'),
+    status: z.number().int().min(200).max(599),
+    body: z.string().optional(),
+    effect: effect.default('none'),
+  }),
+  z.strictObject({
+    kind: z.literal('envelope'),
+    code,
+    message: z.string().optional(),
+    status: z.number().int().default(200),
+    effect: effect.default('none'),
+  }),
+  z.strictObject({ kind: z.literal('garbage'), effect: effect.default('commit') }),
+  z.strictObject({ kind: z.literal('html-502'), effect: effect.default('none') }),
+  z.strictObject({ kind: z.literal('slow-body'), ms }),
+  z.strictObject({ kind: z.literal('cut-body') }),
+  z.strictObject({ kind: z.literal('redirect-307'), location: z.string() }),
+  z.strictObject({ kind: z.literal('data-null') }),
+  z.strictObject({ kind: z.literal('rate-limited-but-executes'), showAfterMs: ms.default(0) }),
+  z.strictObject({ kind: z.literal('hold-until-released'), effect: effectAroundWait }),
+]);
+export type Fault = z.output<typeof faultSchema>;
+export type FaultInput = z.input<typeof faultSchema>;
+export type FaultKind = Fault['kind'];
+
+export const faultRuleSchema = z
+  .strictObject({
+    id: z.string().min(1).max(64).optional(),
+    operation: z.enum([...OPERATIONS, 'any']).default('any'),
+    partnerOrderId: z.string().optional(),
+    /** Matching requests that pass unharmed first. */
+    skip: z.number().int().min(0).default(0),
+    /** How many requests are hit; without it, all. */
+    times: z.number().int().min(1).optional(),
+    probability: z.number().min(0).max(1).default(1),
+    seed: z.number().int().default(1),
+    fault: faultSchema.optional(),
+    /** Instead of one fault: one of these each time, picked by the seed. */
+    kinds: z.array(faultSchema).min(1).optional(),
+  })
+  .refine((rule) => (rule.fault === undefined) !== (rule.kinds === undefined), 'needs either fault or kinds');
+export type FaultRule = z.output<typeof faultRuleSchema>;
+export type FaultRuleInput = z.input<typeof faultRuleSchema>;

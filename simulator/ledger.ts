@@ -1,0 +1,80 @@
+/** The truth for tests: every call and every create that arrived, and what became of it. */
+import { isoTime, monotonicMs, wallMs } from './clock.ts';
+import { RingLog } from './state/ring-log.ts';
+import type { TokenState } from './state/tokens.ts';
+
+export interface CallRecord {
+  at: string;
+  atMs: number;
+  operation: string;
+  appId: string | null;
+  partnerOrderId: string | null;
+  /** HTTP status, `dropped`, or null while it is being served. */
+  status: number | 'dropped' | null;
+  /** The envelope's code, where there was an envelope. */
+  code: number | string | null;
+  token: TokenState | 'not-needed';
+  fault: string | null;
+}
+
+export type CreateEffect = 'pending' | 'committed' | 'refused' | 'dropped';
+
+export interface CreateRecord {
+  at: string;
+  atMs: number;
+  body: string;
+  partnerOrderId: string | null;
+  orderId: string | null;
+  effect: CreateEffect;
+  answered: number | 'dropped' | null;
+  code: number | string | null;
+}
+
+// Bodies are about a kilobyte each, so fewer of them are kept.
+const KEPT_CALLS = 200_000;
+const KEPT_CREATES = 50_000;
+
+export class Ledger {
+  readonly calls = new RingLog<CallRecord>(KEPT_CALLS);
+  readonly creates = new RingLog<CreateRecord>(KEPT_CREATES);
+  answered429 = 0;
+
+  call(operation: string): CallRecord {
+    const record: CallRecord = {
+      ...now(),
+      operation,
+      appId: null,
+      partnerOrderId: null,
+      status: null,
+      code: null,
+      token: 'not-needed',
+      fault: null,
+    };
+    this.calls.add(record);
+    return record;
+  }
+
+  create(body: string, partnerOrderId: string | null): CreateRecord {
+    const record: CreateRecord = {
+      ...now(),
+      body,
+      partnerOrderId,
+      orderId: null,
+      effect: 'pending',
+      answered: null,
+      code: null,
+    };
+    this.creates.add(record);
+    return record;
+  }
+
+  reset(): void {
+    this.calls.clear();
+    this.creates.clear();
+    this.answered429 = 0;
+  }
+}
+
+function now(): { at: string; atMs: number } {
+  return { at: isoTime(wallMs()), atMs: monotonicMs() };
+}

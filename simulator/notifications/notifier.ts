@@ -1,0 +1,132 @@
+/** Tells applications about their orders, with a few retries, and keeps a log of every attempt. */
+import { randomUUID } from 'node:crypto';
+import { Agent, request } from 'undici';
+import { isoTime, sleep, wallMs } from '../clock.ts';
+import { writeJson } from '../json.ts';
+import type { Order } from '../orders/order.ts';
+import type { Settings } from '../settings.ts';
+import { RingLog } from '../state/ring-log.ts';
+import { signatureHeaders } from './signature.ts';
+
+export interface Notification {
+  appId: string;
+  orderId: string | undefined;
+  partnerOrderId: string | undefined;
+  status: string;
+  /** `forged` signs with a key nobody agreed on, `none` not at all. */
+  signature?: 'right' | 'forged' | 'none' | undefined;
+  /** Instead of the body that the fields would give. */
+  rawBody?: string | undefined;
+}
+
+export interface NotificationRecord {
+  at: string;
+  partnerOrderId: string | null;
+  mode: string;
+  attempt: number;
+  body: string;
+  /** HTTP status of the receiver, or why there was none. */
+  outcome: number | string;
+}
+
+export interface NotifierParts {
+  settings: () => Settings;
+  notifyUrlOf: (appId: string) => string | undefined;
+}
+
+const KEPT_RECORDS = 20_000;
+
+export class Notifier {
+  readonly log = new RingLog<NotificationRecord>(KEPT_RECORDS);
+  readonly #parts: NotifierParts;
+  readonly #agent = new Agent({ keepAliveTimeout: 1000 });
+  #closed = false;
+
+  constructor(parts: NotifierParts) {
+    this.#parts = parts;
+  }
+
+  /** What an honest notification about `order` says now; before its end, what the plan will bring. */
+  truth(order: Order): Notification {
+    const status = order.finalAtMs === undefined ? (order.plan.outcome ?? 'SUCCESS') : order.status;
+    return { appId: order.appId, orderId: order.orderId, partnerOrderId: order.outOrderId, status };
+  }
+
+  lose(notification: Notification): void {
+    this.#record(notification, 'lost', 0, 'lost');
+  }
+
+  /** Resolves once the receiver said 2xx or the retries ran out; never rejects. */
+  async send(notification: Notification, mode: string): Promise<void> {
+    const url = this.#parts.notifyUrlOf(notification.appId);
+    if (url === undefined) return;
+    const settings = this.#parts.settings();
+    const id = `msg_${randomUUID()}`;
+    for (const [retry, delayMs] of [0, ...settings.notificationBackoffMs].entries()) {
+      if (delayMs > 0) await sleep(delayMs);
+      if (this.#closed) return;
+      const outcome = await this.#attempt(url, id, notification, settings);
+      this.#record(notification, mode, retry + 1, outcome);
+      if (typeof outcome === 'number' && outcome >= 200 && outcome < 300) return;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#agent.destroy();
+  }
+
+  async #attempt(
+    url: string,
+    id: string,
+    notification: Notification,
+    settings: Settings,
+  ): Promise<number | string> {
+    const body = bodyOf(notification, settings);
+    try {
+      const answer = await request(url, {
+        method: 'POST',
+        dispatcher: this.#agent,
+        headersTimeout: settings.notificationTimeoutMs,
+        bodyTimeout: settings.notificationTimeoutMs,
+        headers: { 'content-type': 'application/json', ...signed(notification, id, body, settings) },
+        body,
+      });
+      await answer.body.dump();
+      return answer.statusCode;
+    } catch (error) {
+      return error instanceof Error ? error.message : 'failed';
+    }
+  }
+
+  #record(notification: Notification, mode: string, attempt: number, outcome: number | string): void {
+    this.log.add({
+      at: isoTime(wallMs()),
+      partnerOrderId: notification.partnerOrderId ?? null,
+      mode,
+      attempt,
+      body: bodyOf(notification, this.#parts.settings()),
+      outcome,
+    });
+  }
+}
+
+function signed(
+  notification: Notification,
+  id: string,
+  body: string,
+  settings: Settings,
+): Record<string, string> {
+  const how = notification.signature ?? 'right';
+  if (settings.notificationSecret === '' || how === 'none') return {};
+  const secret = how === 'right' ? settings.notificationSecret : `forged-${randomUUID()}`;
+  return signatureHeaders(secret, id, wallMs(), body);
+}
+
+function bodyOf(notification: Notification, settings: Settings): string {
+  const { orderId, partnerOrderId, status, rawBody } = notification;
+  if (rawBody !== undefined) return rawBody;
+  return settings.notificationStyle === 'camel'
+    ? writeJson({ orderId, partnerOrderId, status })
+    : writeJson({ order_id: orderId, partner_order_id: partnerOrderId, status });
+}

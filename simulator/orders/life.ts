@@ -1,0 +1,141 @@
+/** What happens to an order after its creation: its end, its splits, its refund, and who is told. */
+import { randomUUID } from 'node:crypto';
+import { monotonicMs, type Timers, wallMs } from '../clock.ts';
+import { divideHalfUp, type Money } from '../money.ts';
+import type { Notifier } from '../notifications/notifier.ts';
+import type { Settings } from '../settings.ts';
+import type { Accounts } from '../state/accounts.ts';
+import { FINAL_STATUSES, type Order, type Split } from './order.ts';
+
+export interface LifeParts {
+  timers: Timers;
+  accounts: Accounts;
+  notifier: Notifier;
+  settings: () => Settings;
+}
+
+const BANK_REFUSED = 'the beneficiary bank refused the payment';
+const AUDIT_REJECTED = 'the risk audit rejected the order';
+const OUT_OF_ORDER_GAP_MS = 50;
+
+export class OrderLife {
+  readonly #parts: LifeParts;
+
+  constructor(parts: LifeParts) {
+    this.#parts = parts;
+  }
+
+  begin(order: Order): void {
+    const { plan } = order;
+    this.#forgeIfPlanned(order);
+    const { outcome } = plan;
+    if (outcome === undefined) return;
+    const early = plan.notify.mode === 'early';
+    const finalMs = plan.finalMs ?? (early ? 0 : this.#parts.settings().finalAfterMs);
+    if (finalMs === 0) this.end(order, outcome);
+    else this.#parts.timers.after(finalMs, () => this.#endUnlessEnded(order, outcome));
+  }
+
+  /** Makes `status` the order's end, whatever the plan was, and tells the application as planned. */
+  end(order: Order, status: string): void {
+    const { plan } = order;
+    order.status = status;
+    order.auditStatus = plan.auditAtEnd;
+    order.complete = true;
+    order.finalAtMs = monotonicMs();
+    order.finishedAtWallMs = wallMs();
+    order.splits = splitsOf(order, status);
+    if (status === 'FAILED' && order.splits.length <= 1)
+      order.errorMsg = plan.auditAtEnd === 'REJECTED' ? AUDIT_REJECTED : BANK_REFUSED;
+    this.#giveBack(order, status);
+    if (plan.refundAfterMs !== undefined)
+      this.#parts.timers.after(plan.refundAfterMs, () => refundFirstSplit(order));
+    this.#tell(order);
+  }
+
+  #endUnlessEnded(order: Order, outcome: string): void {
+    if (!FINAL_STATUSES.includes(order.status)) this.end(order, outcome);
+  }
+
+  #giveBack(order: Order, status: string): void {
+    const failed =
+      status === 'FAILED'
+        ? order.price.target.minor
+        : sumOf(order.splits, 'FAILED', order.price.target).minor;
+    if (failed === 0n) return;
+    const { pay, target } = order.price;
+    order.returnedMinor = divideHalfUp(pay.minor * failed, target.minor);
+    const back: Money = { currency: pay.currency, minor: -order.returnedMinor };
+    this.#parts.accounts.debit(order.payerId, back, this.#parts.settings());
+  }
+
+  #tell(order: Order): void {
+    const { notifier, timers } = this.#parts;
+    const { mode, delayMs } = order.plan.notify;
+    const tellTruth = () => void notifier.send(notifier.truth(order), mode);
+    if (mode === 'none' || mode === 'early') return;
+    if (mode === 'lost') return notifier.lose(notifier.truth(order));
+    if (mode === 'wrong-order')
+      return void notifier.send({ ...notifier.truth(order), orderId: `PO${randomUUID()}` }, mode);
+    timers.after(delayMs, tellTruth);
+    if (mode === 'doubled') timers.after(delayMs, tellTruth);
+    if (mode === 'out-of-order')
+      timers.after(delayMs + OUT_OF_ORDER_GAP_MS, () => {
+        void notifier.send({ ...notifier.truth(order), status: 'PROCESSING' }, mode);
+      });
+  }
+
+  /** A forger does not hold the secret; the service itself still tells the truth at the end. */
+  #forgeIfPlanned(order: Order): void {
+    const { mode, delayMs } = order.plan.notify;
+    if (mode !== 'forged') return;
+    const { notifier, timers } = this.#parts;
+    timers.after(delayMs, () => {
+      void notifier.send({ ...notifier.truth(order), status: 'SUCCESS', signature: 'forged' }, mode);
+    });
+  }
+}
+
+export function refundFirstSplit(order: Order): void {
+  const split = order.splits.find((candidate) => candidate.status === 'SUCCESS');
+  if (!split) return;
+  split.refundFlag = true;
+  split.refundReason = 'the beneficiary bank returned the payment';
+}
+
+export function sumOf(splits: readonly Split[], status: string, like: Money): Money {
+  const minor = splits
+    .filter((split) => split.status === status)
+    .reduce((total, split) => total + split.target.minor, 0n);
+  return { currency: like.currency, minor };
+}
+
+function splitsOf(order: Order, status: string): Split[] {
+  const { plan, price } = order;
+  if (status === 'FAILED' && plan.failedDetail === 'none') return [];
+  const count = BigInt(plan.splits);
+  const share = price.target.minor / count;
+  return Array.from({ length: plan.splits }, (_, index) => {
+    // The last payment takes the remainder, so that the payments always add up to the order.
+    const isLast = index === plan.splits - 1;
+    const minor = isLast ? price.target.minor - share * (count - 1n) : share;
+    return newSplit({ currency: price.target.currency, minor }, isFailed(order, status, index));
+  });
+}
+
+/** A control mutation may end an order otherwise than planned: then one payment fails where the plan has none. */
+function isFailed(order: Order, status: string, index: number): boolean {
+  if (status === 'FAILED') return true;
+  return status === 'PARTIAL_SUCCESS' && index < Math.max(order.plan.failed, 1);
+}
+
+function newSplit(target: Money, failed: boolean): Split {
+  return {
+    distributeId: `DI${randomUUID().replaceAll('-', '')}`,
+    target,
+    status: failed ? 'FAILED' : 'SUCCESS',
+    finishedAtWallMs: wallMs(),
+    ...(failed ? { errorMsg: BANK_REFUSED } : {}),
+    refundFlag: false,
+  };
+}

@@ -1,0 +1,180 @@
+/** How an order's life goes: a name and `key=value` parameters, e.g. `partial splits=3 failed=1 notify=late:3s`. */
+import { parseDurationMs } from '../duration.ts';
+
+export const SCENARIOS = [
+  'success',
+  'failure',
+  'split',
+  'partial',
+  'slow',
+  'stuck',
+  'returned',
+  'declined',
+  'rejected',
+  'refund',
+  'complete-late',
+  'detail-late',
+  'sums-wrong',
+  'drift',
+  'v2-disagrees',
+  'unknown-status',
+  'lock-ignored',
+] as const;
+export type ScenarioName = (typeof SCENARIOS)[number];
+
+export const NOTIFY_MODES = [
+  'sent',
+  'none',
+  'lost',
+  'doubled',
+  'early',
+  'late',
+  'out-of-order',
+  'forged',
+  'wrong-order',
+] as const;
+export type NotifyMode = (typeof NOTIFY_MODES)[number];
+
+/** A way in which answers are untrue for a while; `forMs` and `answers` undefined mean for good. */
+export interface Oddity {
+  kind: 'complete-late' | 'detail-late' | 'sums-wrong' | 'unknown-status' | 'v2-disagrees';
+  forMs?: number | undefined;
+  answers?: number | undefined;
+}
+
+export interface Plan {
+  name: ScenarioName;
+  /** Undefined: never final unless the control API says so. */
+  outcome: 'SUCCESS' | 'PARTIAL_SUCCESS' | 'FAILED' | undefined;
+  finalMs: number | undefined;
+  readLagMs: number | undefined;
+  auditWhileOpen: string;
+  auditAtEnd: string;
+  splits: number;
+  failed: number;
+  /** Whether a FAILED order lists the payment that failed, or no payment at all. */
+  failedDetail: 'none' | 'failed-split';
+  refundAfterMs: number | undefined;
+  driftPercent: number;
+  lockIgnored: boolean;
+  unknownStatus: string;
+  oddity: Oddity | undefined;
+  notify: { mode: NotifyMode; delayMs: number };
+}
+
+export class ScenarioError extends Error {
+  override readonly name = 'ScenarioError';
+}
+
+const BASE: Plan = {
+  name: 'success',
+  outcome: 'SUCCESS',
+  finalMs: undefined,
+  readLagMs: undefined,
+  auditWhileOpen: 'PROCESSING',
+  auditAtEnd: 'APPROVED',
+  splits: 1,
+  failed: 0,
+  failedDetail: 'failed-split',
+  refundAfterMs: undefined,
+  driftPercent: 0,
+  lockIgnored: false,
+  unknownStatus: 'IN_LIMBO',
+  oddity: undefined,
+  notify: { mode: 'sent', delayMs: 0 },
+};
+
+const BY_NAME: Record<ScenarioName, Partial<Plan>> = {
+  success: {},
+  failure: { outcome: 'FAILED', failed: 1 },
+  split: { splits: 3 },
+  partial: { outcome: 'PARTIAL_SUCCESS', splits: 3, failed: 1 },
+  slow: { finalMs: 5000 },
+  stuck: { outcome: undefined },
+  returned: { outcome: undefined, auditWhileOpen: 'RETURNED' },
+  declined: { outcome: undefined, auditWhileOpen: 'DECLINED' },
+  rejected: { outcome: 'FAILED', failed: 1, failedDetail: 'none', auditAtEnd: 'REJECTED' },
+  refund: { refundAfterMs: 1000 },
+  'complete-late': { splits: 2, oddity: { kind: 'complete-late', forMs: 1000 } },
+  'detail-late': { oddity: { kind: 'detail-late', forMs: 1000 } },
+  'sums-wrong': { splits: 2, oddity: { kind: 'sums-wrong' } },
+  drift: { driftPercent: 5 },
+  'v2-disagrees': { oddity: { kind: 'v2-disagrees' } },
+  'unknown-status': { oddity: { kind: 'unknown-status' } },
+  'lock-ignored': { lockIgnored: true },
+};
+
+type Apply = (plan: Plan, value: string) => Plan;
+
+const PARAMETERS: Record<string, Apply> = {
+  final: (plan, value) => ({ ...plan, finalMs: duration(value), outcome: outcomeOnceFinal(plan) }),
+  readLag: (plan, value) => ({ ...plan, readLagMs: duration(value) }),
+  splits: (plan, value) => ({ ...plan, splits: whole(value, 1) }),
+  failed: (plan, value) => ({ ...plan, failed: whole(value, 0) }),
+  detail: (plan, value) => ({ ...plan, failedDetail: oneOf(value, ['none', 'failed-split'] as const) }),
+  after: (plan, value) => ({ ...plan, refundAfterMs: duration(value) }),
+  percent: (plan, value) => ({ ...plan, driftPercent: Math.min(whole(value, 1), 99) }),
+  status: (plan, value) => ({ ...plan, unknownStatus: value }),
+  for: (plan, value) => ({ ...plan, oddity: { ...oddityOf(plan, 'for'), forMs: duration(value) } }),
+  answers: (plan, value) => ({
+    ...plan,
+    oddity: { kind: oddityOf(plan, 'answers').kind, answers: whole(value, 1) },
+  }),
+  notify: (plan, value) => ({ ...plan, notify: notifyOf(value) }),
+};
+
+/** Throws `ScenarioError` with what is wrong: a misspelt scenario must never pass as a success. */
+export function parseScenario(text: string): Plan {
+  const [name = '', ...parameters] = text.trim().split(/\s+/);
+  const known = oneOf(name, SCENARIOS);
+  let plan: Plan = { ...BASE, ...BY_NAME[known], name: known };
+  for (const parameter of parameters) {
+    const [key = '', ...rest] = parameter.split('=');
+    const apply = Object.hasOwn(PARAMETERS, key) ? PARAMETERS[key] : undefined;
+    if (!apply) throw new ScenarioError(`unknown scenario parameter ${parameter}`);
+    plan = apply(plan, rest.join('='));
+  }
+  return checked(plan);
+}
+
+function checked(plan: Plan): Plan {
+  if (plan.outcome === 'FAILED') return { ...plan, failed: plan.splits };
+  if (plan.outcome === 'PARTIAL_SUCCESS' && (plan.failed < 1 || plan.failed >= plan.splits))
+    throw new ScenarioError('a partial success needs 1 <= failed < splits');
+  if (plan.outcome !== 'PARTIAL_SUCCESS' && plan.failed > 0)
+    throw new ScenarioError('failed belongs to the scenario partial');
+  return plan;
+}
+
+/** An order waiting for material goes on once `final` says so; one that is stuck stays stuck. */
+function outcomeOnceFinal(plan: Plan): Plan['outcome'] {
+  return plan.name === 'returned' || plan.name === 'declined' ? 'SUCCESS' : plan.outcome;
+}
+
+function oddityOf(plan: Plan, parameter: string): Oddity {
+  if (!plan.oddity) throw new ScenarioError(`${parameter} does not belong to the scenario ${plan.name}`);
+  return plan.oddity;
+}
+
+function notifyOf(value: string): Plan['notify'] {
+  const [mode = '', delay] = value.split(':');
+  return { mode: oneOf(mode, NOTIFY_MODES), delayMs: delay === undefined ? 0 : duration(delay) };
+}
+
+function duration(value: string): number {
+  const ms = parseDurationMs(value);
+  if (ms === undefined) throw new ScenarioError(`${value} is not a duration such as 500ms or 2s`);
+  return ms;
+}
+
+function whole(value: string, least: number): number {
+  const number = /^\d{1,4}$/.test(value) ? Number(value) : Number.NaN;
+  if (!(number >= least)) throw new ScenarioError(`${value} is not a whole number of at least ${least}`);
+  return number;
+}
+
+function oneOf<const Value extends string>(value: string, allowed: readonly Value[]): Value {
+  const found = allowed.find((candidate) => candidate === value);
+  if (found === undefined) throw new ScenarioError(`${value} is none of ${allowed.join(', ')}`);
+  return found;
+}

@@ -1,0 +1,93 @@
+/** Everything the spec leaves open or a test may want otherwise, with the defaults. */
+import { z } from 'zod';
+import { parseMinor, parseRate } from './money.ts';
+
+const milliseconds = z.number().min(0);
+const seconds = z.number().min(0);
+const tokenChoice = z.enum(['any', 'application', 'user']);
+const decimalAmount = z.string().refine((text) => parseMinor(text) !== undefined, 'must be an amount');
+const decimalRate = z.string().refine((text) => parseRate(text) !== undefined, 'must be a rate');
+
+export const settingsSchema = z.strictObject({
+  // Call budget
+  callsPerSecond: z.number().int().min(1).default(20),
+  rateLimitStyle: z.enum(['http', 'envelope']).default('http'),
+  rejectedCallsCount: z.boolean().default(false),
+
+  // Tokens
+  applicationTokenSeconds: seconds.default(7200),
+  userTokenSeconds: seconds.default(2_592_000),
+  refreshTokenSeconds: seconds.default(15_552_000),
+  codeSeconds: seconds.default(1800),
+  refreshRotation: z.enum(['rotate', 'keep']).default('rotate'),
+  previousRefreshTokenValid: z.boolean().default(true),
+  gatewayToken: tokenChoice.default('any'),
+  tradeToken: tokenChoice.default('any'),
+  tradeAuthScheme: z.enum(['any', 'bearer', 'bare']).default('any'),
+  unauthorizedStyle: z.enum(['http', 'envelope']).default('http'),
+  /** Empty: requests to the trade endpoints need no signature. */
+  signatureSecret: z.string().default(''),
+  signatureHeader: z.string().min(1).default('x-signature'),
+
+  // Quotes and accounts
+  lockLifetimeMs: milliseconds.default(60_000),
+  lockRequired: z.boolean().default(true),
+  /** Target currency for one unit of origin currency; equal currencies are always 1. */
+  rates: z.record(z.string(), decimalRate).default({
+    'USD/CNY': '7.1234',
+    'EUR/CNY': '7.7501',
+    'HKD/CNY': '0.9127',
+    'GBP/CNY': '9.0333',
+    'USD/EUR': '0.9191',
+    'USD/HKD': '7.8049',
+  }),
+  feeRate: decimalRate.default('0.005'),
+  originCurrencies: z.array(z.string()).default(['USD', 'EUR', 'HKD', 'GBP', 'CNY']),
+  defaultBalance: decimalAmount.default('9999999999999999.99'),
+  /** Whether `/v1/accounts` and `/v1/payments` wrap their answers; the spec names no style for them. */
+  v1Envelope: z.enum(['A', 'bare']).default('A'),
+
+  // Creation
+  repeatedCreate: z.enum(['pay-again', 'refuse']).default('pay-again'),
+  lockExpiredCode: z.number().int().default(30001),
+  insufficientCode: z.number().int().default(30002),
+  repeatedCode: z.number().int().default(30003),
+  lockMismatchCode: z.number().int().default(30004),
+  accountNotUsableCode: z.number().int().default(30005),
+
+  // The life of an order
+  finalAfterMs: milliseconds.default(300),
+  readLagMs: milliseconds.default(0),
+  timestampUnit: z.enum(['ms', 's']).default('ms'),
+  emptyCreateTimeOnFailure: z.boolean().default(true),
+  /** The spec types the two detail fields `object` and describes entries: a list, or a lone entry as an object. */
+  detailShape: z.enum(['list', 'object']).default('list'),
+  emptyDetail: z.enum(['list', 'null', 'absent']).default('list'),
+
+  // Notifications
+  notificationStyle: z.enum(['snake', 'camel']).default('snake'),
+  /** Empty: notifications are not signed. `whsec_` text holds base64, other text is used as it is. */
+  notificationSecret: z.string().default(''),
+  notificationBackoffMs: z.array(milliseconds).default([200, 1000, 3000]),
+  notificationTimeoutMs: milliseconds.default(5000),
+});
+
+export type Settings = z.output<typeof settingsSchema>;
+export type SettingsChange = z.input<typeof settingsSchema>;
+
+export const appSchema = z.strictObject({
+  appId: z.string().min(1),
+  appSecret: z.string().min(1),
+  /** Where the authorization page may send the user; without it any http(s) address will do. */
+  redirectUri: z.url().optional(),
+  notifyUrl: z.url().optional(),
+});
+export type App = z.output<typeof appSchema>;
+
+export const appChangeSchema = z.strictObject({
+  redirectUri: z.url().nullable().optional(),
+  notifyUrl: z.url().nullable().optional(),
+});
+export type AppChange = z.input<typeof appChangeSchema>;
+
+export const DEFAULT_APPS: readonly App[] = [{ appId: 'demo-app', appSecret: 'demo-secret' }];

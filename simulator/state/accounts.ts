@@ -1,0 +1,73 @@
+/** Balances by client or payer number. Numbers with a telling prefix behave as it says; the rest are rich. */
+import { type Money, parseMinor } from '../money.ts';
+import type { Settings } from '../settings.ts';
+
+export interface Account {
+  accountType: string;
+  currency: string;
+  availableMinor: bigint;
+  frozenMinor: bigint;
+  status: string;
+}
+
+/** Why a payer cannot pay. */
+export type PayerProblem = 'not-usable' | 'insufficient';
+
+export class Accounts {
+  readonly #known = new Map<string, Account[] | null>();
+
+  /** Null when the client has no account at all. */
+  of(clientId: string, settings: Settings): Account[] | null {
+    const known = this.#known.get(clientId);
+    return known === undefined ? accountsByPrefix(clientId, settings) : known;
+  }
+
+  set(clientId: string, accounts: Account[] | null): void {
+    this.#known.set(clientId, accounts);
+  }
+
+  available(payerId: string, currency: string, settings: Settings): Money {
+    const account = payingAccount(this.of(payerId, settings), currency);
+    return { currency, minor: account?.availableMinor ?? 0n };
+  }
+
+  problem(payerId: string, pay: Money, settings: Settings): PayerProblem | undefined {
+    const account = payingAccount(this.of(payerId, settings), pay.currency);
+    if (!account) return 'insufficient';
+    if (account.status !== 'NORMAL') return 'not-usable';
+    return account.availableMinor < pay.minor ? 'insufficient' : undefined;
+  }
+
+  /** Takes `pay` out of the payer's account; a negative amount puts it back. */
+  debit(payerId: string, pay: Money, settings: Settings): void {
+    const accounts = this.of(payerId, settings);
+    this.#known.set(payerId, accounts);
+    const account = payingAccount(accounts, pay.currency);
+    if (account) account.availableMinor -= pay.minor;
+  }
+
+  reset(): void {
+    this.#known.clear();
+  }
+}
+
+function payingAccount(accounts: Account[] | null, currency: string): Account | undefined {
+  return accounts?.find((entry) => entry.accountType === 'AVAIL_ACCOUNT' && entry.currency === currency);
+}
+
+function accountsByPrefix(clientId: string, settings: Settings): Account[] | null {
+  if (clientId.startsWith('unknown-')) return null;
+  const balance = clientId.startsWith('poor-') ? '1.00' : settings.defaultBalance;
+  return settings.originCurrencies.map((currency) => ({
+    accountType: clientId.startsWith('temp-only-') ? 'TEMP_ACCOUNT' : 'AVAIL_ACCOUNT',
+    currency,
+    availableMinor: parseMinor(balance) ?? 0n,
+    frozenMinor: 0n,
+    status: statusByPrefix(clientId),
+  }));
+}
+
+function statusByPrefix(clientId: string): string {
+  if (clientId.startsWith('abnormal-')) return 'ABNORMAL';
+  return clientId.startsWith('closed-') ? 'CLOSED' : 'NORMAL';
+}

@@ -1,0 +1,92 @@
+/** Prices, and the locks that tie one price to one payout for a while. */
+import { randomUUID } from 'node:crypto';
+import { monotonicMs } from '../clock.ts';
+import { convertBack, convertForward, type Money, parseRate, type Rate } from '../money.ts';
+import type { Settings } from '../settings.ts';
+
+export interface PriceRequest {
+  instructed: Money;
+  originCurrency: string;
+  targetCurrency: string;
+}
+
+/** All amounts of one payout; `pay` is principal plus fee, both in the currency of origin. */
+export interface Price {
+  rate: Rate;
+  pay: Money;
+  target: Money;
+  fee: Money;
+}
+
+export interface Lock {
+  lockRateId: string;
+  payerId: string;
+  request: PriceRequest;
+  price: Price;
+  expiresAtMs: number;
+  used: boolean;
+}
+
+const KEPT_LOCKS = 50_000;
+const ONE: Rate = { text: '1', units: 1n, decimals: 0 };
+
+export class Locks {
+  readonly #locks = new Map<string, Lock>();
+
+  lock(payerId: string, request: PriceRequest, price: Price, lifetimeMs: number): Lock {
+    const lockRateId = `LR${randomUUID().replaceAll('-', '')}`;
+    const expiresAtMs = monotonicMs() + lifetimeMs;
+    const lock: Lock = { lockRateId, payerId, request, price, expiresAtMs, used: false };
+    this.#locks.set(lockRateId, lock);
+    const oldest = this.#locks.size > KEPT_LOCKS ? this.#locks.keys().next().value : undefined;
+    if (oldest !== undefined) this.#locks.delete(oldest);
+    return lock;
+  }
+
+  /** Only a lock that may still pay: known, unused, unexpired. */
+  usable(lockRateId: string): Lock | undefined {
+    const lock = this.#locks.get(lockRateId);
+    return lock && !lock.used && lock.expiresAtMs > monotonicMs() ? lock : undefined;
+  }
+
+  reset(): void {
+    this.#locks.clear();
+  }
+}
+
+export function rateOf(origin: string, target: string, settings: Settings): Rate | undefined {
+  return origin === target ? ONE : parseRate(settings.rates[`${origin}/${target}`] ?? '');
+}
+
+/** Undefined when the instructed amount is in neither currency of the exchange. */
+export function priceAt(rate: Rate, request: PriceRequest, settings: Settings): Price | undefined {
+  const { instructed, originCurrency, targetCurrency } = request;
+  const principal = principalOf(rate, request);
+  const feeRate = parseRate(settings.feeRate) ?? { text: '0', units: 0n, decimals: 0 };
+  if (principal === undefined) return undefined;
+  const feeMinor = convertForward(principal, feeRate);
+  const targetMinor =
+    instructed.currency === targetCurrency ? instructed.minor : convertForward(principal, rate);
+  return {
+    rate,
+    pay: { currency: originCurrency, minor: principal + feeMinor },
+    target: { currency: targetCurrency, minor: targetMinor },
+    fee: { currency: originCurrency, minor: feeMinor },
+  };
+}
+
+/** What leaves the payer's account before the fee, rounded half up. */
+function principalOf(rate: Rate, request: PriceRequest): bigint | undefined {
+  const { instructed } = request;
+  if (instructed.currency === request.targetCurrency) return convertBack(instructed.minor, rate);
+  return instructed.currency === request.originCurrency ? instructed.minor : undefined;
+}
+
+export function sameRequest(left: PriceRequest, right: PriceRequest): boolean {
+  return (
+    left.instructed.minor === right.instructed.minor &&
+    left.instructed.currency === right.instructed.currency &&
+    left.originCurrency === right.originCurrency &&
+    left.targetCurrency === right.targetCurrency
+  );
+}

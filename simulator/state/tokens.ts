@@ -1,0 +1,119 @@
+/** Access and refresh tokens with real lifetimes, on the monotonic clock. */
+import { randomUUID } from 'node:crypto';
+import { monotonicMs } from '../clock.ts';
+import type { Settings } from '../settings.ts';
+
+export type TokenKind = 'application' | 'user';
+export type TokenState = 'valid' | 'expired' | 'invalid' | 'missing';
+
+export interface AccessToken {
+  token: string;
+  kind: TokenKind;
+  appId: string;
+  openId: string | undefined;
+  expiresAtMs: number;
+}
+
+interface RefreshToken {
+  appId: string;
+  openId: string;
+  expiresAtMs: number;
+  /** A replaced token may still be tried once: its successor may have been lost on the way. */
+  standing: 'current' | 'previous' | 'dead';
+}
+
+export interface UserGrant {
+  accessToken: string;
+  refreshToken: string;
+  openId: string;
+}
+
+export interface TokenFilter {
+  kind?: TokenKind | undefined;
+  openId?: string | undefined;
+  /** Refresh tokens instead of access tokens. */
+  refresh?: boolean | undefined;
+}
+
+const KEPT_TOKENS = 50_000;
+
+export class Tokens {
+  readonly #access = new Map<string, AccessToken>();
+  readonly #refresh = new Map<string, RefreshToken>();
+
+  issueApplication(appId: string, settings: Settings): string {
+    return this.#issueAccess('application', appId, undefined, settings.applicationTokenSeconds);
+  }
+
+  issueUser(appId: string, openId: string, settings: Settings): UserGrant {
+    const refreshToken = `rt-${randomUUID()}`;
+    this.#keep(this.#refresh, refreshToken, {
+      appId,
+      openId,
+      expiresAtMs: monotonicMs() + settings.refreshTokenSeconds * 1000,
+      standing: 'current',
+    });
+    return { accessToken: this.#issueUserAccess(appId, openId, settings), refreshToken, openId };
+  }
+
+  /** Undefined when `token` does not (or no longer) buy anything for `appId`. */
+  refresh(appId: string, token: string, settings: Settings): UserGrant | undefined {
+    const held = this.#refresh.get(token);
+    if (!held || held.appId !== appId || held.expiresAtMs <= monotonicMs()) return undefined;
+    if (held.standing === 'dead') return undefined;
+    if (held.standing === 'previous' && !settings.previousRefreshTokenValid) return undefined;
+    if (settings.refreshRotation === 'keep') {
+      held.expiresAtMs = monotonicMs() + settings.refreshTokenSeconds * 1000;
+      const accessToken = this.#issueUserAccess(appId, held.openId, settings);
+      return { accessToken, refreshToken: token, openId: held.openId };
+    }
+    this.#retire(held);
+    return this.issueUser(appId, held.openId, settings);
+  }
+
+  look(token: string): { state: TokenState; record: AccessToken | undefined } {
+    const record = this.#access.get(token);
+    if (!record) return { state: 'invalid', record: undefined };
+    return { state: record.expiresAtMs > monotonicMs() ? 'valid' : 'expired', record };
+  }
+
+  /** Ends the tokens that match now; answers how many. */
+  expire(filter: TokenFilter): number {
+    const held: Iterable<{ expiresAtMs: number; kind?: TokenKind; openId: string | undefined }> =
+      filter.refresh === true ? this.#refresh.values() : this.#access.values();
+    let count = 0;
+    for (const token of held) {
+      if (filter.kind !== undefined && token.kind !== undefined && token.kind !== filter.kind) continue;
+      if (filter.openId !== undefined && token.openId !== filter.openId) continue;
+      token.expiresAtMs = 0;
+      count += 1;
+    }
+    return count;
+  }
+
+  #issueUserAccess(appId: string, openId: string, settings: Settings): string {
+    return this.#issueAccess('user', appId, openId, settings.userTokenSeconds);
+  }
+
+  #issueAccess(kind: TokenKind, appId: string, openId: string | undefined, lifetimeSeconds: number): string {
+    const token = `at-${kind}-${randomUUID()}`;
+    const expiresAtMs = monotonicMs() + lifetimeSeconds * 1000;
+    this.#keep(this.#access, token, { token, kind, appId, openId, expiresAtMs });
+    return token;
+  }
+
+  /** The token just used may be tried once more, unless this was that second time; all others may not be current. */
+  #retire(used: RefreshToken): void {
+    const spent = used.standing === 'previous';
+    for (const other of this.#refresh.values())
+      if (other.appId === used.appId && other.openId === used.openId && other.standing === 'current')
+        other.standing = 'previous';
+    if (spent) used.standing = 'dead';
+  }
+
+  #keep<Value>(store: Map<string, Value>, key: string, value: Value): void {
+    store.set(key, value);
+    const oldest = store.size > KEPT_TOKENS ? store.keys().next().value : undefined;
+    if (oldest !== undefined) store.delete(oldest);
+  }
+}
