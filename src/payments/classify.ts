@@ -96,6 +96,7 @@ const ONCE: Readonly<Record<StatusClass, Row>> = {
   redirect: all('ambiguous'),
   unauthorised: {
     ...all('unauthorised'),
+    limited: 'rate-limited',
     success: 'ambiguous',
     system: 'ambiguous',
     doubtful: 'ambiguous',

@@ -14,13 +14,17 @@ export function reads<T>(read: (value: unknown) => T | undefined, expected: stri
 
 /** Optional in the spec's sense: absent, null and `""` are the same. */
 export function orAbsent<T>(schema: z.ZodType<T>): z.ZodType<T | undefined> {
-  return z.unknown().transform((value, context) => {
-    if (value === undefined || value === null || value === '') return undefined;
-    const result = schema.safeParse(value);
-    if (result.success) return result.data;
-    for (const { path, message } of result.error.issues) context.addIssue({ code: 'custom', path, message });
-    return z.NEVER;
-  });
+  return z
+    .unknown()
+    .optional()
+    .transform((value, context) => {
+      if (value === undefined || value === null || value === '') return undefined;
+      const result = schema.safeParse(value);
+      if (result.success) return result.data;
+      for (const { path, message } of result.error.issues)
+        context.addIssue({ code: 'custom', path, message });
+      return z.NEVER;
+    });
 }
 
 /** Text of 1 to `max` characters. */
@@ -50,7 +54,7 @@ export const seconds: z.ZodType<number> = reads((value) => {
 
 /** An entry, several, or none: object, array, null, absent and `{}` all become an array. */
 export function entries<T>(schema: z.ZodType<T>): z.ZodType<T[]> {
-  return z.unknown().transform(asList).pipe(z.array(schema));
+  return z.unknown().optional().transform(asList).pipe(z.array(schema));
 }
 
 /** The digits of a JSON number, or a text as it stands. */

@@ -8,7 +8,7 @@ const FIRST_MILLISECONDS = 100_000_000_000;
 const LAST_MILLISECONDS = 253_402_300_799_999;
 
 /** ISO 8601, or absent: a time that cannot be read must never hide a result. */
-export const timestamp: z.ZodType<string | undefined> = z.unknown().transform(toIso);
+export const timestamp: z.ZodType<string | undefined> = z.unknown().optional().transform(toIso);
 
 export function toIso(value: unknown): string | undefined {
   const digits = numericText(value)?.trim();
