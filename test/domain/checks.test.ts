@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { accountProblem } from '../../src/domain/account-check.ts';
+import { contradiction, differsFromQuote, notThisPayout } from '../../src/domain/order-check.ts';
+import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
+import { agreedQuote, quoteProblem, withinApproval } from '../../src/domain/quote-check.ts';
+import type { ClientAccount, PayoutOrder, Quote, TradeResult } from '../../src/payments/types.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+const money = (currency: string, amount: string) => ({ currency, amount });
+
+function account(over: Partial<ClientAccount> = {}): ClientAccount {
+  return {
+    accountType: 'AVAIL_ACCOUNT',
+    available: money('USD', '100.00'),
+    frozen: money('USD', '0.00'),
+    currency: 'USD',
+    status: 'NORMAL',
+    ...over,
+  };
+}
+
+function quote(over: Partial<Quote> = {}): Quote {
+  return {
+    lockRateId: 'lock-1',
+    available: money('USD', '1000.00'),
+    exchangeRate: '7.1000',
+    originCurrency: 'USD',
+    targetCurrency: 'CNY',
+    pay: money('USD', '14.10'),
+    target: money('CNY', '100.00'),
+    fee: money('USD', '0.10'),
+    ...over,
+  };
+}
+
+function order(over: Partial<PayoutOrder> = {}): PayoutOrder {
+  return {
+    orderId: 'o-1',
+    status: 'pending',
+    pay: money('USD', '14.10'),
+    target: money('CNY', '100.00'),
+    fee: money('USD', '0.10'),
+    lockRateId: 'lock-1',
+    exchangeRate: '7.1',
+    partnerOrderId: 'p-1',
+    ...over,
+  };
+}
+
+const request: CheckedPayoutRequest = { ...payoutRequest('p-1'), app: 'default', approval: 'none' };
+
+describe('H17 only an account that can pay passes', () => {
+  test('a normal available account passes', () => {
+    expect(accountProblem({ clientId: 'c', accounts: [account()] }, 'USD')).toBeUndefined();
+  });
+  test.each([
+    ['no account at all', null],
+    ['an empty list', { clientId: 'c', accounts: [] }],
+    ['another currency only', { clientId: 'c', accounts: [account({ currency: 'EUR' })] }],
+    [
+      'funds before the risk audit only',
+      { clientId: 'c', accounts: [account({ accountType: 'TEMP_ACCOUNT' })] },
+    ],
+    ['an abnormal account', { clientId: 'c', accounts: [account({ status: 'ABNORMAL' })] }],
+    ['a closed account', { clientId: 'c', accounts: [account({ status: 'CLOSED' })] }],
+    ['a status nobody named', { clientId: 'c', accounts: [account({ status: 'FROZEN' })] }],
+    [
+      'one normal and one abnormal',
+      { clientId: 'c', accounts: [account(), account({ status: 'ABNORMAL' })] },
+    ],
+  ])('%s does not', (_name, accounts) => {
+    expect(accountProblem(accounts, 'USD')?.code).toBe('ACCOUNT_NOT_USABLE');
+  });
+  test('an abnormal account of another currency does not matter', () => {
+    const accounts = [account(), account({ currency: 'EUR', status: 'ABNORMAL' })];
+    expect(accountProblem({ clientId: 'c', accounts }, 'USD')).toBeUndefined();
+  });
+});
+
+describe('a quote is accepted only inside the limits', () => {
+  test('plain', () => {
+    expect(quoteProblem(request, quote())).toBeUndefined();
+  });
+  test('H17 a balance that is too low', () => {
+    expect(quoteProblem(request, quote({ available: money('USD', '14.09') }))?.code).toBe(
+      'INSUFFICIENT_BALANCE',
+    );
+    expect(quoteProblem(request, quote({ available: money('USD', '14.10') }))).toBeUndefined();
+  });
+  const limited = (limits: CheckedPayoutRequest['limits']) => ({ ...request, limits });
+  test.each([
+    ['fee at the limit', { maxFee: money('USD', '0.10') }, true],
+    ['fee over it', { maxFee: money('USD', '0.09') }, false],
+    ['fee limit in another currency', { maxFee: money('CNY', '9.00') }, false],
+    ['pay at the limit', { maxPay: money('USD', '14.10') }, true],
+    ['pay over it', { maxPay: money('USD', '14.09') }, false],
+    ['rate at the limit, written otherwise', { minRate: '7.1' }, true],
+    ['rate under it by the last digit', { minRate: '7.10001' }, false],
+  ])('%s', (_name, limits, accepted) => {
+    expect(quoteProblem(limited(limits), quote())?.code).toBe(accepted ? undefined : 'QUOTE_OUT_OF_LIMITS');
+  });
+  test.each([
+    ['other currencies', { originCurrency: 'EUR' }],
+    ['paying in another currency', { pay: money('EUR', '14.10') }],
+    ['delivering another amount', { target: money('CNY', '99.99') }],
+  ])('%s than asked', (_name, over) => {
+    expect(quoteProblem(request, quote(over))?.code).toBe('QUOTE_OUT_OF_LIMITS');
+  });
+  test('a quote after an approval must not cost more than the approved one, unless the limits bound it', () => {
+    const approved = agreedQuote(quote());
+    const dearer = agreedQuote(quote({ pay: money('USD', '14.11') }));
+    expect(withinApproval(undefined, approved, approved)).toBe(true);
+    expect(withinApproval(undefined, approved, dearer)).toBe(false);
+    expect(withinApproval({ maxPay: money('USD', '20.00') }, approved, dearer)).toBe(true);
+  });
+});
+
+describe('H13 an order is held to its quote', () => {
+  const agreed = agreedQuote(quote());
+  test('the same terms, written otherwise, pass', () => {
+    expect(differsFromQuote(order(), agreed)).toEqual([]);
+  });
+  test.each([
+    ['another lock', { lockRateId: 'lock-2' }],
+    ['another rate', { exchangeRate: '7.1001' }],
+    ['another debit', { pay: money('USD', '14.81') }],
+    ['another amount', { target: money('CNY', '95.00') }],
+    ['another fee', { fee: money('USD', '0.20') }],
+  ])('%s is told', (_name, over) => {
+    expect(differsFromQuote(order(over), agreed).map(({ code }) => code)).toEqual([
+      'ORDER_DIFFERS_FROM_QUOTE',
+    ]);
+  });
+  test('a lock that was not echoed is told', () => {
+    const { lockRateId: _lock, ...withoutLock } = order();
+    expect(differsFromQuote(withoutLock, agreed)[0]?.message).toMatch(/lock is absent/);
+  });
+});
+
+describe('resolve believes an order only when number and amounts match', () => {
+  test('a match', () => {
+    expect(notThisPayout(order(), request, agreedQuote(quote()))).toBeUndefined();
+  });
+  test('another number, no number, another amount', () => {
+    const { partnerOrderId: _number, ...withoutNumber } = order();
+    expect(notThisPayout(order({ partnerOrderId: 'p-2' }), request, undefined)).toMatch(/number is p-2/);
+    expect(notThisPayout(withoutNumber, request, undefined)).toMatch(/absent/);
+    expect(notThisPayout(order({ target: money('CNY', '1.00') }), request, undefined)).toMatch(/1.00 CNY/);
+  });
+});
+
+describe('H21 the trade query wins over the order query, and the conflict is told', () => {
+  const trade = (status: string): TradeResult => ({
+    orderId: 'o-1',
+    clientId: 'c',
+    partnerOrderId: 'p-1',
+    complete: true,
+    received: money('CNY', '0.00'),
+    failed: money('CNY', '0.00'),
+    targetCurrency: 'CNY',
+    status,
+  });
+  const statuses = ['pending', 'success', 'fail', 'odd'].flatMap((v2) =>
+    ['PROCESSING', 'SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'].map((v1) => ({ v2, v1 })),
+  );
+  test.each(statuses)('$v2 and $v1', ({ v2, v1 }) => {
+    const against =
+      (v2 === 'fail' && (v1 === 'SUCCESS' || v1 === 'PARTIAL_SUCCESS')) ||
+      (v2 === 'success' && v1 === 'FAILED');
+    expect(contradiction(v2, trade(v1)).length).toBe(against ? 1 : 0);
+  });
+});

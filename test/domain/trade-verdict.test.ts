@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import { auditStatusOf, disagreement, finalStatus, tradeAttention } from '../../src/domain/trade-verdict.ts';
+import type { TradeDetail, TradeResult, TradeSplit } from '../../src/payments/types.ts';
+
+const cny = (amount: string) => ({ currency: 'CNY', amount });
+
+function result(over: Partial<TradeResult> = {}): TradeResult {
+  return {
+    orderId: 'o-1',
+    clientId: 'c-1',
+    partnerOrderId: 'p-1',
+    complete: true,
+    received: cny('70.00'),
+    failed: cny('30.00'),
+    targetCurrency: 'CNY',
+    status: 'PARTIAL_SUCCESS',
+    auditStatus: 'APPROVED',
+    ...over,
+  };
+}
+
+function split(status: string, amount: string, over: Partial<TradeSplit> = {}): TradeSplit {
+  return { distributeId: `d-${amount}`, target: cny(amount), status, refunded: false, ...over };
+}
+
+function detail(over: Partial<TradeDetail> = {}): TradeDetail {
+  return {
+    orderId: 'o-1',
+    clientId: 'c-1',
+    partnerOrderId: 'p-1',
+    complete: true,
+    received: cny('70.00'),
+    failed: cny('30.00'),
+    targetCurrency: 'CNY',
+    status: 'PARTIAL_SUCCESS',
+    debits: [],
+    splits: [
+      split('SUCCESS', '40.00'),
+      split('SUCCESS', '30.00'),
+      split('FAILED', '30.00', { distributeId: 'd-f' }),
+    ],
+    ...over,
+  };
+}
+
+describe('H20 a status is final only when every payment is complete', () => {
+  const statuses = ['PROCESSING', 'SUCCESS', 'PARTIAL_SUCCESS', 'FAILED', 'SETTLED', ''];
+  const rows = statuses.flatMap((status) =>
+    [true, false].flatMap((complete) =>
+      ['CNY', 'USD'].map((targetCurrency) => ({ status, complete, targetCurrency })),
+    ),
+  );
+  test.each(rows)('$status, complete $complete, to $targetCurrency', (trade) => {
+    const named = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'].includes(trade.status);
+    const open = trade.targetCurrency === 'CNY' && !trade.complete;
+    expect(finalStatus(trade)).toBe(named && !open ? trade.status : undefined);
+  });
+});
+
+describe('H24 what the specification does not name is never final and is flagged', () => {
+  test.each(['RETURNED', 'DECLINED'])('%s waits for material', (auditStatus) => {
+    expect(auditStatusOf(auditStatus)).toBe('RETURNED');
+    const seen = tradeAttention(result({ status: 'PROCESSING', auditStatus }));
+    expect(seen.map(({ code }) => code)).toEqual(['AWAITING_MATERIAL']);
+  });
+  test('an unknown status and an unknown audit status are both told, as written', () => {
+    const seen = tradeAttention(result({ status: 'SETTLED', auditStatus: 'PENDING_X' }));
+    expect(seen.map(({ code }) => code).sort()).toEqual(['UNKNOWN_AUDIT_STATUS', 'UNKNOWN_STATUS']);
+    expect(seen.map(({ message }) => message).join()).toMatch(/SETTLED/);
+    expect(seen.map(({ message }) => message).join()).toMatch(/PENDING_X/);
+    expect(finalStatus(result({ status: 'SETTLED' }))).toBeUndefined();
+  });
+  test('nothing to tell about a plain open or ended trade', () => {
+    expect(tradeAttention(result({ status: 'PROCESSING', auditStatus: 'PROCESSING' }))).toEqual([]);
+    expect(tradeAttention(result())).toEqual([]);
+    expect(tradeAttention(result({ status: 'FAILED', auditStatus: 'REJECTED' }))).toEqual([]);
+  });
+});
+
+describe('H18 result and detail are believed only when every sum and flag agrees', () => {
+  const target = cny('100.00');
+  test('agreement', () => {
+    expect(disagreement(result(), detail(), target)).toBeUndefined();
+  });
+  const good = detail();
+  const mutations: [string, Partial<TradeDetail>, RegExp][] = [
+    ['another order', { orderId: 'o-2' }, /different orders/],
+    ['another status', { status: 'SUCCESS' }, /the detail SUCCESS/],
+    ['another currency', { targetCurrency: 'USD' }, /in CNY, the detail in USD/],
+    ['payments still open', { complete: false }, /still open/],
+    ['another received sum', { received: cny('70.01') }, /received is/],
+    ['another failed sum', { failed: cny('29.99') }, /failed is/],
+    ['no payments', { splits: [] }, /no payment is listed/],
+    ['a payment less', { splits: good.splits.slice(1) }, /succeeded add up to 30.00/],
+    [
+      'a payment of another amount',
+      { splits: [split('SUCCESS', '40.01'), ...good.splits.slice(1)] },
+      /add up to 70.01/,
+    ],
+    ['a failed payment less', { splits: good.splits.slice(0, 2) }, /failed add up to 0.00/],
+    [
+      'an unknown payment status',
+      { splits: [split('PENDING', '40.00'), ...good.splits.slice(1)] },
+      /unknown status PENDING/,
+    ],
+    [
+      'a payment in another currency',
+      {
+        splits: [
+          split('SUCCESS', '40.00', { target: { currency: 'USD', amount: '40.00' } }),
+          ...good.splits.slice(1),
+        ],
+      },
+      /is in USD/,
+    ],
+  ];
+  test.each(mutations)('%s', (_name, over, why) => {
+    expect(disagreement(result(), detail(over), target)).toMatch(why);
+  });
+  test('both sums together must be what the order was for', () => {
+    expect(disagreement(result(), detail(), cny('100.01'))).toMatch(/order was for 100.01/);
+  });
+  test('the status must be what the payments amount to', () => {
+    const all = [split('SUCCESS', '70.00')];
+    const wrong = disagreement(
+      result({ status: 'PARTIAL_SUCCESS', failed: cny('0.00') }),
+      detail({ splits: all, failed: cny('0.00') }),
+      cny('70.00'),
+    );
+    expect(wrong).toMatch(/1 of 1 payments succeeded/);
+  });
+});
+
+describe('H23 an empty detail is never read as zero', () => {
+  test.each(['SUCCESS', 'PARTIAL_SUCCESS'])('%s without payments stays open', (status) => {
+    expect(disagreement(result({ status }), detail({ status, splits: [] }), undefined)).toMatch(/no payment/);
+  });
+  test('FAILED without payments is right: nothing was executed', () => {
+    const failed = { status: 'FAILED', received: cny('0.00'), failed: cny('100.00') };
+    expect(disagreement(result(failed), detail({ ...failed, splits: [] }), cny('100.00'))).toBeUndefined();
+  });
+});
