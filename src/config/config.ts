@@ -129,6 +129,6 @@ export function withoutEmpty(environment: Environment): Environment {
 }
 
 export function isLoopback(url: string): boolean {
-  const host = new URL(url).hostname;
+  const host = URL.canParse(url) ? new URL(url).hostname : '';
   return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }

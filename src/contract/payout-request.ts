@@ -29,7 +29,11 @@ const currency = () => z.string().regex(/^[A-Z]{3}$/, 'must be three capital let
 
 const amount = z
   .string({ error: 'must be decimal text such as "10.50", not a number' })
-  .regex(AMOUNT_PATTERN, 'must be digits with at most two decimals, such as "10.50"')
+  .regex(AMOUNT_PATTERN, {
+    error: 'must be digits with at most two decimals, such as "10.50"',
+    // What follows reads the amount, so it must not be reached with anything else.
+    abort: true,
+  })
   .transform(normalizeAmount);
 
 const money = z.strictObject({ currency: currency(), amount });

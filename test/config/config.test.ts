@@ -1,0 +1,99 @@
+import { writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ConfigError, type Environment, workerConfig } from '../../src/config/config.ts';
+
+const good: Environment = {
+  PAYMENTS_ENVIRONMENT: 'test',
+  PAYMENTS_BASE_URL: 'http://127.0.0.1:8090',
+  PAYMENTS_AUTH_URL: 'http://127.0.0.1:8090',
+  PAYMENTS_APP_ID: 'demo-app',
+  PAYMENTS_APP_SECRET: 'canary-secret',
+};
+
+function problems(environment: Environment): string[] {
+  try {
+    workerConfig(environment);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems;
+  }
+}
+
+describe('the environment is read once, and every bad key is named', () => {
+  test('the defaults are those of the contract', () => {
+    const { env } = workerConfig(good);
+    expect(env.PAYMENTS_CALLS_PER_SECOND).toBe(20);
+    expect(env.PAYMENTS_LOCK_LIFETIME).toBe(60_000);
+    expect(env.PAYOUTS_SETTLE_WINDOW).toBe(600_000);
+    expect(env.PAYOUTS_POLL_FIRST).toBe(30_000);
+    expect(env.PAYOUTS_POLL_MAX).toBe(600_000);
+    expect(env.PAYOUTS_APPROVAL_EXPIRES).toBe(86_400_000);
+    expect([...env.PAYMENTS_CREATE_CODES]).toEqual([['429', 'busy']]);
+    expect(env.PAYMENTS_REPEATED_CREATE).toBe('review');
+    expect(env.PAYOUTS_CREATE_CHECK).toBe('doubtful');
+  });
+
+  test('missing and bad keys come together, and no value is quoted', () => {
+    const found = problems({
+      ...good,
+      PAYMENTS_APP_ID: '',
+      PAYOUTS_POLL_FIRST: 'canary-secret',
+      PAYMENTS_BASE_URL: 'x',
+    });
+    expect(found.join('\n')).toMatch(/PAYMENTS_APP_ID.*missing/);
+    expect(found.join('\n')).toMatch(/PAYOUTS_POLL_FIRST.*500ms/);
+    expect(found.join('\n')).toMatch(/PAYMENTS_BASE_URL/);
+    expect(found.join('\n')).not.toMatch(/canary/);
+  });
+
+  test.each([
+    ['500ms', 500],
+    ['30s', 30_000],
+    ['10m', 600_000],
+    ['12h', 43_200_000],
+    ['30d', 2_592_000_000],
+  ])('%s is a duration', (text, ms) => {
+    expect(workerConfig({ ...good, PAYOUTS_POLL_MAX: text }).env.PAYOUTS_POLL_MAX).toBe(ms);
+  });
+
+  test('create codes have the four meanings and no other', () => {
+    const { env } = workerConfig({
+      ...good,
+      PAYMENTS_CREATE_CODES: '429:busy, 30001:lock-expired,30002:insufficient,30009:refused',
+    });
+    expect(env.PAYMENTS_CREATE_CODES.get('30001')).toBe('lock-expired');
+    expect(problems({ ...good, PAYMENTS_CREATE_CODES: '30001:maybe' })[0]).toMatch(/PAYMENTS_CREATE_CODES/);
+  });
+
+  test('H46 without encryption only the test environment against loopback starts', () => {
+    expect(problems({ ...good, PAYMENTS_ENVIRONMENT: 'production' })[0]).toMatch(/PAYMENTS_ENVIRONMENT/);
+    expect(problems({ ...good, PAYMENTS_BASE_URL: 'https://pay.example.com' })[0]).toMatch(/loopback/);
+    expect(problems({ ...good, PAYMENTS_BASE_URL: 'http://127.0.0.1.example.com' })[0]).toMatch(/loopback/);
+  });
+
+  test('several applications come from a file, their secrets by reference', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'apps-'));
+    const file = join(folder, 'apps.json');
+    writeFileSync(join(folder, 'secret'), 'from-file\n');
+    writeFileSync(
+      file,
+      JSON.stringify({
+        east: { appId: 'a-1', appSecret: 'env:EAST_SECRET' },
+        west: { appId: 'a-2', appSecret: `file:${join(folder, 'secret')}`, callsPerSecond: 40 },
+      }),
+    );
+    const { applications } = workerConfig({ ...good, PAYOUTS_APPS_FILE: file, EAST_SECRET: 'from-env' });
+    expect(applications.get('east')?.appSecret).toBe('from-env');
+    expect(applications.get('west')?.appSecret).toBe('from-file');
+    expect(applications.get('west')?.callsPerSecond).toBe(40);
+    expect(problems({ ...good, PAYOUTS_APPS_FILE: file })).toEqual([
+      expect.stringMatching(/east\.appSecret/),
+    ]);
+    writeFileSync(file, JSON.stringify({ East: { appId: 'a', appSecret: 'plain' } }));
+    expect(problems({ ...good, PAYOUTS_APPS_FILE: file }).join('\n')).toMatch(/East/);
+  });
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from 'vitest';
+import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+const valid = payoutRequest('p-1');
+
+function problems(body: unknown): string[] {
+  const checked = checkPayoutRequest(body);
+  return checked.ok ? [] : checked.errors.map(({ path }) => path);
+}
+
+describe('a payout request is checked at the edge', () => {
+  test('defaults are filled in and amounts get two decimals', () => {
+    const checked = checkPayoutRequest({ ...valid, instructedAmount: { currency: 'CNY', amount: '10' } });
+    expect(checked).toMatchObject({
+      ok: true,
+      value: { app: 'default', approval: 'none', instructedAmount: { currency: 'CNY', amount: '10.00' } },
+    });
+  });
+
+  test('every bad field is named at once', () => {
+    const body = {
+      ...valid,
+      clientId: '',
+      partnerOrderId: 'x'.repeat(65),
+      type: 'GIFT',
+      receiver: { ...valid.receiver, bankName: 7 },
+      surprise: true,
+    };
+    expect(problems(body).sort()).toEqual([
+      'clientId',
+      'partnerOrderId',
+      'receiver.bankName',
+      'surprise',
+      'type',
+    ]);
+  });
+
+  test.each([
+    ['a JSON number', 10.5],
+    ['three decimals', '10.001'],
+    ['an exponent', '1e3'],
+    ['a negative', '-1'],
+    ['a plus sign', '+1'],
+    ['zero', '0.00'],
+    ['17 digits', '12345678901234567'],
+    ['a comma', '10,50'],
+    ['white space', ' 10'],
+    ['nothing', ''],
+    ['not a number', 'NaN'],
+    ['other digits', '١٠'],
+  ])('H14 %s is no amount', (_name, amount) => {
+    expect(problems({ ...valid, instructedAmount: { currency: 'CNY', amount } })).toEqual([
+      'instructedAmount.amount',
+    ]);
+  });
+
+  test('H14 the largest amount passes with every digit', () => {
+    const checked = checkPayoutRequest({
+      ...valid,
+      instructedAmount: { currency: 'CNY', amount: '9999999999999999.99' },
+    });
+    expect(checked.ok && checked.value.instructedAmount.amount).toBe('9999999999999999.99');
+  });
+
+  test.each([null, undefined, 7, 'text', [], {}])('%j is no request, and says so', (body) => {
+    expect(problems(body).length).toBeGreaterThan(0);
+  });
+
+  test.each(["p'1", 'p"1', 'p\\1', 'p`1', 'p\n1', ' p1', 'p1 '])(
+    'the number %j is refused',
+    (partnerOrderId) => {
+      expect(problems({ ...valid, partnerOrderId })).toEqual(['partnerOrderId']);
+    },
+  );
+
+  test('amount and limit currencies must be those of the payout', () => {
+    expect(problems({ ...valid, instructedAmount: { currency: 'EUR', amount: '1' } })).toEqual([
+      'instructedAmount.currency',
+    ]);
+    expect(problems({ ...valid, limits: { maxPay: { currency: 'CNY', amount: '1' } } })).toEqual([
+      'limits.maxPay.currency',
+    ]);
+  });
+
+  test('notBefore needs an offset', () => {
+    expect(problems({ ...valid, notBefore: '2026-01-01T00:00:00' })).toEqual(['notBefore']);
+    expect(problems({ ...valid, notBefore: '2026-01-01T00:00:00+08:00' })).toEqual([]);
+  });
+});
