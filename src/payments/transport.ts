@@ -40,6 +40,7 @@ export class Transport {
   readonly #pool: Pool;
   readonly #timeouts: Timeouts;
   readonly #maxBodyBytes: number;
+  #closing: Promise<void> | undefined;
 
   constructor(origin: string, timeouts: Timeouts, maxBodyBytes: number, connections: number) {
     this.#timeouts = timeouts;
@@ -70,9 +71,10 @@ export class Transport {
     }
   }
 
-  /** Lets running exchanges end. */
-  async close(): Promise<void> {
-    await this.#pool.close();
+  /** Lets running exchanges end. May be called again. */
+  close(): Promise<void> {
+    this.#closing ??= this.#pool.close();
+    return this.#closing;
   }
 
   async #attempt(request: WireRequest, attempt: Attempt): Promise<Exchange> {

@@ -17,9 +17,9 @@ const money = z.object({
   currency,
   amount: z
     .string()
-    .regex(AMOUNT_PATTERN, 'must be decimal text of at most 16 digits and 2 decimals')
+    .regex(AMOUNT_PATTERN, { error: 'must be decimal text of at most 16 digits and 2 decimals', abort: true })
     .refine((amount) => /[1-9]/.test(amount), 'must be more than zero')
-    .transform((amount) => (AMOUNT_PATTERN.test(amount) ? normalizeAmount(amount) : amount)),
+    .transform(normalizeAmount),
 });
 
 const urlPart = z.string().superRefine((part, context) => {

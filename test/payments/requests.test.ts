@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+import { PaymentsClient } from '../../src/payments/client.ts';
+import { PaymentsSettingError } from '../../src/payments/errors.ts';
+import { type ApiOperation, OPERATIONS } from '../../src/payments/operations.ts';
+import type { PaymentsClientOptions } from '../../src/payments/options.ts';
+import { clientFor, failureOf } from './support/client.ts';
+import { CREATE, callOf, KEY, QUOTE, successBody } from './support/samples.ts';
+import { answers, type SeenRequest, startServer } from './support/server.ts';
+
+const NAMES = Object.keys(OPERATIONS).filter((name): name is ApiOperation => name in OPERATIONS);
+
+async function sent(
+  operation: ApiOperation,
+  options: Partial<PaymentsClientOptions> = {},
+  openId?: string,
+): Promise<SeenRequest> {
+  const server = await startServer(answers(200, successBody(operation)));
+  await callOf(clientFor(server.origin, options), operation, openId === undefined ? {} : { openId });
+  const [request] = server.seen;
+  if (!request) throw new Error('nothing was sent');
+  return request;
+}
+
+describe('what goes over the wire is what the specification says', () => {
+  test.each([
+    ['ping', 'GET', '/v2/httpbin/get'],
+    ['exchangeCode', 'POST', '/v3/b2b/oauth/token'],
+    ['refreshUserToken', 'POST', '/v3/b2b/oauth/token'],
+    ['applicationToken', 'GET', '/v2/token/get?app_id=app-1&app_secret=app-secret'],
+    ['openReceivingAccount', 'POST', '/v1/accounts/receiving-account'],
+    ['receivingAccountBalance', 'GET', '/v1/accounts/receiving-account/payer-1/USD'],
+    ['receivingAccountDetail', 'GET', '/v1/payments/receving-account/A-1'],
+    ['quote', 'POST', '/v1/payments/fee'],
+    ['createPayout', 'POST', '/v2/b2b/currents/createCnyOrder'],
+    ['payoutOrder', 'GET', '/v2/b2b/currents/queryDetail/O-1'],
+    ['tradeResult', 'POST', '/v1/mid-open-api/trade/payout/queryResult'],
+    ['tradeDetail', 'POST', '/v1/mid-open-api/trade/payout/queryPayDetail'],
+    ['accounts', 'POST', '/v1/mid-open-api/account/query'],
+  ] as const)('%s is %s %s', async (operation, method, url) => {
+    const request = await sent(operation);
+    expect([request.method, request.url]).toEqual([method, url]);
+    expect(request.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(request.headers['content-type']).toBe(method === 'POST' ? 'application/json' : undefined);
+  });
+
+  test('bodies', async () => {
+    expect(JSON.parse((await sent('exchangeCode')).body)).toEqual({
+      app_id: 'app-1',
+      app_secret: 'app-secret',
+      grant_type: 'authorization_code',
+      code: 'auth-code',
+    });
+    expect(JSON.parse((await sent('refreshUserToken')).body)).toMatchObject({
+      grant_type: 'refresh_token',
+      refresh_token: 'refresh',
+    });
+    expect((await sent('openReceivingAccount')).body).toBe('{"payer_id":"p","currency":"USD"}');
+    expect((await sent('quote')).body).toBe(
+      '{"instructed_amount":{"currency":"CNY","amount":700.00},"exchange":{"origin_currency":"USD",' +
+        '"target_currency":"CNY"},"payer_id":"payer-1","type":"WITHDRAW"}',
+    );
+    expect((await sent('tradeResult')).body).toBe('{"client_id":"C-1","partner_order_id":"P-1"}');
+    expect((await sent('accounts')).body).toBe('{"client_id":"C-1"}');
+  });
+
+  test('H3 a create has one body: the same request gives the same bytes', async () => {
+    const [first, second] = [await sent('createPayout'), await sent('createPayout')];
+    expect(first.body).toBe(second.body);
+    const { partnerOrderId, originCurrency, targetCurrency, ...rest } = CREATE;
+    expect(JSON.parse(first.body)).toEqual({
+      ...rest,
+      outOrderId: partnerOrderId,
+      exchange: { originCurrency, targetCurrency },
+      instructedAmount: { currency: 'CNY', amount: 700 },
+    });
+  });
+});
+
+describe('tokens go where the settings say', () => {
+  const tradeOps: readonly ApiOperation[] = ['tradeResult', 'tradeDetail', 'accounts'];
+  const tokenless: readonly ApiOperation[] = ['exchangeCode', 'refreshUserToken', 'applicationToken'];
+
+  test.each(NAMES)('%s', async (operation) => {
+    const settings = { gatewayToken: 'user', tradeToken: 'application', tradeAuthScheme: 'none' } as const;
+    const { headers } = await sent(operation, settings, 'U-1');
+    const gateway = tokenless.includes(operation) ? undefined : 'Bearer user-tokenU-1';
+    expect(headers.authorization).toBe(tradeOps.includes(operation) ? 'application-token' : gateway);
+  });
+
+  test('H15 a user token is never used without its user', async () => {
+    const server = await startServer(answers(200, successBody('quote')));
+    const error = await failureOf(clientFor(server.origin, { gatewayToken: 'user' }).quote(QUOTE));
+    expect(error).toMatchObject({ code: 'INVALID_REQUEST', fields: [{ path: 'openId' }] });
+    expect(server.seen).toHaveLength(0);
+  });
+
+  test('H44 a token that was not accepted is reported with its user, also by an ambiguous create', async () => {
+    const server = await startServer(answers(401, ''));
+    const rejected: unknown[] = [];
+    const tokens = {
+      token: async () => 'old',
+      rejected: (...told: unknown[]) => void rejected.push(told),
+    };
+    const client = clientFor(server.origin, { tokens, gatewayToken: 'user' });
+    expect((await failureOf(client.createPayout(CREATE, { openId: 'U-1' }))).code).toBe('AMBIGUOUS');
+    expect((await failureOf(client.tradeResult(KEY))).code).toBe('UNAUTHORISED');
+    expect(rejected).toEqual([
+      ['user', 'U-1', 'old'],
+      ['application', undefined, 'old'],
+    ]);
+  });
+});
+
+describe('our own check on the way out', () => {
+  const long = 'x'.repeat(65);
+  test.each<[string, (client: PaymentsClient) => Promise<unknown>, string[]]>([
+    ['number over 64', (c) => c.createPayout({ ...CREATE, partnerOrderId: long }), ['partnerOrderId']],
+    ['unknown type', (c) => c.createPayout({ ...CREATE, type: 'GIFT' }), ['type']],
+    [
+      'empty and missing',
+      (c) => c.createPayout({ ...CREATE, lockRateId: '', originCurrency: 'U$' }),
+      ['lockRateId', 'originCurrency'],
+    ],
+    [
+      'receiver',
+      (c) => c.createPayout({ ...CREATE, receiver: { ...CREATE.receiver, bankName: 'a\u0000' } }),
+      ['receiver.bankName'],
+    ],
+    [
+      'trade key',
+      (c) => c.tradeResult({ clientId: long, partnerOrderId: '' }),
+      ['clientId', 'partnerOrderId'],
+    ],
+    ['extra info', (c) => c.accounts({ clientId: 'C', extraInfo: '{' }), ['extraInfo']],
+    ['half a character', (c) => c.quote({ ...QUOTE, payerId: '\ud800' }), ['payerId']],
+  ])('%s is refused and nothing is sent', async (_name, call, paths) => {
+    const server = await startServer(answers(200, '{}'));
+    const error = await failureOf(call(clientFor(server.origin)));
+    expect(error).toMatchObject({ code: 'INVALID_REQUEST', fields: paths.map((path) => ({ path })) });
+    expect(server.seen).toHaveLength(0);
+  });
+});
+
+describe('the authorization link', () => {
+  test('writes the table’s spelling, or that of the sample links', async () => {
+    const client = clientFor('https://gw.example', { authUrl: 'https://auth.example/web/' });
+    expect(client.authorizationUrl({ state: 'a b&c' }).href).toBe(
+      'https://auth.example/web/entrance/authorization?app_id=app-1&response_type=code' +
+        '&redirect_uri=https%3A%2F%2Fshop.example%2Fcallback&state=a+b%26c',
+    );
+    expect(client.authorizationUrl({ spelling: 'camel' }).search).toMatch(
+      /^\?appId=app-1&responseType=code&redirectUri=[^&]+$/,
+    );
+  });
+});
+
+describe('H48 calls stay where they belong', () => {
+  test.each([
+    ['http://gw.example', undefined],
+    ['https://user:pw@gw.example', undefined],
+    ['https://gw.example/?a=b', undefined],
+    ['https://gw.example/#f', undefined],
+    ['ftp://gw.example', undefined],
+    ['gw.example', undefined],
+    ['https://10.0.0.1', undefined],
+    ['https://169.254.169.254', undefined],
+    ['https://[fd00::1]', undefined],
+    ['https://[::ffff:10.0.0.1]', undefined],
+    ['https://0x0a000001', undefined],
+    ['https://other.example', ['gw.example']],
+    ['https://gw.example@other.example', ['gw.example']],
+    ['https://gw.example:444', ['gw.example:443']],
+  ])('H48 the gateway %s with the list %s is refused', (baseUrl, allowedHosts) => {
+    const make = () =>
+      clientFor(baseUrl, { authUrl: 'https://gw.example', ...(allowedHosts && { allowedHosts }) });
+    expect(make).toThrow(PaymentsSettingError);
+    expect(make).not.toThrow(/user|pw@/);
+  });
+
+  test('H48 a listed private address is meant, and loopback may be plain', () => {
+    const listed = { authUrl: 'https://10.0.0.1', allowedHosts: ['10.0.0.1'] };
+    expect(clientFor('https://10.0.0.1', listed)).toBeInstanceOf(PaymentsClient);
+    expect(clientFor('http://localhost:1')).toBeInstanceOf(PaymentsClient);
+    expect(clientFor('http://[::1]:1')).toBeInstanceOf(PaymentsClient);
+  });
+
+  test.each(['', '.', '..', '../x', 'a/b', 'a\\b', 'a\u0000', 'a\r\nb', '\ud800', 'x'.repeat(129)])(
+    'H48 the path part %j is refused',
+    async (part) => {
+      const server = await startServer(answers(200, '{}'));
+      const client = clientFor(server.origin);
+      for (const call of [client.payoutOrder(part), client.receivingAccountDetail(part)])
+        expect((await failureOf(call)).code).toBe('INVALID_REQUEST');
+      expect((await failureOf(client.receivingAccountBalance(part, 'USD'))).code).toBe('INVALID_REQUEST');
+      expect(server.seen).toHaveLength(0);
+    },
+  );
+
+  test.each(['%2e%2e', '@host', 'a?b=c', 'a#b', 'a b', '..;', 'http:x', '订单', '%00'])(
+    'H48 the path part %j stays one part of the path',
+    async (part) => {
+      const server = await startServer(answers(404, ''));
+      await failureOf(clientFor(`${server.origin}/gate/`).payoutOrder(part));
+      const [path = '', query] = (server.seen[0]?.url ?? '').split('?');
+      expect(query).toBeUndefined();
+      expect(path.split('/').slice(0, -1).join('/')).toBe('/gate/v2/b2b/currents/queryDetail');
+      expect(decodeURIComponent(path.split('/').at(-1) ?? '')).toBe(part);
+    },
+  );
+});

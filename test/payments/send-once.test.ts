@@ -1,0 +1,187 @@
+import { performance } from 'node:perf_hooks';
+import { describe, expect, test } from 'vitest';
+import { type ApiOperation, OPERATIONS } from '../../src/payments/operations.ts';
+import { clientFor, failureOf } from './support/client.ts';
+import { callOf, successBody } from './support/samples.ts';
+import { answers, deadOrigin, type Script, startServer } from './support/server.ts';
+
+const NAMES = Object.keys(OPERATIONS).filter((name): name is ApiOperation => name in OPERATIONS);
+const isRead = (operation: ApiOperation) => OPERATIONS[operation].effect === 'read';
+
+/** The first answer is right, so that the connection is kept; the second request is read, then cut off. */
+function killTheSecond(operation: ApiOperation): Script {
+  let requests = 0;
+  return (_request, response) => {
+    requests += 1;
+    if (requests === 1) response.end(successBody(operation));
+    else response.socket?.destroy();
+  };
+}
+
+describe('a request goes out once', () => {
+  test.each(NAMES)(
+    'H11 %s on a kept connection that dies is sent once and not repeated',
+    async (operation) => {
+      const server = await startServer(killTheSecond(operation));
+      const client = clientFor(server.origin, { connections: 1 });
+      await callOf(client, operation);
+      const error = await failureOf(callOf(client, operation));
+      expect(error.code).toBe(isRead(operation) ? 'UNAVAILABLE' : 'AMBIGUOUS');
+      await callOf(clientFor((await startServer(answers(200, successBody(operation)))).origin), operation);
+      expect([server.seen.length, server.connections()]).toEqual([2, 1]);
+    },
+  );
+
+  test.each([301, 302, 303, 307, 308])(
+    'H11 a %i is never followed, and the secret goes nowhere else',
+    async (status) => {
+      const elsewhere = await startServer(answers(200, '{}'));
+      const server = await startServer(answers(status, '', { location: `${elsewhere.origin}/take` }));
+      const client = clientFor(server.origin);
+      for (const operation of NAMES) {
+        const error = await failureOf(callOf(client, operation));
+        expect(error.code).toBe(isRead(operation) ? 'MALFORMED_ANSWER' : 'AMBIGUOUS');
+      }
+      expect(server.seen).toHaveLength(NAMES.length);
+      expect(elsewhere.connections()).toBe(0);
+    },
+  );
+
+  test('H1 a create whose answer is lost is ambiguous: by reset, by silence, by a body that stalls', async () => {
+    const scripts: Script[] = [
+      (_request, response) => response.socket?.resetAndDestroy(),
+      () => undefined,
+      (_request, response) => response.writeHead(200, { 'content-length': '500' }).write('{"code":0'),
+    ];
+    for (const script of scripts) {
+      const server = await startServer(script);
+      const client = clientFor(server.origin, { timeouts: { totalMs: 300 } });
+      const error = await failureOf(callOf(client, 'createPayout'));
+      expect([error.code, error.mayHaveTakenEffect]).toEqual(['AMBIGUOUS', true]);
+      expect(server.seen).toHaveLength(1);
+    }
+  });
+
+  test('H1 the time-outs for headers and body end a create as ambiguous too', async () => {
+    const silent = await startServer(() => undefined);
+    const stalled = await startServer((_request, response) => {
+      response.writeHead(200, { 'content-length': '500' }).write('{"code":0');
+    });
+    for (const server of [silent, stalled]) {
+      const client = clientFor(server.origin, { timeouts: { headersMs: 200, bodyMs: 200 } });
+      const error = await failureOf(callOf(client, 'createPayout'));
+      expect([error.code, server.seen.length]).toEqual(['AMBIGUOUS', 1]);
+    }
+  });
+
+  test('an answer over the size cap is not read to its end', async () => {
+    const server = await startServer(answers(200, `{"code":0,"x":"${'y'.repeat(5000)}"}`));
+    const client = clientFor(server.origin, { maxBodyBytes: 1000 });
+    expect((await failureOf(callOf(client, 'createPayout'))).code).toBe('AMBIGUOUS');
+    expect((await failureOf(callOf(client, 'payoutOrder'))).code).toBe('MALFORMED_ANSWER');
+  });
+
+  test('a create that nobody could receive is unavailable, so it surely did not happen', async () => {
+    for (const origin of [await deadOrigin(), 'https://no-such-host.invalid']) {
+      const error = await failureOf(callOf(clientFor(origin), 'createPayout'));
+      expect([error.code, error.mayHaveTakenEffect]).toEqual(['UNAVAILABLE', false]);
+    }
+  });
+
+  test('a connection that opens and never speaks TLS received nothing', async () => {
+    const plain = await startServer(answers(200, '{}'));
+    const origin = plain.origin.replace('http:', 'https:');
+    const error = await failureOf(callOf(clientFor(origin), 'createPayout'));
+    expect([error.code, plain.seen.length]).toEqual(['UNAVAILABLE', 0]);
+  });
+});
+
+describe('H37 nothing is sent late or unasked', () => {
+  test('H37 the deadline is checked after the gate, which may have waited', async () => {
+    const server = await startServer(answers(200, successBody('tradeResult')));
+    const deadline = performance.now() + 20;
+    const gate = { pass: () => waitUntil(() => performance.now() > deadline) };
+    const error = await failureOf(callOf(clientFor(server.origin, { gate }), 'tradeResult', { deadline }));
+    expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'deadline', mayHaveTakenEffect: false });
+    expect(server.seen).toHaveLength(0);
+  });
+
+  test('H37 the deadline is checked once more when the connection is there', async () => {
+    const server = await startServer(answers(200, successBody('createPayout')));
+    const deadline = performance.now() + 200;
+    // beforeSend is the last thing before the transport: the time passes while the socket connects.
+    const beforeSend = () => queueMicrotask(() => spinUntil(deadline + 1));
+    const error = await failureOf(callOf(clientFor(server.origin), 'createPayout', { deadline, beforeSend }));
+    expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'deadline' });
+    expect(server.seen).toHaveLength(0);
+  });
+
+  test('H37 the gate is told operation, deadline and signal, once a send, token calls included', async () => {
+    const server = await startServer((request, response) => {
+      response.end(successBody(request.url.startsWith('/v2/token') ? 'applicationToken' : 'quote'));
+    });
+    const passed: unknown[] = [];
+    const gate = { pass: async (call: unknown) => void passed.push(call) };
+    const client = clientFor(server.origin, { gate });
+    const { signal } = new AbortController();
+    const deadline = performance.now() + 60_000;
+    await callOf(client, 'quote', { signal, deadline });
+    await callOf(client, 'applicationToken');
+    expect(passed).toEqual([{ operation: 'quote', signal, deadline }, { operation: 'applicationToken' }]);
+  });
+
+  test.each([
+    ['gate', { gate: { pass: () => failLater('secret lease') } }, {}],
+    ['token', { tokens: { token: (): Promise<string> => failLater('secret token') } }, {}],
+    ['token', { tokens: { token: async (): Promise<string> => 'bad\r\nx: y' } }, {}],
+    ['signer', { signer: { sign: () => failLater('secret key') } }, {}],
+    ['before-send', {}, { beforeSend: () => raise('secret reason') }],
+    ['aborted', {}, { signal: AbortSignal.abort(new Error('secret abort')) }],
+    ['deadline', {}, { deadline: 1 }],
+  ] as const)('a refusing %s means not sent, and its text is not repeated', async (reason, options, call) => {
+    const server = await startServer(answers(200, successBody('tradeResult')));
+    const error = await failureOf(callOf(clientFor(server.origin, options), 'tradeResult', call));
+    expect(error).toMatchObject({ code: 'NOT_SENT', reason, mayHaveTakenEffect: false });
+    expect(`${error.stack} ${JSON.stringify(error)}`).not.toMatch(/secret/);
+    expect(server.seen).toHaveLength(0);
+  });
+
+  test('an abort in flight is ambiguous for a create and unavailable for a read', async () => {
+    for (const [operation, code] of [
+      ['createPayout', 'AMBIGUOUS'],
+      ['tradeResult', 'UNAVAILABLE'],
+    ] as const) {
+      const controller = new AbortController();
+      const server = await startServer(() => controller.abort());
+      const call = { signal: controller.signal };
+      expect((await failureOf(callOf(clientFor(server.origin), operation, call))).code).toBe(code);
+      expect(server.seen).toHaveLength(1);
+    }
+  });
+
+  test('a closed client sends nothing', async () => {
+    const server = await startServer(answers(200, successBody('createPayout')));
+    const client = clientFor(server.origin);
+    await client.close();
+    expect(await failureOf(callOf(client, 'createPayout'))).toMatchObject({
+      code: 'NOT_SENT',
+      reason: 'closed',
+    });
+  });
+});
+
+function failLater(message: string): Promise<never> {
+  return Promise.reject(new TypeError(message));
+}
+
+function raise(message: string): never {
+  throw new Error(message);
+}
+
+async function waitUntil(reached: () => boolean): Promise<void> {
+  while (!reached()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+function spinUntil(time: number): void {
+  while (performance.now() < time);
+}
