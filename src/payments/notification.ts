@@ -93,10 +93,10 @@ function needed(secrets: readonly string[]): readonly string[] {
 
 /** `whsec_` is Standard Webhooks' mark of a base64 key; anything else is the key itself. */
 function hmacKey(secret: string): Buffer {
-  const prefix = 'whsec_';
-  return secret.startsWith(prefix)
-    ? Buffer.from(secret.slice(prefix.length), 'base64')
-    : Buffer.from(secret, 'utf8');
+  if (!secret.startsWith('whsec_')) return Buffer.from(secret, 'utf8');
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  if (key.length > 0) return key;
+  throw new PaymentsSettingError('PAYMENTS_NOTIFICATION_SECRETS', 'hold a whsec_ without base64');
 }
 
 function publicKey(pem: string): KeyObject {

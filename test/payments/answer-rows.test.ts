@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import type { ApiOperation } from '../../src/payments/operations.ts';
+import { clientFor } from './support/client.ts';
+import { callOf } from './support/samples.ts';
+import { startServer } from './support/server.ts';
+import { settle } from './support/settle.ts';
+
+describe('H26 rows spelt out', () => {
+  const rows: [ApiOperation, number, string, string][] = [
+    ['createPayout', 200, '{"code":"0","message":"OK","data":null}', 'AMBIGUOUS'],
+    ['createPayout', 200, '{"code":429}', 'CREATE_REFUSED'],
+    ['createPayout', 200, '{"code":429,"code":0}', 'AMBIGUOUS'],
+    ['createPayout', 429, '', 'CREATE_REFUSED'],
+    ['createPayout', 429, '{"code":0,"message":"OK","data":{}}', 'AMBIGUOUS'],
+    ['createPayout', 429, '{"code":200,"message":"SUCCESS"}', 'AMBIGUOUS'],
+    ['createPayout', 500, '{"code":429}', 'AMBIGUOUS'],
+    ['createPayout', 401, '', 'AMBIGUOUS'],
+    ['createPayout', 200, '{"code":900000}', 'AMBIGUOUS'],
+    ['tradeResult', 200, '{"code":900004,"message":"order not exist"}', 'ORDER_NOT_EXIST'],
+    ['tradeResult', 404, 'Not Found', 'MALFORMED_ANSWER'],
+    ['tradeResult', 503, '{"code":900004}', 'UNAVAILABLE'],
+    ['tradeResult', 200, '{"code":"200","data":[]}', 'MALFORMED_ANSWER'],
+    ['accounts', 200, '{"code":200,"message":"SUCCESS"}', 'MALFORMED_ANSWER'],
+    ['exchangeCode', 200, '{"code":10010,"message":"code used"}', 'REFUSED'],
+    ['openReceivingAccount', 201, '{}', 'AMBIGUOUS'],
+    ['quote', 200, '{"code":0,"message":"ok","data":{}}', 'MALFORMED_ANSWER'],
+  ];
+
+  test.each(rows)('H26 %s: HTTP %i with %s is %s', async (operation, status, body, code) => {
+    const server = await startServer((_request, response) => response.writeHead(status).end(body));
+    const [got] = await settle(callOf(clientFor(server.origin), operation));
+    expect(got.split(' ')[0]).toBe(code);
+  });
+
+  test('H27 900002 on a query says that the query is wrong, and nothing about the payout', async () => {
+    const server = await startServer((_request, response) => response.end('{"code":900002}'));
+    const [code, error] = await settle(callOf(clientFor(server.origin), 'tradeResult'));
+    expect([code, error?.mayHaveTakenEffect]).toEqual(['ILLEGAL_PARAMETER', false]);
+  });
+
+  test('H5 without a listed code no answer proves that a create did not happen', async () => {
+    const server = await startServer((_request, response) => response.writeHead(429).end('{"code":429}'));
+    const client = clientFor(server.origin, { createCodes: new Map() });
+    expect(await settle(callOf(client, 'createPayout'))).toMatchObject(['AMBIGUOUS', {}]);
+  });
+
+  test('H4 a listed code leads to its meaning, as number or as text', async () => {
+    for (const code of ['7', '"7"']) {
+      const server = await startServer((_request, response) => response.end(`{"code":${code}}`));
+      const client = clientFor(server.origin, { createCodes: new Map([['7', 'insufficient']]) });
+      expect((await settle(callOf(client, 'createPayout')))[0]).toBe('CREATE_REFUSED insufficient');
+    }
+  });
+});

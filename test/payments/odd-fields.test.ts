@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { toIso } from '../../src/payments/wire/timestamps.ts';
+import { clientFor, failureOf } from './support/client.ts';
+import { read, refusedField, replaced, without } from './support/records.ts';
+import { callOf, DATA, successBody } from './support/samples.ts';
+import { answers, startServer } from './support/server.ts';
+
+describe('H15 an answer about something else is no answer', () => {
+  test.each([
+    ['tradeResult', 'client_id', 'data.client_id'],
+    ['tradeResult', 'partner_order_id', 'data.partner_order_id'],
+    ['tradeDetail', 'client_id', 'data.client_id'],
+    ['tradeDetail', 'partner_order_id', 'data.partner_order_id'],
+    ['accounts', 'client_id', 'data.client_id'],
+    ['payoutOrder', 'orderId', 'data.orderId'],
+  ] as const)('H15 %s with another %s', async (operation, field, path) => {
+    expect(await refusedField(operation, replaced(DATA[operation], field, '"someone-else"'))).toBe(path);
+  });
+
+  test('H15 a create answered with another number is ambiguous, without one it is not', async () => {
+    const other = successBody('createPayout', replaced(DATA.createPayout, 'outOrderId', '"P-2"'));
+    const server = await startServer(answers(200, other));
+    const error = await failureOf(callOf(clientFor(server.origin), 'createPayout'));
+    expect(error).toMatchObject({ code: 'AMBIGUOUS', mayHaveTakenEffect: true });
+    expect(error.message).toContain('receiver.outOrderId');
+    expect(await read('createPayout', replaced(DATA.createPayout, 'outOrderId', 'null'))).toMatchObject({
+      orderId: 'O-1',
+    });
+  });
+
+  test('H15 a refreshed token of another user is not believed', async () => {
+    const server = await startServer(answers(200, successBody('refreshUserToken')));
+    const client = clientFor(server.origin);
+    expect((await failureOf(client.refreshUserToken('r', { openId: 'U-2' }))).code).toBe('AMBIGUOUS');
+    expect(await client.refreshUserToken('r', { openId: 'U-1' })).toMatchObject({ openId: 'U-1' });
+  });
+});
+
+describe('H24 statuses are kept as written', () => {
+  test('H24 any status of at most 16 and any audit status of at most 32 characters', async () => {
+    for (const [status, audit] of [
+      ['PROCESSING', 'RETURNED'],
+      ['WHAT_IS_THIS', 'DECLINED'],
+      ['x'.repeat(16), 'y'.repeat(32)],
+    ] as const) {
+      const data = replaced(
+        replaced(DATA.tradeResult, 'status', `"${status}"`),
+        'audit_status',
+        `"${audit}"`,
+      );
+      expect(await read('tradeResult', data)).toMatchObject({ status, auditStatus: audit });
+    }
+  });
+
+  test('H24 longer ones, numbers and nothing are refused by name', async () => {
+    for (const bad of ['""', 'null', '7', `"${'x'.repeat(17)}"`])
+      expect(await refusedField('tradeResult', replaced(DATA.tradeResult, 'status', bad))).toBe(
+        'data.status',
+      );
+    const audit = replaced(DATA.tradeResult, 'audit_status', `"${'y'.repeat(33)}"`);
+    expect(await refusedField('tradeResult', audit)).toBe('data.audit_status');
+    expect(await read('tradeResult', without(DATA.tradeResult, 'audit_status'))).not.toHaveProperty(
+      'auditStatus',
+    );
+  });
+
+  test.each([
+    'order_id',
+    'client_id',
+    'partner_order_id',
+    'complete_flag',
+    'target_currency',
+    'failed_target_amount',
+  ])('a result without %s is refused by name', async (field) => {
+    expect(await refusedField('tradeResult', without(DATA.tradeResult, field))).toBe(`data.${field}`);
+  });
+
+  test('lengths: ids over 64 and currencies over 3 (result) or 8 (detail) are refused, descriptions cut', async () => {
+    const long = `"${'i'.repeat(65)}"`;
+    expect(await refusedField('tradeResult', replaced(DATA.tradeResult, 'order_id', long))).toBe(
+      'data.order_id',
+    );
+    const four = replaced(DATA.tradeResult, 'target_currency', '"CNYX"');
+    expect(await refusedField('tradeResult', four)).toBe('data.target_currency');
+    expect(await read('tradeDetail', replaced(DATA.tradeDetail, 'target_currency', '"CNYX"'))).toBeTruthy();
+    const wordy = DATA.tradeResult.replace('{', `{"error_msg":"${'m'.repeat(300)}",`);
+    expect(await read('tradeResult', wordy)).toMatchObject({ errorMessage: 'm'.repeat(128) });
+  });
+});
+
+describe('H25 times are read by magnitude and never hide a result', () => {
+  test.each<[string, string | undefined]>([
+    ['1700000000', '2023-11-14T22:13:20.000Z'],
+    ['1700000000123', '2023-11-14T22:13:20.123Z'],
+    ['"1700000000"', '2023-11-14T22:13:20.000Z'],
+    ['" 1700000000123 "', '2023-11-14T22:13:20.123Z'],
+    ...['""', 'null', '0', '-5', '1.5', '"soon"', 'true', '{}', '[]', '1e12', '9999999999999999'].map(
+      (written): [string, undefined] => [written, undefined],
+    ),
+  ])('H25 create_time %s', async (written, meant) => {
+    const answer = await read('tradeResult', DATA.tradeResult.replace('1700000000,', `${written},`));
+    expect(answer).toMatchObject({ status: 'SUCCESS' });
+    if (meant === undefined) expect(answer).not.toHaveProperty('createdAt');
+    else expect(answer).toHaveProperty('createdAt', meant);
+  });
+
+  test('H25 no value at all makes the reader throw', () => {
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        const iso = toIso(value);
+        expect(iso === undefined || !Number.isNaN(Date.parse(iso))).toBe(true);
+      }),
+    );
+  });
+});

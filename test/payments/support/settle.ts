@@ -1,0 +1,13 @@
+import { PaymentsError } from '../../../src/payments/errors.ts';
+
+/** `OK`, or the error's code, with the meaning of a refused create behind it. */
+export async function settle(call: Promise<unknown>): Promise<[string, PaymentsError?]> {
+  try {
+    await call;
+    return ['OK'];
+  } catch (error) {
+    if (!(error instanceof PaymentsError)) throw error;
+    const meaning = 'meaning' in error ? ` ${error.meaning}` : '';
+    return [error.code + meaning, error];
+  }
+}
