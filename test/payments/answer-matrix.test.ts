@@ -47,7 +47,7 @@ const BODIES: Body[] = [
   },
 ];
 
-/** What the brief says in words, written again from it: it shares nothing with the tables in `src`. */
+/** The rules in words, written a second time: shares nothing with the tables in `src`. */
 function expected(operation: ApiOperation, status: number, body: Body): string {
   const effect = OPERATIONS[operation].effect;
   const says = status === 204 ? 'empty' : body.says;

@@ -117,7 +117,7 @@ async function everyOperationIsSilent(
     }),
   );
   expect(events).toHaveLength(NAMES.length);
-  expect(JSON.stringify(events)).not.toContain(CANARY);
+  expect(JSON.stringify(events) + inspect(client, { depth: 10, showHidden: true })).not.toContain(CANARY);
 }
 
 function expectSilent(error: unknown, where: string, isError = true): void {
