@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
     // Real servers and processes: a test waits for facts, and these bounds only stop what hangs.
     testTimeout: 120_000,
     hookTimeout: 180_000,

@@ -1,0 +1,189 @@
+/**
+ * The Temporal dev server as a child process, for the demo, the tests and the benches: on free loopback
+ * ports, with task priorities and the project's search attributes. It never outlives the process that
+ * started it, however that one ends.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
+import { existingEngine } from './dev-server/existing.ts';
+import { freePorts, loopback } from './dev-server/ports.ts';
+import { untilItAnswers } from './dev-server/readiness.ts';
+import { guard } from './dev-server/watchdog.ts';
+import { findTemporalCli } from './setup/temporal-cli.mjs';
+
+export interface DevServerOptions {
+  /** The binary; found or obtained otherwise. */
+  cliPath?: string | undefined;
+  /** SQLite file; in memory, and lost with the process, otherwise. */
+  dbFile?: string | undefined;
+  /** Serve the Web UI, default true. */
+  ui?: boolean | undefined;
+  /** Where the server's own log goes; a new temporary file otherwise. */
+  logFile?: string | undefined;
+  /** On top of the project's own, each value as JSON: `{ 'frontend.namespaceRPS': 5000 }`. */
+  dynamicConfig?: Readonly<Record<string, unknown>> | undefined;
+  /** Default: free ones. */
+  ports?: { frontend: number; ui: number } | undefined;
+  /** Start one even where TEMPORAL_ADDRESS names an engine that already runs. */
+  always?: boolean | undefined;
+}
+
+export interface DevServer {
+  readonly address: string;
+  readonly uiUrl: string;
+  readonly namespace: string;
+  readonly logFile: string | undefined;
+  /** Absent where the engine is not ours. */
+  readonly pid: number | undefined;
+  /** In good order; by force after 10 s. Does nothing to an engine that is not ours. */
+  stop(): Promise<void>;
+  /** Sends the signal; waits for the end unless it is SIGSTOP or SIGCONT. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+  /** Starts it again, after `kill` or `stop` or while it runs: same ports, same file. */
+  restart(): Promise<void>;
+}
+
+/** Priorities are off in server 1.29 without the first; the second saves a 50 ms tick at each step. */
+const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
+  'matching.useNewMatcher': true,
+  'system.enableActivityEagerExecution': true,
+};
+const READY_LIMIT_MS = 60_000;
+const STOP_LIMIT_MS = 10_000;
+/** Another process may take a free port before the server does. */
+const TRIES = 5;
+
+/** Thrown when the server does not come up; holds the end of its log. */
+export class DevServerError extends Error {
+  override readonly name = 'DevServerError';
+}
+
+export async function startDevServer(options: DevServerOptions = {}): Promise<DevServer> {
+  const existing = options.always ? undefined : existingEngine(process.env);
+  if (existing) return existing;
+  const server = new OwnDevServer(options.cliPath ?? (await findTemporalCli()), options);
+  await server.start();
+  return server;
+}
+
+class OwnDevServer implements DevServer {
+  readonly namespace = 'default';
+  readonly logFile: string;
+  private readonly cliPath: string;
+  private readonly options: DevServerOptions;
+  private ports: { frontend: number; ui: number } | undefined;
+  private child: ChildProcess | undefined;
+
+  constructor(cliPath: string, options: DevServerOptions) {
+    this.cliPath = cliPath;
+    this.options = options;
+    this.ports = options.ports;
+    this.logFile = options.logFile ?? join(mkdtempSync(join(tmpdir(), 'payouts-engine-')), 'engine.log');
+  }
+
+  get address(): string {
+    return loopback(this.ports?.frontend);
+  }
+
+  get uiUrl(): string {
+    return `http://${loopback(this.ports?.ui)}`;
+  }
+
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  /** Given ports are kept through every try; free ones are looked for anew. */
+  async start(): Promise<void> {
+    const given = this.ports;
+    for (let attempt = 1; ; attempt += 1) {
+      const [frontend = 0, ui = 0] = given ? [given.frontend, given.ui] : await freePorts(2);
+      this.ports = { frontend, ui };
+      try {
+        await this.launch(frontend, ui);
+        return;
+      } catch (error) {
+        await this.kill('SIGKILL');
+        if (!(error instanceof DevServerError) || attempt === TRIES) throw error;
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    const force = setTimeout(() => this.child?.kill('SIGKILL'), STOP_LIMIT_MS);
+    // A frozen server would not hear the first.
+    this.child?.kill('SIGCONT');
+    await this.kill('SIGTERM');
+    clearTimeout(force);
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    const { child } = this;
+    if (child === undefined || hasEnded(child)) return;
+    const ended = once(child, 'exit');
+    // Whoever waits for its end must not end first.
+    child.ref();
+    child.kill(signal);
+    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await ended;
+  }
+
+  async restart(): Promise<void> {
+    await this.stop();
+    await this.start();
+  }
+
+  private async launch(frontend: number, ui: number): Promise<void> {
+    const log = openSync(this.logFile, 'a');
+    // In a process group of its own: Ctrl-C is for the program in front, which stops its engine last.
+    const child = spawn(this.cliPath, serverArguments(this.options, frontend, ui), {
+      detached: true,
+      stdio: ['ignore', log, log],
+      env: withoutTemporalVariables(process.env),
+    });
+    closeSync(log);
+    this.child = child;
+    child.unref();
+    guard(child);
+    const [failure] = await Promise.race([
+      once(child, 'error'),
+      untilItAnswers({
+        address: loopback(frontend),
+        namespace: this.namespace,
+        searchAttributes: Object.keys(SEARCH_ATTRIBUTES),
+        uiUrl: this.options.ui === false ? undefined : this.uiUrl,
+        isGone: () => hasEnded(child),
+        limitMs: READY_LIMIT_MS,
+      }).then((answered) => [answered ? undefined : new Error('it gave no answer')]),
+    ]);
+    if (failure)
+      throw new DevServerError(`the Temporal dev server did not start: ${failure}\n${this.logTail()}`);
+  }
+
+  private logTail(): string {
+    return readFileSync(this.logFile, 'utf8').trim().split('\n').slice(-10).join('\n');
+  }
+}
+
+function serverArguments(options: DevServerOptions, frontend: number, ui: number): string[] {
+  const dynamic = Object.entries({ ...DYNAMIC_CONFIG, ...options.dynamicConfig });
+  return [
+    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', `${frontend}`, '--log-level', 'warn'],
+    ...(options.ui === false ? ['--headless'] : ['--ui-port', `${ui}`]),
+    ...(options.dbFile ? ['--db-filename', options.dbFile] : []),
+    ...dynamic.flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${JSON.stringify(value)}`]),
+    ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
+  ];
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+}
+
+/** The CLI reads the same variables as its clients do; none of them is meant for the server. */
+function withoutTemporalVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
+}

@@ -1,0 +1,43 @@
+/** Where things are: the project, and the folder for what is fetched or built once for all its clones. */
+import { accessSync, constants, statSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** @typedef {Readonly<Record<string, string | undefined>>} Env */
+
+export const projectRoot = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+
+/**
+ * @param {Env} env
+ * @returns {string}
+ */
+export function cacheFolder(env) {
+  const own = env['DURABLE_PAYOUTS_CACHE'];
+  if (own) return resolve(own);
+  return join(env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'durable-payouts');
+}
+
+/**
+ * Every file of that name on the search path that may be run, in the path's order.
+ * @param {string} name
+ * @param {Env} env
+ * @returns {string[]}
+ */
+export function allOnPath(name, env) {
+  return (env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => folder !== '')
+    .map((folder) => join(folder, name))
+    .filter(isExecutable);
+}
+
+/** @param {string} path */
+export function isExecutable(path) {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,161 @@
+/**
+ * Finds the Temporal CLI, which holds the dev server, or gets it. The order is part of the public contract:
+ * TEMPORAL_CLI_PATH, the search path, the project's cache folder, the SDK's own download, `go install`.
+ */
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { lastLines, run } from './child.mjs';
+import { SetupError, say as sayToStderr } from './console.mjs';
+import { withLock } from './lock.mjs';
+import { allOnPath, cacheFolder, isExecutable } from './paths.mjs';
+
+/** The newest tag that `go install` accepts: later ones have replace directives. */
+export const GO_PACKAGE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
+/** Task priorities need this server or a newer one. */
+const OLDEST_SERVER = [1, 28];
+const DOWNLOAD_LIMIT_MS = 90_000;
+const BUILD_LIMIT_MS = 20 * 60_000;
+const FILE = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
+
+/**
+ * @typedef {import('./console.mjs').Say} Say
+ * @typedef {import('./paths.mjs').Env} Env
+ * @typedef {(folder: string, options: { env: Env, say: Say }) => Promise<string | undefined>} Source
+ *   puts the binary somewhere under `folder` and answers where, or says why not and answers nothing
+ */
+
+/**
+ * @param {{ env?: Env, say?: Say, sources?: Source[] }} [options]
+ * @returns {Promise<string>} the path of a CLI that runs
+ * @throws {SetupError} that lists the ways out
+ */
+export async function findTemporalCli(options = {}) {
+  const { env = process.env, say = sayToStderr, sources = [download, build] } = options;
+  const ready = await findInstalled(env, say);
+  if (ready !== undefined) return ready;
+  const cache = cacheFolder(env);
+  const onWait = () => say('another command is getting the Temporal CLI; waiting for it');
+  return withLock(join(cache, 'temporal-cli.lock'), { onWait }, async () => {
+    const target = join(cache, 'bin', FILE);
+    if ((await problemOf(target, env)) === undefined) return target;
+    say('no Temporal CLI is installed; getting one, once');
+    for (const source of sources) if (await obtain(source, target, env, say)) return target;
+    throw new SetupError(waysOut(env));
+  });
+}
+
+/**
+ * @param {Env} env
+ * @param {Say} say
+ */
+async function findInstalled(env, say) {
+  const named = env['TEMPORAL_CLI_PATH'];
+  const cached = join(cacheFolder(env), 'bin', FILE);
+  const candidates = [
+    ...(named ? [{ path: named, from: 'TEMPORAL_CLI_PATH' }] : []),
+    ...allOnPath(FILE, env).map((path) => ({ path, from: 'PATH' })),
+    ...(isExecutable(cached) ? [{ path: cached, from: 'the cache folder' }] : []),
+  ];
+  for (const { path, from } of candidates) {
+    const problem = await problemOf(path, env);
+    if (problem === undefined) return path;
+    say(`passing over ${shown(path)} (from ${from}): ${problem}`);
+  }
+  return undefined;
+}
+
+/**
+ * What is wrong with a candidate; nothing, if it can be used.
+ * @param {string} path
+ * @param {Env} env
+ * @returns {Promise<string | undefined>}
+ */
+async function problemOf(path, env) {
+  if (!isExecutable(path)) return 'no such program';
+  const ended = await run(path, ['--version'], { timeoutMs: 30_000, env });
+  if (!ended.ok) return `--version ${ended.reason}`;
+  const [, major, minor] = /^temporal version .*Server (\d+)\.(\d+)/m.exec(ended.output) ?? [];
+  if (major === undefined || minor === undefined) return 'it is not the Temporal CLI';
+  const [oldestMajor = 0, oldestMinor = 0] = OLDEST_SERVER;
+  const isNew =
+    Number(major) > oldestMajor || (Number(major) === oldestMajor && Number(minor) >= oldestMinor);
+  return isNew ? undefined : `its server ${major}.${minor} is older than ${OLDEST_SERVER.join('.')}`;
+}
+
+/**
+ * @param {Source} source
+ * @param {string} target
+ * @param {Env} env
+ * @param {Say} say
+ */
+async function obtain(source, target, env, say) {
+  const bin = join(target, '..');
+  mkdirSync(bin, { recursive: true });
+  // On the same file system as the target, so that moving it there is one step.
+  const folder = mkdtempSync(join(bin, '.new-'));
+  try {
+    const made = await source(folder, { env, say });
+    if (made === undefined) return false;
+    const problem = await problemOf(made, env);
+    if (problem !== undefined) {
+      say(`what came is of no use: ${problem}`);
+      return false;
+    }
+    renameSync(made, target);
+    say(`the Temporal CLI is at ${shown(target)}`);
+    return true;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** @type {Source} */
+async function download(folder, { env, say }) {
+  say(`asking the Temporal SDK to download it (at most ${DOWNLOAD_LIMIT_MS / 1000} s)`);
+  const program = fileURLToPath(new URL('sdk-download.mjs', import.meta.url));
+  const ended = await run(process.execPath, [program, folder], { timeoutMs: DOWNLOAD_LIMIT_MS, env });
+  if (!ended.ok) {
+    say(`  not possible: ${lastLines(ended, 1) || ended.reason}`);
+    return undefined;
+  }
+  const name = readdirSync(folder).find((file) => isExecutable(join(folder, file)));
+  return name && join(folder, name);
+}
+
+/** @type {Source} */
+async function build(folder, { env, say }) {
+  if (!(await run('go', ['version'], { timeoutMs: 30_000, env })).ok) {
+    say('go is not installed, so it cannot be built from source');
+    return undefined;
+  }
+  say(`go install ${GO_PACKAGE} (about 3 minutes, once)`);
+  const ended = await run('go', ['install', GO_PACKAGE], {
+    timeoutMs: BUILD_LIMIT_MS,
+    // A GOOS or GOARCH of the caller's would build for another machine, and refuses GOBIN.
+    env: { ...env, GOBIN: folder, GOOS: undefined, GOARCH: undefined },
+    onBeat: (seconds) => say(`  go install: ${seconds} s`),
+  });
+  if (ended.ok) return join(folder, FILE);
+  say(`  not possible: ${ended.reason}\n${lastLines(ended)}`);
+  return undefined;
+}
+
+/** @param {Env} env */
+function waysOut(env) {
+  return [
+    'No Temporal CLI was found, and none could be had from here. Any one of these helps:',
+    '  - install it (https://docs.temporal.io/cli) so that `temporal` is on PATH',
+    '  - set TEMPORAL_CLI_PATH to the binary',
+    `  - put the binary at ${shown(join(cacheFolder(env), 'bin', FILE))}`,
+    '  - install Go, with its module proxy in reach, and run this command again',
+    '  - set TEMPORAL_ADDRESS (host:port) to use a Temporal server that already runs',
+  ].join('\n');
+}
+
+/** @param {string} path */
+function shown(path) {
+  const inHome = relative(homedir(), path);
+  return inHome.startsWith('..') ? path : join('~', inHome);
+}

@@ -1,0 +1,27 @@
+/** One engine for all test files of a run: the one of TEMPORAL_ADDRESS, or a dev server that ends with the run. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { startDevServer } from '../../scripts/dev-server.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    temporalAddress: string;
+    temporalUiUrl: string;
+  }
+}
+
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  const folder = mkdtempSync(join(tmpdir(), 'payouts-test-engine-'));
+  const server = await startDevServer({
+    dbFile: join(folder, 'temporal.db'),
+    logFile: join(folder, 'engine.log'),
+  });
+  project.provide('temporalAddress', server.address);
+  project.provide('temporalUiUrl', server.uiUrl);
+  return async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
