@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { createsOf, debitsOf } from '../support/ledger.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { type OwnProcess, startProgram } from '../support/processes.ts';
+
+const OPERATIONS = ['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail'] as const;
+
+describe('H6 H1 a worker killed with -9 in the middle of a call', () => {
+  let world: PayoutWorld;
+  let worker: OwnProcess | undefined;
+  beforeAll(async () => {
+    world = await PayoutWorld.start({
+      idle: true,
+      env: { PAYMENTS_CALL_TIMEOUT: '30s', PAYOUTS_SETTLE_WINDOW: '30s' },
+    });
+    worker = await startWorker();
+  });
+  afterAll(async () => {
+    await worker?.stop('SIGKILL');
+    await world.stop();
+  });
+
+  const startWorker = () => startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
+
+  /** One payout that stands still in `operation`, before or after the service has acted on it. */
+  async function held(operation: (typeof OPERATIONS)[number], effect: 'before' | 'after') {
+    const partnerOrderId = freshNumber();
+    const named = operation !== 'accountQuery' && operation !== 'fee';
+    const before = world.simulator.control.calls().length;
+    const rule = await world.simulator.control.addFault({
+      operation,
+      times: 1,
+      ...(named && { partnerOrderId }),
+      fault: { kind: 'hold-until-released', effect },
+    });
+    const ref = await world.pay('success', { partnerOrderId });
+    await eventually(
+      () =>
+        world.simulator.control
+          .calls()
+          .slice(before)
+          .some((call) => call.fault !== null) || undefined,
+    );
+    return { ref, rule, name: `${operation}, ${effect} the effect` };
+  }
+
+  test('before and after every request: exactly one payment each, and one POST', async () => {
+    const payouts: { ref: PayoutRef; rule: { id: string }; name: string }[] = [];
+    for (const operation of OPERATIONS)
+      for (const effect of ['before', 'after'] as const) payouts.push(await held(operation, effect));
+    await worker?.stop('SIGKILL');
+    for (const { rule } of payouts) await world.simulator.control.releaseFault(rule.id);
+    worker = await startWorker();
+    const ends = await Promise.all(payouts.map(({ ref }) => world.payouts.result(ref)));
+    const told = payouts.map(({ ref, name }, at) => ({
+      name,
+      outcome: ends[at]?.outcome,
+      debits: debitsOf(world, ref),
+      posts: createsOf(world, ref).length,
+    }));
+    expect(told).toEqual(payouts.map(({ name }) => ({ name, outcome: 'SUCCESS', debits: 1, posts: 1 })));
+  });
+
+  test('a worker that is asked to stop finishes the create that is under way', async () => {
+    const { ref, rule } = await held('createCnyOrder', 'before');
+    const stopped = worker?.stop('SIGTERM');
+    await world.simulator.control.releaseFault(rule.id);
+    expect(await stopped).toBe(0);
+    worker = await startWorker();
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect((await world.payouts.state(ref)).reasons).toEqual([]);
+    expect(createsOf(world, ref).length).toBe(1);
+  });
+});
+
+describe('a worker that cannot work says why and ends', () => {
+  test('bad settings: every bad key by name, exit 1', async () => {
+    const failed = startProgram('src/workers/main.ts', { PAYMENTS_ENVIRONMENT: 'staging' }, /worker ready/);
+    await expect(failed).rejects.toThrow(
+      /PAYMENTS_ENVIRONMENT[\s\S]*PAYMENTS_BASE_URL[\s\S]*PAYMENTS_APP_ID/,
+    );
+  });
+});

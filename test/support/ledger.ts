@@ -1,0 +1,20 @@
+/** The simulator's truth about one payout: what arrived, and what was paid. */
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import type { PayoutWorld } from './payout-world.ts';
+
+export interface Create {
+  body: string;
+  lockRateId: string | undefined;
+}
+
+/** Every create that arrived under this number, whatever became of it. */
+export function createsOf(world: PayoutWorld, { partnerOrderId }: PayoutRef): Create[] {
+  return world.simulator.control
+    .ledgerOf(partnerOrderId)
+    .creates.map(({ body }) => ({ body, lockRateId: /"lockRateId":"([^"]*)"/.exec(body)?.[1] }));
+}
+
+/** How often money left under this number. */
+export function debitsOf(world: PayoutWorld, { partnerOrderId }: PayoutRef): number {
+  return world.simulator.control.ledgerOf(partnerOrderId).debits;
+}

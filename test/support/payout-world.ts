@@ -1,0 +1,182 @@
+/**
+ * A whole world for one test file: its own namespace on the shared engine, a simulator on a real socket, and
+ * workers. What was started is stopped, whatever the test did.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import {
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  type Worker,
+  type WorkflowBundle,
+} from '@temporalio/worker';
+import { inject } from 'vitest';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import { type Environment, workerConfig } from '../../src/config/config.ts';
+import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
+import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
+import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
+import { bundleWorkflows, createWorkers } from '../../src/workers/worker.ts';
+import { payoutRequest } from './requests.ts';
+
+// What the tests provoke is logged as warnings by the thousand; what they assert is never a log line.
+Runtime.install({ logger: new DefaultLogger('ERROR') });
+
+/** Short enough for a test, in the same proportions as the defaults. */
+export const QUICK: Environment = {
+  PAYMENTS_ENVIRONMENT: 'test',
+  PAYMENTS_APP_ID: 'demo-app',
+  PAYMENTS_APP_SECRET: 'demo-secret',
+  PAYMENTS_CALL_TIMEOUT: '2s',
+  PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
+  PAYOUTS_SETTLE_WINDOW: '1s',
+  PAYOUTS_POLL_FIRST: '200ms',
+  PAYOUTS_POLL_MAX: '1s',
+};
+
+/** Polls are out of the way: only a notification, or a person, makes this payout ask. */
+export const NO_POLLS: Environment = { PAYOUTS_POLL_FIRST: '1h', PAYOUTS_POLL_MAX: '1h' };
+
+export interface WorldOptions {
+  env?: Environment;
+  settings?: Parameters<typeof startSimulator>[0] extends infer Options
+    ? Options extends { settings?: infer Settings }
+      ? Settings
+      : never
+    : never;
+  /** Without workers nothing moves until `startWorkers`. */
+  idle?: boolean;
+}
+
+let bundle: Promise<WorkflowBundle> | undefined;
+
+export class PayoutWorld {
+  readonly namespace: string;
+  readonly address: string;
+  readonly simulator: Simulator;
+  readonly client: Client;
+  readonly payouts: Payouts;
+  private env: Environment;
+  private readonly native: NativeConnection;
+  private running: { workers: Worker[]; done: Promise<unknown> } | undefined;
+
+  private constructor(parts: {
+    namespace: string;
+    address: string;
+    simulator: Simulator;
+    client: Client;
+    native: NativeConnection;
+    env: Environment;
+  }) {
+    this.namespace = parts.namespace;
+    this.address = parts.address;
+    this.simulator = parts.simulator;
+    this.client = parts.client;
+    this.native = parts.native;
+    this.env = parts.env;
+    this.payouts = new Payouts({ client: parts.client, environment: 'test' });
+  }
+
+  static async start(options: WorldOptions = {}): Promise<PayoutWorld> {
+    const address = inject('temporalAddress');
+    const namespace = `world-${randomUUID()}`;
+    const connection = await Connection.connect({ address });
+    await createNamespace(connection, namespace);
+    const native = await NativeConnection.connect({ address });
+    await registerSearchAttributes(native, namespace);
+    const simulator = await startSimulator({ settings: { callsPerSecond: 1_000, ...options.settings } });
+    const env: Environment = {
+      ...QUICK,
+      PAYMENTS_BASE_URL: simulator.url,
+      PAYMENTS_AUTH_URL: simulator.url,
+      PAYMENTS_CALLS_PER_SECOND: '500',
+      ...options.env,
+    };
+    const client = new Client({ connection, namespace });
+    const world = new PayoutWorld({ namespace, address, simulator, client, native, env });
+    if (!options.idle) await world.startWorkers();
+    return world;
+  }
+
+  /** The environment that a worker process of this world needs. */
+  get workerEnvironment(): Environment {
+    return { ...this.env, TEMPORAL_ADDRESS: this.address, TEMPORAL_NAMESPACE: this.namespace };
+  }
+
+  async startWorkers(change: Environment = {}): Promise<void> {
+    this.env = { ...this.env, ...change };
+    bundle ??= bundleWorkflows();
+    const workers = await createWorkers({
+      config: workerConfig(this.env),
+      connection: this.native,
+      client: this.client,
+      namespace: this.namespace,
+      workflowBundle: await bundle,
+    });
+    this.running = { workers, done: Promise.all(workers.map((worker) => worker.run())) };
+  }
+
+  async stopWorkers(): Promise<void> {
+    for (const worker of this.running?.workers ?? []) if (worker.getState() === 'RUNNING') worker.shutdown();
+    await this.running?.done;
+    this.running = undefined;
+  }
+
+  async stop(): Promise<void> {
+    await this.stopWorkers();
+    await this.simulator.close();
+    await this.native.close();
+    await this.client.connection.close();
+  }
+
+  /** Starts a plain payout whose order lives by `scenario`; answers how to refer to it. */
+  async pay(scenario: string, over: Partial<PayoutRequest> = {}): Promise<PayoutRef> {
+    const request = payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over });
+    await this.payouts.start(request);
+    return { partnerOrderId: request.partnerOrderId };
+  }
+
+  /** Waits until the payout's state is as wanted: a fact to wait for, however slow the machine. */
+  async until(ref: PayoutRef, wanted: (state: PayoutState) => boolean): Promise<PayoutState> {
+    return eventually(async () => {
+      const state = await this.payouts.state(ref);
+      return wanted(state) ? state : undefined;
+    });
+  }
+
+  async history(ref: PayoutRef) {
+    return this.payouts.handle(ref).fetchHistory();
+  }
+}
+
+export function freshNumber(): string {
+  return `p-${randomUUID()}`;
+}
+
+/** Tries again until `look` gives something; the test's own time-out is the only limit. */
+export async function eventually<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    await sleep(50);
+  }
+}
+
+async function createNamespace(connection: Connection, namespace: string): Promise<void> {
+  await connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: msToTs('1 day'),
+  });
+  // The engine's own cache of namespaces is refreshed in its own time.
+  await eventually(async () => {
+    try {
+      await connection.workflowService.listOpenWorkflowExecutions({ namespace });
+      return true;
+    } catch {
+      return undefined;
+    }
+  });
+}

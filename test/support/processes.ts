@@ -1,0 +1,51 @@
+/** Real processes of ours, started as a person would, and surely gone after the test. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { Environment } from '../../src/config/config.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+export interface OwnProcess {
+  child: ChildProcess;
+  /** Everything it printed so far. */
+  output(): string;
+  /** Sends the signal and waits for the end; answers the exit code, null when a signal ended it. */
+  stop(signal: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Resolves once the program has printed `ready`; rejects with its output when it ends before. */
+export async function startProgram(
+  program: string,
+  environment: Environment,
+  ready: RegExp,
+): Promise<OwnProcess> {
+  const child = spawn(process.execPath, ['--import', 'tsx', join(ROOT, program)], {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  const exited = once(child, 'exit');
+  const started = new Promise<void>((resolve) => {
+    const collect = (chunk: Buffer) => {
+      output += chunk.toString();
+      if (ready.test(output)) resolve();
+    };
+    child.stdout.on('data', collect);
+    child.stderr.on('data', collect);
+  });
+  const ended = await Promise.race([started.then(() => false), exited.then(() => true)]);
+  if (ended) throw new Error(`${program} ended before it was ready:\n${output}`);
+  return {
+    child,
+    output: () => output,
+    async stop(signal) {
+      if (child.exitCode === null && child.signalCode === null) {
+        child.kill(signal);
+        await exited;
+      }
+      return child.exitCode;
+    },
+  };
+}

@@ -1,0 +1,140 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createsOf, debitsOf } from '../support/ledger.ts';
+import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+let world: PayoutWorld;
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { PAYMENTS_LOCK_LIFETIME: '2s', PAYOUTS_APPROVAL_EXPIRES: '1h' } });
+});
+afterAll(() => world.stop());
+
+const by = 'olga';
+
+describe('H9 a cancel ends a payout before its creation, and is refused after it', () => {
+  test('while scheduled', async () => {
+    const ref = await world.pay('success', { notBefore: new Date(Date.now() + 3_600_000).toISOString() });
+    await world.until(ref, ({ phase }) => phase === 'SCHEDULED');
+    const state = await world.payouts.cancel(ref, { by, reason: 'changed our mind' });
+    expect(state).toMatchObject({ phase: 'DONE', outcome: 'NOT_CREATED' });
+    expect(await world.payouts.result(ref)).toMatchObject({
+      outcome: 'NOT_CREATED',
+      reason: { code: 'CANCELLED', message: 'cancelled by olga: changed our mind' },
+    });
+    expect(createsOf(world, ref)).toEqual([]);
+  });
+
+  test.each(['accountQuery', 'fee'] as const)('while %s is under way', async (operation) => {
+    const partnerOrderId = freshNumber();
+    await world.simulator.control.addFault({ operation, times: 1, fault: { kind: 'latency', ms: 1_500 } });
+    const ref = await world.pay('success', { partnerOrderId });
+    await world.until(ref, ({ lastAskedAt }) => lastAskedAt !== undefined);
+    await world.payouts.cancel(ref, { by });
+    expect(await world.payouts.result(ref)).toMatchObject({
+      outcome: 'NOT_CREATED',
+      reason: { code: 'CANCELLED' },
+    });
+    expect(createsOf(world, ref)).toEqual([]);
+  });
+
+  test.each(['update', "Temporal's own cancellation"])(
+    'while the create is under way, by %s: no effect',
+    async (how) => {
+      const partnerOrderId = freshNumber();
+      const rule = await world.simulator.control.addFault({
+        operation: 'createCnyOrder',
+        partnerOrderId,
+        times: 1,
+        fault: { kind: 'hold-until-released', effect: 'before' },
+      });
+      const ref = await world.pay('success', { partnerOrderId });
+      await world.until(ref, ({ phase }) => phase === 'CREATING');
+      if (how === 'update')
+        await expect(world.payouts.cancel(ref, { by })).rejects.toMatchObject({
+          cause: { type: 'NotAcceptedNow', message: 'the creation has begun' },
+        });
+      else await world.payouts.handle(ref).cancel();
+      await world.simulator.control.releaseFault(rule.id);
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+      expect(debitsOf(world, ref)).toBe(1);
+      const { reasons } = await world.payouts.state(ref);
+      expect(reasons.map(({ code }) => code)).toEqual(how === 'update' ? [] : ['CANCEL_TOO_LATE']);
+    },
+  );
+
+  test('after the creation: refused with the reason, and Temporal’s own is noted without effect', async () => {
+    const ref = await world.pay('slow final=2s');
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    await expect(world.payouts.cancel(ref, { by })).rejects.toMatchObject({
+      cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/order exists/) },
+    });
+    await world.payouts.handle(ref).cancel();
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  });
+
+  test("Temporal's own cancellation before the creation means the same as the update", async () => {
+    const ref = await world.pay('success', { notBefore: new Date(Date.now() + 3_600_000).toISOString() });
+    await world.until(ref, ({ phase }) => phase === 'SCHEDULED');
+    await world.payouts.handle(ref).cancel();
+    expect(await world.payouts.result(ref)).toMatchObject({
+      outcome: 'NOT_CREATED',
+      reason: { code: 'CANCELLED' },
+    });
+  });
+});
+
+describe('approval', () => {
+  const waiting = async (over = {}) => {
+    const ref = await world.pay('success', { approval: 'required', ...over });
+    const state = await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    return { ref, state };
+  };
+
+  test('waits with its quote on show, and goes on once approved', async () => {
+    const { ref, state } = await waiting();
+    expect(state.quote?.target).toEqual({ currency: 'CNY', amount: '100.00' });
+    expect(Date.parse(state.approvalExpiresAt ?? '')).toBeGreaterThan(Date.now());
+    expect(createsOf(world, ref)).toEqual([]);
+    await world.payouts.approve(ref, { by });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  });
+
+  test('a lock that ran out meanwhile leads to a new quote, not to a create with a dead lock', async () => {
+    const { ref, state } = await waiting();
+    await world.until(ref, () => Date.now() > Date.parse(state.lastAskedAt ?? '') + 3_000);
+    await world.payouts.approve(ref, { by });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    const [create] = createsOf(world, ref);
+    expect(create?.lockRateId).not.toBe(state.quote?.lockRateId);
+  });
+
+  test('refused, cancelled, or decided twice', async () => {
+    const refused = await waiting();
+    await world.payouts.refuse(refused.ref, { by, note: 'wrong seller' });
+    expect(await world.payouts.result(refused.ref)).toMatchObject({
+      outcome: 'NOT_CREATED',
+      reason: { code: 'APPROVAL_REFUSED', message: 'refused by olga: wrong seller' },
+    });
+    const cancelled = await waiting();
+    await world.payouts.cancel(cancelled.ref, { by });
+    expect(await world.payouts.result(cancelled.ref)).toMatchObject({ reason: { code: 'CANCELLED' } });
+    const early = await world.pay('slow');
+    await world.until(early, ({ phase }) => phase === 'PROCESSING');
+    await expect(world.payouts.approve(early, { by })).rejects.toMatchObject({
+      cause: { type: 'NotAcceptedNow' },
+    });
+  });
+
+  test('expires by the setting', async () => {
+    const quick = await PayoutWorld.start({ env: { PAYOUTS_APPROVAL_EXPIRES: '500ms' } });
+    try {
+      const ref = await quick.pay('success', { approval: 'required' });
+      expect(await quick.payouts.result(ref)).toMatchObject({
+        outcome: 'NOT_CREATED',
+        reason: { code: 'APPROVAL_EXPIRED' },
+      });
+      expect(createsOf(quick, ref)).toEqual([]);
+    } finally {
+      await quick.stop();
+    }
+  });
+});

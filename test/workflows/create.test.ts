@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createsOf, debitsOf } from '../support/ledger.ts';
+import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+/** The settle window begins where the create's own deadline ends: with a call time-out of 200 ms, after 5.4 s. */
+const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '200ms', PAYOUTS_SETTLE_WINDOW: '1s' };
+
+describe('a create whose outcome nobody knows', () => {
+  let world: PayoutWorld;
+  beforeAll(async () => {
+    world = await PayoutWorld.start({ env: SHORT_CALLS });
+  });
+  afterAll(() => world.stop());
+
+  test('H1 H12 the answer is lost 100 times: one debit each, one lock each', async () => {
+    const refs = await Promise.all(
+      Array.from({ length: 100 }, async () => {
+        const partnerOrderId = freshNumber();
+        await world.simulator.control.addFault({
+          operation: 'createCnyOrder',
+          partnerOrderId,
+          times: 1,
+          fault: { kind: 'drop-after' },
+        });
+        return world.pay('success', { partnerOrderId });
+      }),
+    );
+    const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
+    expect(new Set(results.map(({ outcome }) => outcome))).toEqual(new Set(['SUCCESS']));
+    expect(refs.map((ref) => debitsOf(world, ref))).toEqual(refs.map(() => 1));
+    expect(refs.map((ref) => createsOf(world, ref).length)).toEqual(refs.map(() => 1));
+    const locks = refs.flatMap((ref) => createsOf(world, ref).map(({ lockRateId }) => lockRateId));
+    expect(new Set(locks).size).toBe(refs.length);
+  });
+
+  test('H1 the create is lost on its way: nothing is sent again without a person, and retry pays once', async () => {
+    const partnerOrderId = freshNumber();
+    await world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId,
+      times: 1,
+      fault: { kind: 'drop-before' },
+    });
+    const ref = await world.pay('success', { partnerOrderId });
+    const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    expect(state.needsAttention).toBe(true);
+    expect(createsOf(world, ref).length).toBe(1);
+    await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'retry' });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect(debitsOf(world, ref)).toBe(1);
+    expect(createsOf(world, ref).length).toBe(2);
+  });
+
+  test.each([
+    ['in time', '0s'],
+    ['within the settle window', '3s'],
+    ['long after it, in review', '9s'],
+  ])('H2 the order shows up %s: at most one debit', async (_when, readLag) => {
+    const partnerOrderId = freshNumber();
+    await world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId,
+      times: 1,
+      fault: { kind: 'drop-after' },
+    });
+    const ref = await world.pay(`success readLag=${readLag}`, { partnerOrderId });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect(debitsOf(world, ref)).toBe(1);
+    expect(createsOf(world, ref).length).toBe(1);
+  });
+
+  test('H2 resolve ends it as not created', async () => {
+    const partnerOrderId = freshNumber();
+    await world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId,
+      fault: { kind: 'drop-before' },
+    });
+    const ref = await world.pay('success', { partnerOrderId });
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
+    const result = await world.payouts.result(ref);
+    expect(result).toMatchObject({ outcome: 'NOT_CREATED', reason: { code: 'RESOLVED_NOT_CREATED' } });
+    expect(debitsOf(world, ref)).toBe(0);
+  });
+
+  test('H2 resolve with an order is believed only when number and amounts match', async () => {
+    const other = await world.pay('success');
+    const { orderId: theirs = '' } = await world.payouts.result(other);
+    const partnerOrderId = freshNumber();
+    await world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId,
+      times: 1,
+      fault: { kind: 'drop-after' },
+    });
+    // The trade query does not know the order for a long time; the order query by id does.
+    const ref = await world.pay('success readLag=1h', { partnerOrderId });
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    const wrong = world.payouts.resolve(ref, { by: 'olga', created: true, orderId: theirs });
+    await expect(wrong).rejects.toMatchObject({
+      cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/not this payout/) },
+    });
+    expect((await world.payouts.state(ref)).phase).toBe('NEEDS_REVIEW');
+  });
+
+  test('H5 codes that nobody listed are UNKNOWN, not failed', async () => {
+    const codes = [30077, '31999', 401, 500, 900000, 900002];
+    const refs = await Promise.all(
+      codes.map(async (code) => {
+        const partnerOrderId = freshNumber();
+        await world.simulator.control.addFault({
+          operation: 'createCnyOrder',
+          partnerOrderId,
+          times: 1,
+          fault: { kind: 'envelope', code, effect: 'commit' },
+        });
+        return world.pay('success', { partnerOrderId });
+      }),
+    );
+    const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
+    expect(results.map(({ outcome }) => outcome)).toEqual(codes.map(() => 'SUCCESS'));
+    expect(refs.map((ref) => debitsOf(world, ref))).toEqual(codes.map(() => 1));
+  });
+
+  test.each([
+    ['garbage', { kind: 'garbage', effect: 'commit' }],
+    ['an HTML 502', { kind: 'html-502', effect: 'commit' }],
+    ['a body cut short', { kind: 'cut-body' }],
+    ['data: null', { kind: 'data-null' }],
+    ['a redirect', { kind: 'redirect-307', location: 'http://127.0.0.1:9/' }],
+    ['silence past the time-out', { kind: 'latency', ms: 1_500, effect: 'before' }],
+  ] as const)('H26 %s instead of the answer: one debit at most, one POST', async (_name, fault) => {
+    const partnerOrderId = freshNumber();
+    await world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
+    const ref = await world.pay('success', { partnerOrderId });
+    const state = await world.until(ref, ({ phase }) => phase === 'DONE' || phase === 'NEEDS_REVIEW');
+    expect(createsOf(world, ref).length).toBe(1);
+    expect(debitsOf(world, ref)).toBe(state.phase === 'DONE' ? 1 : 0);
+  });
+
+  test('H4 a 429 that executes all the same and shows it late: one debit, no person', async () => {
+    const partnerOrderId = freshNumber();
+    await world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId,
+      times: 1,
+      fault: { kind: 'rate-limited-but-executes', showAfterMs: 3_000 },
+    });
+    const ref = await world.pay('success', { partnerOrderId });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect(debitsOf(world, ref)).toBe(1);
+    expect(createsOf(world, ref).length).toBe(1);
+  });
+
+  test('H4 H3 a 429 that was not served is sent again by itself, with the same body but for the lock', async () => {
+    const partnerOrderId = freshNumber();
+    await world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId,
+      times: 1,
+      fault: { kind: 'status', status: 429 },
+    });
+    const ref = await world.pay('success', { partnerOrderId });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    const creates = createsOf(world, ref);
+    expect(creates.length).toBe(2);
+    const bodies = creates.map(({ body }) => body.replace(/"lockRateId":"[^"]*"/, ''));
+    expect(bodies[0]).toBe(bodies[1]);
+    expect(debitsOf(world, ref)).toBe(1);
+  });
+});
+
+describe('a service that is known to refuse repeats', () => {
+  test('H2 only then is another create sent without a person, with the same number and body', async () => {
+    const world = await PayoutWorld.start({
+      env: { ...SHORT_CALLS, PAYMENTS_REPEATED_CREATE: 'safe' },
+      settings: { repeatedCreate: 'refuse' },
+    });
+    try {
+      const partnerOrderId = freshNumber();
+      await world.simulator.control.addFault({
+        operation: 'createCnyOrder',
+        partnerOrderId,
+        times: 1,
+        fault: { kind: 'drop-before' },
+      });
+      const ref = await world.pay('success', { partnerOrderId });
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+      expect(createsOf(world, ref).length).toBe(2);
+      expect(debitsOf(world, ref)).toBe(1);
+    } finally {
+      await world.stop();
+    }
+  });
+});
+
+describe('a create that the service surely refused', () => {
+  let world: PayoutWorld;
+  beforeAll(async () => {
+    world = await PayoutWorld.start();
+  });
+  afterAll(() => world.stop());
+
+  test.each([
+    [30005, 'REFUSED_BY_SERVICE'],
+    [30002, 'INSUFFICIENT_BALANCE'],
+  ])('H5 the listed code %d leads to %s', async (code, reason) => {
+    const partnerOrderId = freshNumber();
+    await world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId,
+      times: 1,
+      fault: { kind: 'envelope', code },
+    });
+    const ref = await world.pay('success', { partnerOrderId });
+    expect(await world.payouts.result(ref)).toMatchObject({
+      outcome: 'NOT_CREATED',
+      reason: { code: reason },
+    });
+    expect(debitsOf(world, ref)).toBe(0);
+  });
+
+  test('H3 a lock that ran out leads to a new quote, within the limits', async () => {
+    const partnerOrderId = freshNumber();
+    await world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId,
+      times: 1,
+      fault: { kind: 'envelope', code: 30001 },
+    });
+    const ref = await world.pay('success', { partnerOrderId });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    const creates = createsOf(world, ref);
+    expect(creates.length).toBe(2);
+    expect(creates[0]?.lockRateId).not.toBe(creates[1]?.lockRateId);
+    expect(debitsOf(world, ref)).toBe(1);
+  });
+
+  test('H13 an order at another rate, or with another lock, is told', async () => {
+    const drift = await world.pay('drift');
+    const ignored = await world.pay('lock-ignored');
+    await Promise.all([world.payouts.result(drift), world.payouts.result(ignored)]);
+    const states = await Promise.all([world.payouts.state(drift), world.payouts.state(ignored)]);
+    expect(states.map(({ reasons }) => reasons.map(({ code }) => code))).toEqual([
+      expect.arrayContaining(['ORDER_DIFFERS_FROM_QUOTE']),
+      expect.arrayContaining(['ORDER_DIFFERS_FROM_QUOTE']),
+    ]);
+  });
+
+  test('H17 accounts that cannot pay are refused before anything is created', async () => {
+    const rows = [
+      ['abnormal-1', 'ACCOUNT_NOT_USABLE'],
+      ['closed-1', 'ACCOUNT_NOT_USABLE'],
+      ['temp-only-1', 'ACCOUNT_NOT_USABLE'],
+      ['unknown-1', 'ACCOUNT_NOT_USABLE'],
+      ['poor-1', 'INSUFFICIENT_BALANCE'],
+    ] as const;
+    for (const [id, reason] of rows) {
+      const ref = await world.pay('success', { clientId: id, payerId: id });
+      expect(await world.payouts.result(ref)).toMatchObject({
+        outcome: 'NOT_CREATED',
+        reason: { code: reason },
+      });
+      expect(createsOf(world, ref)).toEqual([]);
+    }
+  });
+
+  test('a quote outside the limits is not accepted, and nothing is created', async () => {
+    const ref = await world.pay('success', { limits: { maxPay: { currency: 'USD', amount: '1.00' } } });
+    expect(await world.payouts.result(ref)).toMatchObject({
+      outcome: 'NOT_CREATED',
+      reason: { code: 'QUOTE_OUT_OF_LIMITS', message: expect.stringMatching(/1\.00 USD/) },
+    });
+    expect(createsOf(world, ref)).toEqual([]);
+  });
+});

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { debitsOf } from '../support/ledger.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
+
+describe('a created order is followed to its end', () => {
+  let world: PayoutWorld;
+  beforeAll(async () => {
+    world = await PayoutWorld.start();
+  });
+  afterAll(() => world.stop());
+
+  test.each([
+    ['success', 'SUCCESS', 1],
+    ['split splits=4', 'SUCCESS', 4],
+    ['partial splits=3 failed=1', 'PARTIAL_SUCCESS', 3],
+    ['failure', 'FAILED', 1],
+    ['failure detail=none', 'FAILED', 0],
+    ['rejected', 'FAILED', 0],
+  ])('%s ends as %s with %d splits, whose sums agree', async (scenario, outcome, splits) => {
+    const ref = await world.pay(scenario);
+    const result = await world.payouts.result(ref);
+    expect(result.outcome).toBe(outcome);
+    expect(result.splits.length).toBe(splits);
+    expect(result.learnedBy).toBe('poll');
+    expect(result.reason?.code).toBe(outcome === 'FAILED' ? 'SERVICE_FAILED' : undefined);
+    expect(debitsOf(world, ref)).toBe(1);
+    expect((await world.payouts.state(ref)).phase).toBe('DONE');
+  });
+
+  test('H14 the largest amount goes through with every digit', async () => {
+    const ref = await world.pay('success', {
+      originCurrency: 'CNY',
+      instructedAmount: { currency: 'CNY', amount: '9007199254740993.01' },
+    });
+    const result = await world.payouts.result(ref);
+    expect(result.received).toEqual({ currency: 'CNY', amount: '9007199254740993.01' });
+    expect(result.splits[0]?.target.amount).toBe('9007199254740993.01');
+  });
+
+  test('H20 a final status with payments still open is not the end', async () => {
+    const ref = await world.pay('complete-late for=1500ms');
+    const state = await world.until(
+      ref,
+      ({ lastConfirmedAt, phase }) => lastConfirmedAt !== undefined && phase !== 'CREATING',
+    );
+    expect(state.outcome).toBeUndefined();
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  });
+
+  test('H23 a detail that is late is asked for again, and never read as zero', async () => {
+    const ref = await world.pay('detail-late for=5s');
+    await world.until(ref, ({ reasons }) => codes(reasons).includes('DETAIL_MISSING'));
+    const result = await world.payouts.result(ref);
+    expect(result.splits.length).toBe(1);
+    expect((await world.payouts.state(ref)).needsAttention).toBe(false);
+  });
+
+  test('H18 sums that disagree are asked for again, then flagged, and believed only once they agree', async () => {
+    const short = await world.pay('sums-wrong answers=2');
+    const lasting = await world.pay('sums-wrong');
+    expect((await world.payouts.result(short)).outcome).toBe('SUCCESS');
+    const state = await world.until(lasting, ({ reasons }) => codes(reasons).includes('DETAIL_DISAGREES'));
+    expect(state.outcome).toBeUndefined();
+    expect(state.phase).toBe('FETCHING_DETAIL');
+  });
+
+  test('H24 an order sent back for material is flagged, and polling goes on', async () => {
+    const refs = await Promise.all([world.pay('returned final=3s'), world.pay('declined final=3s')]);
+    for (const ref of refs) {
+      const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('AWAITING_MATERIAL'));
+      expect(state.auditStatus).toBe('RETURNED');
+      await eventually(async () => (await attention(ref.partnerOrderId)) === true || undefined);
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+      expect((await world.payouts.state(ref)).reasons).toEqual([]);
+    }
+  });
+
+  test('H24 a status that the specification does not name is kept as written, and is not the end', async () => {
+    const ref = await world.pay('unknown-status status=SETTLED_ODDLY');
+    const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('UNKNOWN_STATUS'));
+    expect(state.reasons.map(({ message }) => message).join()).toMatch(/SETTLED_ODDLY/);
+    expect(state.outcome).toBeUndefined();
+  });
+
+  test('H21 the trade query wins over the order query, and the conflict is told', async () => {
+    const ref = await world.pay('v2-disagrees');
+    const result = await world.payouts.result(ref);
+    expect(result.outcome).toBe('SUCCESS');
+    expect(codes((await world.payouts.state(ref)).reasons)).toContain('SERVICE_CONTRADICTS_ITSELF');
+  });
+
+  test('H25 times in seconds and an empty create_time are read or left out, and drive nothing', async () => {
+    const ref = await world.pay('failure detail=none');
+    const result = await world.payouts.result(ref);
+    expect(result.createdAt).toBeUndefined();
+    expect(result.outcome).toBe('FAILED');
+  });
+
+  test('H27 H28 a query that the service calls illegal does not fail the payout', async () => {
+    const partnerOrderId = freshNumber();
+    const ref = await world.pay('success', { partnerOrderId });
+    const rule = await world.simulator.control.addFault({
+      operation: 'queryResult',
+      partnerOrderId,
+      fault: { kind: 'envelope', code: 900002 },
+    });
+    const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('SERVICE_NOT_ANSWERING'));
+    expect(state.outcome).toBeUndefined();
+    expect(state.reasons.map(({ message }) => message).join()).toMatch(/ILLEGAL_PARAMETER/);
+    await world.simulator.control.removeFault(rule.id);
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect((await world.payouts.state(ref)).reasons).toEqual([]);
+  });
+
+  test('H28 queries that fail for as long as they like leave the payout open, with the time of the last answer', async () => {
+    const partnerOrderId = freshNumber();
+    const rule = await world.simulator.control.addFault({
+      operation: 'queryResult',
+      partnerOrderId,
+      kinds: [
+        { kind: 'html-502' },
+        { kind: 'drop-before' },
+        { kind: 'envelope', code: 900000 },
+        { kind: 'garbage' },
+      ],
+    });
+    const ref = await world.pay('success', { partnerOrderId });
+    const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('SERVICE_NOT_ANSWERING'));
+    expect(Date.parse(state.lastAskedAt ?? '')).toBeGreaterThan(Date.parse(state.lastConfirmedAt ?? ''));
+    await world.simulator.control.removeFault(rule.id);
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  });
+
+  test('H15 an answer that names another client or number is not believed', async () => {
+    const partnerOrderId = freshNumber();
+    const ref = await world.pay('slow final=1s', { partnerOrderId });
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    await world.simulator.control.changeOrder(partnerOrderId, { echoClientId: 'somebody-else' });
+    const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('SERVICE_NOT_ANSWERING'));
+    expect(state.outcome).toBeUndefined();
+    await world.simulator.control.changeOrder(partnerOrderId, { echoClientId: 'client-1' });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  });
+
+  test('a payout that stays open for too long is flagged as stuck', async () => {
+    const slow = await PayoutWorld.start({ env: { PAYOUTS_STUCK_AFTER: '1s' } });
+    try {
+      const ref = await slow.pay('stuck');
+      const state = await slow.until(ref, ({ reasons }) => codes(reasons).includes('STUCK'));
+      expect(state.phase).toBe('PROCESSING');
+    } finally {
+      await slow.stop();
+    }
+  });
+
+  async function attention(partnerOrderId: string): Promise<unknown> {
+    const { searchAttributes } = await world.payouts.handle({ partnerOrderId }).describe();
+    return searchAttributes['PayoutNeedsAttention']?.[0];
+  }
+});

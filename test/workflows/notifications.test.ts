@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import type { Notification } from '../../src/workflows/messages.ts';
+import { createsOf } from '../support/ledger.ts';
+import { freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+
+const heard = (over: Partial<Notification> = {}): Notification => ({
+  receivedAt: new Date().toISOString(),
+  ...over,
+});
+
+describe('a notification wakes a query and is never believed', () => {
+  let world: PayoutWorld;
+  beforeAll(async () => {
+    world = await PayoutWorld.start({ env: NO_POLLS });
+  });
+  afterAll(() => world.stop());
+
+  const queries = ({ partnerOrderId }: PayoutRef) =>
+    world.simulator.control
+      .calls()
+      .filter((call) => call.partnerOrderId === partnerOrderId && call.operation === 'queryResult').length;
+  const processing = async (scenario: string) => {
+    const ref = await world.pay(scenario);
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    return ref;
+  };
+
+  test('the end is learned by notification', async () => {
+    const ref = await processing('success final=0s');
+    await world.payouts.notify(ref, heard({ partnerOrderId: ref.partnerOrderId, status: 'SUCCESS' }));
+    expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
+    expect(queries(ref)).toBe(1);
+  });
+
+  test('H19 a notification that lies changes nothing but when the next query is made', async () => {
+    const ref = await processing('stuck');
+    await world.payouts.notify(ref, heard({ partnerOrderId: ref.partnerOrderId, status: 'SUCCESS' }));
+    const state = await world.until(ref, ({ sentence }) => sentence.includes('PROCESSING'));
+    expect(state).toMatchObject({ phase: 'PROCESSING', needsAttention: false });
+    expect(state.outcome).toBeUndefined();
+    expect(queries(ref)).toBe(1);
+  });
+
+  test('H29 one that comes before the create has answered is kept, and answered after it', async () => {
+    const partnerOrderId = freshNumber();
+    const rule = await world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId,
+      times: 1,
+      fault: { kind: 'hold-until-released', effect: 'before' },
+    });
+    const ref = await world.pay('success final=0s', { partnerOrderId });
+    await world.until(ref, ({ phase }) => phase === 'CREATING');
+    await world.payouts.notify(ref, heard({ orderId: 'not-known-here-yet' }));
+    await world.simulator.control.releaseFault(rule.id);
+    expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
+  });
+
+  test('H29 one that comes with the start itself, before any handler has run, is not lost', async () => {
+    await world.stopWorkers();
+    const ref = await world.pay('success final=0s');
+    await world.payouts.notify(ref, heard());
+    await world.startWorkers();
+    expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
+  });
+
+  test('H31 H36 H38 a thousand doubled and shuffled ones cost a bounded number of queries, one at a time', async () => {
+    const ref = await processing('stuck');
+    const storm = Array.from({ length: 1_000 }, (_, at) =>
+      world.payouts.notify(
+        ref,
+        heard({ partnerOrderId: ref.partnerOrderId, status: at % 2 === 0 ? 'SUCCESS' : 'FAILED' }),
+      ),
+    );
+    await Promise.all(storm);
+    await world.until(
+      ref,
+      ({ lastConfirmedAt, sentence }) => lastConfirmedAt !== undefined && sentence.includes('PROCESSING'),
+    );
+    // The wait before a hint counts doubles from one second, so a storm of n seconds costs about log2(n) queries.
+    expect(queries(ref)).toBeLessThan(10);
+    expect(createsOf(world, ref).length).toBe(1);
+  });
+
+  test('one for another payout is left aside', async () => {
+    const ref = await processing('success final=0s');
+    await world.payouts.notify(ref, heard({ partnerOrderId: 'somebody-else', status: 'SUCCESS' }));
+    await world.payouts.notify(ref, heard({ orderId: 'another-order' }));
+    expect((await world.payouts.state(ref)).phase).toBe('PROCESSING');
+    expect(queries(ref)).toBe(0);
+    await world.payouts.poll(ref);
+    expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'poll' });
+  });
+
+  test.each([
+    ['text that is no JSON', [{ metadata: { encoding: bytes('json/plain') }, data: bytes('{{{') }]],
+    ['no metadata', [{ data: new Uint8Array([0, 255]) }]],
+    ['an encoding nobody knows', [{ metadata: { encoding: bytes('binary/odd') }, data: bytes('x') }]],
+    [
+      'two payloads, both broken',
+      [{ data: bytes('x') }, { metadata: { encoding: bytes('json/plain') }, data: bytes('[') }],
+    ],
+    ['a number instead of an object', [{ metadata: { encoding: bytes('json/plain') }, data: bytes('7') }]],
+    ['no payload at all', []],
+  ])('H35 %s over the wire is a hint without content, and the payout still ends', async (_name, payloads) => {
+    const ref = await processing('success final=0s');
+    await world.client.workflowService.signalWorkflowExecution({
+      namespace: world.namespace,
+      workflowExecution: { workflowId: world.payouts.handle(ref).workflowId },
+      signalName: 'notification',
+      input: { payloads },
+    });
+    expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
+  });
+
+  test('H35 updates with nonsense are refused with their reason, and harm nothing', async () => {
+    const ref = await processing('success final=0s');
+    const handle = world.payouts.handle(ref);
+    for (const [name, args] of [
+      ['cancel', []],
+      ['cancel', [{ by: '' }]],
+      ['approve', ['x']],
+      ['resolve', [null]],
+      ['resolve', [{ by: 'olga', created: 'maybe' }]],
+    ] as const)
+      await expect(handle.executeUpdate(name, { args: [...args] })).rejects.toMatchObject({
+        cause: { type: 'NotAcceptedNow' },
+      });
+    await world.payouts.poll(ref);
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  });
+});
+
+function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}

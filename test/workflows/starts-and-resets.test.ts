@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { InvalidPayoutRequestError, PayoutConflictError } from '../../src/starters/payouts.ts';
+import { createsOf, debitsOf } from '../support/ledger.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+let world: PayoutWorld;
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '500ms' } });
+});
+afterAll(() => world.stop());
+
+const bodyOf = (partnerOrderId: string) => payoutRequest(partnerOrderId, { platform: 'sim:success' });
+
+/** What a service in another language does when it knows nothing of our policies. */
+function foreignStart(partnerOrderId: string, options: { terminateExisting?: boolean } = {}) {
+  return world.client.workflow.start('payout', {
+    taskQueue: 'payouts',
+    workflowId: `payout:default:${partnerOrderId}`,
+    args: [bodyOf(partnerOrderId)],
+    ...(options.terminateExisting && { workflowIdConflictPolicy: 'TERMINATE_EXISTING' as const }),
+  });
+}
+
+describe('H7 one number, one payout', () => {
+  test('50 racing starts pay once', async () => {
+    const body = bodyOf(freshNumber());
+    const starts = await Promise.all(Array.from({ length: 50 }, () => world.payouts.start(body)));
+    expect(new Set(starts.map(({ runId }) => runId)).size).toBe(1);
+    expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+    expect(createsOf(world, body).length).toBe(1);
+  });
+
+  test('the same body again joins, running or ended; another body is refused', async () => {
+    const body = bodyOf(freshNumber());
+    const first = await world.payouts.start(body);
+    const rewritten = { ...body, instructedAmount: { amount: '100', currency: 'CNY' }, app: 'default' };
+    expect(await world.payouts.start(rewritten)).toEqual(first);
+    await expect(world.payouts.start({ ...body, payerId: 'another' })).rejects.toThrow(PayoutConflictError);
+    await world.payouts.result(body);
+    expect(await world.payouts.start(body)).toEqual(first);
+    await expect(world.payouts.start({ ...body, payerId: 'another' })).rejects.toThrow(PayoutConflictError);
+    expect(createsOf(world, body).length).toBe(1);
+  });
+
+  test('a foreign start of a fresh number asks first, then pays once', async () => {
+    const partnerOrderId = freshNumber();
+    const handle = await foreignStart(partnerOrderId);
+    expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
+    expect(createsOf(world, { partnerOrderId }).length).toBe(1);
+    const asked = world.simulator.control.calls().filter((call) => call.partnerOrderId === partnerOrderId);
+    const order = asked
+      .map(({ operation }) => operation)
+      .filter((name) => name !== 'fee' && name !== 'accountQuery');
+    expect(order[0]).toBe('queryResult');
+  });
+
+  test('a foreign start after completion finds the order and does not pay again', async () => {
+    const body = bodyOf(freshNumber());
+    await world.payouts.start(body);
+    await world.payouts.result(body);
+    const handle = await foreignStart(body.partnerOrderId);
+    expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
+    expect(createsOf(world, body).length).toBe(1);
+  });
+
+  test.each(['before', 'after'] as const)(
+    'a foreign start that terminates the first while its create is under way, %s the effect: one POST',
+    async (effect) => {
+      const body = bodyOf(freshNumber());
+      const rule = await world.simulator.control.addFault({
+        operation: 'createCnyOrder',
+        partnerOrderId: body.partnerOrderId,
+        times: 1,
+        fault: { kind: 'hold-until-released', effect },
+      });
+      await world.payouts.start(body);
+      await eventually(() => createsOf(world, body).length > 0 || undefined);
+      const handle = await foreignStart(body.partnerOrderId, { terminateExisting: true });
+      await world.until(body, ({ phase }) => phase === 'RECONCILING');
+      await world.simulator.control.releaseFault(rule.id);
+      expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
+      expect(createsOf(world, body).length).toBe(1);
+      expect(debitsOf(world, body)).toBe(1);
+    },
+  );
+
+  test('H8 with PAYOUTS_CREATE_CHECK=always a number whose history is gone is asked for first', async () => {
+    const body = bodyOf(freshNumber());
+    await world.payouts.start(body);
+    await world.payouts.result(body);
+    const { workflowId } = world.payouts.handle(body);
+    await world.client.workflowService.deleteWorkflowExecution({
+      namespace: world.namespace,
+      workflowExecution: { workflowId },
+    });
+    await eventually(() =>
+      world.payouts.state(body).then(
+        () => undefined,
+        () => true,
+      ),
+    );
+    await world.stopWorkers();
+    await world.startWorkers({ PAYOUTS_CREATE_CHECK: 'always' });
+    try {
+      await world.payouts.start(body);
+      expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+      expect(createsOf(world, body).length).toBe(1);
+    } finally {
+      await world.stopWorkers();
+      await world.startWorkers({ PAYOUTS_CREATE_CHECK: 'doubtful' });
+    }
+  });
+});
+
+describe('bad input', () => {
+  test('is refused before anything is started, with every bad field', async () => {
+    const body = { ...bodyOf(freshNumber()), clientId: '', originCurrency: 'usd' };
+    const refused = await world.payouts.start(body).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(InvalidPayoutRequestError);
+    expect(refused).toMatchObject({
+      fields: expect.arrayContaining([expect.objectContaining({ path: 'clientId' })]),
+    });
+    await expect(world.payouts.handle(body).describe()).rejects.toThrow(/not found/i);
+  });
+
+  test.each([
+    ['no object', () => null],
+    ['bad fields', () => ({ ...bodyOf('x'), clientId: '' })],
+    ['an application that is not configured', () => ({ ...bodyOf('x'), app: 'nobody' })],
+  ])('a foreign start with %s fails the workflow as InvalidPayoutRequest', async (_name, body) => {
+    const partnerOrderId = freshNumber();
+    const request = body();
+    const handle = await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:${request && 'app' in request ? request.app : 'default'}:${partnerOrderId}`,
+      args: [request && { ...request, partnerOrderId }],
+    });
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: {
+        cause: {
+          type: 'InvalidPayoutRequest',
+          nonRetryable: true,
+          details: [[expect.objectContaining({ path: expect.any(String) })]],
+        },
+      },
+    });
+  });
+
+  test('H101 a start under another workflow id is bad input, for the id is what makes the number unique', async () => {
+    const partnerOrderId = freshNumber();
+    const handle = await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `my-own-id-${partnerOrderId}`,
+      args: [bodyOf(partnerOrderId)],
+    });
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: { cause: { type: 'InvalidPayoutRequest' } },
+    });
+    expect(createsOf(world, { partnerOrderId })).toEqual([]);
+  });
+
+  test('H16 a start that was meant for another environment is bad input', async () => {
+    const partnerOrderId = freshNumber();
+    const handle = await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${partnerOrderId}`,
+      args: [bodyOf(partnerOrderId)],
+      memo: { environment: 'production' },
+    });
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: { cause: { type: 'InvalidPayoutRequest' } },
+    });
+  });
+
+  test('a number that was only ever bad input may be used again, corrected', async () => {
+    const partnerOrderId = freshNumber();
+    const bad = await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${partnerOrderId}`,
+      args: [{ partnerOrderId }],
+    });
+    await bad.result().catch(() => undefined);
+    await world.payouts.start(bodyOf(partnerOrderId));
+    expect((await world.payouts.result({ partnerOrderId })).outcome).toBe('SUCCESS');
+    expect(createsOf(world, { partnerOrderId }).length).toBe(1);
+  });
+});
+
+describe('H6 a Workflow Reset never pays again', () => {
+  async function reset(partnerOrderId: string, beforeActivity: string): Promise<void> {
+    const handle = world.payouts.handle({ partnerOrderId });
+    const { events } = await handle.fetchHistory();
+    const scheduled = events?.findIndex(
+      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === beforeActivity,
+    );
+    const task = events?.slice(0, scheduled).findLast((event) => event.workflowTaskCompletedEventAttributes);
+    const { workflowId } = handle;
+    const { runId } = await handle.describe();
+    await world.client.workflowService.resetWorkflowExecution({
+      namespace: world.namespace,
+      workflowExecution: { workflowId, runId },
+      workflowTaskFinishEventId: task?.eventId ?? null,
+      requestId: freshNumber(),
+      reason: 'test',
+    });
+  }
+
+  test.each(['checkAccount', 'quotePayout', 'createPayout', 'fetchTradeResult', 'fetchTradeDetail'])(
+    'after its end, to before %s: the order is found',
+    async (activity) => {
+      const body = bodyOf(freshNumber());
+      await world.payouts.start(body);
+      await world.payouts.result(body);
+      await reset(body.partnerOrderId, activity);
+      expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+      expect(createsOf(world, body).length).toBe(1);
+    },
+  );
+
+  test('while the create is under way: one POST', async () => {
+    const body = bodyOf(freshNumber());
+    const rule = await world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId: body.partnerOrderId,
+      times: 1,
+      fault: { kind: 'hold-until-released', effect: 'before' },
+    });
+    await world.payouts.start(body);
+    await eventually(() => createsOf(world, body).length > 0 || undefined);
+    await reset(body.partnerOrderId, 'createPayout');
+    await world.simulator.control.releaseFault(rule.id);
+    const state = await world.until(body, ({ phase }) => phase === 'DONE' || phase === 'NEEDS_REVIEW');
+    expect(createsOf(world, body).length).toBe(1);
+    expect(debitsOf(world, body)).toBe(state.phase === 'DONE' ? 1 : 0);
+  });
+
+  test('before anything was sent: no other run ever set out to create, so it is created, once', async () => {
+    const body = { ...bodyOf(freshNumber()), approval: 'required' as const };
+    await world.payouts.start(body);
+    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await reset(body.partnerOrderId, 'quotePayout');
+    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await world.payouts.approve(body, { by: 'olga' });
+    expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+    expect(createsOf(world, body).length).toBe(1);
+  });
+});
