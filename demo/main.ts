@@ -1,0 +1,127 @@
+/** `npm run demo`: pays everything in `examples/payouts.json` on real processes, and checks how each ended. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { z } from 'zod';
+import { simulatorControl } from '../simulator/control-client.ts';
+import { payoutRequestSchema } from '../src/contract/payout-request.ts';
+import { OUTCOMES, type PayoutResult } from '../src/domain/payout.ts';
+import { Payouts, type StartedPayout } from '../src/starters/payouts.ts';
+import { Progress, type Row, table } from './show.ts';
+import { type Stage, setStage } from './stage.ts';
+
+const expectedSchema = z.record(
+  z.string(),
+  z.strictObject({
+    outcome: z.enum(OUTCOMES),
+    splits: z.number(),
+    reason: z.string().optional(),
+    learnedBy: z.string().optional(),
+  }),
+);
+type Expected = z.output<typeof expectedSchema>[string];
+
+const LOOK_EVERY_MS = 150;
+
+async function main(): Promise<void> {
+  const requests = z.array(payoutRequestSchema).parse(example('payouts.json'));
+  const expected = expectedSchema.parse(example('expected.json'));
+  const stage = await setStage((line) => console.log(line));
+  try {
+    const connection = await Connection.connect({ address: stage.engine.address });
+    const payouts = new Payouts({
+      client: new Client({ connection, namespace: stage.engine.namespace }),
+      environment: 'test',
+    });
+    await loseTheAnswerOf('answer-lost', stage);
+    console.log(`\nTemporal UI  ${stage.engine.uiUrl}\nsimulator    ${stage.simulatorUrl}/_sim\n`);
+    const progress = new Progress(requests.length);
+    const rows = await Promise.all(
+      requests.map(async (request) => {
+        const started = await payouts.start(request);
+        const result = await follow(payouts, started, progress);
+        return row(stage, started, result, expected[request.partnerOrderId]);
+      }),
+    );
+    console.log(`\n${table(rows)}\n`);
+    for (const { name, link } of rows) console.log(`${name.padEnd(22)} ${link}`);
+    await connection.close();
+    conclude(rows);
+    if (process.argv.includes('--keep')) await keep(stage);
+  } finally {
+    await stage.stop();
+  }
+}
+
+/** Follows one payout; the one that needs an approval gets it here, from somebody else than who started it. */
+async function follow(payouts: Payouts, started: StartedPayout, progress: Progress): Promise<PayoutResult> {
+  for (;;) {
+    const state = await payouts.state(started);
+    progress.saw(started.partnerOrderId, state.phase, state.sentence);
+    if (state.phase === 'AWAITING_APPROVAL') await payouts.approve(started, { by: 'demo-approver' });
+    if (state.phase === 'DONE') return payouts.result(started);
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** The service creates this order and pays it, but its answer never arrives: the case that is never repeated. */
+async function loseTheAnswerOf(partnerOrderId: string, { simulatorUrl }: Stage): Promise<void> {
+  await simulatorControl(simulatorUrl).addFault({
+    operation: 'createCnyOrder',
+    partnerOrderId,
+    times: 1,
+    fault: { kind: 'drop-after' },
+  });
+}
+
+function row(
+  stage: Stage,
+  started: StartedPayout,
+  result: PayoutResult,
+  expected: Expected | undefined,
+): Row {
+  const { workflowId, runId, partnerOrderId } = started;
+  const path = `namespaces/${stage.engine.namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`;
+  return {
+    name: partnerOrderId,
+    result,
+    surprises: expected ? surprises(result, expected) : ['nothing was expected of it'],
+    link: `${stage.engine.uiUrl}/${path}`,
+  };
+}
+
+function surprises(result: PayoutResult, expected: Expected): string[] {
+  return [
+    result.outcome !== expected.outcome && `expected ${expected.outcome}`,
+    result.splits.length !== expected.splits && `expected ${expected.splits} splits`,
+    expected.reason !== undefined && result.reason?.code !== expected.reason && `expected ${expected.reason}`,
+    expected.learnedBy !== undefined &&
+      result.learnedBy !== expected.learnedBy &&
+      `expected by ${expected.learnedBy}`,
+  ].filter((surprise) => surprise !== false);
+}
+
+function conclude(rows: readonly Row[]): void {
+  const bad = rows.filter(({ surprises: all }) => all.length > 0).length;
+  console.log(`\n${rows.length - bad} of ${rows.length} payouts ended as expected`);
+  if (bad > 0) process.exitCode = 1;
+}
+
+async function keep(stage: Stage): Promise<void> {
+  const variables = Object.entries(stage.environment).map(([name, value]) => `${name}=${value}`);
+  console.log(`\nEverything stays up until Ctrl-C; logs are in ${stage.folder}. To talk to it:\n`);
+  console.log(`  env ${variables.join(' ')} npm run payouts -- list\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  });
+}
+
+function example(name: string): unknown {
+  return JSON.parse(readFileSync(join(import.meta.dirname, '../examples', name), 'utf8'));
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+});

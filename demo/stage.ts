@@ -1,0 +1,102 @@
+/** Everything the demo needs, as real processes on free loopback ports, stopped in the opposite order. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePorts } from '../scripts/dev-server/ports.ts';
+import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
+
+export interface Stage {
+  engine: DevServer;
+  simulatorUrl: string;
+  serviceUrl: string;
+  /** Where the logs of every process lie. */
+  folder: string;
+  /** What another program needs in its environment to work with this stage. */
+  environment: Record<string, string>;
+  stop(): Promise<void>;
+}
+
+const APP = { appId: 'demo-app', appSecret: 'demo-secret' };
+
+export async function setStage(say: (line: string) => void): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), 'durable-payouts-demo-'));
+  const [simulatorPort = 0, servicePort = 0] = await freePorts(2);
+  const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
+  const serviceUrl = `http://127.0.0.1:${servicePort}`;
+  say('starting the Temporal dev server (SQLite, Web UI) …');
+  const engine = await startDevServer({
+    dbFile: join(folder, 'temporal.db'),
+    logFile: join(folder, 'engine.log'),
+  });
+  const environment = demoEnvironment(engine, simulatorUrl, servicePort);
+  const children: ChildProcess[] = [];
+  const run = async (name: string, program: string, extra: Record<string, string> = {}) => {
+    say(`starting the ${name} …`);
+    children.unshift(await ready(program, { ...environment, ...extra }, join(folder, `${name}.log`)));
+  };
+  const stop = async () => {
+    for (const child of children) await ended(child);
+    await engine.stop();
+  };
+  try {
+    await run('simulator', 'simulator/main.ts', {
+      SIMULATOR_LISTEN: `127.0.0.1:${simulatorPort}`,
+      SIMULATOR_APPS: JSON.stringify([{ ...APP, notifyUrl: `${serviceUrl}/v1/notifications/default` }]),
+    });
+    await run('worker', 'src/workers/main.ts');
+    await run('service', 'src/starters/service/main.ts');
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { engine, simulatorUrl, serviceUrl, folder, environment, stop };
+}
+
+/** Short waits, so that a demo takes seconds; the codes are those that the simulator answers. */
+function demoEnvironment(
+  engine: DevServer,
+  simulatorUrl: string,
+  servicePort: number,
+): Record<string, string> {
+  return {
+    TEMPORAL_ADDRESS: engine.address,
+    TEMPORAL_NAMESPACE: engine.namespace,
+    PAYMENTS_ENVIRONMENT: 'test',
+    PAYMENTS_BASE_URL: simulatorUrl,
+    PAYMENTS_AUTH_URL: simulatorUrl,
+    PAYMENTS_APP_ID: APP.appId,
+    PAYMENTS_APP_SECRET: APP.appSecret,
+    PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
+    PAYMENTS_CALL_TIMEOUT: '5s',
+    PAYOUTS_SETTLE_WINDOW: '10s',
+    PAYOUTS_POLL_FIRST: '3s',
+    PAYOUTS_POLL_MAX: '10s',
+    PAYOUTS_SERVICE_LISTEN: `127.0.0.1:${servicePort}`,
+  };
+}
+
+/** Starts one of our programs; resolves at its first line on standard output. */
+async function ready(program: string, env: Record<string, string>, logFile: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, '..', program)], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log = createWriteStream(logFile);
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  const first = once(child.stdout, 'data');
+  const gone = once(child, 'exit').then(() => Promise.reject(new Error(`${program} ended; see ${logFile}`)));
+  await Promise.race([first, gone]);
+  gone.catch(() => undefined);
+  return child;
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGTERM');
+  await exit;
+}
