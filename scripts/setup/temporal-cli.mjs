@@ -130,7 +130,7 @@ async function build(folder, { env, say }) {
     say('go is not installed, so it cannot be built from source');
     return undefined;
   }
-  say(`go install ${GO_PACKAGE} (about 3 minutes, once)`);
+  say(`go install ${GO_PACKAGE} (3 to 6 minutes, once)`);
   const ended = await run('go', ['install', GO_PACKAGE], {
     timeoutMs: BUILD_LIMIT_MS,
     // A GOOS or GOARCH of the caller's would build for another machine, and refuses GOBIN.
