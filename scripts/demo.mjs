@@ -1,0 +1,12 @@
+/** `npm run demo`: from a clean clone to a demo that has everything it needs. */
+import { runMain } from './setup/console.mjs';
+import { ensureDependencies } from './setup/dependencies.mjs';
+import { runProgram } from './setup/program.mjs';
+import { findTemporalCli } from './setup/temporal-cli.mjs';
+
+await runMain(async () => {
+  await ensureDependencies();
+  // An engine that already runs is used as it is.
+  const cli = process.env['TEMPORAL_ADDRESS'] ? {} : { TEMPORAL_CLI_PATH: await findTemporalCli() };
+  return runProgram('demo/main.ts', process.argv.slice(2), { ...process.env, ...cli });
+});

@@ -1,0 +1,109 @@
+/** What `npm test` runs, and how its results are counted. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { projectRoot } from './paths.mjs';
+import { attached } from './program.mjs';
+
+/** @typedef {{ passed: number, failed: number, skipped: number }} Count */
+
+/** Each counts as one test. */
+export const CHECKS = /** @type {const} */ ([
+  { name: 'types', command: 'tsc', args: ['-p', 'tsconfig.json'] },
+  { name: 'types of the workflows', command: 'tsc', args: ['-p', 'src/workflows'] },
+  { name: 'lint and format', command: 'biome', args: ['check', '--error-on-warnings'] },
+]);
+
+/**
+ * @param {{ name: string, command: string, args: readonly string[] }} check
+ * @returns {Promise<Count>}
+ */
+export async function runCheck({ name, command, args }) {
+  const code = await attached(bin(command), [...args]);
+  console.log(`${code === 0 ? 'passed' : 'FAILED'}: ${name}`);
+  return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
+}
+
+/**
+ * @param {string[]} args
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {Promise<Count>}
+ */
+export async function runVitest(args, env) {
+  const folder = mkdtempSync(join(tmpdir(), 'payouts-test-report-'));
+  const file = join(folder, 'report.json');
+  try {
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+    const code = await attached(bin('vitest'), ['run', ...reporters, ...args], env);
+    return countReport(readReport(file), code);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/**
+ * @typedef {object} Report
+ * @property {number} numPassedTests
+ * @property {number} numFailedTests
+ * @property {number} numPendingTests
+ * @property {number} numTodoTests
+ * @property {{ status: string, assertionResults: { status: string }[] }[]} testResults
+ */
+
+/**
+ * A run that failed must count a failure, also where no single test did: a file that does not load, an error
+ * outside of any test, a crash, no test at all.
+ * @param {Report | undefined} report
+ * @param {number} code
+ * @returns {Count}
+ */
+export function countReport(report, code) {
+  if (report === undefined) return { passed: 0, failed: 1, skipped: 0 };
+  const unloaded = report.testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+  );
+  const failed = report.numFailedTests + unloaded.length;
+  const passed = report.numPassedTests;
+  const unexplained = failed === 0 && (code !== 0 || passed === 0);
+  return {
+    passed,
+    failed: failed + (unexplained ? 1 : 0),
+    skipped: report.numPendingTests + report.numTodoTests,
+  };
+}
+
+/**
+ * @param {Count[]} counts
+ * @returns {Count}
+ */
+export function sum(counts) {
+  const total = { passed: 0, failed: 0, skipped: 0 };
+  for (const count of counts) {
+    total.passed += count.passed;
+    total.failed += count.failed;
+    total.skipped += count.skipped;
+  }
+  return total;
+}
+
+/** @param {Count} count */
+export function closingLine({ passed, failed, skipped }) {
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+}
+
+/**
+ * @param {string} file
+ * @returns {Report | undefined}
+ */
+function readReport(file) {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} name */
+function bin(name) {
+  return join(projectRoot, 'node_modules', '.bin', name);
+}
