@@ -64,7 +64,13 @@ export class Transport {
     if (request.signal?.aborted) onAbort();
     try {
       const { signal: caller, deadline } = request;
-      return await this.#attempt(request, { written: false, caller, deadline, givenUp: giveUp.signal });
+      return await this.#attempt(request, {
+        written: false,
+        late: false,
+        caller,
+        deadline,
+        givenUp: giveUp.signal,
+      });
     } finally {
       clearTimeout(total);
       request.signal?.removeEventListener('abort', onAbort);
@@ -113,7 +119,7 @@ export class Transport {
 
 function withoutAnswer(attempt: Attempt, transportCode: string): Exchange {
   if (attempt.written) return { is: 'no-answer', transportCode };
-  if (attempt.withheld) return { is: 'withheld', reason: attempt.withheld };
+  if (attempt.late) return { is: 'withheld', reason: 'deadline' };
   if (attempt.caller?.aborted) return { is: 'withheld', reason: 'aborted' };
   if (transportCode === 'UND_ERR_CLOSED' || transportCode === 'UND_ERR_DESTROYED')
     return { is: 'withheld', reason: 'closed' };

@@ -6,12 +6,12 @@ import type { Dispatcher } from 'undici';
 export interface Attempt {
   /** The request's first byte may have left. */
   written: boolean;
-  /** Why it was held back at the last moment. */
-  withheld?: 'deadline' | 'aborted';
+  /** It was held back because its deadline had passed. */
+  late: boolean;
   caller: AbortSignal | undefined;
   /** On the clock of `performance.now()`. */
   deadline: number | undefined;
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when nobody waits for the answer any more: by the caller, or by the total time-out. */
   givenUp: AbortSignal;
 }
 
@@ -56,9 +56,7 @@ export class WriteGuard implements Handler {
   #mayWrite(): boolean {
     const attempt = this.#attempt;
     if (attempt.written) return false;
-    if (attempt.caller?.aborted) attempt.withheld = 'aborted';
-    else if (attempt.deadline !== undefined && performance.now() >= attempt.deadline)
-      attempt.withheld = 'deadline';
-    return attempt.withheld === undefined && !attempt.givenUp.aborted;
+    attempt.late = attempt.deadline !== undefined && performance.now() >= attempt.deadline;
+    return !attempt.late && !attempt.givenUp.aborted;
   }
 }

@@ -80,7 +80,9 @@ describe('a request goes out once', () => {
   });
 
   test('an answer over the size cap is not read to its end', async () => {
-    const server = await startServer(answers(200, `{"code":0,"x":"${'y'.repeat(5000)}"}`));
+    const padded = successBody('createPayout').replace('"remark":""', `"remark":"${'y'.repeat(5000)}"`);
+    const server = await startServer(answers(200, padded));
+    expect(await callOf(clientFor(server.origin), 'createPayout')).toMatchObject({ orderId: 'O-1' });
     const client = clientFor(server.origin, { maxBodyBytes: 1000 });
     expect((await failureOf(callOf(client, 'createPayout'))).code).toBe('AMBIGUOUS');
     expect((await failureOf(callOf(client, 'payoutOrder'))).code).toBe('MALFORMED_ANSWER');
@@ -108,7 +110,7 @@ describe('H37 nothing is sent late or unasked', () => {
     const gate = { pass: () => waitUntil(() => performance.now() > deadline) };
     const error = await failureOf(callOf(clientFor(server.origin, { gate }), 'tradeResult', { deadline }));
     expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'deadline', mayHaveTakenEffect: false });
-    expect(server.seen).toHaveLength(0);
+    expect([server.seen.length, server.connections()]).toEqual([0, 0]);
   });
 
   test('H37 the deadline is checked once more when the connection is there', async () => {
@@ -118,6 +120,16 @@ describe('H37 nothing is sent late or unasked', () => {
     const beforeSend = () => queueMicrotask(() => spinUntil(deadline + 1));
     const error = await failureOf(callOf(clientFor(server.origin), 'createPayout', { deadline, beforeSend }));
     expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'deadline' });
+    expect(server.seen).toHaveLength(0);
+  });
+
+  test('H37 an abort while the socket connects still holds the request back', async () => {
+    const server = await startServer(answers(200, successBody('createPayout')));
+    const controller = new AbortController();
+    const beforeSend = () => queueMicrotask(() => controller.abort());
+    const call = { signal: controller.signal, beforeSend };
+    const error = await failureOf(callOf(clientFor(server.origin), 'createPayout', call));
+    expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'aborted' });
     expect(server.seen).toHaveLength(0);
   });
 
