@@ -1,0 +1,157 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { bundleWorkflows } from '../../src/workers/worker.ts';
+import { createsOf } from '../support/ledger.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+/** Histories that running payouts may have written: each must replay for ever, so none is ever rewritten. */
+const FOLDER = join(import.meta.dirname, '../histories');
+
+describe('a payout costs the engine little', () => {
+  let world: PayoutWorld;
+  beforeAll(async () => {
+    world = await PayoutWorld.start({ env: { PAYOUTS_POLL_FIRST: '30s' } });
+  });
+  afterAll(() => world.stop());
+
+  test('a happy payout is at most 45 events and, with the account check, 5 API calls', async () => {
+    const ref = await world.pay('success final=0s');
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    await world.payouts.notify(ref, { receivedAt: new Date().toISOString() });
+    await world.payouts.result(ref);
+    const { events } = await world.history(ref);
+    expect(events?.length).toBeLessThanOrEqual(45);
+    const names = world.simulator.control.calls().map(({ operation }) => operation);
+    expect(names.filter((name) => name !== 'token')).toEqual([
+      'accountQuery',
+      'fee',
+      'createCnyOrder',
+      'queryResult',
+      'queryPayDetail',
+    ]);
+  });
+});
+
+describe('H39 the history of a payout that stays open is bounded', () => {
+  test('it goes on as new below 500 events, and what it knows goes along', async () => {
+    const world = await PayoutWorld.start({ env: { PAYOUTS_POLL_FIRST: '10ms', PAYOUTS_POLL_MAX: '10ms' } });
+    try {
+      const ref = await world.pay('stuck');
+      const { runId: first } = await world.payouts.handle(ref).describe();
+      const second = await eventually(() => otherRun(world, ref, [first]));
+      await eventually(() => otherRun(world, ref, [first, second]));
+      await world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+      expect((await world.payouts.result(ref)).quote).toBeDefined();
+      for (const runId of [first, second]) {
+        const { workflowId } = world.payouts.handle(ref);
+        const history = await world.client.workflow.getHandle(workflowId, runId).fetchHistory();
+        expect(history.events?.length).toBeLessThan(500);
+      }
+      expect(createsOf(world, ref).length).toBe(1);
+    } finally {
+      await world.stop();
+    }
+  });
+
+  async function otherRun(world: PayoutWorld, ref: PayoutRef, known: string[]): Promise<string | undefined> {
+    const { runId } = await world.payouts.handle(ref).describe();
+    return known.includes(runId) ? undefined : runId;
+  }
+});
+
+describe('H40 every recorded history replays', () => {
+  let world: PayoutWorld;
+  beforeAll(async () => {
+    world = await PayoutWorld.start({
+      env: { PAYMENTS_CALL_TIMEOUT: '200ms', PAYMENTS_LOCK_LIFETIME: '5s' },
+    });
+  });
+  afterAll(() => world.stop());
+
+  const lost = async (fault: 'drop-before' | 'drop-after') => {
+    const partnerOrderId = freshNumber();
+    await world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId,
+      times: 1,
+      fault: { kind: fault },
+    });
+    return world.pay('success', { partnerOrderId });
+  };
+
+  const LIVES: Record<string, () => Promise<PayoutRef>> = {
+    polled: () => world.pay('success'),
+    'partly-failed': () => world.pay('partial splits=3 failed=1'),
+    'sent-back-for-material': () => world.pay('returned final=2s'),
+    'sums-wrong-for-a-while': () => world.pay('sums-wrong answers=4'),
+    'answer-lost': () => lost('drop-after'),
+    'out-of-limits': () => world.pay('success', { limits: { minRate: '99' } }),
+    async notified() {
+      const ref = await world.pay('success final=0s');
+      await world.until(ref, ({ phase }) => phase !== 'CHECKING');
+      await world.payouts.notify(ref, {
+        receivedAt: new Date().toISOString(),
+        partnerOrderId: ref.partnerOrderId,
+      });
+      return ref;
+    },
+    async reviewed() {
+      const ref = await lost('drop-before');
+      await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+      await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'retry' });
+      return ref;
+    },
+    async approved() {
+      const ref = await world.pay('success', { approval: 'required' });
+      await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+      await world.payouts.approve(ref, { by: 'olga' });
+      return ref;
+    },
+    async cancelled() {
+      const ref = await world.pay('success', { notBefore: '2099-01-01T00:00:00Z' });
+      await world.until(ref, ({ phase }) => phase === 'SCHEDULED');
+      await world.payouts.cancel(ref, { by: 'olga' });
+      return ref;
+    },
+  };
+
+  test.each(Object.keys(LIVES))('a life that was just lived: %s', async (name) => {
+    const ref = (await LIVES[name]?.()) ?? { partnerOrderId: '' };
+    await world.payouts.result(ref);
+    const history = await world.history(ref);
+    record(name, history);
+    await Worker.runReplayHistory(
+      { workflowBundle: await bundleWorkflows() },
+      history,
+      world.payouts.handle(ref).workflowId,
+    );
+  });
+
+  test('the corpus, old and new', async () => {
+    const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
+    expect(files.length).toBeGreaterThan(0);
+    const workflowBundle = await bundleWorkflows();
+    for (const file of files) {
+      const history = historyFromJSON(JSON.parse(readFileSync(join(FOLDER, file), 'utf8')));
+      await Worker.runReplayHistory({ workflowBundle }, history, workflowIdOf(history));
+    }
+  });
+
+  /** `RECORD_HISTORIES=2 npx vitest run test/workflows/histories.test.ts` adds a generation to the corpus. */
+  function record(name: string, history: History): void {
+    const generation = process.env['RECORD_HISTORIES'];
+    const file = join(FOLDER, `v${generation}-${name}.json`);
+    if (!generation || existsSync(file)) return;
+    mkdirSync(FOLDER, { recursive: true });
+    writeFileSync(file, historyToJSON(history));
+  }
+
+  function workflowIdOf(history: History): string {
+    return history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? 'unknown';
+  }
+});
