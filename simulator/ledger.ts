@@ -37,6 +37,7 @@ const KEPT_CREATES = 50_000;
 export class Ledger {
   readonly calls = new RingLog<CallRecord>(KEPT_CALLS);
   readonly creates = new RingLog<CreateRecord>(KEPT_CREATES);
+  readonly callsByOperation = new Map<string, number>();
   answered429 = 0;
 
   call(operation: string): CallRecord {
@@ -51,6 +52,7 @@ export class Ledger {
       fault: null,
     };
     this.calls.add(record);
+    this.callsByOperation.set(operation, (this.callsByOperation.get(operation) ?? 0) + 1);
     return record;
   }
 
@@ -71,6 +73,7 @@ export class Ledger {
   reset(): void {
     this.calls.clear();
     this.creates.clear();
+    this.callsByOperation.clear();
     this.answered429 = 0;
   }
 }

@@ -27,6 +27,8 @@ export const settingsSchema = z.strictObject({
   unauthorizedStyle: z.enum(['http', 'envelope']).default('http'),
   /** Empty: requests to the trade endpoints need no signature. */
   signatureSecret: z.string().default(''),
+  /** What is signed: the raw body, or `METHOD\npath\ntimestamp\nbody` with the time in `x-timestamp`. */
+  signatureContent: z.enum(['body', 'request']).default('body'),
   signatureHeader: z.string().min(1).default('x-signature'),
 
   // Quotes and accounts

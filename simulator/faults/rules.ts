@@ -28,11 +28,11 @@ const effect = z
   .enum(['none', 'commit', 'before', 'after'])
   .transform((word) => (word === 'commit' || word === 'after' ? 'commit' : 'none'));
 
-/** For faults that only wait: the effect happens before or after the wait. */
-const effectAroundWait = z.enum(['before', 'after']).default('after');
+/** For faults that only wait: whether they strike before the request takes effect, or between effect and answer. */
+const waits = z.enum(['before', 'after']);
 
 export const faultSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('latency'), ms, effect: effectAroundWait }),
+  z.strictObject({ kind: z.literal('latency'), ms, effect: waits.default('after') }),
   z.strictObject({ kind: z.literal('drop-before') }),
   z.strictObject({ kind: z.literal('drop-after') }),
   z.strictObject({
@@ -55,7 +55,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('redirect-307'), location: z.string() }),
   z.strictObject({ kind: z.literal('data-null') }),
   z.strictObject({ kind: z.literal('rate-limited-but-executes'), showAfterMs: ms.default(0) }),
-  z.strictObject({ kind: z.literal('hold-until-released'), effect: effectAroundWait }),
+  z.strictObject({ kind: z.literal('hold-until-released'), effect: waits.default('before') }),
 ]);
 export type Fault = z.output<typeof faultSchema>;
 export type FaultInput = z.input<typeof faultSchema>;

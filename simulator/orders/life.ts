@@ -1,8 +1,8 @@
 /** What happens to an order after its creation: its end, its splits, its refund, and who is told. */
-import { randomUUID } from 'node:crypto';
 import { monotonicMs, type Timers, wallMs } from '../clock.ts';
+import { newId } from '../ids.ts';
 import { divideHalfUp, type Money } from '../money.ts';
-import type { Notifier } from '../notifications/notifier.ts';
+import type { Notification, Notifier } from '../notifications/notifier.ts';
 import type { Settings } from '../settings.ts';
 import type { Accounts } from '../state/accounts.ts';
 import { FINAL_STATUSES, type Order, type Split } from './order.ts';
@@ -72,17 +72,14 @@ export class OrderLife {
   #tell(order: Order): void {
     const { notifier, timers } = this.#parts;
     const { mode, delayMs } = order.plan.notify;
-    const tellTruth = () => void notifier.send(notifier.truth(order), mode);
+    const truth = notifier.truth(order);
+    const tell = (afterMs: number, notification: Notification) =>
+      timers.after(afterMs, () => void notifier.send(notification, mode));
     if (mode === 'none' || mode === 'early') return;
-    if (mode === 'lost') return notifier.lose(notifier.truth(order));
-    if (mode === 'wrong-order')
-      return void notifier.send({ ...notifier.truth(order), orderId: `PO${randomUUID()}` }, mode);
-    timers.after(delayMs, tellTruth);
-    if (mode === 'doubled') timers.after(delayMs, tellTruth);
-    if (mode === 'out-of-order')
-      timers.after(delayMs + OUT_OF_ORDER_GAP_MS, () => {
-        void notifier.send({ ...notifier.truth(order), status: 'PROCESSING' }, mode);
-      });
+    if (mode === 'lost') notifier.lose(truth);
+    else tell(delayMs, mode === 'wrong-order' ? { ...truth, orderId: newId('PO') } : truth);
+    if (mode === 'doubled') tell(delayMs, truth);
+    if (mode === 'out-of-order') tell(delayMs + OUT_OF_ORDER_GAP_MS, { ...truth, status: 'PROCESSING' });
   }
 
   /** A forger does not hold the secret; the service itself still tells the truth at the end. */
@@ -131,7 +128,7 @@ function isFailed(order: Order, status: string, index: number): boolean {
 
 function newSplit(target: Money, failed: boolean): Split {
   return {
-    distributeId: `DI${randomUUID().replaceAll('-', '')}`,
+    distributeId: newId('DI'),
     target,
     status: failed ? 'FAILED' : 'SUCCESS',
     finishedAtWallMs: wallMs(),

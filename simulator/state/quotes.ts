@@ -1,6 +1,6 @@
 /** Prices, and the locks that tie one price to one payout for a while. */
-import { randomUUID } from 'node:crypto';
 import { monotonicMs } from '../clock.ts';
+import { newId } from '../ids.ts';
 import { convertBack, convertForward, type Money, parseRate, type Rate } from '../money.ts';
 import type { Settings } from '../settings.ts';
 
@@ -34,7 +34,7 @@ export class Locks {
   readonly #locks = new Map<string, Lock>();
 
   lock(payerId: string, request: PriceRequest, price: Price, lifetimeMs: number): Lock {
-    const lockRateId = `LR${randomUUID().replaceAll('-', '')}`;
+    const lockRateId = newId('LR');
     const expiresAtMs = monotonicMs() + lifetimeMs;
     const lock: Lock = { lockRateId, payerId, request, price, expiresAtMs, used: false };
     this.#locks.set(lockRateId, lock);

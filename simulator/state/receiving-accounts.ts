@@ -1,5 +1,5 @@
 /** Receiving accounts by payer and currency, each with one virtual account. */
-import { randomUUID } from 'node:crypto';
+import { newId } from '../ids.ts';
 
 export interface ReceivingAccount {
   accountId: string;
@@ -13,7 +13,7 @@ export class ReceivingAccounts {
   readonly #byId = new Map<string, ReceivingAccount>();
 
   open(payerId: string, currency: string, bankLocation: string, createdAt: string): ReceivingAccount {
-    const accountId = `RA${randomUUID().replaceAll('-', '')}`;
+    const accountId = newId('RA');
     const account = { accountId, payerId, currency, bankLocation, createdAt };
     this.#byId.set(accountId, account);
     return account;

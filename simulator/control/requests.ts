@@ -1,0 +1,94 @@
+/** What the control API takes, by schema: outside data whoever sends it. */
+import { z } from 'zod';
+import { parseMinor } from '../money.ts';
+
+const amountText = z
+  .string()
+  .refine((text) => parseMinor(text) !== undefined, 'must be an amount such as "10.00"');
+
+export const accountsSchema = z
+  .array(
+    z.strictObject({
+      accountType: z.string().default('AVAIL_ACCOUNT'),
+      currency: z.string(),
+      available: amountText,
+      frozen: amountText.default('0.00'),
+      status: z.string().default('NORMAL'),
+    }),
+  )
+  .nullable();
+export type AccountsInput = z.input<typeof accountsSchema>;
+
+/** A JSON merge patch over the data of one operation's answers about this order; null takes it away. */
+const answerPatch = z.record(z.string(), z.unknown()).nullable();
+
+export const orderChangeSchema = z.strictObject({
+  /** A final status ends the order and tells the application as the scenario says. */
+  status: z.string().optional(),
+  auditStatus: z.string().optional(),
+  complete: z.boolean().optional(),
+  v2Status: z.string().nullable().optional(),
+  errorMsg: z.string().nullable().optional(),
+  lockRateId: z.string().nullable().optional(),
+  /** Queries find the order from now on, or not at all. */
+  visible: z.boolean().optional(),
+  /** The client number that trade answers name instead of the one asked with. */
+  echoClientId: z.string().nullable().optional(),
+  splits: z
+    .array(
+      z.strictObject({
+        index: z.number().int().min(0),
+        status: z.string().optional(),
+        amount: amountText.optional(),
+        refund: z.boolean().optional(),
+        refundReason: z.string().optional(),
+      }),
+    )
+    .optional(),
+  answers: z
+    .strictObject({
+      createCnyOrder: answerPatch.optional(),
+      queryDetail: answerPatch.optional(),
+      queryResult: answerPatch.optional(),
+      queryPayDetail: answerPatch.optional(),
+    })
+    .optional(),
+});
+export type OrderChange = z.input<typeof orderChangeSchema>;
+export type ParsedOrderChange = z.output<typeof orderChangeSchema>;
+
+export const notifySchema = z.strictObject({
+  partnerOrderId: z.string(),
+  /** Instead of what the order, if there is one, would say truthfully. */
+  overrides: z
+    .strictObject({
+      orderId: z.string().nullable().optional(),
+      partnerOrderId: z.string().nullable().optional(),
+      status: z.string().optional(),
+      rawBody: z.string().optional(),
+    })
+    .default({}),
+  signature: z.enum(['right', 'forged', 'none']).default('right'),
+  times: z.number().int().min(1).max(1000).default(1),
+  /** Needed where several applications exist and no order says which. */
+  appId: z.string().optional(),
+});
+export type NotifyInput = z.input<typeof notifySchema>;
+
+export const expireSchema = z.strictObject({
+  kind: z.enum(['application', 'user']).optional(),
+  openId: z.string().optional(),
+  refresh: z.boolean().optional(),
+});
+export type ExpireInput = z.input<typeof expireSchema>;
+
+export const authorizeSchema = z.strictObject({ appId: z.string(), openId: z.string().default('user-1') });
+export type AuthorizeInput = z.input<typeof authorizeSchema>;
+
+export const scenarioSchema = z.strictObject({ scenario: z.string() });
+
+export const callFilterSchema = z.strictObject({
+  partnerOrderId: z.string().optional(),
+  operation: z.string().optional(),
+});
+export type CallFilter = z.input<typeof callFilterSchema>;

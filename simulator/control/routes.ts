@@ -1,0 +1,85 @@
+/** The control API over HTTP, under `/_sim`: not part of the service, not counted, not for the application. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
+import { z } from 'zod';
+import { ScenarioError } from '../orders/scenario.ts';
+import { type Control, NotFoundError } from './control.ts';
+import { scenarioSchema } from './requests.ts';
+import { statusPage } from './status-page.ts';
+
+/** The verbs check what they are given themselves. */
+type Verb = (control: Control, argument: Argument) => unknown;
+
+interface Argument {
+  id: string;
+  query: unknown;
+  /** Parsed JSON, as the verbs' own schemas expect it. */
+  body: unknown;
+}
+
+type Route = readonly [method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, verb: Verb];
+
+const ROUTES: readonly Route[] = [
+  ['GET', '/ledger', (control) => control.ledger()],
+  ['GET', '/ledger/:id', (control, { id }) => control.ledgerOf(id)],
+  ['GET', '/calls', (control, { query }) => control.calls(query)],
+  ['GET', '/counts', (control) => control.counts()],
+  ['GET', '/settings', (control) => control.settings()],
+  ['PUT', '/settings', (control, { body }) => control.changeSettings(body)],
+  ['PUT', '/apps/:id', (control, { id, body }) => control.changeApp(id, body)],
+  [
+    'PUT',
+    '/scenarios/:id',
+    (control, { id, body }) => control.setScenario(id, scenarioSchema.parse(body).scenario),
+  ],
+  ['PUT', '/accounts/:id', (control, { id, body }) => control.setAccounts(id, body)],
+  ['GET', '/faults', (control) => control.faults()],
+  ['POST', '/faults', (control, { body }) => control.addFault(body)],
+  ['DELETE', '/faults', (control) => control.removeFaults()],
+  ['DELETE', '/faults/:id', (control, { id }) => control.removeFault(id)],
+  ['POST', '/faults/:id/release', (control, { id }) => control.releaseFault(id)],
+  ['POST', '/notify', (control, { body }) => control.notify(body)],
+  ['POST', '/orders/:id', (control, { id, body }) => control.changeOrder(id, body)],
+  ['POST', '/authorize', (control, { body }) => control.authorize(body)],
+  ['POST', '/tokens/expire', (control, { body }) => control.expireTokens(body ?? {})],
+  ['POST', '/reset', (control) => control.reset()],
+];
+
+export function addControlRoutes(server: FastifyInstance, control: Control): void {
+  for (const [method, path, verb] of ROUTES)
+    server.route({
+      method,
+      url: `/_sim${path}`,
+      handler: async (request, reply) => answer(request, reply, control, verb),
+    });
+  server.get('/_sim', async (_request, reply) =>
+    reply.type('text/html; charset=utf-8').send(statusPage(control)),
+  );
+}
+
+async function answer(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  control: Control,
+  verb: Verb,
+): Promise<FastifyReply> {
+  try {
+    const { id } = z.object({ id: z.string().default('') }).parse(request.params);
+    const result = await verb(control, { id, query: request.query, body: bodyOf(request) });
+    return reply.send(result ?? { ok: true });
+  } catch (error) {
+    if (error instanceof NotFoundError) return reply.code(404).send({ error: error.message });
+    if (error instanceof z.ZodError) return reply.code(400).send({ error: z.prettifyError(error) });
+    if (error instanceof ScenarioError || error instanceof SyntaxError || error instanceof RangeError)
+      return reply.code(400).send({ error: error.message });
+    throw error;
+  }
+}
+
+/** Ordinary numbers stay ordinary; only one that a double cannot hold keeps its digits another way. */
+function bodyOf(request: FastifyRequest): unknown {
+  if (typeof request.body !== 'string' || request.body === '') return undefined;
+  return parse(request.body, null, (digits) =>
+    isSafeNumber(digits) ? Number(digits) : new LosslessNumber(digits),
+  );
+}

@@ -1,0 +1,88 @@
+/** Does to one request what a fault says: one function for each kind. */
+import { sleep } from '../clock.ts';
+import { type Answer, failure, jsonAnswer, rateLimited, success } from '../http/envelope.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Strike } from './fault-box.ts';
+import type { Fault, FaultKind } from './rules.ts';
+
+type Hit<Kind extends FaultKind> = (
+  exchange: Exchange,
+  fault: Extract<Fault, { kind: Kind }>,
+  held: () => Promise<void>,
+) => Promise<void>;
+
+const HITS: { [Kind in FaultKind]: Hit<Kind> } = {
+  latency: (exchange, fault) => waitAround(exchange, fault.effect, () => sleep(fault.ms)),
+  'hold-until-released': (exchange, fault, held) => waitAround(exchange, fault.effect, held),
+  'drop-before': async (exchange) => exchange.drop(),
+  'drop-after': async (exchange) => {
+    await exchange.perform();
+    exchange.drop();
+  },
+  status: (exchange, fault) =>
+    instead(exchange, fault.effect, {
+      status: fault.status,
+      contentType: 'application/json; charset=utf-8',
+      text: fault.body ?? '',
+      code: null,
+    }),
+  envelope: (exchange, fault) =>
+    instead(exchange, fault.effect, failure(fault.status, fault.code, fault.message ?? 'simulated')),
+  garbage: (exchange, fault) =>
+    instead(exchange, fault.effect, {
+      status: 200,
+      contentType: 'application/json',
+      text: '\u0000<<not json at all}{',
+      code: null,
+    }),
+  'html-502': (exchange, fault) =>
+    instead(exchange, fault.effect, {
+      status: 502,
+      contentType: 'text/html',
+      text: '<html><head><title>502 Bad Gateway</title></head><body>Bad Gateway</body></html>',
+      code: null,
+    }),
+  'slow-body': async (exchange, fault) => exchange.sendInHalves(await exchange.perform(), fault.ms),
+  'cut-body': async (exchange) => exchange.sendInHalves(await exchange.perform(), undefined),
+  'redirect-307': async (exchange, fault) =>
+    exchange.send({ ...jsonAnswer(307, null, null), headers: { location: fault.location } }),
+  'data-null': async (exchange) => {
+    await exchange.perform();
+    exchange.send(success(exchange.operation.style, null, 200, exchange.received.world.settings));
+  },
+  'rate-limited-but-executes': async (exchange, fault) => {
+    await exchange.perform(fault.showAfterMs);
+    exchange.send(rateLimited(exchange.received.world.settings));
+  },
+};
+
+export async function strikeWith(exchange: Exchange, { fault, held }: Strike): Promise<void> {
+  await hit(exchange, fault, held);
+}
+
+/** The table is keyed by kind, so the entry for a fault's kind takes exactly that fault. */
+function hit<Kind extends FaultKind>(
+  exchange: Exchange,
+  fault: Extract<Fault, { kind: Kind }> & { kind: Kind },
+  held: () => Promise<void>,
+): Promise<void> {
+  const act: Hit<Kind> = HITS[fault.kind];
+  return act(exchange, fault, held);
+}
+
+/** What was received takes effect even if whoever sent it has gone by then. */
+async function waitAround(
+  exchange: Exchange,
+  strikes: 'before' | 'after',
+  wait: () => Promise<void>,
+): Promise<void> {
+  if (strikes === 'before') await wait();
+  const answer = await exchange.perform();
+  if (strikes === 'after') await wait();
+  exchange.send(answer);
+}
+
+async function instead(exchange: Exchange, effect: 'none' | 'commit', answer: Answer): Promise<void> {
+  if (effect === 'commit') await exchange.perform();
+  exchange.send(answer);
+}

@@ -1,0 +1,100 @@
+/** One request on its way through: what was received, its effect (at most once), and the ways to answer. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { sleep } from '../clock.ts';
+import type { CallRecord, CreateRecord } from '../ledger.ts';
+import { authorize, type Credential } from './authorize.ts';
+import { type Answer, failure, Refusal, success } from './envelope.ts';
+import type { Operation, Outcome, Received } from './operation.ts';
+
+export interface ExchangeParts {
+  operation: Operation;
+  received: Received;
+  credential: Credential;
+  request: FastifyRequest;
+  reply: FastifyReply;
+  call: CallRecord;
+  create: CreateRecord | undefined;
+}
+
+export class Exchange {
+  readonly operation: Operation;
+  readonly received: Received;
+  readonly #parts: ExchangeParts;
+
+  constructor(parts: ExchangeParts) {
+    this.#parts = parts;
+    this.operation = parts.operation;
+    this.received = parts.received;
+  }
+
+  /** Lets the request take effect; `showAfterMs` delays when queries find what it created. */
+  async perform(showAfterMs?: number): Promise<Answer> {
+    const { operation, received, create } = this.#parts;
+    try {
+      const granted = authorize(operation, this.#parts.credential, received);
+      const outcome = operation.handle({ ...received, ...granted });
+      if (outcome.created && showAfterMs !== undefined)
+        outcome.created.visibleAtMs = outcome.created.createdAtMs + showAfterMs;
+      this.#noteEffect(outcome);
+      await outcome.beforeAnswer?.();
+      return success(operation.style, outcome.data, outcome.status ?? 200, received.world.settings);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (create) create.effect = 'refused';
+      return failure(error.status, error.code, error.message);
+    }
+  }
+
+  send(answer: Answer): void {
+    this.#note(answer.status, answer.code);
+    const { reply } = this.#parts;
+    if (answer.headers) reply.headers(answer.headers);
+    reply.code(answer.status).header('content-type', answer.contentType).send(answer.text);
+  }
+
+  /** The connection ends without an answer. */
+  drop(): void {
+    this.#note('dropped', null);
+    this.#parts.reply.hijack();
+    this.#parts.request.raw.socket.destroy();
+  }
+
+  /** Promises the whole body, sends half of it, and then the rest after `pauseMs`, or never. */
+  async sendInHalves(answer: Answer, pauseMs: number | undefined): Promise<void> {
+    this.#note(pauseMs === undefined ? 'dropped' : answer.status, answer.code);
+    const { reply } = this.#parts;
+    const body = Buffer.from(answer.text);
+    const half = Math.floor(body.length / 2);
+    reply.hijack();
+    reply.raw.writeHead(answer.status, {
+      'content-type': answer.contentType,
+      'content-length': body.length,
+    });
+    // What was written must be on its way before the socket goes, or there would be no half to see.
+    await new Promise<void>((resolve) => reply.raw.write(body.subarray(0, half), () => resolve()));
+    if (pauseMs === undefined) {
+      reply.raw.destroy();
+      return;
+    }
+    await sleep(pauseMs);
+    reply.raw.end(body.subarray(half));
+  }
+
+  #noteEffect(outcome: Outcome): void {
+    const { create } = this.#parts;
+    if (!create) return;
+    create.effect = 'committed';
+    create.orderId = outcome.created?.orderId ?? null;
+  }
+
+  #note(status: number | 'dropped', code: number | string | null): void {
+    const { call, create, received } = this.#parts;
+    call.status = status;
+    call.code = code;
+    if (status === 429 || code === 429) received.world.ledger.answered429 += 1;
+    if (!create) return;
+    create.answered = status;
+    create.code = code;
+    if (create.effect === 'pending') create.effect = 'dropped';
+  }
+}

@@ -1,0 +1,76 @@
+/** The way of every call: noted, counted against the budget, hit by a fault or served. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { strikeWith } from '../faults/strike.ts';
+import { isJsonObject } from '../json.ts';
+import type { World } from '../world.ts';
+import { credentialOf } from './authorize.ts';
+import { rateLimited } from './envelope.ts';
+import { Exchange } from './exchange.ts';
+import type { Operation, Received } from './operation.ts';
+import { parsedOrNothing } from './validation.ts';
+
+export async function serve(
+  world: World,
+  operation: Operation,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  arrivedAtMs: number,
+): Promise<void> {
+  const received = receivedFrom(world, request);
+  const body = parsedOrNothing(received.rawBody);
+  const credential = credentialOf(world, request.headers.authorization);
+  const call = world.ledger.call(operation.name);
+  call.appId = credential.record?.appId ?? received.query['app_id'] ?? textIn(body, 'app_id');
+  call.partnerOrderId = partnerOrderIdOf(world, operation, received, body);
+  if (operation.auth !== 'none') call.token = credential.state;
+  const create =
+    operation.name === 'createCnyOrder'
+      ? world.ledger.create(received.rawBody, call.partnerOrderId)
+      : undefined;
+  const exchange = new Exchange({ operation, received, credential, request, reply, call, create });
+
+  const { callsPerSecond, rejectedCallsCount } = world.settings;
+  if (!world.budget.admit(call.appId ?? '', arrivedAtMs, callsPerSecond, rejectedCallsCount)) {
+    if (create) create.effect = 'refused';
+    return exchange.send(rateLimited(world.settings));
+  }
+  const strike = world.faults.strike(operation.name, call.partnerOrderId);
+  if (!strike) return exchange.send(await exchange.perform());
+  call.fault = strike.fault.kind;
+  return strikeWith(exchange, strike);
+}
+
+function receivedFrom(world: World, request: FastifyRequest): Received {
+  return {
+    world,
+    app: undefined,
+    token: undefined,
+    params: textFields(request.params),
+    query: textFields(request.query),
+    headers: request.headers,
+    rawBody: typeof request.body === 'string' ? request.body : '',
+  };
+}
+
+function partnerOrderIdOf(
+  world: World,
+  operation: Operation,
+  received: Received,
+  body: unknown,
+): string | null {
+  if (operation.name === 'queryDetail')
+    return world.orders.byOrderId(received.params['orderId'] ?? '')?.outOrderId ?? null;
+  return textIn(body, 'partner_order_id') ?? textIn(body, 'outOrderId');
+}
+
+function textIn(body: unknown, field: string): string | null {
+  const value = isJsonObject(body) ? body[field] : undefined;
+  return typeof value === 'string' ? value : null;
+}
+
+function textFields(fields: unknown): Record<string, string> {
+  if (!isJsonObject(fields)) return {};
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
+  );
+}

@@ -1,0 +1,38 @@
+/** The HTTP server: the operations of the spec, the authorization page, the control API. */
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { monotonicMs } from '../clock.ts';
+import type { Control } from '../control/control.ts';
+import { addControlRoutes } from '../control/routes.ts';
+import { operations } from '../endpoints/index.ts';
+import type { World } from '../world.ts';
+import { addAuthorizationPage } from './authorization-page.ts';
+import { serve } from './serve.ts';
+
+const BODY_LIMIT_BYTES = 1_048_576;
+
+export function buildServer(world: World, control: Control): FastifyInstance {
+  // Held requests must not keep the program from ending: closing cuts what is open.
+  const server = Fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: true, logger: false });
+  const arrivals = new WeakMap<FastifyRequest, number>();
+  // Bodies stay raw text: signatures are over bytes, and JSON.parse would spoil amounts.
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
+  server.addHook('onRequest', async (request) => {
+    arrivals.set(request, monotonicMs());
+  });
+  for (const operation of operations)
+    server.route({
+      method: operation.method,
+      url: operation.path,
+      handler: async (request, reply) => {
+        await serve(world, operation, request, reply, arrivals.get(request) ?? monotonicMs());
+        return reply;
+      },
+    });
+  addAuthorizationPage(server, world);
+  addControlRoutes(server, control);
+  server.setNotFoundHandler((_request, reply) =>
+    reply.code(404).send({ code: 404, message: 'no such endpoint', data: null }),
+  );
+  return server;
+}

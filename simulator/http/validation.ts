@@ -1,0 +1,43 @@
+/** Reads bodies by schema; what does not fit is refused as 900002 with the field's name and no value. */
+import { isLosslessNumber, type LosslessNumber } from 'lossless-json';
+import { z } from 'zod';
+import { parseJson } from '../json.ts';
+import { parseMinor } from '../money.ts';
+import { illegalParam } from './envelope.ts';
+
+export function readBody<Schema extends z.ZodType>(rawBody: string, schema: Schema): z.output<Schema> {
+  const parsed = schema.safeParse(parsedOrRefused(rawBody));
+  if (parsed.success) return parsed.data;
+  throw illegalParam(parsed.error.issues[0]?.path.join('.') || 'body');
+}
+
+/** For a look at a body before anything is decided about it. */
+export function parsedOrNothing(rawBody: string): unknown {
+  try {
+    return parseJson(rawBody);
+  } catch {
+    return undefined;
+  }
+}
+
+function parsedOrRefused(rawBody: string): unknown {
+  const body = parsedOrNothing(rawBody);
+  if (body === undefined) throw illegalParam('body is not JSON');
+  return body;
+}
+
+/** An amount is a JSON number of at most 18 digits with 2 decimals, read digit by digit; text is refused. */
+export const amount = z
+  .custom<LosslessNumber>((value) => isLosslessNumber(value))
+  .transform((number, context) => {
+    const minor = parseMinor(number.toString());
+    if (minor !== undefined && minor > 0n) return minor;
+    context.addIssue({ code: 'custom', message: 'not an amount' });
+    return z.NEVER;
+  });
+
+export const text = z.string().min(1);
+export const text64 = text.max(64);
+export const currency = z.string().regex(/^[A-Z]{3}$/);
+/** Optional fields may also be sent as null. */
+export const optionalText = z.string().nullish();

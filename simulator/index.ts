@@ -1,0 +1,11 @@
+/** The simulated payments service, for tests and tools. */
+export type { Counts, LedgerOf, LedgerRecord, OrderRecord } from './control/answers.ts';
+export type { SimulatorControl } from './control/control.ts';
+export type { AccountsInput, CallFilter, NotifyInput, OrderChange } from './control/requests.ts';
+export { type SimulatorControlClient, simulatorControl } from './control-client.ts';
+export type { FaultReport } from './faults/fault-box.ts';
+export type { FaultInput, FaultKind, FaultRuleInput, OperationName } from './faults/rules.ts';
+export type { CallRecord, CreateRecord } from './ledger.ts';
+export { type NotifyMode, SCENARIOS, type ScenarioName } from './orders/scenario.ts';
+export type { App, Settings, SettingsChange } from './settings.ts';
+export { type Simulator, type SimulatorOptions, startSimulator } from './start.ts';

@@ -1,0 +1,118 @@
+/** Turns an accepted creation request into an order: checks first, then everything at once. */
+import { monotonicMs, wallMs } from '../clock.ts';
+import { illegalParam, Refusal } from '../http/envelope.ts';
+import { newId } from '../ids.ts';
+import { worsened } from '../money.ts';
+import { type Lock, type Price, type PriceRequest, priceAt, rateOf, sameRequest } from '../state/quotes.ts';
+import type { World } from '../world.ts';
+import type { Order, Receiver } from './order.ts';
+import { type Plan, parseScenario, ScenarioError } from './scenario.ts';
+
+export interface CreateRequest {
+  appId: string;
+  outOrderId: string | undefined;
+  lockRateId: string | undefined;
+  request: PriceRequest;
+  platform: string | undefined;
+  receiver: Receiver;
+}
+
+const SCENARIO_PREFIX = 'sim:';
+/** Pays for orders that name no lock, where the settings allow such orders. */
+const NO_PAYER = 'payer-of-unlocked-orders';
+
+export function createOrder(world: World, wanted: CreateRequest): Order {
+  const { settings } = world;
+  const plan = planOf(world, wanted);
+  const repeated =
+    wanted.outOrderId !== undefined && world.orders.byPartnerOrderId(wanted.outOrderId).length > 0;
+  if (repeated && settings.repeatedCreate === 'refuse')
+    throw new Refusal(settings.repeatedCode, 'out order id already used');
+  const lock = lockOf(world, wanted);
+  const payerId = lock?.payerId ?? NO_PAYER;
+  const price = drifted(lock?.price ?? currentPrice(world, wanted.request), wanted.request, plan, world);
+  const problem = world.accounts.problem(payerId, price.pay, settings);
+  if (problem === 'not-usable') throw new Refusal(settings.accountNotUsableCode, 'account not usable');
+  if (problem === 'insufficient') throw new Refusal(settings.insufficientCode, 'insufficient balance');
+
+  if (lock) lock.used = true;
+  world.accounts.debit(payerId, price.pay, settings);
+  const order = newOrder(world, wanted, { plan, price, payerId, lock });
+  world.orders.add(order);
+  world.life.begin(order);
+  return order;
+}
+
+function planOf(world: World, wanted: CreateRequest): Plan {
+  const chosen = wanted.outOrderId === undefined ? undefined : world.scenarios.get(wanted.outOrderId);
+  if (chosen) return chosen;
+  const platform = wanted.platform ?? '';
+  try {
+    return parseScenario(
+      platform.startsWith(SCENARIO_PREFIX) ? platform.slice(SCENARIO_PREFIX.length) : 'success',
+    );
+  } catch (error) {
+    if (error instanceof ScenarioError) throw illegalParam(`platform: ${error.message}`);
+    throw error;
+  }
+}
+
+function lockOf(world: World, wanted: CreateRequest): Lock | undefined {
+  const { settings, locks } = world;
+  if (wanted.lockRateId === undefined && !settings.lockRequired) return undefined;
+  const lock = locks.usable(wanted.lockRateId ?? '');
+  if (!lock) throw new Refusal(settings.lockExpiredCode, 'lock expired');
+  if (!sameRequest(lock.request, wanted.request))
+    throw new Refusal(settings.lockMismatchCode, 'lock belongs to another amount');
+  return lock;
+}
+
+function currentPrice(world: World, request: PriceRequest): Price {
+  const rate = rateOf(request.originCurrency, request.targetCurrency, world.settings);
+  const price = rate && priceAt(rate, request, world.settings);
+  if (!price) throw illegalParam('exchange');
+  return price;
+}
+
+/** The scenario `drift`: the order is made at a rate worse than the one that was locked. */
+function drifted(price: Price, request: PriceRequest, plan: Plan, world: World): Price {
+  if (plan.driftPercent === 0) return price;
+  return priceAt(worsened(price.rate, plan.driftPercent), request, world.settings) ?? price;
+}
+
+interface Decided {
+  plan: Plan;
+  price: Price;
+  payerId: string;
+  lock: Lock | undefined;
+}
+
+function newOrder(world: World, wanted: CreateRequest, decided: Decided): Order {
+  const { plan, price, payerId, lock } = decided;
+  const createdAtMs = monotonicMs();
+  return {
+    orderId: newId('PO'),
+    outOrderId: wanted.outOrderId,
+    appId: wanted.appId,
+    payerId,
+    receiver: wanted.receiver,
+    instructed: wanted.request.instructed,
+    price,
+    lockRateId: plan.lockIgnored ? null : (lock?.lockRateId ?? null),
+    plan,
+    status: 'PROCESSING',
+    auditStatus: plan.auditWhileOpen,
+    complete: false,
+    v2Status: undefined,
+    errorMsg: undefined,
+    splits: [],
+    returnedMinor: 0n,
+    createdAtMs,
+    createdAtWallMs: wallMs(),
+    visibleAtMs: createdAtMs + (plan.readLagMs ?? world.settings.readLagMs),
+    finalAtMs: undefined,
+    finishedAtWallMs: undefined,
+    oddAnswers: 0,
+    answerPatches: new Map(),
+  };
+}

@@ -1,0 +1,168 @@
+/** What an order looks like from outside: the v2 payout order, the trade result, the trade detail. */
+import { LosslessNumber } from 'lossless-json';
+import { monotonicMs } from '../clock.ts';
+import { type JsonObject, mergePatch } from '../json.ts';
+import { amountOnWire, type Money, moneyOnWire } from '../money.ts';
+import type { Settings } from '../settings.ts';
+import { sumOf } from './life.ts';
+import { FINAL_STATUSES, type Order, type Split } from './order.ts';
+import type { Oddity } from './scenario.ts';
+
+/** Data of create and of `queryDetail`. */
+export function payoutOrderView(order: Order): JsonObject {
+  const { price } = order;
+  const nothing = moneyOnWire({ currency: price.fee.currency, minor: 0n });
+  return {
+    payMoney: moneyOnWire(price.pay),
+    targetMoney: moneyOnWire(price.target),
+    serviceCharge: {
+      finalFee: moneyOnWire(price.fee),
+      feeRate: null,
+      cutFeeRate: null,
+      fee: moneyOnWire(price.fee),
+      cutFee: nothing,
+      fixFee: nothing,
+      lessThanMinPayoutFee: nothing,
+      minPayout: nothing,
+    },
+    orderId: order.orderId,
+    status: v2StatusOf(order),
+    failReason: order.errorMsg ?? null,
+    remark: '',
+    receiver: receiverView(order),
+    lockRateId: order.lockRateId,
+    exchange: {
+      originCurrency: price.pay.currency,
+      targetCurrency: price.target.currency,
+      rateId: null,
+      exchangeRate: new LosslessNumber(price.rate.text),
+    },
+    deliveryDate: null,
+  };
+}
+
+function receiverView(order: Order): JsonObject {
+  return {
+    bizId: `BA-${order.orderId}`,
+    outOrderId: order.outOrderId ?? null,
+    ...order.receiver,
+    firstName: order.receiver.bankAccountName,
+    lastName: null,
+    userNick: null,
+    transactionId: `TX-${order.orderId}`,
+  };
+}
+
+/** Data of `queryResult`. */
+export function tradeResultView(order: Order, clientId: string, settings: Settings): JsonObject {
+  return {
+    ...tradeHead(order, clientId, settings),
+    ...sumsView(order),
+    ...(order.errorMsg === undefined ? {} : { error_msg: order.errorMsg.slice(0, 128) }),
+    audit_status: order.auditStatus,
+  };
+}
+
+/** Data of `queryPayDetail`. */
+export function tradeDetailView(order: Order, clientId: string, settings: Settings): JsonObject {
+  const late = oddNow(order, 'detail-late');
+  const wrong = !late && order.splits.length > 0 && oddNow(order, 'sums-wrong');
+  const splits = order.splits.map((split, index) =>
+    splitView(split, wrong && index === 0 ? split.target.minor - 1n : split.target.minor, settings),
+  );
+  const debits = order.finalAtMs === undefined ? [] : [debitView(order)];
+  return {
+    ...tradeHead(order, clientId, settings),
+    ...sumsView(order),
+    ...entries('pay_account_detail', late ? [] : debits, settings),
+    ...entries('pay_distribute_detail', late ? [] : splits, settings),
+  };
+}
+
+/** The answer's data after what the control API wants changed in it. */
+export function patched(order: Order, operation: string, data: JsonObject): unknown {
+  const patch = order.answerPatches.get(operation);
+  return patch === undefined ? data : mergePatch(data, patch);
+}
+
+function tradeHead(order: Order, clientId: string, settings: Settings): JsonObject {
+  const incomplete = oddNow(order, 'complete-late');
+  const status = oddNow(order, 'unknown-status') ? order.plan.unknownStatus : order.status;
+  const failed = status === 'FAILED' && settings.emptyCreateTimeOnFailure;
+  const complete = order.complete && !incomplete;
+  return {
+    order_id: order.orderId,
+    client_id: clientId,
+    partner_order_id: order.outOrderId,
+    complete_flag: complete,
+    target_currency: order.price.target.currency,
+    create_time: failed ? '' : timestamp(order.createdAtWallMs, settings),
+    ...(complete && order.finishedAtWallMs !== undefined
+      ? { finish_time: timestamp(order.finishedAtWallMs, settings) }
+      : {}),
+    status,
+  };
+}
+
+function sumsView(order: Order): JsonObject {
+  const { target } = order.price;
+  return {
+    receive_target_amount: amountOnWire(sumOf(order.splits, 'SUCCESS', target).minor),
+    failed_target_amount: amountOnWire(sumOf(order.splits, 'FAILED', target).minor),
+  };
+}
+
+function debitView(order: Order): JsonObject {
+  const { pay, fee } = order.price;
+  const actual: Money = { currency: pay.currency, minor: pay.minor - fee.minor };
+  return {
+    account_id: `AC-${order.payerId}-${pay.currency}`.slice(0, 64),
+    account_type: 'AVAIL_ACCOUNT',
+    pay_currency: pay.currency,
+    pay_amount: amountOnWire(pay.minor),
+    fee_amount: amountOnWire(fee.minor),
+    pay_actual_amount: amountOnWire(actual.minor),
+  };
+}
+
+function splitView(split: Split, minor: bigint, settings: Settings): JsonObject {
+  return {
+    distribute_id: split.distributeId,
+    target_currency: split.target.currency,
+    target_amount: amountOnWire(minor),
+    status: split.status,
+    finish_time: timestamp(split.finishedAtWallMs, settings),
+    ...(split.errorMsg === undefined ? {} : { error_msg: split.errorMsg }),
+    ...(split.refundReason === undefined ? {} : { refund_reason: split.refundReason }),
+    refund_flag: split.refundFlag,
+  };
+}
+
+function entries(field: string, list: JsonObject[], settings: Settings): JsonObject {
+  if (list.length === 0 && settings.emptyDetail === 'absent') return {};
+  if (list.length === 0 && settings.emptyDetail === 'null') return { [field]: null };
+  return { [field]: settings.detailShape === 'object' && list.length === 1 ? list[0] : list };
+}
+
+function v2StatusOf(order: Order): string {
+  if (order.v2Status !== undefined) return order.v2Status;
+  if (!FINAL_STATUSES.includes(order.status)) return 'pending';
+  const failed = order.status === 'FAILED';
+  return failed !== oddNow(order, 'v2-disagrees') ? 'fail' : 'success';
+}
+
+/** Whether the plan's untruth still holds; each untrue answer counts where the plan counts answers. */
+function oddNow(order: Order, kind: Oddity['kind']): boolean {
+  const { oddity } = order.plan;
+  if (oddity?.kind !== kind) return false;
+  const sinceMs = kind === 'unknown-status' ? order.createdAtMs : order.finalAtMs;
+  if (sinceMs === undefined) return false;
+  if (oddity.answers !== undefined && order.oddAnswers >= oddity.answers) return false;
+  if (oddity.forMs !== undefined && monotonicMs() - sinceMs >= oddity.forMs) return false;
+  order.oddAnswers += 1;
+  return true;
+}
+
+function timestamp(atWallMs: number, settings: Settings): number {
+  return settings.timestampUnit === 's' ? Math.floor(atWallMs / 1000) : atWallMs;
+}

@@ -1,0 +1,48 @@
+/** Starts a simulator in this process, on a real socket. */
+import { z } from 'zod';
+import { Control, type SimulatorControl } from './control/control.ts';
+import { buildServer } from './http/server.ts';
+import { type App, appSchema, DEFAULT_APPS, type SettingsChange } from './settings.ts';
+import { World } from './world.ts';
+
+export interface SimulatorOptions {
+  /** `host:port`; port 0 (the default here) takes any free one. */
+  listen?: string | undefined;
+  settings?: SettingsChange | undefined;
+  apps?: readonly App[] | undefined;
+}
+
+export interface Simulator {
+  url: string;
+  control: SimulatorControl;
+  close(): Promise<void>;
+}
+
+export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
+  const { host, port } = parseListen(options.listen ?? '127.0.0.1:0');
+  const world = new World(
+    options.settings,
+    z
+      .array(appSchema)
+      .min(1)
+      .parse(options.apps ?? DEFAULT_APPS),
+  );
+  const control = new Control(world);
+  const server = buildServer(world, control);
+  const url = await server.listen({ host, port });
+  return {
+    url,
+    control,
+    close: async () => {
+      await world.close();
+      await server.close();
+    },
+  };
+}
+
+function parseListen(listen: string): { host: string; port: number } {
+  const match = /^(.+):(\d{1,5})$/.exec(listen);
+  const port = Number(match?.[2]);
+  if (!match?.[1] || !(port <= 65_535)) throw new Error(`SIMULATOR_LISTEN must be host:port, not ${listen}`);
+  return { host: match[1].replace(/^\[(.*)\]$/, '$1'), port };
+}
