@@ -1,0 +1,115 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { SEARCH_ATTRIBUTES } from '../../scripts/dev-server/search-attributes.ts';
+import { composeFile, ourServices, ROOT, services } from './compose-file.ts';
+
+describe('the compose topology', () => {
+  test.each(services())(
+    '%s waits only for services that exist, in a state they can reach',
+    (_name, service) => {
+      const { services: all } = composeFile();
+      for (const [needed, { condition }] of Object.entries(service.depends_on)) {
+        expect(all).toHaveProperty([needed]);
+        if (condition === 'service_healthy') expect(all[needed]?.healthcheck).toBeDefined();
+        if (condition === 'service_completed_successfully')
+          expect(all[needed]?.['restart']).not.toBe('unless-stopped');
+      }
+    },
+  );
+
+  test.each(services())('%s names only networks and volumes that are declared', (_name, service) => {
+    const { services: all, networks, volumes } = composeFile();
+    for (const network of service.networks) expect(networks).toHaveProperty([network]);
+    const [, other] = /^service:(.+)$/.exec(service.network_mode ?? '') ?? [];
+    if (other !== undefined) expect(all).toHaveProperty([other]);
+    expect(service.networks.length > 0 || other !== undefined).toBe(true);
+    for (const [source = ''] of service.volumes.map((volume) => volume.split(':'))) {
+      if (source.startsWith('.')) expect(existsSync(join(ROOT, source))).toBe(true);
+      else expect(volumes).toHaveProperty([source]);
+    }
+  });
+
+  test.each(services())('%s is reached from this machine only', (_name, { ports }) => {
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
+  });
+
+  test('no two services publish the same port', () => {
+    const published = services().flatMap(([, { ports }]) => ports.map((port) => port.split(':')[1]));
+    expect(new Set(published).size).toBe(published.length);
+  });
+
+  test.each(services())('%s runs a pinned image or ours', (_name, { image = '', build }) => {
+    if (build === undefined) expect(image).toMatch(/^[\w/-]+:\d+\.\d+(\.\d+)?$/);
+    else expect(existsSync(join(ROOT, build, 'Dockerfile'))).toBe(true);
+  });
+
+  test('passwords and secrets come from outside, with a default for trials', () => {
+    const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
+    const given = text.split('\n').filter((line) => /(PASSWORD|PWD|SECRET|TOKEN|KEY)\w*"?: /i.test(line));
+    expect(given.length).toBeGreaterThan(0);
+    for (const line of given) expect(line).toMatch(/: "?\$\{\w+:-[\w-]+\}/);
+  });
+});
+
+describe('our services in the compose topology', () => {
+  test.each(ourServices())(
+    '%s starts a program that exists and is in the image',
+    (_name, { command = [] }) => {
+      const program = command.at(-1) ?? '';
+      expect(existsSync(join(ROOT, program))).toBe(true);
+      expect(copiedFolders()).toContain(program.split('/')[0]);
+    },
+  );
+
+  test.each(ourServices())('%s is checked by a file of the image, where it is checked', (_name, service) => {
+    for (const file of service.healthcheck?.test.filter((part) => part.endsWith('.mjs')) ?? []) {
+      expect(existsSync(join(ROOT, file))).toBe(true);
+      expect(copiedFolders()).toContain(file.split('/')[0]);
+    }
+  });
+
+  test.each(ourServices())(
+    '%s is given only variables that our programs or Temporal read',
+    (_name, service) => {
+      const sources = sourceText();
+      const unread = Object.keys(service.environment).filter(
+        (name) => !sources.includes(name) && !/^TEMPORAL_(ADDRESS|NAMESPACE)$/.test(name),
+      );
+      expect(unread).toEqual([]);
+    },
+  );
+});
+
+describe('what the compose file mounts', () => {
+  test('the server reads the dynamic configuration that is mounted', () => {
+    const setting = composeFile().services['temporal']?.environment['DYNAMIC_CONFIG_FILE_PATH'] ?? '';
+    const [, file = ''] = /^config\/dynamicconfig\/(.+)$/.exec(setting) ?? [];
+    const config: unknown = parse(readFileSync(join(ROOT, 'deploy/temporal/dynamicconfig', file), 'utf8'));
+    expect(config).toMatchObject({ 'matching.useNewMatcher': [{ value: true }] });
+  });
+
+  test('the namespace job registers the same search attributes as the dev server', () => {
+    const script = readFileSync(join(ROOT, 'deploy/temporal/namespace.sh'), 'utf8');
+    const registered = Object.fromEntries(
+      [...script.matchAll(/\b(Payout\w+)=(\w+)/g)].map(([, name, type]) => [name, type]),
+    );
+    expect(registered).toEqual(SEARCH_ATTRIBUTES);
+  });
+});
+
+function copiedFolders(): string[] {
+  const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+  return [...dockerfile.matchAll(/^COPY (?!--)(\S+)/gm)].map(([, from = '']) => from.split('/')[0] ?? '');
+}
+
+function sourceText(): string {
+  return ['src', 'simulator']
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((f) => join(folder, f)),
+    )
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+    .join('\n');
+}

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest';
+import { closingLine, countReport, sum } from '../../scripts/setup/checks.mjs';
+
+const passed = { status: 'passed', assertionResults: [{ status: 'passed' }] };
+
+function report(numPassedTests: number, numFailedTests: number, testResults: object[] = [passed]) {
+  return { numPassedTests, numFailedTests, numPendingTests: 1, numTodoTests: 0, testResults } as Parameters<
+    typeof countReport
+  >[0];
+}
+
+describe('how npm test counts', () => {
+  test('passed, failed and skipped tests are counted as reported', () => {
+    const file = { status: 'failed', assertionResults: [{ status: 'failed' }] };
+    expect(countReport(report(5, 2, [passed, file]), 1)).toEqual({ passed: 5, failed: 2, skipped: 1 });
+  });
+
+  test('a file that does not load counts as one failure', () => {
+    const file = { status: 'failed', assertionResults: [] };
+    expect(countReport(report(5, 0, [passed, file]), 1)).toMatchObject({ passed: 5, failed: 1 });
+  });
+
+  test.each([
+    ['a run that left no report', undefined, 0],
+    ['a run that failed outside of any test', report(5, 0), 1],
+    ['a run of no test', report(0, 0, []), 0],
+  ])('%s counts as one failure', (_what, given, code) => {
+    expect(countReport(given, code).failed).toBe(1);
+  });
+
+  test('the closing line names skipped tests only where there are any', () => {
+    const counts = [
+      { passed: 1, failed: 0, skipped: 0 },
+      { passed: 2, failed: 1, skipped: 0 },
+    ];
+    expect(closingLine(sum(counts))).toBe('3 passed, 1 failed');
+    expect(closingLine({ passed: 3, failed: 0, skipped: 2 })).toBe('3 passed, 0 failed, 2 skipped');
+  });
+});

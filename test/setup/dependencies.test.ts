@@ -1,0 +1,79 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { missingPlatformPackages } from '../../scripts/complete-lock.mjs';
+import { checkNode, dependenciesMatch } from '../../scripts/setup/dependencies.mjs';
+import { temporaryFolder } from './fakes.ts';
+
+const LOCKED = {
+  '': { name: 'project' },
+  'node_modules/a': { version: '1.0.0', integrity: 'sha512-a' },
+  'node_modules/b': { version: '2.0.0', integrity: 'sha512-b', dev: true },
+  'node_modules/other-os': { version: '1.0.0', integrity: 'sha512-o', optional: true },
+};
+const { 'node_modules/other-os': _, '': __, ...INSTALLED } = LOCKED;
+
+function project(installed: object | undefined): string {
+  const root = temporaryFolder();
+  writeFileSync(join(root, 'package-lock.json'), JSON.stringify({ packages: LOCKED }));
+  if (installed === undefined) return root;
+  mkdirSync(join(root, 'node_modules'));
+  writeFileSync(join(root, 'node_modules', '.package-lock.json'), JSON.stringify({ packages: installed }));
+  return root;
+}
+
+describe('whether the npm packages are in place', () => {
+  test('they are, when all but other platforms’ are as the lock file says', () => {
+    expect(dependenciesMatch(project(INSTALLED))).toBe(true);
+  });
+
+  test.each([
+    ['nothing was installed', undefined],
+    ['a package is missing', { ...INSTALLED, 'node_modules/a': undefined }],
+    ['a version differs', { ...INSTALLED, 'node_modules/a': { version: '1.0.1', integrity: 'sha512-a' } }],
+    ['a content differs', { ...INSTALLED, 'node_modules/a': { version: '1.0.0', integrity: 'sha512-x' } }],
+  ])('they are not, when %s', (_what, installed) => {
+    expect(dependenciesMatch(project(installed))).toBe(false);
+  });
+
+  test('a production image may lack what only development needs', () => {
+    const root = project({ 'node_modules/a': LOCKED['node_modules/a'] });
+    expect(dependenciesMatch(root, true)).toBe(true);
+    expect(dependenciesMatch(root, false)).toBe(false);
+  });
+});
+
+describe('the lock file', () => {
+  const read = () => JSON.parse(readFileSync(join(import.meta.dirname, '../../package-lock.json'), 'utf8'));
+
+  test('it holds every platform’s packages, or npm ci refuses it (run scripts/complete-lock.mjs)', () => {
+    expect(Object.keys(missingPlatformPackages(read()))).toEqual([]);
+  });
+
+  test('a package for another platform that was left out is found', () => {
+    const parent = { version: '1.0.0', dev: true, optionalDependencies: { '@x/cli-darwin-arm64': '1.0.0' } };
+    expect(missingPlatformPackages({ packages: { 'node_modules/x': parent } })).toEqual({
+      'node_modules/@x/cli-darwin-arm64': {
+        version: '1.0.0',
+        cpu: ['arm64'],
+        dev: true,
+        optional: true,
+        os: ['darwin'],
+      },
+    });
+  });
+
+  test('it names no registry of the place where it was written', () => {
+    expect(JSON.stringify(read())).not.toContain('"resolved"');
+  });
+});
+
+describe('the Node that runs the commands', () => {
+  test.each(['20.19.0', '20.20.2', '22.0.0', '24.11.1'])('%s is new enough', (version) => {
+    expect(() => checkNode(version)).not.toThrow();
+  });
+
+  test.each(['18.20.8', '20.18.3'])('%s is refused with what to do', (version) => {
+    expect(() => checkNode(version)).toThrow(`needs Node 20.19 or newer; this is Node ${version}`);
+  });
+});

@@ -1,0 +1,25 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from './fakes.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+
+test('offline, with no Go and no binary, the demo says the ways out and ends with 1', () => {
+  const folder = temporaryFolder();
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/demo.mjs')], {
+    encoding: 'utf8',
+    // A proxy that nobody serves is a network that goes nowhere.
+    env: {
+      PATH: join(folder, 'empty'),
+      HOME: folder,
+      DURABLE_PAYOUTS_CACHE: join(folder, 'cache'),
+      HTTPS_PROXY: 'http://127.0.0.1:1',
+      https_proxy: 'http://127.0.0.1:1',
+    },
+  });
+  expect(status).toBe(1);
+  expect(stdout).toBe('');
+  expect(stderr).toContain('No Temporal CLI was found, and none could be had from here');
+  expect(stderr).not.toContain('    at ');
+});

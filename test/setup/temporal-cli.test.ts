@@ -1,0 +1,105 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { SetupError } from '../../scripts/setup/console.mjs';
+import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
+import { CLI_SAYS, fakeProgram, listener, temporaryFolder } from './fakes.ts';
+
+/** The three places where a CLI may lie already, best first. */
+function places() {
+  const folder = temporaryFolder();
+  const env = { PATH: `${folder}/path:/usr/bin:/bin`, DURABLE_PAYOUTS_CACHE: `${folder}/cache` };
+  const onPath = `${folder}/path/temporal`;
+  const inCache = `${folder}/cache/bin/temporal`;
+  return { named: `${folder}/named`, onPath, inCache, env: { ...env, TEMPORAL_CLI_PATH: `${folder}/named` } };
+}
+
+const never = () => Promise.reject(new Error('nothing was to be fetched'));
+
+describe('the Temporal CLI that is there already', () => {
+  test('TEMPORAL_CLI_PATH goes before all others', async () => {
+    const { env, named, onPath, inCache } = places();
+    for (const path of [named, onPath, inCache]) fakeProgram(path, CLI_SAYS);
+    expect(await findTemporalCli({ env, sources: [never] })).toBe(named);
+  });
+
+  test('the search path goes before the cache folder', async () => {
+    const { env, onPath, inCache } = places();
+    for (const path of [onPath, inCache]) fakeProgram(path, CLI_SAYS);
+    const unnamed = { ...env, TEMPORAL_CLI_PATH: undefined };
+    expect(await findTemporalCli({ env: unnamed, sources: [never] })).toBe(onPath);
+  });
+
+  test('the cache folder goes before anything that takes long', async () => {
+    const { env, inCache } = places();
+    fakeProgram(inCache, CLI_SAYS);
+    const { said, say } = listener();
+    expect(await findTemporalCli({ env, say, sources: [never] })).toBe(inCache);
+    expect(said.join('\n')).toContain('from TEMPORAL_CLI_PATH): no such program');
+  });
+
+  test.each([
+    ['that fails', CLI_SAYS, 3, '--version ended with code 3'],
+    ['that is something else', 'hello', 0, 'it is not the Temporal CLI'],
+    ['whose server knows no priorities', 'temporal version 1.0.0 (Server 1.24.2)', 0, 'older than 1.28'],
+  ])('a program %s is passed over, with a word about it', async (_what, says, code, note) => {
+    const { env, named, onPath } = places();
+    fakeProgram(named, says, code);
+    fakeProgram(onPath, CLI_SAYS);
+    const { said, say } = listener();
+    expect(await findTemporalCli({ env, say, sources: [never] })).toBe(onPath);
+    expect(said).toEqual([expect.stringContaining(note)]);
+  });
+});
+
+describe('the Temporal CLI that has to be had from somewhere', () => {
+  test('sources are asked in order, and what the first gives is kept for the next time', async () => {
+    const { env, inCache } = places();
+    const asked: string[] = [];
+    const sources = [
+      async () => void asked.push('gives nothing'),
+      async (folder: string) => {
+        asked.push('gives junk');
+        return fakeProgram(join(folder, 'x'), 'junk');
+      },
+      async (folder: string) => {
+        asked.push('gives it');
+        return fakeProgram(join(folder, 'y'), CLI_SAYS);
+      },
+      never,
+    ].map((source) => async (folder: string) => (await source(folder)) ?? undefined);
+    const { say } = listener();
+    expect(await findTemporalCli({ env, say, sources })).toBe(inCache);
+    expect(asked).toEqual(['gives nothing', 'gives junk', 'gives it']);
+    expect(await findTemporalCli({ env, say, sources: [never] })).toBe(inCache);
+    // No half-made file is left beside it.
+    expect(readdirSync(join(inCache, '..'))).toEqual(['temporal']);
+  });
+
+  test('commands that need it at the same time get it once', async () => {
+    const { env, inCache } = places();
+    let made = 0;
+    const source = async (folder: string) => {
+      made += 1;
+      return fakeProgram(join(folder, 'temporal'), CLI_SAYS);
+    };
+    const { say } = listener();
+    const found = await Promise.all(
+      Array.from({ length: 4 }, () => findTemporalCli({ env, say, sources: [source] })),
+    );
+    expect(found).toEqual(Array.from({ length: 4 }, () => inCache));
+    expect(made).toBe(1);
+  });
+
+  test('where nothing can be had, one message lists every way out', async () => {
+    const { env, inCache } = places();
+    const { say } = listener();
+    const failure = await findTemporalCli({ env, say, sources: [async () => undefined] }).catch(
+      (e: unknown) => e,
+    );
+    expect(failure).toBeInstanceOf(SetupError);
+    for (const way of ['TEMPORAL_CLI_PATH', 'PATH', inCache, 'Go', 'TEMPORAL_ADDRESS'])
+      expect(String(failure)).toContain(way);
+    expect(existsSync(inCache)).toBe(false);
+  });
+});
