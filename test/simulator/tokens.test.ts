@@ -1,0 +1,187 @@
+import { request } from 'undici';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { freshNumber, Service, textAt, valueAt } from './support/service.ts';
+
+const APP = { app_id: 'demo-app', app_secret: 'demo-secret' };
+const CALLBACK = 'http://127.0.0.1:9/callback';
+
+let service: Service | undefined;
+async function started(settings: object = {}): Promise<Service> {
+  await service?.close();
+  service = await Service.start({ settings });
+  return service;
+}
+afterAll(() => service?.close());
+
+const exchange = (sim: Service, body: object) =>
+  sim.post('/v3/b2b/oauth/token', { ...APP, ...body }, { authorization: '' });
+
+describe('the application token', () => {
+  test('lives for as long as it says, and only for who knows the secret', async () => {
+    const sim = await started({ applicationTokenSeconds: 1 });
+    const got = await sim.get('/v2/token/get?app_id=demo-app&app_secret=demo-secret', { authorization: '' });
+    expect(got.json).toMatchObject({ code: 0, data: { expires_in: 1 } });
+    const wrong = await sim.get('/v2/token/get?app_id=demo-app&app_secret=no', { authorization: '' });
+    expect(wrong.json).toMatchObject({ code: 40101, data: null });
+  });
+
+  test('missing, invalid and expired tokens are refused with 401 and told apart in the call log', async () => {
+    const sim = await started();
+    const none = await sim.get('/v2/httpbin/get', { authorization: '' });
+    const odd = await sim.get('/v2/httpbin/get', { authorization: 'Bearer nonsense' });
+    expect(sim.control.expireTokens({ kind: 'application' })).toEqual({ expired: 1 });
+    const late = await sim.get('/v2/httpbin/get');
+    for (const reply of [none, odd, late]) expect(reply).toMatchObject({ status: 401, json: { code: 401 } });
+    expect(sim.control.calls().map((call) => call.token)).toEqual(['missing', 'invalid', 'expired']);
+  });
+
+  test('the refusal can come as an envelope under HTTP 200', async () => {
+    const sim = await started({ unauthorizedStyle: 'envelope' });
+    expect(await sim.get('/v2/httpbin/get', { authorization: '' })).toMatchObject({
+      status: 200,
+      json: { code: 401 },
+    });
+  });
+
+  test.each([
+    ['any', [900004, 900004]],
+    ['bearer', [900004, 401]],
+    ['bare', [401, 900004]],
+  ] as const)('trade endpoints with the scheme %s take the forms %j', async (tradeAuthScheme, codes) => {
+    const sim = await started({ tradeAuthScheme });
+    const replies = await Promise.all(
+      [`Bearer ${sim.token}`, sim.token].map((authorization) =>
+        sim.post(
+          '/v1/mid-open-api/trade/payout/queryResult',
+          { client_id: 'c', partner_order_id: 'none' },
+          { authorization },
+        ),
+      ),
+    );
+    expect(replies.map((reply) => valueAt(reply.json, 'code'))).toEqual(codes);
+  });
+
+  test('an endpoint family set to user tokens refuses the application token', async () => {
+    const sim = await started({ tradeToken: 'user' });
+    expect((await sim.result(freshNumber())).status).toBe(401);
+    expect((await sim.get('/v2/httpbin/get')).status).toBe(200);
+  });
+});
+
+describe('the user authorization', () => {
+  let sim: Service;
+  beforeEach(async () => {
+    sim = await started();
+  });
+  const query = (style: 'snake' | 'camel', over: Record<string, string> = {}) =>
+    new URLSearchParams(
+      style === 'snake'
+        ? { app_id: 'demo-app', response_type: 'code', redirect_uri: CALLBACK, state: 's&1', ...over }
+        : { appId: 'demo-app', responseType: 'code', redirectUri: CALLBACK, state: 's&1', ...over },
+    );
+
+  const decide = async (decision: string): Promise<URL> => {
+    const form = query('snake', { decision, open_id: 'olga' });
+    const answer = await request(`${sim.simulator.url}/entrance/authorization`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: form.toString(),
+    });
+    await answer.body.dump();
+    expect(answer.statusCode).toBe(302);
+    return new URL(String(answer.headers['location']));
+  };
+
+  test.each(['snake', 'camel'] as const)('shows its page for the %s_case spelling', async (style) => {
+    const page = await sim.get(`/entrance/authorization?${query(style)}`);
+    expect(page.status).toBe(200);
+    expect(page.text).toMatch(/value="allow".*[\s\S]*value="deny"/);
+    expect(page.text).toContain('value="s&amp;1"');
+  });
+
+  test('allowing sends the user back with a code and the state; the code works once', async () => {
+    const target = await decide('allow');
+    expect(target.searchParams.get('state')).toBe('s&1');
+    const code = target.searchParams.get('code');
+    const first = await exchange(sim, { grant_type: 'authorization_code', code });
+    expect(first.json).toMatchObject({
+      code: 0,
+      data: { open_id: 'olga', expires_in: 2592000, refresh_token_expires_in: 15552000 },
+    });
+    const again = await exchange(sim, { grant_type: 'authorization_code', code });
+    expect(again.json).toMatchObject({ code: 40102 });
+    const access = textAt(first.json, 'data.access_token');
+    expect((await sim.get('/v2/httpbin/get', { authorization: `Bearer ${access}` })).status).toBe(200);
+  });
+
+  test('denying sends the user back with access_denied and the state', async () => {
+    const target = await decide('deny');
+    expect(Object.fromEntries(target.searchParams)).toEqual({ error: 'access_denied', state: 's&1' });
+  });
+
+  test('an unknown application or another address than the registered one leads nowhere', async () => {
+    sim.control.changeApp('demo-app', { redirectUri: 'https://registered.example/cb' });
+    for (const over of [{ app_id: 'other' }, {}, { redirect_uri: 'javascript:alert(1)' }]) {
+      const page = await sim.get(`/entrance/authorization?${query('snake', over)}`);
+      expect(page.status).toBe(400);
+    }
+  });
+
+  test('a code that ran out is refused', async () => {
+    sim.control.changeSettings({ codeSeconds: 0 });
+    const { code } = sim.control.authorize({ appId: 'demo-app' });
+    const reply = await exchange(sim, { grant_type: 'authorization_code', code });
+    expect(reply.json).toMatchObject({ code: 40102 });
+  });
+
+  test.each([
+    { grant_type: 'password' },
+    { grant_type: 'refresh_token' },
+    { grant_type: 'authorization_code' },
+  ])('the token request %j is refused as an illegal parameter', async (body) => {
+    expect((await exchange(sim, body)).json).toMatchObject({ code: 900002 });
+  });
+});
+
+describe('refreshing a user token', () => {
+  const granted = async (sim: Service): Promise<string> => {
+    const { code } = sim.control.authorize({ appId: 'demo-app', openId: 'olga' });
+    return textAt(
+      (await exchange(sim, { grant_type: 'authorization_code', code })).json,
+      'data.refresh_token',
+    );
+  };
+  const refresh = (sim: Service, refresh_token: string) =>
+    exchange(sim, { grant_type: 'refresh_token', refresh_token });
+
+  test('gives a new pair; the previous refresh token works exactly once more', async () => {
+    const sim = await started();
+    const first = await granted(sim);
+    const second = textAt((await refresh(sim, first)).json, 'data.refresh_token');
+    expect(second).not.toBe(first);
+    expect((await refresh(sim, first)).json).toMatchObject({ code: 0, data: { open_id: 'olga' } });
+    expect((await refresh(sim, first)).json).toMatchObject({ code: 40103 });
+    expect((await refresh(sim, second)).json).toMatchObject({ code: 0 });
+  });
+
+  test('can refuse the previous refresh token at once', async () => {
+    const sim = await started({ previousRefreshTokenValid: false });
+    const first = await granted(sim);
+    await refresh(sim, first);
+    expect((await refresh(sim, first)).json).toMatchObject({ code: 40103 });
+  });
+
+  test('can keep the same refresh token', async () => {
+    const sim = await started({ refreshRotation: 'keep' });
+    const first = await granted(sim);
+    expect(valueAt((await refresh(sim, first)).json, 'data.refresh_token')).toBe(first);
+    expect((await refresh(sim, first)).json).toMatchObject({ code: 0 });
+  });
+
+  test('an expired refresh token is refused', async () => {
+    const sim = await started();
+    const first = await granted(sim);
+    expect(sim.control.expireTokens({ refresh: true })).toEqual({ expired: 1 });
+    expect((await refresh(sim, first)).json).toMatchObject({ code: 40103 });
+  });
+});
