@@ -1,0 +1,98 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { CallBudget } from '../../simulator/state/call-budget.ts';
+import { Service } from './support/service.ts';
+
+const admit = (budget: CallBudget, times: readonly number[], limit = 20, rejectedCount = false) =>
+  times.map((atMs) => budget.admit('app', atMs, limit, rejectedCount));
+const every = (count: number, stepMs: number, fromMs = 0) =>
+  Array.from({ length: count }, (_, index) => fromMs + index * stepMs);
+
+describe('the window slides exactly', () => {
+  test('20 calls at once pass, the 21st does not, and one passes again 1000 ms after the first', () => {
+    const budget = new CallBudget();
+    expect(admit(budget, every(20, 0))).not.toContain(false);
+    expect(admit(budget, [0, 999.9])).toEqual([false, false]);
+    expect(admit(budget, [1000])).toEqual([true]);
+  });
+
+  test('it has no edges: ten late in one second and ten early in the next leave no room', () => {
+    const budget = new CallBudget();
+    expect(admit(budget, [...every(10, 1, 900), ...every(10, 1, 1100)])).not.toContain(false);
+    expect(admit(budget, [1500, 1899])).toEqual([false, false]);
+    expect(admit(budget, [1900])).toEqual([true]);
+  });
+
+  test('calls 50 ms apart pass for ever', () => {
+    const budget = new CallBudget();
+    expect(admit(budget, every(500, 50))).not.toContain(false);
+    expect(budget.counts()['app']).toMatchObject({ rejected: 0, maxCallsInAnySecond: 20 });
+  });
+
+  test('rejected calls use up the budget only where the settings say so', () => {
+    const times = every(40, 50);
+    const lenient = admit(new CallBudget(), times, 10, false);
+    const strict = admit(new CallBudget(), times, 10, true);
+    expect(lenient.filter(Boolean).length).toBe(20);
+    expect(strict.filter(Boolean).length).toBe(10);
+  });
+
+  test('arrivals that come slightly out of order are counted all the same', () => {
+    const budget = new CallBudget();
+    expect(admit(budget, [5, 3, 4, 1, 2], 5)).not.toContain(false);
+    expect(admit(budget, [6], 5)).toEqual([false]);
+  });
+
+  test('the busiest second is known for all arrivals and for those served', () => {
+    const budget = new CallBudget();
+    admit(budget, every(30, 1));
+    expect(budget.counts()['app']).toEqual({
+      calls: 30,
+      served: 20,
+      rejected: 10,
+      maxCallsInAnySecond: 30,
+      maxServedInAnySecond: 20,
+    });
+  });
+
+  test('every application has its own budget', () => {
+    const budget = new CallBudget();
+    expect(budget.admit('one', 0, 1, false)).toBe(true);
+    expect(budget.admit('two', 0, 1, false)).toBe(true);
+    expect(budget.admit('one', 1, 1, false)).toBe(false);
+  });
+});
+
+describe('over real sockets', () => {
+  let service: Service | undefined;
+  afterEach(() => service?.close());
+
+  // A window of requests can take longer than a second on a slow machine, so the budget is one call.
+  test.each([
+    ['http', 429],
+    ['envelope', 200],
+  ] as const)(
+    'a call over the budget is answered 429 by %s, is counted, and pays nothing',
+    async (style, status) => {
+      service = await Service.start();
+      const lockRateId = await service.lock();
+      service.control.changeSettings({ callsPerSecond: 1, rateLimitStyle: style });
+      const replies = await Promise.all(Array.from({ length: 30 }, () => service?.create({ lockRateId })));
+      const rejected = replies.filter((reply) => reply?.text.includes('"code":429'));
+      expect(rejected.length).toBeGreaterThan(0);
+      for (const reply of rejected) expect(reply?.status).toBe(status);
+      const counts = service.control.counts();
+      expect(counts).toMatchObject({ answered429: rejected.length, rejected: rejected.length, orders: 0 });
+      expect(counts.apps['demo-app']?.maxCallsInAnySecond).toBeGreaterThan(1);
+      expect(service.control.ledger().creates.every(({ effect }) => effect === 'refused')).toBe(true);
+    },
+  );
+
+  test('token calls count for the application that they name, and the control API never counts', async () => {
+    service = await Service.start();
+    const url = '/v2/token/get?app_id=demo-app&app_secret=demo-secret';
+    await service.get(url, { authorization: '' });
+    await service.post('/v3/b2b/oauth/token', { app_id: 'demo-app' }, { authorization: '' });
+    await service.get('/_sim/counts');
+    expect(service.control.counts().apps).toMatchObject({ 'demo-app': { calls: 2, served: 2 } });
+  });
+});
