@@ -147,10 +147,11 @@ class OwnDevServer implements DevServer {
     });
     closeSync(log);
     this.child = child;
+    await once(child, 'spawn');
     child.unref();
     guard(child);
-    const [failure] = await Promise.race([
-      once(child, 'error'),
+    const answered = await Promise.race([
+      once(child, 'exit').then(() => false),
       untilItAnswers({
         address: loopback(frontend),
         namespace: this.namespace,
@@ -158,10 +159,9 @@ class OwnDevServer implements DevServer {
         uiUrl: this.options.ui === false ? undefined : this.uiUrl,
         isGone: () => hasEnded(child),
         limitMs: READY_LIMIT_MS,
-      }).then((answered) => [answered ? undefined : new Error('it gave no answer')]),
+      }),
     ]);
-    if (failure)
-      throw new DevServerError(`the Temporal dev server did not start: ${failure}\n${this.logTail()}`);
+    if (!answered) throw new DevServerError(`the Temporal dev server did not start:\n${this.logTail()}`);
   }
 
   private logTail(): string {

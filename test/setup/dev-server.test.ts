@@ -1,0 +1,144 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Connection } from '@temporalio/client';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { freePorts } from '../../scripts/dev-server/ports.ts';
+import { SEARCH_ATTRIBUTES } from '../../scripts/dev-server/search-attributes.ts';
+import { type DevServer, DevServerError, startDevServer } from '../../scripts/dev-server.ts';
+import { SEARCH_ATTRIBUTES as REGISTERED_BY_WORKERS } from '../../src/temporal/search-attributes.ts';
+import { fakeProgram, temporaryFolder } from './fakes.ts';
+
+const own = { always: true } as const;
+const gone = { timeout: 60_000, interval: 50 } as const;
+
+async function started(options: Parameters<typeof startDevServer>[0] = {}): Promise<DevServer> {
+  const server = await startDevServer({ ...own, ui: false, ...options });
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+function isAlive(pid: number | undefined): boolean {
+  try {
+    return pid !== undefined && process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function withConnection<T>(address: string, use: (connection: Connection) => Promise<T>): Promise<T> {
+  const connection = await Connection.connect({ address });
+  try {
+    return await use(connection);
+  } finally {
+    await connection.close();
+  }
+}
+
+async function registered(address: string): Promise<string[]> {
+  return withConnection(address, async ({ operatorService }) => {
+    const { customAttributes } = await operatorService.listSearchAttributes({ namespace: 'default' });
+    return Object.keys(customAttributes ?? {});
+  });
+}
+
+describe('the dev server', () => {
+  test('it is up with its search attributes and its UI, and stopping it leaves no process', async () => {
+    const server = await started({ ui: true });
+    expect(await registered(server.address)).toEqual(expect.arrayContaining(Object.keys(SEARCH_ATTRIBUTES)));
+    expect((await fetch(server.uiUrl)).status).toBe(200);
+    const { pid } = server;
+    expect(isAlive(pid)).toBe(true);
+    await server.stop();
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  test('its search attributes are those that workers register', () => {
+    expect(SEARCH_ATTRIBUTES).toEqual(REGISTERED_BY_WORKERS);
+  });
+
+  test('killed and started again, it is at the same address with what it knew', async () => {
+    const server = await started({ dbFile: join(temporaryFolder(), 'temporal.db') });
+    const { address, pid } = server;
+    await withConnection(address, ({ workflowService }) =>
+      workflowService.startWorkflowExecution({
+        namespace: 'default',
+        workflowId: 'kept',
+        requestId: 'kept',
+        workflowType: { name: 'none' },
+        taskQueue: { name: 'none' },
+      }),
+    );
+    await server.kill('SIGKILL');
+    expect(isAlive(pid)).toBe(false);
+    await server.restart();
+    expect(server.address).toBe(address);
+    expect(server.pid).not.toBe(pid);
+    const kept = await withConnection(address, ({ workflowService }) =>
+      workflowService.describeWorkflowExecution({ namespace: 'default', execution: { workflowId: 'kept' } }),
+    );
+    expect(kept.workflowExecutionInfo?.execution?.workflowId).toBe('kept');
+  });
+
+  test('it ends with the process that started it, also when that is killed', async () => {
+    const starter = startedElsewhere();
+    const [line] = (await once(createInterface(starter.stdout ?? process.stdin), 'line')) as [string];
+    const pid = Number(line);
+    expect(isAlive(pid)).toBe(true);
+    starter.kill('SIGKILL');
+    await expect.poll(() => isAlive(pid), gone).toBe(false);
+  });
+
+  test('an engine that already runs is used as it is, and never stopped', async () => {
+    const server = await started();
+    vi.stubEnv('TEMPORAL_ADDRESS', server.address);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const existing = await startDevServer();
+    expect(existing).toMatchObject({ address: server.address, pid: undefined, namespace: 'default' });
+    await existing.stop();
+    expect(isAlive(server.pid)).toBe(true);
+    await expect(existing.kill('SIGKILL')).rejects.toThrow('somebody else');
+  });
+
+  test('one that cannot start says so with the end of its log', async () => {
+    const cliPath = fakeProgram(join(temporaryFolder(), 'temporal'), 'address already in use', 1);
+    const failure = await startDevServer({ ...own, cliPath }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(DevServerError);
+    expect(String(failure)).toContain('address already in use');
+  });
+
+  test('a binary that is not there is an error, not a crash', async () => {
+    const cliPath = join(temporaryFolder(), 'nothing');
+    expect(existsSync(cliPath)).toBe(false);
+    await expect(startDevServer({ ...own, cliPath })).rejects.toThrow('ENOENT');
+  });
+});
+
+describe('free ports', () => {
+  test('as many as asked for, all different, all free', async () => {
+    const ports = await freePorts(8);
+    expect(new Set(ports).size).toBe(8);
+    for (const port of ports) {
+      const server = createServer().listen(port, '127.0.0.1');
+      await once(server, 'listening');
+      server.close();
+    }
+  });
+});
+
+/** A process that starts a dev server, says its number and waits for ever. */
+function startedElsewhere(): ChildProcess {
+  const program = `
+    import { startDevServer } from ${JSON.stringify(join(import.meta.dirname, '../../scripts/dev-server.ts'))};
+    const server = await startDevServer({ always: true, ui: false });
+    console.log(server.pid);
+    setInterval(() => {}, 60_000);`;
+  const starter = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void starter.kill('SIGKILL'));
+  return starter;
+}
