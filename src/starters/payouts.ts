@@ -4,6 +4,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Client,
+  isGrpcServiceError,
+  ServiceError,
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
   type WorkflowHandle,
@@ -68,6 +70,9 @@ export interface StartedPayout {
 const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
 const PHASE = defineSearchAttributeKey('PayoutPhase', SearchAttributeType.KEYWORD);
 
+/** gRPC's status of that name. */
+const FAILED_PRECONDITION = 9;
+
 export interface PayoutsOptions {
   client: Client;
   /** Recorded with each start; a worker of another environment refuses it. */
@@ -110,23 +115,23 @@ export class Payouts {
   }
 
   async approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
-    return this.handle(ref).executeUpdate(approveUpdate, { args: [decision] });
+    return untilTaken(() => this.handle(ref).executeUpdate(approveUpdate, { args: [decision] }));
   }
 
   async refuse(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
-    return this.handle(ref).executeUpdate(refuseUpdate, { args: [decision] });
+    return untilTaken(() => this.handle(ref).executeUpdate(refuseUpdate, { args: [decision] }));
   }
 
   async cancel(ref: PayoutRef, request: CancelRequest): Promise<PayoutState> {
-    return this.handle(ref).executeUpdate(cancelUpdate, { args: [request] });
+    return untilTaken(() => this.handle(ref).executeUpdate(cancelUpdate, { args: [request] }));
   }
 
   async resolve(ref: PayoutRef, resolution: Resolution): Promise<PayoutState> {
-    return this.handle(ref).executeUpdate(resolveUpdate, { args: [resolution] });
+    return untilTaken(() => this.handle(ref).executeUpdate(resolveUpdate, { args: [resolution] }));
   }
 
   async poll(ref: PayoutRef): Promise<PayoutState> {
-    return this.handle(ref).executeUpdate(pollUpdate);
+    return untilTaken(() => this.handle(ref).executeUpdate(pollUpdate));
   }
 
   async notify(ref: PayoutRef, notification: Notification): Promise<void> {
@@ -188,6 +193,29 @@ export class Payouts {
       return rootIs(cause, INVALID_PAYOUT_REQUEST);
     }
   }
+}
+
+/**
+ * An update that reaches a workflow task which the engine then has to repeat is dropped before it was accepted
+ * (gRPC FAILED_PRECONDITION): nothing has happened, so it is simply sent again.
+ */
+async function untilTaken<T>(send: () => Promise<T>): Promise<T> {
+  for (let left = 5; ; left -= 1) {
+    try {
+      return await send();
+    } catch (error) {
+      if (left === 0 || !droppedWithItsTask(error)) throw error;
+    }
+  }
+}
+
+function droppedWithItsTask(error: unknown): boolean {
+  const cause = error instanceof ServiceError ? error.cause : undefined;
+  return (
+    isGrpcServiceError(cause) &&
+    cause.code === FAILED_PRECONDITION &&
+    /workflow task failure/.test(cause.details)
+  );
 }
 
 function rootIs(error: unknown, type: string): boolean {

@@ -14,7 +14,7 @@ import {
   type WorkflowBundle,
 } from '@temporalio/worker';
 import { inject } from 'vitest';
-import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import { type SettingsChange, type Simulator, startSimulator } from '../../simulator/index.ts';
 import { type Environment, workerConfig } from '../../src/config/config.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
@@ -42,11 +42,7 @@ export const NO_POLLS: Environment = { PAYOUTS_POLL_FIRST: '1h', PAYOUTS_POLL_MA
 
 export interface WorldOptions {
   env?: Environment;
-  settings?: Parameters<typeof startSimulator>[0] extends infer Options
-    ? Options extends { settings?: infer Settings }
-      ? Settings
-      : never
-    : never;
+  settings?: SettingsChange;
   /** Without workers nothing moves until `startWorkers`. */
   idle?: boolean;
 }

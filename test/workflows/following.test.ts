@@ -66,16 +66,17 @@ describe('a created order is followed to its end', () => {
     expect(state.phase).toBe('FETCHING_DETAIL');
   });
 
-  test('H24 an order sent back for material is flagged, and polling goes on', async () => {
-    const refs = await Promise.all([world.pay('returned final=3s'), world.pay('declined final=3s')]);
-    for (const ref of refs) {
+  test.each(['returned', 'declined'])(
+    'H24 an order sent back for material (%s) is flagged, and polling goes on',
+    async (scenario) => {
+      const ref = await world.pay(`${scenario} final=4s`);
       const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('AWAITING_MATERIAL'));
       expect(state.auditStatus).toBe('RETURNED');
       await eventually(async () => (await attention(ref.partnerOrderId)) === true || undefined);
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       expect((await world.payouts.state(ref)).reasons).toEqual([]);
-    }
-  });
+    },
+  );
 
   test('H24 a status that the specification does not name is kept as written, and is not the end', async () => {
     const ref = await world.pay('unknown-status status=SETTLED_ODDLY');
@@ -85,7 +86,15 @@ describe('a created order is followed to its end', () => {
   });
 
   test('H21 the trade query wins over the order query, and the conflict is told', async () => {
-    const ref = await world.pay('v2-disagrees');
+    const partnerOrderId = freshNumber();
+    // The order is read by the order query only where the create's own answer was lost.
+    world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId,
+      times: 1,
+      fault: { kind: 'drop-after' },
+    });
+    const ref = await world.pay('v2-disagrees final=0s', { partnerOrderId });
     const result = await world.payouts.result(ref);
     expect(result.outcome).toBe('SUCCESS');
     expect(codes((await world.payouts.state(ref)).reasons)).toContain('SERVICE_CONTRADICTS_ITSELF');

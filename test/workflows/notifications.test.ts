@@ -118,13 +118,13 @@ describe('a notification wakes a query and is never believed', () => {
     const ref = await processing('success final=0s');
     const handle = world.payouts.handle(ref);
     for (const [name, args] of [
-      ['cancel', []],
+      ['cancel', [undefined]],
       ['cancel', [{ by: '' }]],
       ['approve', ['x']],
       ['resolve', [null]],
       ['resolve', [{ by: 'olga', created: 'maybe' }]],
-    ] as const)
-      await expect(handle.executeUpdate(name, { args: [...args] })).rejects.toMatchObject({
+    ] satisfies [string, [unknown]][])
+      await expect(handle.executeUpdate<unknown, [unknown]>(name, { args })).rejects.toMatchObject({
         cause: { type: 'NotAcceptedNow' },
       });
     await world.payouts.poll(ref);
