@@ -4,7 +4,6 @@ import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface Arrived {
-  atMs: number;
   headers: IncomingHttpHeaders;
   body: string;
 }
@@ -27,10 +26,9 @@ export class Receiver {
     await once(server, 'listening');
     const receiver = new Receiver(server, `http://127.0.0.1:${portOf(server.address())}/hook`);
     server.on('request', async (request, response) => {
-      const atMs = performance.now();
       let body = '';
       for await (const chunk of request) body += String(chunk);
-      receiver.arrived.push({ atMs, headers: request.headers, body });
+      receiver.arrived.push({ headers: request.headers, body });
       response.writeHead(receiver.answers.shift() ?? 200).end();
     });
     return receiver;
