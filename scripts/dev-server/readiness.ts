@@ -1,4 +1,6 @@
 /** Waits until an engine can be used, by using it. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 
@@ -18,10 +20,24 @@ export interface Awaited {
 export async function untilItAnswers(engine: Awaited): Promise<boolean> {
   const deadline = Date.now() + engine.limitMs;
   while (!engine.isGone() && Date.now() < deadline) {
-    if (await answers(engine)) return !engine.isGone();
-    await sleep(50);
+    // A gRPC client that is refused once waits for a second before it tries again.
+    if ((await isListening(engine.address)) && (await answers(engine))) return !engine.isGone();
+    await sleep(20);
   }
   return false;
+}
+
+async function isListening(address: string): Promise<boolean> {
+  const [host = '', port = ''] = address.split(':');
+  const socket = connect(Number(port), host);
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }
 
 async function answers({ address, namespace, searchAttributes, uiUrl }: Awaited): Promise<boolean> {

@@ -1,0 +1,63 @@
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { findBrowser } from '../../scripts/setup/browser.mjs';
+import { launchBrowser } from '../support/browser.ts';
+import { fakeProgram, listener, temporaryFolder } from './fakes.ts';
+
+const SAYS = 'Chromium 150.0.0.0';
+
+function places() {
+  const folder = temporaryFolder();
+  const env = { PATH: `${folder}/path:/usr/bin:/bin`, DURABLE_PAYOUTS_CACHE: `${folder}/cache` };
+  return { folder, env };
+}
+
+describe('the browser of the tests', () => {
+  test('CHROME_PATH goes before CHROMIUM_PATH, and both before the search path', async () => {
+    const { folder, env } = places();
+    const [first, second] = [fakeProgram(join(folder, 'a'), SAYS), fakeProgram(join(folder, 'b'), SAYS)];
+    const third = fakeProgram(join(folder, 'path', 'chromium'), SAYS);
+    const named = { ...env, CHROME_PATH: first, CHROMIUM_PATH: second };
+    expect(await findBrowser({ env: named })).toEqual({ executablePath: first, env: {} });
+    expect((await findBrowser({ env: { ...named, CHROME_PATH: '' } })).executablePath).toBe(second);
+    expect((await findBrowser({ env })).executablePath).toBe(third);
+  });
+
+  test('a program that is no browser is passed over, with a word about it', async () => {
+    const { folder, env } = places();
+    const wrong = fakeProgram(join(folder, 'a'), 'hello');
+    const right = fakeProgram(join(folder, 'path', 'chromium'), SAYS);
+    const { said, say } = listener();
+    expect((await findBrowser({ env: { ...env, CHROME_PATH: wrong }, say })).executablePath).toBe(right);
+    expect(said).toEqual([`passing over ${wrong}: it is not Chromium`]);
+  });
+
+  test('one that was unpacked before is used with the libraries that came with it', async () => {
+    const { folder, env } = places();
+    const cache = join(folder, 'cache', 'chromium-147.0.0');
+    fakeProgram(join(cache, 'chromium'), SAYS);
+    // Nothing of the machine's own may be found first.
+    const alone = { ...env, PATH: '' };
+    expect(await findBrowser({ env: alone })).toMatchObject({
+      executablePath: join(cache, 'chromium'),
+      env: { LD_LIBRARY_PATH: join(cache, 'lib') },
+    });
+  });
+
+  test('it shows a page, runs its script and clicks', async () => {
+    const page = `<button onclick="document.title = 'clicked'">go</button>`;
+    const server = createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html').end(page);
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const browser = await launchBrowser();
+    onTestFinished(() => browser.close());
+    const tab = await browser.newPage();
+    const address = server.address();
+    await tab.goto(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`);
+    await tab.click('button');
+    expect(await tab.title()).toBe('clicked');
+  });
+});
