@@ -1,8 +1,7 @@
 /** The search attributes that operators filter by. No personal data is ever in one. */
-import { temporal } from '@temporalio/proto';
+import { SearchAttributeType } from '@temporalio/common';
+import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import type { NativeConnection } from '@temporalio/worker';
-
-const { INDEXED_VALUE_TYPE_BOOL, INDEXED_VALUE_TYPE_KEYWORD } = temporal.api.enums.v1.IndexedValueType;
 
 export const SEARCH_ATTRIBUTES = {
   PayoutPhase: 'Keyword',
@@ -12,6 +11,12 @@ export const SEARCH_ATTRIBUTES = {
   PayoutAuditStatus: 'Keyword',
   PayoutNeedsAttention: 'Bool',
 } as const;
+
+/** The engine's own numbers for the types. */
+const ENCODED = {
+  Keyword: encodeSearchAttributeIndexedValueType(SearchAttributeType.KEYWORD) ?? 0,
+  Bool: encodeSearchAttributeIndexedValueType(SearchAttributeType.BOOL) ?? 0,
+};
 
 type Name = keyof typeof SEARCH_ATTRIBUTES;
 type Operator = Pick<NativeConnection, 'operatorService'>;
@@ -41,12 +46,7 @@ export async function registerSearchAttributes(connection: Operator, namespace: 
   try {
     await connection.operatorService.addSearchAttributes({
       namespace,
-      searchAttributes: Object.fromEntries(
-        missing.map((name) => [
-          name,
-          SEARCH_ATTRIBUTES[name] === 'Bool' ? INDEXED_VALUE_TYPE_BOOL : INDEXED_VALUE_TYPE_KEYWORD,
-        ]),
-      ),
+      searchAttributes: Object.fromEntries(missing.map((name) => [name, ENCODED[SEARCH_ATTRIBUTES[name]]])),
     });
   } catch {
     // Another worker may have been quicker.
