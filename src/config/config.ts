@@ -60,6 +60,7 @@ const settingsShape = {
   PAYOUTS_POLL_MAX: duration.default(600_000),
   PAYOUTS_APPROVAL_EXPIRES: duration.default(86_400_000),
   PAYOUTS_STUCK_AFTER: duration.default(86_400_000),
+  PAYOUTS_CALL_WAITS: duration.default(300_000),
 };
 
 const workerSchema = z.object(settingsShape).superRefine((env, context) => {
@@ -118,6 +119,7 @@ export function payoutSettings(env: WorkerEnvironment, apiQueue: string): Payout
     pollMaxMs: env.PAYOUTS_POLL_MAX,
     approvalExpiresMs: env.PAYOUTS_APPROVAL_EXPIRES,
     stuckAfterMs: env.PAYOUTS_STUCK_AFTER,
+    callWaitsMs: env.PAYOUTS_CALL_WAITS,
   };
 }
 

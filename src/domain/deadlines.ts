@@ -9,6 +9,3 @@ export function activityTimeoutMs(callTimeoutMs: number): number {
 export function sendWithinMs(callTimeoutMs: number): number {
   return callTimeoutMs + 2_500;
 }
-
-/** A call that has waited this long for its turn or its answer deserves a look. */
-export const CALL_WAITS_TOO_LONG_MS = 5 * 60_000;

@@ -175,4 +175,6 @@ export interface PayoutSettings {
   pollMaxMs: number;
   approvalExpiresMs: number;
   stuckAfterMs: number;
+  /** A call that has waited this long for its turn or its answer deserves a look. */
+  callWaitsMs: number;
 }

@@ -153,6 +153,27 @@ describe('a created order is followed to its end', () => {
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
 
+  test('a call that waits too long for its answer is flagged, and the flag goes with the answer', async () => {
+    const impatient = await PayoutWorld.start({ env: { PAYOUTS_CALL_WAITS: '1s' } });
+    try {
+      const rule = impatient.simulator.control.addFault({
+        operation: 'fee',
+        fault: { kind: 'status', status: 503 },
+      });
+      const ref = await impatient.pay('success');
+      const state = await impatient.until(ref, ({ reasons }) => codes(reasons).includes('CALL_WAITS'));
+      expect(state.phase).toBe('QUOTING');
+      const seen = async () => (await impatient.payouts.handle(ref).describe()).searchAttributes;
+      await eventually(async () => (await seen())['PayoutNeedsAttention']?.[0] === true || undefined);
+      expect((await seen())['PayoutPhase']).toEqual(['QUOTING']);
+      impatient.simulator.control.removeFault(rule.id);
+      expect((await impatient.payouts.result(ref)).outcome).toBe('SUCCESS');
+      expect((await impatient.payouts.state(ref)).reasons).toEqual([]);
+    } finally {
+      await impatient.stop();
+    }
+  });
+
   test('a payout that stays open for too long is flagged as stuck', async () => {
     const slow = await PayoutWorld.start({ env: { PAYOUTS_STUCK_AFTER: '1s' } });
     try {

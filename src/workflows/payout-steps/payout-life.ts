@@ -9,7 +9,6 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Caller } from '../../activities/types.ts';
-import { CALL_WAITS_TOO_LONG_MS } from '../../domain/deadlines.ts';
 import type { CheckedPayoutRequest, PayoutPhase, PayoutSettings, Reason } from '../../domain/payout.ts';
 import { type CarriedOver, newRecord, type PayoutRecord } from '../../domain/payout-record.ts';
 import type { TradeKey } from '../../payments/types.ts';
@@ -92,7 +91,7 @@ export class PayoutLife {
     this.record.attention = this.record.attention.filter((known) => !codes.includes(known.code));
   }
 
-  /** One call to the service. One that waits over five minutes is flagged, with no timer of its own. */
+  /** One call to the service. One that waits too long is flagged, without a timer for each. */
   async call<T>(work: () => Promise<T>): Promise<T> {
     this.callSinceMs = Date.now();
     this.record.lastAskedAtMs = this.callSinceMs;
@@ -157,7 +156,7 @@ export class PayoutLife {
     if (this.watch) return;
     const watch = new CancellationScope();
     this.watch = watch;
-    this.watchEndsMs = Date.now() + CALL_WAITS_TOO_LONG_MS;
+    this.watchEndsMs = Date.now() + this.settings.callWaitsMs;
     void watch
       .run(() => this.watchCalls())
       .catch(() => undefined)
@@ -168,11 +167,12 @@ export class PayoutLife {
 
   /** One timer for all calls: it looks whether the call of now has waited too long, and goes when there is none. */
   private async watchCalls(): Promise<void> {
-    let wait = CALL_WAITS_TOO_LONG_MS;
+    const { callWaitsMs } = this.settings;
+    let wait = callWaitsMs;
     while (wait > 0) {
-      await sleep(wait, { summary: 'flags a call that waits over 5 minutes' });
+      await sleep(wait, { summary: 'flags a call that waits too long' });
       if (this.callSinceMs === undefined) return;
-      wait = this.callSinceMs + CALL_WAITS_TOO_LONG_MS - Date.now();
+      wait = this.callSinceMs + callWaitsMs - Date.now();
       this.watchEndsMs = Date.now() + wait;
     }
     const since = new Date(this.callSinceMs ?? Date.now()).toISOString();
