@@ -8,11 +8,10 @@ import { once } from 'node:events';
 import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
+import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
 import { existingEngine } from './dev-server/existing.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
 import { untilItAnswers } from './dev-server/readiness.ts';
-import { SEARCH_ATTRIBUTES } from './dev-server/search-attributes.ts';
 import { guard } from './dev-server/watchdog.ts';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 

@@ -10,17 +10,24 @@ import {
 import { asFailure } from './failures.ts';
 import type { Caller, CreateAnswer, CreateOrder } from './types.ts';
 
+/** Asks Temporal whether this activity still counts; rejects when it does not, or nobody can say. */
+export type Claim = (taskToken: Uint8Array) => Promise<void>;
+
 /**
  * Sends the create, unless this run cannot be sure that nobody has sent it before; then says so and sends
  * nothing. Throws when it was sent and no answer can be trusted: the order may exist.
  */
 export async function createPayout(
   client: PaymentsClient,
+  stillOurs: Claim,
   caller: Caller,
   create: CreateOrder,
 ): Promise<CreateAnswer> {
   const deadline = performance.now() + create.sendWithinMs;
   if (mayHaveBeenSent(create)) return { kind: 'not-sent', why: 'may-exist' };
+  // A process may have been frozen between taking this task and running it: by now the activity can have timed
+  // out, and a person can have sent the create again. The deadline, counted from before the question, covers the rest.
+  if (!(await confirmed(stillOurs))) return { kind: 'not-sent', why: 'unreachable' };
   try {
     const order = await client.createPayout(create.order, {
       ...(caller.openId !== undefined && { openId: caller.openId }),
@@ -44,6 +51,15 @@ function mayHaveBeenSent(create: CreateOrder): boolean {
   if (attempt > 1) return true;
   if (create.cleared !== undefined) return create.cleared.runId !== runId;
   return create.askFirst || create.firstRunId !== runId;
+}
+
+async function confirmed(stillOurs: Claim): Promise<boolean> {
+  try {
+    await stillOurs(activityInfo().taskToken);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function refuseDeadLock(expiresAtMs: number): void {

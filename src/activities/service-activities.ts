@@ -2,7 +2,7 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import { OrderNotExistError, type PaymentsClient } from '../payments/index.ts';
 import type { TradeKey } from '../payments/types.ts';
-import { createPayout } from './create-payout.ts';
+import { type Claim, createPayout } from './create-payout.ts';
 import { createWasScheduledElsewhere, type RunHistories } from './earlier-runs.ts';
 import { mapped } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
@@ -13,6 +13,7 @@ export interface ServiceDependencies {
   app: string;
   client: PaymentsClient;
   histories: RunHistories;
+  stillOurs: Claim;
 }
 
 /** The activities of one application's queue. */
@@ -21,6 +22,7 @@ export function serviceActivities({
   app,
   client,
   histories,
+  stillOurs,
 }: ServiceDependencies): ServiceActivities {
   const call = <T>(caller: Caller, work: () => Promise<T>): Promise<T> => {
     refuseOtherPlaces(caller, environment, app);
@@ -32,7 +34,7 @@ export function serviceActivities({
   return {
     checkAccount: (caller, clientId) => call(caller, () => client.accounts({ clientId }, optionsOf(caller))),
     quotePayout: (caller, request) => call(caller, () => client.quote(request, optionsOf(caller))),
-    createPayout: (caller, create) => call(caller, () => createPayout(client, caller, create)),
+    createPayout: (caller, create) => call(caller, () => createPayout(client, stillOurs, caller, create)),
     askWhetherCreated: (caller, { key, workflowId }) =>
       call(caller, async () => {
         const runId = activityInfo().workflowExecution?.runId ?? '';

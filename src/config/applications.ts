@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { appName, fieldErrors } from '../contract/payout-request.ts';
-import type { Environment } from './config.ts';
+import type { Environment } from './environment.ts';
 
 /** One application of the payments service. `appSecret` never leaves worker processes. */
 export interface Application {

@@ -8,6 +8,9 @@ import type { PayoutSettings } from '../domain/payout.ts';
 import type { CreateMeaning } from '../payments/index.ts';
 import { type Application, readApplications } from './applications.ts';
 import { duration } from './duration.ts';
+import type { Environment } from './environment.ts';
+
+export type { Environment } from './environment.ts';
 
 /** Thrown at start-up: `problems` has one line for each bad key. */
 export class ConfigError extends Error {
@@ -18,8 +21,6 @@ export class ConfigError extends Error {
     this.problems = problems;
   }
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 const CREATE_MEANINGS = ['refused', 'lock-expired', 'insufficient', 'busy'] as const;
 

@@ -3,6 +3,7 @@
  * the service wrote them. Wire spellings end in `wire/`; nothing outside this folder sees them.
  */
 import type { Money } from '../domain/money.ts';
+import type { Receiver } from '../domain/payout.ts';
 
 /** Answer of `POST /v1/payments/fee` (spec: Fee and exchange quote). */
 export interface Quote {
@@ -30,20 +31,6 @@ export interface QuoteRequest {
   targetCurrency: string;
 }
 
-export interface Beneficiary {
-  bankCountry: string;
-  bankName: string;
-  bankAccountCurrency: string;
-  bankAccountNumber: string;
-  bankAccountName: string;
-  bankCode?: string | undefined;
-  bankBranchName?: string | undefined;
-  province?: string | undefined;
-  city?: string | undefined;
-  idCardNumber: string;
-  cardHoldType: string;
-}
-
 /** Body of `POST /v2/b2b/currents/createCnyOrder`. */
 export interface CreatePayoutRequest {
   /** Sent as `outOrderId`; taken to be what trade queries call `partner_order_id`. */
@@ -56,7 +43,7 @@ export interface CreatePayoutRequest {
   targetCurrency: string;
   remittancePurposeCode: string;
   platform?: string | undefined;
-  receiver: Beneficiary;
+  receiver: Receiver;
 }
 
 /** Data of create and of `GET /v2/b2b/currents/queryDetail/{orderId}` (spec: Payout order). */

@@ -76,6 +76,7 @@ async function apiWorker(
         app: application.name,
         client: service,
         histories: temporalHistories(client),
+        stillOurs: (taskToken) => client.activity.heartbeat(taskToken),
       }),
     },
     // Whoever is fetched waits in this process and can no longer be overtaken, so no more than a second's worth.

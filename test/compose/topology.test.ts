@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { SEARCH_ATTRIBUTES } from '../../scripts/dev-server/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { composeFile, ourServices, ROOT, services } from './compose-file.ts';
 
 describe('the compose topology', () => {

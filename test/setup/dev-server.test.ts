@@ -7,9 +7,11 @@ import { createInterface } from 'node:readline';
 import { Connection } from '@temporalio/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
-import { SEARCH_ATTRIBUTES } from '../../scripts/dev-server/search-attributes.ts';
 import { type DevServer, DevServerError, startDevServer } from '../../scripts/dev-server.ts';
-import { SEARCH_ATTRIBUTES as REGISTERED_BY_WORKERS } from '../../src/temporal/search-attributes.ts';
+import {
+  SEARCH_ATTRIBUTES as REGISTERED_BY_WORKERS,
+  SEARCH_ATTRIBUTES,
+} from '../../src/temporal/search-attributes.ts';
 import { fakeProgram, temporaryFolder } from './fakes.ts';
 
 const own = { always: true } as const;
@@ -54,10 +56,6 @@ describe('the dev server', () => {
     expect(isAlive(pid)).toBe(true);
     await server.stop();
     expect(isAlive(pid)).toBe(false);
-  });
-
-  test('its search attributes are those that workers register', () => {
-    expect(SEARCH_ATTRIBUTES).toEqual(REGISTERED_BY_WORKERS);
   });
 
   test('killed and started again, it is at the same address with what it knew', async () => {

@@ -23,9 +23,9 @@ import {
   resolveUpdate,
   stateQuery,
 } from '../messages.ts';
-import { takeOverOrder } from './create-once.ts';
 import type { PayoutLife } from './payout-life.ts';
 import { stateOf } from './show-state.ts';
+import { takeOverNamed } from './take-over-order.ts';
 
 /**
  * The signal's arguments stay undecoded until the handler looks: a payload that cannot be decoded would
@@ -115,7 +115,7 @@ async function cancel(life: PayoutLife, { by, reason }: CancelRequest): Promise<
 
 async function resolve(life: PayoutLife, resolution: Resolution): Promise<PayoutState> {
   if (resolution.created) {
-    const problem = await takeOverOrder(life, resolution.orderId);
+    const problem = await takeOverNamed(life, resolution.orderId);
     if (problem) throw notAccepted(problem);
   }
   life.resolution = resolution;
