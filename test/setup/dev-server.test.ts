@@ -8,10 +8,7 @@ import { Connection } from '@temporalio/client';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { type DevServer, DevServerError, startDevServer } from '../../scripts/dev-server.ts';
-import {
-  SEARCH_ATTRIBUTES as REGISTERED_BY_WORKERS,
-  SEARCH_ATTRIBUTES,
-} from '../../src/temporal/search-attributes.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { fakeProgram, temporaryFolder } from './fakes.ts';
 
 const own = { always: true } as const;
