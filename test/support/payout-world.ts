@@ -14,7 +14,12 @@ import {
   type WorkflowBundle,
 } from '@temporalio/worker';
 import { inject } from 'vitest';
-import { type SettingsChange, type Simulator, startSimulator } from '../../simulator/index.ts';
+import {
+  type FaultInput,
+  type SettingsChange,
+  type Simulator,
+  startSimulator,
+} from '../../simulator/index.ts';
 import { type Environment, workerConfig } from '../../src/config/config.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
@@ -133,6 +138,34 @@ export class PayoutWorld {
     const request = payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over });
     await this.payouts.start(request);
     return { partnerOrderId: request.partnerOrderId };
+  }
+
+  /** Like `pay`, with one fault on the way of its first create. */
+  async paySpoilt(fault: FaultInput, scenario: string): Promise<PayoutRef> {
+    const partnerOrderId = freshNumber();
+    this.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
+    return this.pay(scenario, { partnerOrderId });
+  }
+
+  /** A payout whose create stands still at the service, before or after its effect, until `release`. */
+  async payHeld(
+    effect: 'before' | 'after',
+    scenario: string,
+  ): Promise<{ ref: PayoutRef; release: () => void }> {
+    const partnerOrderId = freshNumber();
+    const held = this.holdCreate(partnerOrderId, effect);
+    const ref = await this.pay(scenario, { partnerOrderId });
+    await eventually(held.arrived);
+    return { ref, release: held.release };
+  }
+
+  /** Makes the first create under this number stand still. */
+  holdCreate(partnerOrderId: string, effect: 'before' | 'after') {
+    const { control } = this.simulator;
+    const fault = { kind: 'hold-until-released', effect } as const;
+    const { id } = control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
+    const holds = () => control.faults().some((rule) => rule.id === id && rule.held > 0);
+    return { arrived: () => holds() || undefined, release: () => void control.releaseFault(id) };
   }
 
   /** Waits until the payout's state is as wanted: a fact to wait for, however slow the machine. */

@@ -39,21 +39,13 @@ describe('H9 a cancel ends a payout before its creation, and is refused after it
   test.each(['update', "Temporal's own cancellation"])(
     'while the create is under way, by %s: no effect',
     async (how) => {
-      const partnerOrderId = freshNumber();
-      const rule = await world.simulator.control.addFault({
-        operation: 'createCnyOrder',
-        partnerOrderId,
-        times: 1,
-        fault: { kind: 'hold-until-released', effect: 'before' },
-      });
-      const ref = await world.pay('success', { partnerOrderId });
-      await world.until(ref, ({ phase }) => phase === 'CREATING');
+      const { ref, release } = await world.payHeld('before', 'success');
       if (how === 'update')
         await expect(world.payouts.cancel(ref, { by })).rejects.toMatchObject({
           cause: { type: 'NotAcceptedNow', message: 'the creation has begun' },
         });
       else await world.payouts.handle(ref).cancel();
-      await world.simulator.control.releaseFault(rule.id);
+      release();
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       expect(debitsOf(world, ref)).toBe(1);
       const { reasons } = await world.payouts.state(ref);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
 
 /** The settle window begins where the create's own deadline ends: with a call time-out of 200 ms, after 5.4 s. */
 const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '200ms', PAYOUTS_SETTLE_WINDOW: '1s' };
@@ -13,14 +13,7 @@ describe('a create whose outcome nobody knows', () => {
   afterAll(() => world.stop());
 
   test('H1 the create is lost on its way: nothing is sent again without a person, and retry pays once', async () => {
-    const partnerOrderId = freshNumber();
-    await world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      times: 1,
-      fault: { kind: 'drop-before' },
-    });
-    const ref = await world.pay('success', { partnerOrderId });
+    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
     const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     expect(state.needsAttention).toBe(true);
     expect(createsOf(world, ref).length).toBe(1);
@@ -35,27 +28,14 @@ describe('a create whose outcome nobody knows', () => {
     ['within the settle window', '3s'],
     ['long after it, in review', '9s'],
   ])('H2 the order shows up %s: at most one debit', async (_when, readLag) => {
-    const partnerOrderId = freshNumber();
-    await world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      times: 1,
-      fault: { kind: 'drop-after' },
-    });
-    const ref = await world.pay(`success readLag=${readLag}`, { partnerOrderId });
+    const ref = await world.paySpoilt({ kind: 'drop-after' }, `success readLag=${readLag}`);
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect(debitsOf(world, ref)).toBe(1);
     expect(createsOf(world, ref).length).toBe(1);
   });
 
   test('H2 resolve ends it as not created', async () => {
-    const partnerOrderId = freshNumber();
-    await world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      fault: { kind: 'drop-before' },
-    });
-    const ref = await world.pay('success', { partnerOrderId });
+    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
     const result = await world.payouts.result(ref);
@@ -66,15 +46,8 @@ describe('a create whose outcome nobody knows', () => {
   test('H2 resolve with an order is believed only when number and amounts match', async () => {
     const other = await world.pay('success');
     const { orderId: theirs = '' } = await world.payouts.result(other);
-    const partnerOrderId = freshNumber();
-    await world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      times: 1,
-      fault: { kind: 'drop-after' },
-    });
     // The trade query does not know the order for a long time; the order query by id does.
-    const ref = await world.pay('success readLag=1h', { partnerOrderId });
+    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'success readLag=1h');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const wrong = world.payouts.resolve(ref, { by: 'olga', created: true, orderId: theirs });
     await expect(wrong).rejects.toMatchObject({
@@ -87,14 +60,7 @@ describe('a create whose outcome nobody knows', () => {
     const codes = [30077, '31999', 401, 500, 900000, 900002];
     const refs = await Promise.all(
       codes.map(async (code) => {
-        const partnerOrderId = freshNumber();
-        await world.simulator.control.addFault({
-          operation: 'createCnyOrder',
-          partnerOrderId,
-          times: 1,
-          fault: { kind: 'envelope', code, effect: 'commit' },
-        });
-        return world.pay('success', { partnerOrderId });
+        return world.paySpoilt({ kind: 'envelope', code, effect: 'commit' }, 'success');
       }),
     );
     const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
@@ -110,37 +76,21 @@ describe('a create whose outcome nobody knows', () => {
     ['a redirect', { kind: 'redirect-307', location: 'http://127.0.0.1:9/' }],
     ['silence past the time-out', { kind: 'latency', ms: 1_500, effect: 'before' }],
   ] as const)('H26 %s instead of the answer: one debit at most, one POST', async (_name, fault) => {
-    const partnerOrderId = freshNumber();
-    await world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
-    const ref = await world.pay('success', { partnerOrderId });
+    const ref = await world.paySpoilt(fault, 'success');
     const state = await world.until(ref, ({ phase }) => phase === 'DONE' || phase === 'NEEDS_REVIEW');
     expect(createsOf(world, ref).length).toBe(1);
     expect(debitsOf(world, ref)).toBe(state.phase === 'DONE' ? 1 : 0);
   });
 
   test('H4 a 429 that executes all the same and shows it late: one debit, no person', async () => {
-    const partnerOrderId = freshNumber();
-    await world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      times: 1,
-      fault: { kind: 'rate-limited-but-executes', showAfterMs: 3_000 },
-    });
-    const ref = await world.pay('success', { partnerOrderId });
+    const ref = await world.paySpoilt({ kind: 'rate-limited-but-executes', showAfterMs: 3_000 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect(debitsOf(world, ref)).toBe(1);
     expect(createsOf(world, ref).length).toBe(1);
   });
 
   test('H4 H3 a 429 that was not served is sent again by itself, with the same body but for the lock', async () => {
-    const partnerOrderId = freshNumber();
-    await world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      times: 1,
-      fault: { kind: 'status', status: 429 },
-    });
-    const ref = await world.pay('success', { partnerOrderId });
+    const ref = await world.paySpoilt({ kind: 'status', status: 429 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     const creates = createsOf(world, ref);
     expect(creates.length).toBe(2);
@@ -157,14 +107,7 @@ describe('a service that is known to refuse repeats', () => {
       settings: { repeatedCreate: 'refuse' },
     });
     try {
-      const partnerOrderId = freshNumber();
-      await world.simulator.control.addFault({
-        operation: 'createCnyOrder',
-        partnerOrderId,
-        times: 1,
-        fault: { kind: 'drop-before' },
-      });
-      const ref = await world.pay('success', { partnerOrderId });
+      const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       expect(createsOf(world, ref).length).toBe(2);
       expect(debitsOf(world, ref)).toBe(1);
@@ -185,14 +128,7 @@ describe('a create whose end is known, or soon found', () => {
   test('H1 H12 the answer is lost 100 times: one debit each, one lock each', async () => {
     const refs = await Promise.all(
       Array.from({ length: 100 }, async () => {
-        const partnerOrderId = freshNumber();
-        await world.simulator.control.addFault({
-          operation: 'createCnyOrder',
-          partnerOrderId,
-          times: 1,
-          fault: { kind: 'drop-after' },
-        });
-        return world.pay('success', { partnerOrderId });
+        return world.paySpoilt({ kind: 'drop-after' }, 'success');
       }),
     );
     const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
@@ -207,14 +143,7 @@ describe('a create whose end is known, or soon found', () => {
     [30005, 'REFUSED_BY_SERVICE'],
     [30002, 'INSUFFICIENT_BALANCE'],
   ])('H5 the listed code %d leads to %s', async (code, reason) => {
-    const partnerOrderId = freshNumber();
-    await world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      times: 1,
-      fault: { kind: 'envelope', code },
-    });
-    const ref = await world.pay('success', { partnerOrderId });
+    const ref = await world.paySpoilt({ kind: 'envelope', code }, 'success');
     expect(await world.payouts.result(ref)).toMatchObject({
       outcome: 'NOT_CREATED',
       reason: { code: reason },
@@ -223,14 +152,7 @@ describe('a create whose end is known, or soon found', () => {
   });
 
   test('H3 a lock that ran out leads to a new quote, within the limits', async () => {
-    const partnerOrderId = freshNumber();
-    await world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      times: 1,
-      fault: { kind: 'envelope', code: 30001 },
-    });
-    const ref = await world.pay('success', { partnerOrderId });
+    const ref = await world.paySpoilt({ kind: 'envelope', code: 30001 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     const creates = createsOf(world, ref);
     expect(creates.length).toBe(2);

@@ -86,15 +86,8 @@ describe('a created order is followed to its end', () => {
   });
 
   test('H21 the trade query wins over the order query, and the conflict is told', async () => {
-    const partnerOrderId = freshNumber();
     // The order is read by the order query only where the create's own answer was lost.
-    world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      times: 1,
-      fault: { kind: 'drop-after' },
-    });
-    const ref = await world.pay('v2-disagrees final=0s', { partnerOrderId });
+    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'v2-disagrees final=0s');
     const result = await world.payouts.result(ref);
     expect(result.outcome).toBe('SUCCESS');
     expect(codes((await world.payouts.state(ref)).reasons)).toContain('SERVICE_CONTRADICTS_ITSELF');

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { bundleWorkflows } from '../../src/workers/worker.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 /** Histories that running payouts may have written: each must replay for ever, so none is ever rewritten. */
 const FOLDER = join(import.meta.dirname, '../histories');
@@ -73,16 +73,7 @@ describe('H40 every recorded history replays', () => {
   });
   afterAll(() => world.stop());
 
-  const lost = async (fault: 'drop-before' | 'drop-after') => {
-    const partnerOrderId = freshNumber();
-    await world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      times: 1,
-      fault: { kind: fault },
-    });
-    return world.pay('success', { partnerOrderId });
-  };
+  const lost = (kind: 'drop-before' | 'drop-after') => world.paySpoilt({ kind }, 'success');
 
   const LIVES: Record<string, () => Promise<PayoutRef>> = {
     polled: () => world.pay('success'),

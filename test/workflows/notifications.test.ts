@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
 import type { Notification } from '../../src/workflows/messages.ts';
 import { createsOf } from '../support/ledger.ts';
-import { freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
 const heard = (over: Partial<Notification> = {}): Notification => ({
   receivedAt: new Date().toISOString(),
@@ -43,17 +43,9 @@ describe('a notification wakes a query and is never believed', () => {
   });
 
   test('H29 one that comes before the create has answered is kept, and answered after it', async () => {
-    const partnerOrderId = freshNumber();
-    const rule = await world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      times: 1,
-      fault: { kind: 'hold-until-released', effect: 'before' },
-    });
-    const ref = await world.pay('success final=0s', { partnerOrderId });
-    await world.until(ref, ({ phase }) => phase === 'CREATING');
+    const { ref, release } = await world.payHeld('before', 'success final=0s');
     await world.payouts.notify(ref, heard({ orderId: 'not-known-here-yet' }));
-    await world.simulator.control.releaseFault(rule.id);
+    release();
     expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
   });
 

@@ -68,17 +68,12 @@ describe('H7 one number, one payout', () => {
     'a foreign start that terminates the first while its create is under way, %s the effect: one POST',
     async (effect) => {
       const body = bodyOf(freshNumber());
-      const rule = await world.simulator.control.addFault({
-        operation: 'createCnyOrder',
-        partnerOrderId: body.partnerOrderId,
-        times: 1,
-        fault: { kind: 'hold-until-released', effect },
-      });
+      const held = world.holdCreate(body.partnerOrderId, effect);
       await world.payouts.start(body);
-      await eventually(() => createsOf(world, body).length > 0 || undefined);
+      await eventually(held.arrived);
       const handle = await foreignStart(body.partnerOrderId, { terminateExisting: true });
       await world.until(body, ({ phase }) => phase === 'RECONCILING');
-      await world.simulator.control.releaseFault(rule.id);
+      held.release();
       expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
       expect(createsOf(world, body).length).toBe(1);
       expect(debitsOf(world, body)).toBe(1);
@@ -218,16 +213,11 @@ describe('H6 a Workflow Reset never pays again', () => {
 
   test('while the create is under way: one POST', async () => {
     const body = bodyOf(freshNumber());
-    const rule = await world.simulator.control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId: body.partnerOrderId,
-      times: 1,
-      fault: { kind: 'hold-until-released', effect: 'before' },
-    });
+    const held = world.holdCreate(body.partnerOrderId, 'before');
     await world.payouts.start(body);
-    await eventually(() => createsOf(world, body).length > 0 || undefined);
+    await eventually(held.arrived);
     await reset(body.partnerOrderId, 'createPayout');
-    await world.simulator.control.releaseFault(rule.id);
+    held.release();
     const state = await world.until(body, ({ phase }) => phase === 'DONE' || phase === 'NEEDS_REVIEW');
     expect(createsOf(world, body).length).toBe(1);
     expect(debitsOf(world, body)).toBe(state.phase === 'DONE' ? 1 : 0);
