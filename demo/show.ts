@@ -34,7 +34,7 @@ export class Progress {
 }
 
 export function table(rows: readonly Row[]): string {
-  const head = ['payout', 'outcome', 'paid', 'received', 'failed', 'splits', 'learned by', ''];
+  const head = ['payout', 'outcome', 'quoted', 'received', 'failed', 'splits', 'learned by', ''];
   const drawn = new Table({ head, style: { head: [], border: [] } });
   for (const { name, result, surprises } of rows)
     drawn.push([

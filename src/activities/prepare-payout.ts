@@ -5,7 +5,9 @@ import { checkPayoutRequest, type FieldError } from '../contract/payout-request.
 import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
 import { apiTaskQueue, payoutWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
-import type { LocalActivities } from './types.ts';
+import type { LocalActivities, ReadPlan } from './types.ts';
+
+const NOT_CONFIGURED: FieldError = { path: 'app', message: 'is not configured' };
 
 type Start = Parameters<LocalActivities['preparePayout']>[1];
 
@@ -20,7 +22,24 @@ export function preparation(config: WorkerConfig): LocalActivities {
       const apiQueue = apiTaskQueue(config.env.PAYMENTS_ENVIRONMENT, app);
       return { request: checked.value, settings: payoutSettings(config.env, apiQueue) };
     },
+    async prepareRead(app) {
+      return readPlan(config, app);
+    },
+    async prepareQuote(request) {
+      const checked = checkPayoutRequest(request);
+      if (!checked.ok) throw invalid(checked.errors);
+      const { app, openId } = checked.value;
+      const plan = readPlan(config, app);
+      return { ...plan, caller: { ...plan.caller, openId }, request: checked.value };
+    },
   };
+}
+
+function readPlan({ env, applications }: WorkerConfig, app: unknown): ReadPlan {
+  const environment = env.PAYMENTS_ENVIRONMENT;
+  if (typeof app !== 'string' || !applications.has(app)) throw invalid([NOT_CONFIGURED]);
+  const calls = { apiQueue: apiTaskQueue(environment, app), callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT };
+  return { caller: { environment, app }, calls };
 }
 
 /** What is wrong with a well-formed request at this place: unknown application, other environment, other id. */
@@ -30,7 +49,7 @@ function notHere(
   start: Start,
 ): FieldError[] {
   const problems: FieldError[] = [];
-  if (!applications.has(request.app)) problems.push({ path: 'app', message: 'is not configured' });
+  if (!applications.has(request.app)) problems.push(NOT_CONFIGURED);
   if (start.environment !== undefined && start.environment !== env.PAYMENTS_ENVIRONMENT)
     problems.push({
       path: 'environment',

@@ -6,6 +6,7 @@ import { type Claim, createPayout } from './create-payout.ts';
 import { createWasScheduledElsewhere, type RunHistories } from './earlier-runs.ts';
 import { mapped } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import { probeService } from './probe-service.ts';
 import type { Caller, ServiceActivities } from './types.ts';
 
 export interface ServiceDependencies {
@@ -45,6 +46,7 @@ export function serviceActivities({
       }),
     fetchOrder: (caller, orderId) => call(caller, () => client.payoutOrder(orderId, optionsOf(caller))),
     fetchTradeResult: (caller, key) => call(caller, () => result(caller, key)),
+    probeService: (caller, question) => call(caller, () => probeService(client, question)),
     fetchTradeDetail: (caller, key) =>
       call(caller, () => orNull(() => client.tradeDetail(key, optionsOf(caller)))),
   };

@@ -1,5 +1,6 @@
 /** What workflows and activities say to each other. Types only, so that workflows can import them. */
 
+import type { ProbeFinding } from '../domain/open-points.ts';
 import type { CheckedPayoutRequest, PayoutSettings } from '../domain/payout.ts';
 import type { Clearance } from '../domain/payout-record.ts';
 import type {
@@ -52,6 +53,13 @@ export type WhetherCreated =
   | { exists: true; trade: TradeResult; runId: string }
   | { exists: false; earlierSend: boolean; runId: string };
 
+/** What a probe may look at: an existing order shows more than none. */
+export interface ProbeQuestion {
+  clientId?: string | undefined;
+  partnerOrderId?: string | undefined;
+  payerId?: string | undefined;
+}
+
 /** One call to the payments service each; served by the application's own queue. */
 export interface ServiceActivities {
   checkAccount(caller: Caller, clientId: string): Promise<ClientAccounts | null>;
@@ -62,10 +70,21 @@ export interface ServiceActivities {
   /** Null: the service says that the order does not exist. */
   fetchTradeResult(caller: Caller, key: TradeKey): Promise<TradeResult | null>;
   fetchTradeDetail(caller: Caller, key: TradeKey): Promise<TradeDetail | null>;
+  /** Harmless reads that tell which of the specification's open points hold here. */
+  probeService(caller: Caller, question: ProbeQuestion): Promise<ProbeFinding[]>;
+}
+
+/** What a read on behalf of a person needs to know: for whom to call, on which queue, for how long. */
+export interface ReadPlan {
+  caller: Caller;
+  calls: Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'>;
 }
 
 /** No API call: decides whether the request can be worked on at all. */
 export interface LocalActivities {
+  /** The application is configured here; else fails as `InvalidPayoutRequest`. */
+  prepareRead(app: unknown): Promise<ReadPlan>;
+  prepareQuote(request: unknown): Promise<ReadPlan & { request: CheckedPayoutRequest }>;
   preparePayout(
     request: unknown,
     start: { workflowId: string; environment?: unknown },

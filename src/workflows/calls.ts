@@ -3,7 +3,7 @@ import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { LocalActivities, ServiceActivities } from '../activities/types.ts';
 import { activityTimeoutMs } from '../domain/deadlines.ts';
 import type { PayoutSettings } from '../domain/payout.ts';
-import { NEVER, NEXT_POLL_IS_THE_RETRY, UNTIL_ANSWERED } from './retry-policies.ts';
+import { NEVER, NEXT_POLL_IS_THE_RETRY, UNTIL_ANSWERED, WHILE_A_PERSON_WAITS } from './retry-policies.ts';
 
 /**
  * Who goes first in an application's queue, 1 before 5. Token renewal has 1, for nothing works without it.
@@ -42,6 +42,14 @@ export function polled(settings: CallSettings, urgency: Urgency, summary: string
   return proxyActivities<ServiceActivities>({
     ...options(settings, urgency, summary),
     retry: NEXT_POLL_IS_THE_RETRY,
+  });
+}
+
+/** Reads on behalf of a person. */
+export function asked(settings: CallSettings, summary: string) {
+  return proxyActivities<ServiceActivities>({
+    ...options(settings, 'beginning', summary),
+    retry: WHILE_A_PERSON_WAITS,
   });
 }
 

@@ -1,2 +1,3 @@
 /** The workflow types that workers run. */
 export { payout } from './payout.ts';
+export { accountQuery, payoutQuote, serviceProbe } from './reads.ts';

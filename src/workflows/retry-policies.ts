@@ -44,5 +44,13 @@ export const NEXT_POLL_IS_THE_RETRY: RetryPolicy = {
   nonRetryableErrorTypes: ANY_ANSWER_BUT_BUSY,
 };
 
+/** Reads that a person waits for: a hiccup is bridged, an outage is told within a minute. */
+export const WHILE_A_PERSON_WAITS: RetryPolicy = {
+  initialInterval: '1s',
+  backoffCoefficient: 2,
+  maximumAttempts: 4,
+  nonRetryableErrorTypes: [...HOPELESS, 'UNAUTHORISED'],
+};
+
 /** A create is sent at most once by one activity; what follows is decided by asking, never by a repeat. */
 export const NEVER: RetryPolicy = { maximumAttempts: 1 };

@@ -172,7 +172,9 @@ export class PayoutWorld {
   async until(ref: PayoutRef, wanted: (state: PayoutState) => boolean): Promise<PayoutState> {
     return eventually(async () => {
       const state = await this.payouts.state(ref);
-      return wanted(state) ? state : undefined;
+      if (wanted(state)) return state;
+      if (state.phase === 'DONE') throw new Error(`it has ended otherwise: ${JSON.stringify(state)}`);
+      return undefined;
     });
   }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 /** The settle window begins where the create's own deadline ends: with a call time-out of 200 ms, after 5.4 s. */
 const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '200ms', PAYOUTS_SETTLE_WINDOW: '1s' };
@@ -54,6 +54,19 @@ describe('a create whose outcome nobody knows', () => {
       cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/not this payout/) },
     });
     expect((await world.payouts.state(ref)).phase).toBe('NEEDS_REVIEW');
+  });
+
+  test('H103 a decision that comes while the service is being asked is acted on, not forgotten', async () => {
+    const { control } = world.simulator;
+    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    const fault = { kind: 'hold-until-released', effect: 'before' } as const;
+    const { partnerOrderId } = ref;
+    const { id } = control.addFault({ operation: 'queryResult', partnerOrderId, times: 1, fault });
+    await eventually(() => control.faults().some((rule) => rule.id === id && rule.held > 0) || undefined);
+    await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
+    control.releaseFault(id);
+    expect((await world.payouts.result(ref)).reason?.code).toBe('RESOLVED_NOT_CREATED');
   });
 
   test('H5 codes that nobody listed are UNKNOWN, not failed', async () => {

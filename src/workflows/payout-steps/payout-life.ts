@@ -143,7 +143,7 @@ export class PayoutLife {
   async continueAsNewWhenLong(): Promise<void> {
     const { historyLength, continueAsNewSuggested } = workflowInfo();
     if (historyLength < LONG_HISTORY_EVENTS && !continueAsNewSuggested) return;
-    if (!allHandlersFinished()) return;
+    if (!allHandlersFinished() || this.resolution) return;
     const { request, settings, record } = this;
     await continueAsNew<(request: CheckedPayoutRequest, carried: CarriedOver) => Promise<unknown>>(request, {
       request,

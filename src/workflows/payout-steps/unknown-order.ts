@@ -52,7 +52,8 @@ export async function review(life: PayoutLife): Promise<Clearance | undefined> {
   const { resolution } = life;
   if (resolution?.created) return undefined; // The update itself has checked and taken over the order.
   const answer = await ask(life);
-  life.resolution = undefined;
+  // A decision that came during the question is left for the next round, which asks once more after it.
+  if (resolution) life.resolution = undefined;
   if (answer.exists) return takeOverFound(life, answer.trade, record.creation.doubt);
   if (!resolution) return undefined;
   life.unflag('NEEDS_REVIEW');

@@ -1,0 +1,140 @@
+/**
+ * Which of the specification's open points hold on this service, told by harmless reads alone. An answer that
+ * cannot be read is a finding like any other: this never throws for what the service does.
+ */
+import { randomUUID } from 'node:crypto';
+import { OPEN_POINTS, type ProbeFinding } from '../domain/open-points.ts';
+import { type PaymentsClient, PaymentsError } from '../payments/index.ts';
+import type { TradeKey, TradeResult } from '../payments/types.ts';
+import type { ProbeQuestion } from './types.ts';
+
+/** The part of the client that a probe may use: nothing in it changes anything but a lock that runs out. */
+export type Probed = Pick<PaymentsClient, 'ping' | 'quote' | 'tradeResult' | 'payoutOrder'>;
+
+type Told<T = unknown> = { value: T } | { error: PaymentsError };
+type Finding = Omit<ProbeFinding, 'id'>;
+
+const KNOWN_AUDITS = ['PROCESSING', 'APPROVED', 'REJECTED', 'RETURNED', 'DECLINED'];
+const EARLIEST_SENSIBLE = '2020-01-01T00:00:00.000Z';
+/** What only a service that has read and accepted a query says. */
+const BY_ITS_OWN_RULES = ['ORDER_NOT_EXIST', 'ILLEGAL_PARAMETER'];
+
+export async function probeService(client: Probed, question: ProbeQuestion): Promise<ProbeFinding[]> {
+  const [gateway, unknown, existing, quoted] = await Promise.all([
+    told(() => client.ping()),
+    told(() => client.tradeResult(neverUsed(question))),
+    existingOrder(client, question),
+    quotedFor(client, question.payerId),
+  ]);
+  const findings: Record<string, Finding> = {
+    'gateway-token': accepted(gateway, 'the example call was accepted'),
+    'trade-token': accepted(unknown, 'a trade query was not refused for its token', BY_ITS_OWN_RULES),
+    signature: signatureAccepted(unknown),
+    'unknown-order': unknownOrder(unknown),
+    ...(existing ?? {}),
+    ...(quoted && { 'quote-lock': quoted }),
+  };
+  return OPEN_POINTS.map(({ id, probe }) => ({
+    id,
+    ...(findings[id] ?? {
+      verdict: 'not probed',
+      detail: probe === '' ? 'no harmless read can tell' : `needs more: ${probe}`,
+    }),
+  }));
+}
+
+/** A number that no payout can have. */
+function neverUsed({ clientId = 'doctor' }: ProbeQuestion): TradeKey {
+  return { clientId, partnerOrderId: `doctor-${randomUUID()}` };
+}
+
+async function told<T>(work: () => Promise<T>): Promise<Told<T>> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    if (error instanceof PaymentsError) return { error };
+    throw error;
+  }
+}
+
+function accepted(answer: Told, seen: string, alsoFine: readonly string[] = []): Finding {
+  if ('value' in answer || alsoFine.includes(answer.error.code)) return { verdict: 'holds', detail: seen };
+  return unlessAway(answer.error, ['UNAUTHORISED']);
+}
+
+function signatureAccepted(answer: Told): Finding {
+  const detail = 'the query was read and answered by the rules of the service';
+  if ('value' in answer || BY_ITS_OWN_RULES.includes(answer.error.code)) return { verdict: 'holds', detail };
+  return unlessAway(answer.error, ['UNAUTHORISED', 'REFUSED', 'MALFORMED_ANSWER']);
+}
+
+function unknownOrder(answer: Told): Finding {
+  if ('value' in answer)
+    return { verdict: 'does not hold', detail: 'a number that was never used was answered with an order' };
+  if (answer.error.code === 'ORDER_NOT_EXIST')
+    return { verdict: 'holds', detail: 'answered 900004, order not exist' };
+  return unlessAway(answer.error, ['ILLEGAL_PARAMETER', 'MALFORMED_ANSWER', 'REFUSED']);
+}
+
+/** Only an answer that speaks of the point decides it; a service that is away or busy decides nothing. */
+function unlessAway(error: PaymentsError, against: readonly string[]): Finding {
+  const code = error.serviceCode === undefined ? '' : `, code ${error.serviceCode}`;
+  const detail = `${error.message}${code}`;
+  return { verdict: against.includes(error.code) ? 'does not hold' : 'not probed', detail };
+}
+
+async function existingOrder(
+  client: Probed,
+  { clientId, partnerOrderId }: ProbeQuestion,
+): Promise<Record<string, Finding> | undefined> {
+  if (clientId === undefined || partnerOrderId === undefined) return undefined;
+  const answer = await told(() => client.tradeResult({ clientId, partnerOrderId }));
+  if (!('value' in answer)) return { 'partner-number': unlessAway(answer.error, ['ORDER_NOT_EXIST']) };
+  const trade = answer.value;
+  return {
+    'partner-number': { verdict: 'holds', detail: 'the trade query found the order by our number' },
+    timestamps: sensibleTimes(trade),
+    'audit-status': knownAudit(trade),
+    'lock-field': await carriesLock(client, trade.orderId),
+  };
+}
+
+function sensibleTimes({ createdAt, finishedAt }: TradeResult): Finding {
+  const times = [createdAt, finishedAt].filter((time) => time !== undefined);
+  if (times.length === 0) return { verdict: 'not probed', detail: 'the order carries no times' };
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+  const sensible = times.every((time) => time > EARLIEST_SENSIBLE && time < tomorrow);
+  return { verdict: sensible ? 'holds' : 'does not hold', detail: `read as ${times.join(' and ')}` };
+}
+
+function knownAudit({ auditStatus }: TradeResult): Finding {
+  if (auditStatus === undefined)
+    return { verdict: 'not probed', detail: 'the order carries no audit status' };
+  return {
+    verdict: KNOWN_AUDITS.includes(auditStatus) ? 'holds' : 'does not hold',
+    detail: `it is ${auditStatus}`,
+  };
+}
+
+async function carriesLock(client: Probed, orderId: string): Promise<Finding> {
+  const answer = await told(() => client.payoutOrder(orderId));
+  if (!('value' in answer)) return unlessAway(answer.error, []);
+  return answer.value.lockRateId === undefined
+    ? { verdict: 'does not hold', detail: 'the order names no lock: compare rate and amounts by hand' }
+    : { verdict: 'holds', detail: 'the order names its lock' };
+}
+
+async function quotedFor(client: Probed, payerId: string | undefined): Promise<Finding | undefined> {
+  if (payerId === undefined) return undefined;
+  const answer = await told(() =>
+    client.quote({
+      payerId,
+      type: 'WITHDRAW',
+      instructedAmount: { currency: 'CNY', amount: '100.00' },
+      originCurrency: 'USD',
+      targetCurrency: 'CNY',
+    }),
+  );
+  if ('value' in answer) return { verdict: 'holds', detail: 'the quote carries a lock' };
+  return unlessAway(answer.error, ['MALFORMED_ANSWER']);
+}

@@ -1,0 +1,58 @@
+/** What the HTTP service reads from its environment. It holds no secret of an application. */
+import { z } from 'zod';
+import { fieldErrors } from '../contract/payout-request.ts';
+import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
+import { ConfigError, withoutEmpty } from './config.ts';
+import type { Environment } from './environment.ts';
+import { logLevel } from './log-level.ts';
+
+export interface Listen {
+  host: string;
+  port: number;
+}
+
+/** `127.0.0.1:8080`, `[::1]:8080` or `payouts.internal:8080`. */
+export const listenAddress = z.string().transform((text, context): Listen => {
+  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
+  context.addIssue({ code: 'custom', message: 'must be host:port, such as 127.0.0.1:8080' });
+  return z.NEVER;
+});
+
+const FIELDS = ['orderId', 'partnerOrderId', 'status'] as const;
+
+/** `orderId=/payload/id,status=/payload/state`: where the operator of the service says that they stand. */
+const notificationFields = z.string().transform((text, context): NotificationFields => {
+  const fields: NotificationFields = {};
+  for (const entry of text.split(',').filter((part) => part.trim() !== '')) {
+    const [name = '', pointer = ''] = entry.trim().split('=');
+    const field = FIELDS.find((known) => known === name);
+    if (field === undefined || pointer === '' || !isJsonPointer(pointer))
+      context.addIssue({
+        code: 'custom',
+        message: `must be name=/json/pointer pairs, name one of ${FIELDS.join(', ')}`,
+      });
+    else fields[field] = pointer;
+  }
+  return fields;
+});
+
+const secrets = z.string().transform((text) => text.split(',').map((secret) => secret.trim()));
+
+const schema = z.object({
+  PAYOUTS_LOG_LEVEL: logLevel,
+  PAYOUTS_SERVICE_LISTEN: listenAddress.default({ host: '127.0.0.1', port: 8080 }),
+  PAYMENTS_NOTIFICATION_VERIFIER: z.string().default('none'),
+  PAYMENTS_NOTIFICATION_SECRETS: secrets.default([]),
+  PAYMENTS_NOTIFICATION_FIELDS: notificationFields.default({}),
+});
+
+export type ServiceConfig = z.output<typeof schema>;
+
+/** Throws `ConfigError`, which names every bad key. */
+export function serviceConfig(environment: Environment): ServiceConfig {
+  const parsed = schema.safeParse(withoutEmpty(environment));
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`));
+}

@@ -1,0 +1,157 @@
+/** `npm run payouts -- <verb>`: the command line. Talks to Temporal only. */
+import { Command, CommanderError } from 'commander';
+import { type Answer, EXIT, printFailure, UsageError } from './answer.ts';
+import { doctor } from './doctor.ts';
+import { account, checkedApp, type ListFilter, list } from './list-verbs.ts';
+import * as verbs from './payout-verbs.ts';
+import { inSession, type Session } from './session.ts';
+
+interface Common {
+  app: string;
+  json?: true;
+}
+
+const EXIT_CODES = `
+Exit codes: 0 done; 1 unexpected, or the engine does not answer; 2 bad input; 3 no such payout;
+4 refused; 5 a payout did not end as SUCCESS; 6 doctor found problems.
+
+Examples:
+  payouts start payout.json --wait
+  payouts start payout.json --dry-run
+  payouts status ORDER-1 --json
+  payouts resolve ORDER-1 --by olga --not-created retry`;
+
+const program = new Command('payouts')
+  .description('start, steer and read cross-border payouts')
+  .addHelpText('after', EXIT_CODES)
+  .exitOverride()
+  .configureOutput({ writeErr: (text) => void (wantsJson() || process.stderr.write(text)) });
+
+function verb<Options extends Common>(
+  usage: string,
+  description: string,
+  run: (session: Session, argument: string, options: Options) => Promise<Answer>,
+): Command {
+  return program
+    .command(usage)
+    .description(description)
+    .option('--app <name>', 'the application that pays', 'default')
+    .option('--json', 'print one JSON document')
+    .action(async (...given: unknown[]) => {
+      const [argument] = given;
+      const command = given.at(-1);
+      if (!(command instanceof Command)) throw new UsageError('the command line could not be read');
+      const options = command.opts<Options>();
+      await inSession(options.json === true, async (session) => {
+        checkedApp(options.app);
+        return run(session, typeof argument === 'string' ? argument : '', options);
+      });
+    });
+}
+
+const ref = (partnerOrderId: string, { app }: Common) => ({ app, partnerOrderId });
+const BY = ['--by <name>', 'who decides'] as const;
+
+verb<Common & { dryRun?: true; wait?: true }>(
+  'start <file>',
+  'start the payouts in FILE (one, or a list; - reads standard input), or join them',
+  (session, file, { dryRun, wait }) =>
+    dryRun ? verbs.quote(session, file) : verbs.start(session, file, wait === true),
+)
+  .option('--dry-run', 'ask for quotes and show them; create nothing')
+  .option('--wait', 'wait for the results');
+
+verb('status <id>', 'where a payout stands', (session, id, options) =>
+  verbs.status(session, ref(id, options)),
+);
+verb('result <id>', 'wait for the end and show it', (session, id, options) =>
+  verbs.result(session, ref(id, options)),
+);
+
+verb<Common & { by: string; note?: string }>('approve <id>', 'approve the quote', (session, id, options) =>
+  verbs.approve(session, ref(id, options), options.by, options.note),
+)
+  .requiredOption(...BY)
+  .option('--note <text>', 'why');
+
+verb<Common & { by: string; note?: string }>('refuse <id>', 'refuse the quote', (session, id, options) =>
+  verbs.refuse(session, ref(id, options), options.by, options.note),
+)
+  .requiredOption(...BY)
+  .option('--note <text>', 'why');
+
+verb<Common & { by: string; reason?: string }>(
+  'cancel <id>',
+  'cancel before the creation begins; refused after',
+  (session, id, options) => verbs.cancel(session, ref(id, options), options.by, options.reason),
+)
+  .requiredOption(...BY)
+  .option('--reason <text>', 'why');
+
+verb<Common & { by: string; created?: string; notCreated?: string }>(
+  'resolve <id>',
+  'say what you found out about a payout in review',
+  (session, id, options) =>
+    verbs.resolve(
+      session,
+      ref(id, options),
+      verbs.resolutionOf(options.by, options.created, options.notCreated),
+    ),
+)
+  .requiredOption(...BY)
+  .option('--created <orderId>', 'the order exists; number and amounts are checked')
+  .option('--not-created <then>', 'it does not: end, or retry (ask once more, then send again)');
+
+verb('poll <id>', 'ask the service now', (session, id, options) => verbs.poll(session, ref(id, options)));
+
+verb<Common & { orderId?: string; status?: string }>(
+  'notify <id>',
+  'inject a notification: a hint to ask',
+  (session, id, options) =>
+    verbs.notify(session, ref(id, options), { orderId: options.orderId, status: options.status }),
+)
+  .option('--order-id <orderId>', "the service's order number")
+  .option('--status <status>', 'what the notification claims');
+
+verb('quote <file>', 'what the payouts in FILE would cost now', (session, file) =>
+  verbs.quote(session, file),
+);
+
+// The application filters here, so it has no default.
+program
+  .command('list')
+  .description('payouts by phase, outcome or need for attention')
+  .option('--phase <phase>', 'such as PROCESSING')
+  .option('--outcome <outcome>', 'such as FAILED')
+  .option('--attention', 'only those that need somebody')
+  .option('--app <name>', 'only of this application')
+  .option('--limit <count>', 'at most so many', '50')
+  .option('--json', 'print one JSON document')
+  .action((options: ListFilter & { json?: true }) =>
+    inSession(options.json === true, (session) => list(session, options)),
+  );
+
+verb<Common & { clientId: string }>('account', "the client's accounts", (session, _none, options) =>
+  account(session, options.app, options.clientId),
+).requiredOption('--client-id <id>', 'client number');
+
+verb<Common & { clientId?: string; order?: string; payerId?: string }>(
+  'doctor',
+  'check the engine, the workers and the payments service',
+  (session, _none, { app, clientId, order, payerId }) =>
+    doctor(session, app, { clientId, partnerOrderId: order, payerId }),
+)
+  .option('--client-id <id>', 'a client whose accounts may be read')
+  .option('--payer-id <id>', 'a payer for whom a quote may be asked')
+  .option('--order <id>', 'an existing payout to compare spellings with');
+
+function wantsJson(): boolean {
+  return process.argv.includes('--json');
+}
+
+program.parseAsync().catch((error: unknown) => {
+  if (!(error instanceof CommanderError)) return printFailure(error, wantsJson());
+  if (error.exitCode === 0) return;
+  if (wantsJson()) printFailure(new UsageError(error.message), true);
+  process.exitCode = EXIT.badInput;
+});

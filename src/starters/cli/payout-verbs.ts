@@ -1,0 +1,144 @@
+/** The verbs that start, steer and read payouts. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { checkPayoutRequest } from '../../contract/payout-request.ts';
+import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
+import type { Resolution } from '../../workflows/messages.ts';
+import { InvalidPayoutRequestError, type PayoutRef, type StartedPayout } from '../payouts.ts';
+import { type Answer, EXIT, UsageError } from './answer.ts';
+import type { Session } from './session.ts';
+import { facts, grid, money, quoteText, resultText, stateText } from './text.ts';
+
+/** One payout or a list of them, all checked before anything is done with any. `-` reads standard input. */
+export function readRequests(file: string): CheckedPayoutRequest[] {
+  const bodies = z.array(z.unknown()).min(1).or(z.unknown()).parse(parse(file));
+  if (!Array.isArray(bodies)) return [check(bodies, '')];
+  return bodies.map((body, row) => check(body, bodies.length > 1 ? `${row}.` : ''));
+}
+
+function parse(file: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch {
+    throw new UsageError(`${file} cannot be read`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(`${file} is not JSON`);
+  }
+}
+
+function check(body: unknown, prefix: string): CheckedPayoutRequest {
+  const checked = checkPayoutRequest(body);
+  if (checked.ok) return checked.value;
+  throw new InvalidPayoutRequestError(
+    checked.errors.map((error) => ({ ...error, path: prefix + error.path })),
+  );
+}
+
+export async function start(session: Session, file: string, wait: boolean): Promise<Answer> {
+  const requests = readRequests(file);
+  const started: StartedPayout[] = [];
+  for (const request of requests) started.push(await session.soon(() => session.payouts.start(request)));
+  if (!wait)
+    return {
+      json: started,
+      text: grid(
+        ['payout', 'app', 'workflow', 'run'],
+        started.map((one) => [one.partnerOrderId, one.app, one.workflowId, one.runId]),
+      ),
+    };
+  const results = await Promise.all(started.map((ref) => session.payouts.result(ref)));
+  return { json: results, text: results.map(resultText).join('\n\n'), exitCode: exitOf(results) };
+}
+
+/** Quotes each and says whether a payout would accept it. Creates nothing. */
+export async function quote(session: Session, file: string): Promise<Answer> {
+  const requests = readRequests(file);
+  const rows = await Promise.all(
+    requests.map(async (request) => ({ request, ...(await session.reads.quote(request)) })),
+  );
+  return {
+    json: rows.map(({ request, quote: quoted, problem }) => ({
+      partnerOrderId: request.partnerOrderId,
+      quote: quoted,
+      accepted: problem === undefined,
+      ...(problem && { problem }),
+    })),
+    text: rows
+      .map(({ request, quote: quoted, problem }) =>
+        facts([
+          ['payout', request.partnerOrderId],
+          ['quote', quoteText(quoted)],
+          ['available', money(quoted.available)],
+          ['would be', problem ? `refused: ${problem.code}: ${problem.message}` : 'accepted'],
+        ]),
+      )
+      .join('\n\n'),
+  };
+}
+
+export async function status(session: Session, ref: PayoutRef): Promise<Answer> {
+  return stateAnswer(await session.soon(() => session.payouts.state(ref)));
+}
+
+export async function result(session: Session, ref: PayoutRef): Promise<Answer> {
+  const ended = await session.payouts.result(ref);
+  return { json: ended, text: resultText(ended), exitCode: exitOf([ended]) };
+}
+
+export async function approve(session: Session, ref: PayoutRef, by: string, note?: string): Promise<Answer> {
+  return stateAnswer(await session.soon(() => session.payouts.approve(ref, { by, note })));
+}
+
+export async function refuse(session: Session, ref: PayoutRef, by: string, note?: string): Promise<Answer> {
+  return stateAnswer(await session.soon(() => session.payouts.refuse(ref, { by, note })));
+}
+
+export async function cancel(session: Session, ref: PayoutRef, by: string, reason?: string): Promise<Answer> {
+  return stateAnswer(await session.soon(() => session.payouts.cancel(ref, { by, reason })));
+}
+
+export async function resolve(session: Session, ref: PayoutRef, resolution: Resolution): Promise<Answer> {
+  return stateAnswer(await session.soon(() => session.payouts.resolve(ref, resolution)));
+}
+
+/** Exactly one of the two ways in which a review can end. */
+export function resolutionOf(
+  by: string,
+  created: string | undefined,
+  notCreated: string | undefined,
+): Resolution {
+  if ((created === undefined) === (notCreated === undefined))
+    throw new UsageError('say either --created ORDER_ID or --not-created end|retry');
+  if (created !== undefined) return { by, created: true, orderId: created };
+  if (notCreated === 'end' || notCreated === 'retry') return { by, created: false, then: notCreated };
+  throw new UsageError('--not-created must be end or retry');
+}
+
+export async function poll(session: Session, ref: PayoutRef): Promise<Answer> {
+  return stateAnswer(await session.soon(() => session.payouts.poll(ref)));
+}
+
+export async function notify(
+  session: Session,
+  ref: PayoutRef,
+  heard: { orderId?: string | undefined; status?: string | undefined },
+): Promise<Answer> {
+  const notification = { receivedAt: new Date().toISOString(), partnerOrderId: ref.partnerOrderId, ...heard };
+  await session.soon(() => session.payouts.notify(ref, notification));
+  return {
+    json: { notified: true },
+    text: 'notified: the payout asks the service, and believes only its answer',
+  };
+}
+
+function stateAnswer(state: PayoutState): Answer {
+  return { json: state, text: stateText(state) };
+}
+
+function exitOf(results: readonly PayoutResult[]): number {
+  return results.every(({ outcome }) => outcome === 'SUCCESS') ? EXIT.ok : EXIT.notPaid;
+}

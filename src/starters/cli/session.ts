@@ -1,0 +1,41 @@
+/** One call of the command line: connects, runs the verb, prints its answer or its failure, and disconnects. */
+import type { Client } from '@temporalio/client';
+import { connectClient } from '../../temporal/connection.ts';
+import { Payouts } from '../payouts.ts';
+import { ServiceReads } from '../reads.ts';
+import { type Answer, print, printFailure } from './answer.ts';
+
+/** A query or an update that no worker answers within this time fails, instead of hanging. */
+const NO_WORKER_ANSWERS_MS = 30_000;
+
+export interface Session {
+  client: Client;
+  namespace: string;
+  address: string;
+  payouts: Payouts;
+  reads: ServiceReads;
+  /** Fails what takes too long; for everything but waiting for a result. */
+  soon<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export async function inSession(json: boolean, verb: (session: Session) => Promise<Answer>): Promise<void> {
+  let close: (() => Promise<void>) | undefined;
+  try {
+    const { connection, client, namespace, address } = await connectClient();
+    close = () => connection.close();
+    const environment = process.env['PAYMENTS_ENVIRONMENT'] || undefined;
+    const session: Session = {
+      client,
+      namespace,
+      address,
+      payouts: new Payouts({ client, environment }),
+      reads: new ServiceReads(client),
+      soon: (work) => connection.withDeadline(Date.now() + NO_WORKER_ANSWERS_MS, work),
+    };
+    print(await verb(session), json);
+  } catch (error) {
+    printFailure(error, json);
+  } finally {
+    await close?.();
+  }
+}

@@ -1,0 +1,76 @@
+/** Answers as a person reads them. Colours only on a terminal: picocolors sees to that. */
+import Table from 'cli-table3';
+import pc from 'picocolors';
+import type { Money } from '../../domain/money.ts';
+import type { AgreedQuote, PayoutResult, PayoutState } from '../../domain/payout.ts';
+
+export function money(value: Money | undefined): string {
+  return value ? `${value.amount} ${value.currency}` : '–';
+}
+
+/** Two columns, without lines. */
+export function facts(rows: readonly (readonly [string, string | undefined])[]): string {
+  const shown = rows.filter((row): row is readonly [string, string] => row[1] !== undefined && row[1] !== '');
+  const width = Math.max(0, ...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${pc.dim(name.padEnd(width))}  ${value}`).join('\n');
+}
+
+export function grid(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const table = new Table({ head: [...head], style: { head: [], border: [] } });
+  for (const row of rows) table.push([...row]);
+  return table.toString();
+}
+
+export function stateText(state: PayoutState): string {
+  const lines = facts([
+    ['payout', state.partnerOrderId],
+    ['phase', state.phase],
+    ['state', state.sentence],
+    ['next', state.nextStep],
+    ['order', state.orderId],
+    ['outcome', state.outcome],
+    ['quote', state.quote && quoteText(state.quote)],
+    ['received', state.received && money(state.received)],
+    ['failed', state.failed && money(state.failed)],
+    ['audit', state.auditStatus],
+    ['approval expires', state.approvalExpiresAt],
+    ['service last asked', state.lastAskedAt],
+    ['last confirmed', state.lastConfirmedAt],
+  ]);
+  const attention = state.reasons.map(({ code, message }) => pc.yellow(`! ${code}: ${message}`));
+  return [lines, ...attention].join('\n');
+}
+
+export function resultText(result: PayoutResult): string {
+  const { reason, quote, debits, splits } = result;
+  const head = facts([
+    ['payout', result.partnerOrderId],
+    ['outcome', result.outcome === 'SUCCESS' ? pc.green(result.outcome) : pc.red(result.outcome)],
+    ['reason', reason && `${reason.code}: ${reason.message}`],
+    ['order', result.orderId],
+    ['quote', quote && quoteText(quote)],
+    ['received', result.received && money(result.received)],
+    ['failed', result.failed && money(result.failed)],
+    ['audit', result.auditStatus],
+    ['finished', result.finishedAt],
+    ['learned by', result.learnedBy],
+  ]);
+  const paid = debits.map(({ accountType, pay, fee }) => [accountType, money(pay), money(fee)]);
+  const parts = splits.map((split) => [
+    split.distributeId,
+    money(split.target),
+    split.refunded ? `${split.status}, returned` : split.status,
+    split.error ?? split.refundReason ?? '',
+  ]);
+  return [
+    head,
+    paid.length > 0 && grid(['debited account', 'paid', 'fee'], paid),
+    parts.length > 0 && grid(['payment', 'amount', 'status', ''], parts),
+  ]
+    .filter((part) => part !== false)
+    .join('\n');
+}
+
+export function quoteText(quote: AgreedQuote): string {
+  return `pay ${money(quote.pay)} for ${money(quote.target)} at ${quote.exchangeRate}, fee ${money(quote.fee)}`;
+}

@@ -1,0 +1,20 @@
+/** `/healthz`: this process lives. `/readyz`: it reaches Temporal, so it can take work. */
+import type { Client } from '@temporalio/client';
+import type { FastifyInstance } from 'fastify';
+import { Problem } from './problems.ts';
+
+const TEMPORAL_ANSWERS_WITHIN_MS = 3_000;
+
+export function healthRoutes(server: FastifyInstance, client: Client): void {
+  server.get('/healthz', async () => ({ status: 'ok' }));
+  server.get('/readyz', async () => {
+    try {
+      await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
+        client.workflowService.getSystemInfo({}),
+      );
+    } catch {
+      throw new Problem(503, 'Temporal does not answer', 1);
+    }
+    return { status: 'ok' };
+  });
+}

@@ -1,0 +1,22 @@
+/** `npm run service`: the HTTP service. Ends in good order on SIGINT and SIGTERM. */
+import { ConfigError } from '../../config/config.ts';
+import { serviceConfig } from '../../config/service-config.ts';
+import { PaymentsSettingError } from '../../payments/index.ts';
+import { connectClient } from '../../temporal/connection.ts';
+import { buildServer } from './server.ts';
+
+async function main(): Promise<void> {
+  const config = serviceConfig(process.env);
+  const { connection, client } = await connectClient();
+  const server = await buildServer(client, config);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void server.close().then(() => connection.close()));
+  const url = await server.listen(config.PAYOUTS_SERVICE_LISTEN);
+  console.log(`service listening on ${url}`);
+}
+
+main().catch((error: unknown) => {
+  const expected = error instanceof ConfigError || error instanceof PaymentsSettingError;
+  console.error(expected ? error.message : error);
+  process.exit(1);
+});

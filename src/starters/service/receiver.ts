@@ -1,0 +1,130 @@
+/** Brings a notification to its payout. Believes nothing of it: it is a hint to ask the service. */
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { payoutWorkflowId } from '../../domain/identity.ts';
+import type { Notification as Heard } from '../../payments/index.ts';
+import { type Notification, notificationSignal } from '../../workflows/messages.ts';
+import { Coalesced } from './coalesced.ts';
+import { UnknownNotifications, type UnknownOptions } from './unknown-notifications.ts';
+
+/** `delivered`: Temporal has it. `ended`: the payout is over. `unknown`: kept for a while and looked up again. */
+export type Received = 'delivered' | 'ended' | 'unknown';
+
+/** Thrown when more lookups are under way than Temporal should be asked for: the sender may try again. */
+export class ReceiverBusyError extends Error {
+  override readonly name = 'ReceiverBusyError';
+}
+
+const TEMPORAL_ANSWERS_WITHIN_MS = 8_000;
+const MOST_LOOKUPS_AT_ONCE = 64;
+/** A flood of junk costs Temporal at most this many further lookups a second. */
+const LOOK_AGAIN_EVERY_MS = 50;
+
+type Kept = { app: string; heard: Heard; receivedAt: string };
+
+export class Receiver {
+  private readonly client: Client;
+  private readonly signals: Coalesced<Notification>;
+  private readonly unknown: UnknownNotifications<Kept>;
+  private readonly timer: NodeJS.Timeout;
+  private lookups = 0;
+  private lookingAgain = false;
+
+  constructor(client: Client, options: UnknownOptions = {}) {
+    this.client = client;
+    this.signals = new Coalesced((workflowId, notification) => this.signal(workflowId, notification));
+    this.unknown = new UnknownNotifications(options);
+    this.timer = setInterval(() => void this.lookAgain(), LOOK_AGAIN_EVERY_MS).unref();
+  }
+
+  /**
+   * Resolves with `delivered` only when Temporal has it. Rejects when Temporal does not answer, or with
+   * `ReceiverBusyError`; nothing is kept then, and the sender must try again.
+   */
+  async receive(app: string, heard: Heard, receivedAt = new Date().toISOString()): Promise<Received> {
+    const key = JSON.stringify([app, heard.partnerOrderId, heard.orderId]);
+    // A repeat of what nobody knows is one entry, and costs no lookup of its own.
+    if (this.unknown.has(key)) return 'unknown';
+    const found = await this.bring({ app, heard, receivedAt });
+    if (found === 'unknown') this.unknown.keep(key, { app, heard, receivedAt }, Date.now());
+    return found;
+  }
+
+  get waiting(): number {
+    return this.unknown.size;
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+  }
+
+  private async bring({ app, heard, receivedAt }: Kept): Promise<Received> {
+    const { partnerOrderId, orderId } = heard;
+    const notification: Notification = { receivedAt, ...heard };
+    if (partnerOrderId !== undefined) {
+      const told = await this.tell(payoutWorkflowId(app, partnerOrderId), notification);
+      if (told !== 'unknown') return told;
+    }
+    const workflowId = orderId === undefined ? undefined : await this.byOrder(app, orderId);
+    return workflowId === undefined ? 'unknown' : this.tell(workflowId, notification);
+  }
+
+  private async tell(workflowId: string, notification: Notification): Promise<Received> {
+    try {
+      await this.signals.deliver(workflowId, notification);
+      return 'delivered';
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+    return (await this.exists(workflowId)) ? 'ended' : 'unknown';
+  }
+
+  private signal(workflowId: string, notification: Notification): Promise<void> {
+    return this.soon(() =>
+      this.client.workflow.getHandle(workflowId).signal(notificationSignal, notification),
+    );
+  }
+
+  private async exists(workflowId: string): Promise<boolean> {
+    try {
+      await this.soon(() => this.client.workflow.getHandle(workflowId).describe());
+      return true;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return false;
+      throw error;
+    }
+  }
+
+  /** Through Temporal's visibility, which knows an order number once its payout has come to rest. */
+  private async byOrder(app: string, orderId: string): Promise<string | undefined> {
+    // What would end the quoted text of a query is in no order number worth looking for.
+    if (/['"`\\]/.test(orderId)) return undefined;
+    const query = `WorkflowType = 'payout' AND PayoutApp = '${app}' AND PayoutOrderId = '${orderId}'`;
+    return this.soon(async () => {
+      for await (const { workflowId } of this.client.workflow.list({ query, pageSize: 1 })) return workflowId;
+      return undefined;
+    });
+  }
+
+  private async soon<T>(ask: () => Promise<T>): Promise<T> {
+    if (this.lookups >= MOST_LOOKUPS_AT_ONCE) throw new ReceiverBusyError('too many lookups are under way');
+    this.lookups += 1;
+    try {
+      return await this.client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, ask);
+    } finally {
+      this.lookups -= 1;
+    }
+  }
+
+  private async lookAgain(): Promise<void> {
+    const one = this.lookingAgain ? undefined : this.unknown.due(Date.now());
+    if (!one) return;
+    this.lookingAgain = true;
+    try {
+      if ((await this.bring(one.content)) !== 'unknown') this.unknown.forget(one.key);
+    } catch {
+      // Temporal is away or busy: it stays in line.
+    } finally {
+      this.lookingAgain = false;
+    }
+  }
+}

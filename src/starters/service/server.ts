@@ -1,0 +1,42 @@
+/** The HTTP service, put together. */
+import type { Client } from '@temporalio/client';
+import fastify, { type FastifyInstance, LogController } from 'fastify';
+import type { ServiceConfig } from '../../config/service-config.ts';
+import { createNotificationVerifier } from '../../payments/index.ts';
+import { healthRoutes } from './health-routes.ts';
+import { notificationRoute } from './notification-route.ts';
+import { answerProblems } from './problems.ts';
+import { Receiver } from './receiver.ts';
+
+const MOST_BYTES = 64 * 1024;
+/** A whole request has to be in by then, so that slow bodies hold nothing up. */
+const REQUEST_TIMEOUT_MS = 10_000;
+
+/** Throws `PaymentsSettingError` when the verifier cannot be set up. */
+export async function buildServer(client: Client, config: ServiceConfig): Promise<FastifyInstance> {
+  const verifier = await createNotificationVerifier(
+    config.PAYMENTS_NOTIFICATION_VERIFIER,
+    config.PAYMENTS_NOTIFICATION_SECRETS,
+  );
+  const server = fastify({
+    // Standard output is for the line that says where the service listens.
+    logger: { level: config.PAYOUTS_LOG_LEVEL, stream: process.stderr },
+    // A line for each request would be a line for each junk notification; routes log what matters.
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: MOST_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    // Node looks for requests that ran out of time only every 30 s by default.
+    http: {
+      connectionsCheckingInterval: 1_000,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+    },
+    forceCloseConnections: 'idle',
+  });
+  answerProblems(server);
+  healthRoutes(server, client);
+  const receiver = new Receiver(client);
+  server.addHook('onClose', async () => receiver.close());
+  notificationRoute(server, { receiver, verifier, fields: config.PAYMENTS_NOTIFICATION_FIELDS });
+  return server;
+}

@@ -1,0 +1,46 @@
+/**
+ * Reads for people: only workers talk to the payments service, so whoever wants to look asks through one of
+ * these. They move no money and remember nothing.
+ */
+import type { ProbeQuestion } from '../activities/types.ts';
+import type { ProbeFinding } from '../domain/open-points.ts';
+import type { PayoutRequest, Reason } from '../domain/payout.ts';
+import { quoteProblem } from '../domain/quote-check.ts';
+import type { ClientAccounts, Quote } from '../payments/types.ts';
+import { asked, local } from './calls.ts';
+
+export interface QuotedPayout {
+  quote: Quote;
+  /** Why a payout would not accept this quote; absent when it would. */
+  problem?: Reason;
+}
+
+/** What a payout would cost now. Creates nothing; the lock it takes simply runs out. */
+export async function payoutQuote(request: PayoutRequest): Promise<QuotedPayout> {
+  const plan = await local.prepareQuote(request);
+  const { payerId, type, instructedAmount, originCurrency, targetCurrency } = plan.request;
+  const quote = await asked(plan.calls, 'what would it cost?').quotePayout(plan.caller, {
+    payerId,
+    type,
+    instructedAmount,
+    originCurrency,
+    targetCurrency,
+  });
+  const problem = quoteProblem(plan.request, quote);
+  return { quote, ...(problem && { problem }) };
+}
+
+/** The client's accounts; null when it has none. */
+export async function accountQuery(question: {
+  app: string;
+  clientId: string;
+}): Promise<ClientAccounts | null> {
+  const { caller, calls } = await local.prepareRead(question.app);
+  return asked(calls, 'which accounts?').checkAccount(caller, question.clientId);
+}
+
+/** Which of the specification's open points hold on the service that this worker talks to. */
+export async function serviceProbe(question: { app: string } & ProbeQuestion): Promise<ProbeFinding[]> {
+  const { caller, calls } = await local.prepareRead(question.app);
+  return asked(calls, 'which open points hold?').probeService(caller, question);
+}

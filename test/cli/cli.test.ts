@@ -1,0 +1,230 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { cli } from '../support/cli.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+let world: PayoutWorld;
+let folder: string;
+const run = (...args: string[]) => cli(world.workerEnvironment, args);
+
+beforeAll(async () => {
+  world = await PayoutWorld.start();
+  folder = mkdtempSync(join(tmpdir(), 'payouts-cli-'));
+});
+
+afterAll(async () => {
+  await world.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function file(content: unknown): string {
+  const path = join(folder, `${freshNumber()}.json`);
+  writeFileSync(path, JSON.stringify(content));
+  return path;
+}
+
+function request(scenario: string, over: Partial<PayoutRequest> = {}): PayoutRequest {
+  return payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over });
+}
+
+describe('start', () => {
+  test('starts a payout, waits for it and shows the result; the same again joins it', async () => {
+    const body = request('success');
+    const path = file(body);
+    const first = await run('start', path, '--wait', '--json');
+    expect(first.code).toBe(0);
+    expect(first.json()).toMatchObject([{ partnerOrderId: body.partnerOrderId, outcome: 'SUCCESS' }]);
+    const again = await run('start', path, '--wait');
+    expect(again).toMatchObject({ code: 0, stderr: '' });
+    expect(again.stdout).toContain('SUCCESS');
+    expect(world.simulator.control.ledgerOf(body.partnerOrderId).debits).toBe(1);
+  });
+
+  test('a payout that does not end as SUCCESS is exit code 5', async () => {
+    expect((await run('start', file(request('failure')), '--wait')).code).toBe(5);
+  });
+
+  test('one bad payout in a list: every bad field by row, and nothing of the list is started', async () => {
+    const good = request('success');
+    const bad = { ...request('success'), instructedAmount: { currency: 'CNY', amount: '1e3' }, receiver: {} };
+    const { code, ...answer } = await run('start', file([good, bad]), '--json');
+    expect(code).toBe(2);
+    expect(answer.json()).toMatchObject({
+      error: {
+        code: 'INVALID_PAYOUT_REQUEST',
+        fields: expect.arrayContaining([
+          expect.objectContaining({ path: '1.instructedAmount.amount' }),
+          expect.objectContaining({ path: '1.receiver.bankAccountNumber' }),
+        ]),
+      },
+    });
+    expect((await run('status', good.partnerOrderId)).code).toBe(3);
+  });
+
+  test('another body under the same number is refused', async () => {
+    const body = request('success');
+    expect((await run('start', file(body))).code).toBe(0);
+    const other = { ...body, instructedAmount: { currency: 'CNY', amount: '999.00' } };
+    const answer = await run('start', file(other), '--json');
+    expect(answer.code).toBe(4);
+    expect(answer.json()).toMatchObject({ error: { code: 'CONFLICT' } });
+  });
+
+  test('reads standard input', async () => {
+    const answer = await cli(
+      world.workerEnvironment,
+      ['start', '-', '--json'],
+      JSON.stringify(request('success')),
+    );
+    expect(answer.code).toBe(0);
+  });
+
+  test('--dry-run quotes and says whether it would be accepted; creates and starts nothing', async () => {
+    const dear = request('success', { limits: { maxPay: { currency: 'USD', amount: '0.01' } } });
+    const fine = request('success');
+    const answer = await run('start', file([fine, dear]), '--dry-run', '--json');
+    expect(answer.code).toBe(0);
+    expect(answer.json()).toMatchObject([
+      { partnerOrderId: fine.partnerOrderId, accepted: true, quote: { lockRateId: expect.any(String) } },
+      { partnerOrderId: dear.partnerOrderId, accepted: false, problem: { code: 'QUOTE_OUT_OF_LIMITS' } },
+    ]);
+    expect((await run('status', fine.partnerOrderId)).code).toBe(3);
+    expect(world.simulator.control.ledgerOf(fine.partnerOrderId).debits).toBe(0);
+  });
+});
+
+describe('steer', () => {
+  test('approve needs somebody else; status shows the quote that waits', async () => {
+    const body = request('success', { approval: 'required' });
+    await run('start', file(body));
+    const id = body.partnerOrderId;
+    const waiting = await eventually(async () => {
+      const answer = await run('status', id);
+      return answer.stdout.includes('AWAITING_APPROVAL') ? answer : undefined;
+    });
+    expect(waiting.stdout).toContain('USD');
+    const nameless = await run('approve', id);
+    expect(nameless.code).toBe(2);
+    expect(nameless.stderr).toContain('--by');
+    expect((await run('approve', id, '--by', 'olga', '--note', 'fine')).code).toBe(0);
+    expect((await run('result', id)).code).toBe(0);
+  });
+
+  test('cancel while it waits ends it; cancel after creation is refused with the reason', async () => {
+    const early = request('success', { notBefore: new Date(Date.now() + 3_600_000).toISOString() });
+    await run('start', file(early));
+    expect((await run('cancel', early.partnerOrderId, '--by', 'olga', '--reason', 'wrong seller')).code).toBe(
+      0,
+    );
+    expect((await run('result', early.partnerOrderId, '--json')).json()).toMatchObject({
+      outcome: 'NOT_CREATED',
+      reason: { code: 'CANCELLED' },
+    });
+    const ref = await world.pay('slow final=1h');
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    const late = await run('cancel', ref.partnerOrderId, '--by', 'olga', '--json');
+    expect(late.code).toBe(4);
+    expect(late.json()).toMatchObject({ error: { code: 'NOT_ACCEPTED_NOW', message: expect.any(String) } });
+  });
+
+  test('resolve ends a review; it wants exactly one decision', async () => {
+    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    const unclear = await run('resolve', ref.partnerOrderId, '--by', 'olga');
+    expect(unclear.code).toBe(2);
+    expect((await run('resolve', ref.partnerOrderId, '--by', 'olga', '--not-created', 'end')).code).toBe(0);
+    expect((await run('result', ref.partnerOrderId, '--json')).json()).toMatchObject({
+      reason: { code: 'RESOLVED_NOT_CREATED' },
+    });
+  });
+
+  test('notify and poll make it ask', async () => {
+    const ref = await world.pay('slow final=1h');
+    const before = await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    expect((await run('notify', ref.partnerOrderId, '--status', 'SUCCESS')).code).toBe(0);
+    const polled = await run('poll', ref.partnerOrderId, '--json');
+    expect(polled.code).toBe(0);
+    expect(polled.json()).toMatchObject({ phase: 'PROCESSING' });
+    const after = await world.payouts.state(ref);
+    expect(Date.parse(after.lastAskedAt ?? '')).toBeGreaterThan(Date.parse(before.lastAskedAt ?? ''));
+  });
+});
+
+describe('look', () => {
+  test('list filters by need for attention', async () => {
+    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    const rows = await eventually(async () => {
+      const answer = await run('list', '--attention', '--json');
+      return answer.stdout.includes(ref.partnerOrderId) ? answer.json() : undefined;
+    });
+    expect(rows).toContainEqual(
+      expect.objectContaining({
+        partnerOrderId: ref.partnerOrderId,
+        phase: 'NEEDS_REVIEW',
+        needsAttention: true,
+      }),
+    );
+    expect((await run('list', '--phase', "x' OR 1=1")).code).toBe(2);
+  });
+
+  test('account shows balances through a worker, never by calling the service itself', async () => {
+    const answer = await run('account', '--client-id', 'client-1');
+    expect(answer.code).toBe(0);
+    expect(answer.stdout).toMatch(/AVAIL_ACCOUNT.*NORMAL/);
+    expect((await run('account')).code).toBe(2);
+  });
+
+  test('an unknown payout is exit code 3, an unknown verb 2, an engine that is away 1', async () => {
+    expect((await run('status', 'no-such-payout')).code).toBe(3);
+    expect((await run('pay-everybody')).code).toBe(2);
+    const away = await cli({ ...world.workerEnvironment, TEMPORAL_ADDRESS: '127.0.0.1:9' }, [
+      'list',
+      '--json',
+    ]);
+    expect(away.code).toBe(1);
+    expect(away.json()).toHaveProperty('error.message');
+  });
+
+  test('--help names every verb and the exit codes', async () => {
+    const { stdout, code } = await run('--help');
+    expect(code).toBe(0);
+    for (const verb of [
+      'start',
+      'status',
+      'result',
+      'approve',
+      'refuse',
+      'cancel',
+      'resolve',
+      'poll',
+      'notify',
+      'list',
+      'quote',
+      'account',
+      'doctor',
+    ])
+      expect(stdout).toContain(`  ${verb} `);
+    expect(stdout).toContain('Exit codes');
+  });
+});
+
+describe('doctor', () => {
+  test('all is well: exit 0, with a verdict on each open point', async () => {
+    const answer = await run('doctor', '--json', '--client-id', 'client-1', '--payer-id', 'payer-1');
+    expect(answer.json()).toMatchObject({ healthy: true });
+    expect(answer.code).toBe(0);
+  });
+
+  test('nobody serves the queues: exit 6, and what to start', async () => {
+    await world.stopWorkers();
+    const answer = await cli({ ...world.workerEnvironment, PAYMENTS_ENVIRONMENT: 'sandbox' }, ['doctor']);
+    expect(answer.code).toBe(6);
+    expect(answer.stdout).toContain('nobody serves the queue');
+    expect(answer.stdout).toContain('npm run worker');
+  });
+});

@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { OPEN_POINTS_PAGE, openPointsPage } from '../../scripts/write-open-points.ts';
+import { OPEN_POINTS } from '../../src/domain/open-points.ts';
+
+test('docs/open-points.md is what the list in the code says', () => {
+  expect(readFileSync(OPEN_POINTS_PAGE, 'utf8')).toBe(openPointsPage());
+});
+
+test('every setting that the register names is read by the program', () => {
+  const sources = ['../../src/config/config.ts', '../../src/config/service-config.ts'].map((file) =>
+    readFileSync(new URL(file, import.meta.url), 'utf8'),
+  );
+  const named = OPEN_POINTS.flatMap(({ setting }) => setting.match(/(PAYMENTS|PAYOUTS)_[A-Z_]+/g) ?? []);
+  expect(named.length).toBeGreaterThan(8);
+  for (const name of named) expect(sources.join(' '), name).toContain(name);
+});
+
+test('ids are unique, for doctor reports by them', () => {
+  expect(new Set(OPEN_POINTS.map(({ id }) => id)).size).toBe(OPEN_POINTS.length);
+});

@@ -1,0 +1,76 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePorts } from '../../scripts/dev-server/ports.ts';
+import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
+import { Payouts } from '../../src/starters/payouts.ts';
+import { get, post } from '../support/http.ts';
+import { eventually, freshNumber } from '../support/payout-world.ts';
+import { type OwnProcess, startProgram } from '../support/processes.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+let folder: string;
+let engine: DevServer;
+let connection: Connection;
+let service: OwnProcess;
+let url: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'payouts-receiver-'));
+  engine = await startDevServer({ always: true, ui: false, dbFile: join(folder, 'temporal.db') });
+  connection = await Connection.connect({ address: engine.address });
+  const [port = 0] = await freePorts(1);
+  const environment = { TEMPORAL_ADDRESS: engine.address, PAYOUTS_SERVICE_LISTEN: `127.0.0.1:${port}` };
+  service = await startProgram('src/starters/service/main.ts', environment, /service listening on/);
+  url = /service listening on (\S+)/.exec(service.output())?.[1] ?? '';
+});
+
+afterAll(async () => {
+  await service.stop('SIGKILL');
+  await connection.close();
+  await engine.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('H33 a notification is acknowledged only once Temporal has it: killed in the middle, it is 503', async () => {
+  const payouts = new Payouts({ client: new Client({ connection }) });
+  const { partnerOrderId } = await payouts.start(payoutRequest(freshNumber()));
+  const send = (status: string) =>
+    post(`${url}/v1/notifications/default`, { partner_order_id: partnerOrderId, status });
+  const recorded = async () => {
+    const { events } = await payouts.handle({ partnerOrderId }).fetchHistory();
+    const inputs = (events ?? []).flatMap((event) => event.workflowExecutionSignaledEventAttributes ?? []);
+    return inputs.map(({ input }) => Buffer.from(input?.payloads?.[0]?.data ?? []).toString());
+  };
+
+  const acknowledged: string[] = [];
+  const refused: string[] = [];
+  let engineIsUp = true;
+  const sender = (async () => {
+    for (let i = 0; refused.length === 0 || !engineIsUp || acknowledged.at(-1) !== `N${i - 1}`; i += 1) {
+      const answer = await send(`N${i}`);
+      expect([202, 503]).toContain(answer.status);
+      if (answer.status === 503) expect(answer.headers['retry-after']).toBe('5');
+      (answer.status === 202 ? acknowledged : refused).push(`N${i}`);
+    }
+  })();
+  await eventually(() => acknowledged.length > 0 || undefined);
+  engineIsUp = false;
+  await engine.kill('SIGKILL');
+  expect((await get(`${url}/healthz`)).status).toBe(200);
+  expect((await get(`${url}/readyz`)).status).toBe(503);
+  await eventually(() => refused.length > 0 || undefined);
+  await engine.restart();
+  engineIsUp = true;
+  await sender;
+
+  const inHistory = (await recorded()).join('\n');
+  for (const status of acknowledged) expect(inHistory).toContain(`"${status}"`);
+  expect((await get(`${url}/readyz`)).status).toBe(200);
+});
+
+test('SIGTERM ends the service in good order', async () => {
+  expect(await service.stop('SIGTERM')).toBe(0);
+});

@@ -1,0 +1,200 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { type OwnService, post, startService } from '../support/http.ts';
+import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+
+let world: PayoutWorld;
+let service: OwnService;
+let address: string;
+
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: NO_POLLS });
+  service = await startService(world.client);
+  address = `${service.url}/v1/notifications/default`;
+});
+
+afterAll(async () => {
+  await service.close();
+  await world.stop();
+});
+
+const signals = async (ref: PayoutRef) =>
+  ((await world.history(ref)).events ?? []).flatMap(
+    (event) => event.workflowExecutionSignaledEventAttributes ?? [],
+  );
+const processing = (ref: PayoutRef) => world.until(ref, ({ phase }) => phase === 'PROCESSING');
+const workflows = async () => (await world.client.workflow.count()).count;
+
+describe('a notification reaches its payout', () => {
+  test('as the service sends it: the payout ends by it, without a single poll', async () => {
+    world.simulator.control.changeApp('demo-app', { notifyUrl: address });
+    const ref = await world.pay('success');
+    expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
+    world.simulator.control.changeApp('demo-app', { notifyUrl: null });
+  });
+
+  test('by the order number alone', async () => {
+    const ref = await world.pay('slow final=1s notify=none');
+    const { orderId } = await processing(ref);
+    await eventually(async () => {
+      const { status, body } = await post(address, { data: { orderId } });
+      expect(status).toBe(202);
+      return JSON.stringify(body).includes('delivered') || undefined;
+    });
+    expect((await signals(ref)).length).toBeGreaterThan(0);
+  });
+
+  test('with nothing but the numbers and the status: no raw body enters the history', async () => {
+    const ref = await world.pay('slow final=1h');
+    await processing(ref);
+    const personal = { receiver: { bankAccountName: 'Zhang San' }, status: 'SUCCESS' };
+    await post(address, { ...personal, partner_order_id: ref.partnerOrderId });
+    const [signal] = await eventually(async () => {
+      const seen = await signals(ref);
+      return seen.length > 0 ? seen : undefined;
+    });
+    const content: unknown = JSON.parse(
+      Buffer.from(signal?.input?.payloads?.[0]?.data ?? new Uint8Array()).toString(),
+    );
+    expect(content).toEqual({
+      receivedAt: expect.any(String),
+      partnerOrderId: ref.partnerOrderId,
+      status: 'SUCCESS',
+    });
+  });
+
+  test('that has ended: accepted, and nothing changes', async () => {
+    const ref = await world.pay('success', { limits: { maxPay: { currency: 'USD', amount: '0.01' } } });
+    await world.payouts.result(ref);
+    const answer = await post(address, { partner_order_id: ref.partnerOrderId });
+    expect(answer).toMatchObject({ status: 202, body: { received: 'ended' } });
+  });
+
+  test('H36 300 at once for one payout are all accepted and cost it a handful of signals', async () => {
+    const ref = await world.pay('slow final=1h');
+    await processing(ref);
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, () => post(address, { partner_order_id: ref.partnerOrderId })),
+    );
+    expect(answers.every(({ status }) => status === 202)).toBe(true);
+    expect((await signals(ref)).length).toBeLessThan(30);
+  });
+});
+
+describe('H30 a notification for an order that nobody knows', () => {
+  test('is kept and looked up again: the payout that starts later is told', async () => {
+    const partnerOrderId = freshNumber();
+    const answer = await post(address, { partner_order_id: partnerOrderId });
+    expect(answer).toMatchObject({ status: 202, body: { received: 'unknown' } });
+    const ref = await world.pay('slow final=1h', { partnerOrderId });
+    await eventually(async () => (await signals(ref)).length > 0 || undefined);
+  });
+
+  test('10,000 of them are accepted and start nothing', async () => {
+    const before = await workflows();
+    const send = async () => {
+      for (let i = 0; i < 200; i += 1) {
+        const { status } = await post(address, { partner_order_id: `junk-${randomUUID()}` });
+        expect(status).toBe(202);
+      }
+    };
+    await Promise.all(Array.from({ length: 50 }, send));
+    expect(await workflows()).toBe(before);
+    const ref = await world.pay('slow final=1h');
+    await processing(ref);
+    expect(await post(address, { partner_order_id: ref.partnerOrderId })).toMatchObject({
+      status: 202,
+      body: { received: 'delivered' },
+    });
+  });
+});
+
+describe('what is no notification is refused, with the reason and nothing quoted', () => {
+  test.each([
+    ['not JSON', 'secret-canary{', 400],
+    ['a list', '["secret-canary"]', 400],
+    ['without any number', '{"note":"secret-canary"}', 400],
+    ['a key twice', '{"order_id":"1","order_id":"secret-canary"}', 400],
+    ['too deep', `${'{"a":'.repeat(40)}1${'}'.repeat(40)}`, 400],
+    ['over 64 KiB', `{"order_id":"${'x'.repeat(64 * 1024)}"}`, 413],
+    ['empty', '', 400],
+  ])('%s', async (_what, body, status) => {
+    const answer = await post(address, body);
+    expect(answer.status).toBe(status);
+    expect(answer.headers['content-type']).toMatch('application/problem+json');
+    expect(answer.body).toMatchObject({ status, title: expect.any(String), detail: expect.any(String) });
+    expect(JSON.stringify(answer.body)).not.toContain('secret-canary');
+  });
+
+  test('an application that cannot be', async () => {
+    const answer = await post(`${service.url}/v1/notifications/NOT_AN_APP`, { order_id: '1' });
+    expect(answer).toMatchObject({ status: 404, body: { status: 404 } });
+  });
+
+  test('a body that takes for ever to come', async () => {
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(service.url).port) });
+    socket.write(
+      'POST /v1/notifications/default HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    );
+    const [chunk] = await once(socket, 'data');
+    expect(String(chunk)).toMatch(/^HTTP\/1\.1 408/);
+    socket.destroy();
+  });
+});
+
+describe('H32 with a scheme, only what is verified over the raw bytes gets further', () => {
+  const secrets = ['newer-secret-newer-secret', 'older-secret-older-secret'];
+  let strict: OwnService;
+  beforeAll(async () => {
+    strict = await startService(world.client, {
+      PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
+      PAYMENTS_NOTIFICATION_SECRETS: secrets.join(','),
+      PAYMENTS_NOTIFICATION_FIELDS: 'partnerOrderId=/payload/number',
+    });
+  });
+  afterAll(() => strict.close());
+
+  const send = (body: string, secret: string, atSeconds = Math.floor(Date.now() / 1_000)) => {
+    const id = randomUUID();
+    const signature = createHmac('sha256', secret).update(`${id}.${atSeconds}.${body}`).digest('base64');
+    const headers = {
+      'webhook-id': id,
+      'webhook-timestamp': `${atSeconds}`,
+      'webhook-signature': `v1,${signature}`,
+    };
+    return { headers, post: (sent: string) => post(`${strict.url}/v1/notifications/default`, sent, headers) };
+  };
+
+  test('either secret is good while they rotate; the pointer says where the number stands', async () => {
+    const ref = await world.pay('slow final=1h');
+    await processing(ref);
+    const body = JSON.stringify({ payload: { number: ref.partnerOrderId } });
+    for (const secret of secrets)
+      expect(await send(body, secret).post(body)).toMatchObject({
+        status: 202,
+        body: { received: 'delivered' },
+      });
+  });
+
+  test('any flipped bit, a stale or future clock, and another secret are 401', async () => {
+    const body = JSON.stringify({ payload: { number: 'x' } });
+    for (let bit = 0; bit < body.length * 8; bit += 13) {
+      const bent = Buffer.from(body);
+      bent.writeUInt8(bent.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+      const { status } = await post(
+        `${strict.url}/v1/notifications/default`,
+        bent,
+        send(body, secrets[0] ?? '').headers,
+      );
+      expect(status).toBe(401);
+    }
+    const now = Math.floor(Date.now() / 1_000);
+    expect((await send(body, secrets[0] ?? '', now - 3_600).post(body)).status).toBe(401);
+    expect((await send(body, secrets[0] ?? '', now + 3_600).post(body)).status).toBe(401);
+    expect((await send(body, 'some-other-secret').post(body)).status).toBe(401);
+    expect((await post(`${strict.url}/v1/notifications/default`, body)).status).toBe(401);
+  });
+});

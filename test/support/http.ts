@@ -1,0 +1,50 @@
+/** A service of ours on a real socket, and how tests talk to it. */
+import type { Client } from '@temporalio/client';
+import { request } from 'undici';
+import type { Environment } from '../../src/config/environment.ts';
+import { serviceConfig } from '../../src/config/service-config.ts';
+import { buildServer } from '../../src/starters/service/server.ts';
+
+export interface OwnService {
+  url: string;
+  close(): Promise<void>;
+}
+
+export async function startService(client: Client, environment: Environment = {}): Promise<OwnService> {
+  const server = await buildServer(client, serviceConfig({ PAYOUTS_LOG_LEVEL: 'silent', ...environment }));
+  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  return { url, close: () => server.close() };
+}
+
+export interface HttpAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  body: unknown;
+}
+
+export async function post(
+  url: string,
+  body: string | Buffer | object,
+  headers: Record<string, string> = {},
+): Promise<HttpAnswer> {
+  const answer = await request(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+  });
+  return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };
+}
+
+export async function get(url: string, headers: Record<string, string> = {}): Promise<HttpAnswer> {
+  const answer = await request(url, { headers });
+  return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };
+}
+
+async function bodyOf(body: { text(): Promise<string> }): Promise<unknown> {
+  const text = await body.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
