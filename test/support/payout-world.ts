@@ -16,6 +16,7 @@ import {
 import { inject } from 'vitest';
 import {
   type FaultInput,
+  type FaultRuleInput,
   type SettingsChange,
   type Simulator,
   startSimulator,
@@ -161,11 +162,21 @@ export class PayoutWorld {
 
   /** Makes the first create under this number stand still. */
   holdCreate(partnerOrderId: string, effect: 'before' | 'after') {
+    return this.hold({ operation: 'createCnyOrder', partnerOrderId, times: 1 }, effect);
+  }
+
+  /** Makes calls stand still at the service, before or after their effect, until `release`. */
+  hold(which: Omit<FaultRuleInput, 'fault'>, effect: 'before' | 'after') {
     const { control } = this.simulator;
-    const fault = { kind: 'hold-until-released', effect } as const;
-    const { id } = control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
+    const { id } = control.addFault({ ...which, fault: { kind: 'hold-until-released', effect } });
     const holds = () => control.faults().some((rule) => rule.id === id && rule.held > 0);
-    return { arrived: () => holds() || undefined, release: () => void control.releaseFault(id) };
+    return {
+      arrived: () => holds() || undefined,
+      release: () => {
+        control.releaseFault(id);
+        control.removeFault(id);
+      },
+    };
   }
 
   /** Waits until the payout's state is as wanted: a fact to wait for, however slow the machine. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {
@@ -24,11 +24,11 @@ describe('H9 a cancel ends a payout before its creation, and is refused after it
   });
 
   test.each(['accountQuery', 'fee'] as const)('while %s is under way', async (operation) => {
-    const partnerOrderId = freshNumber();
-    await world.simulator.control.addFault({ operation, times: 1, fault: { kind: 'latency', ms: 1_500 } });
-    const ref = await world.pay('success', { partnerOrderId });
-    await world.until(ref, ({ lastAskedAt }) => lastAskedAt !== undefined);
+    const held = world.hold({ operation }, 'before');
+    const ref = await world.pay('success');
+    await eventually(held.arrived);
     await world.payouts.cancel(ref, { by });
+    held.release();
     expect(await world.payouts.result(ref)).toMatchObject({
       outcome: 'NOT_CREATED',
       reason: { code: 'CANCELLED' },

@@ -57,15 +57,12 @@ describe('a create whose outcome nobody knows', () => {
   });
 
   test('H103 a decision that comes while the service is being asked is acted on, not forgotten', async () => {
-    const { control } = world.simulator;
     const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
-    const fault = { kind: 'hold-until-released', effect: 'before' } as const;
-    const { partnerOrderId } = ref;
-    const { id } = control.addFault({ operation: 'queryResult', partnerOrderId, times: 1, fault });
-    await eventually(() => control.faults().some((rule) => rule.id === id && rule.held > 0) || undefined);
+    const held = world.hold({ operation: 'queryResult', ...ref, times: 1 }, 'before');
+    await eventually(held.arrived);
     await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
-    control.releaseFault(id);
+    held.release();
     expect((await world.payouts.result(ref)).reason?.code).toBe('RESOLVED_NOT_CREATED');
   });
 
