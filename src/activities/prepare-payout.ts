@@ -1,13 +1,11 @@
 /** The first activity of a payout, which is no API call: decides bad input, and fixes the settings. */
-import { ApplicationFailure } from '@temporalio/activity';
 import { payoutSettings, type WorkerConfig } from '../config/config.ts';
 import { checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
-import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
 import { apiTaskQueue, payoutWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { invalid, NOT_CONFIGURED } from './invalid.ts';
+import { authorizationLink, tokenPlan } from './prepare-token.ts';
 import type { LocalActivities, ReadPlan } from './types.ts';
-
-const NOT_CONFIGURED: FieldError = { path: 'app', message: 'is not configured' };
 
 type Start = Parameters<LocalActivities['preparePayout']>[1];
 
@@ -22,8 +20,15 @@ export function preparation(config: WorkerConfig): LocalActivities {
       const apiQueue = apiTaskQueue(config.env.PAYMENTS_ENVIRONMENT, app);
       return { request: checked.value, settings: payoutSettings(config.env, apiQueue) };
     },
-    async prepareRead(app) {
-      return readPlan(config, app);
+    async prepareRead(app, openId) {
+      const plan = readPlan(config, app);
+      return typeof openId === 'string' ? { ...plan, caller: { ...plan.caller, openId } } : plan;
+    },
+    async prepareToken(owner) {
+      return tokenPlan(config, owner);
+    },
+    async prepareAuthorization(owner) {
+      return { ...tokenPlan(config, owner), link: authorizationLink(config, owner) };
     },
     async prepareQuote(request) {
       const checked = checkPayoutRequest(request);
@@ -50,6 +55,9 @@ function notHere(
 ): FieldError[] {
   const problems: FieldError[] = [];
   if (!applications.has(request.app)) problems.push(NOT_CONFIGURED);
+  const asUser = env.PAYMENTS_GATEWAY_TOKEN === 'user' || env.PAYMENTS_TRADE_TOKEN === 'user';
+  if (asUser && request.openId === undefined)
+    problems.push({ path: 'openId', message: 'is needed: calls are made with the token of a user' });
   if (start.environment !== undefined && start.environment !== env.PAYMENTS_ENVIRONMENT)
     problems.push({
       path: 'environment',
@@ -60,13 +68,4 @@ function notHere(
   if (start.workflowId !== expected)
     problems.push({ path: 'partnerOrderId', message: `must be started under the workflow id ${expected}` });
   return problems;
-}
-
-function invalid(errors: FieldError[]): ApplicationFailure {
-  const message = errors.map(({ path, message: what }) => `${path} ${what}`).join('; ');
-  return ApplicationFailure.nonRetryable(
-    `the payout request is not valid: ${message}`,
-    INVALID_PAYOUT_REQUEST,
-    errors,
-  );
 }

@@ -1,6 +1,6 @@
 /** The calls to the payments service as activities: one call of the client, one value back. */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
-import { OrderNotExistError, type PaymentsClient } from '../payments/index.ts';
+import { OrderNotExistError, type PaymentsClient, UnauthorisedError } from '../payments/index.ts';
 import type { TradeKey } from '../payments/types.ts';
 import { type Claim, createPayout } from './create-payout.ts';
 import { createWasScheduledElsewhere, type RunHistories } from './earlier-runs.ts';
@@ -29,26 +29,36 @@ export function serviceActivities({
     refuseOtherPlaces(caller, environment, app);
     return withHeartbeats(() => mapped(work));
   };
+  /** Reads only: one whose token was not accepted is asked once more, with the renewed one (H44). */
+  const read = <T>(caller: Caller, work: () => Promise<T>): Promise<T> =>
+    call(caller, async () => {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof UnauthorisedError) return work();
+        throw error;
+      }
+    });
   const optionsOf = ({ openId }: Caller) => (openId === undefined ? {} : { openId });
   const result = (caller: Caller, key: TradeKey) => orNull(() => client.tradeResult(key, optionsOf(caller)));
 
   return {
-    checkAccount: (caller, clientId) => call(caller, () => client.accounts({ clientId }, optionsOf(caller))),
-    quotePayout: (caller, request) => call(caller, () => client.quote(request, optionsOf(caller))),
+    checkAccount: (caller, clientId) => read(caller, () => client.accounts({ clientId }, optionsOf(caller))),
+    quotePayout: (caller, request) => read(caller, () => client.quote(request, optionsOf(caller))),
     createPayout: (caller, create) => call(caller, () => createPayout(client, stillOurs, caller, create)),
     askWhetherCreated: (caller, { key, workflowId }) =>
-      call(caller, async () => {
+      read(caller, async () => {
         const runId = activityInfo().workflowExecution?.runId ?? '';
         const trade = await result(caller, key);
         if (trade) return { exists: true, trade, runId };
         const earlierSend = await createWasScheduledElsewhere(histories, workflowId, runId);
         return { exists: false, earlierSend, runId };
       }),
-    fetchOrder: (caller, orderId) => call(caller, () => client.payoutOrder(orderId, optionsOf(caller))),
-    fetchTradeResult: (caller, key) => call(caller, () => result(caller, key)),
+    fetchOrder: (caller, orderId) => read(caller, () => client.payoutOrder(orderId, optionsOf(caller))),
+    fetchTradeResult: (caller, key) => read(caller, () => result(caller, key)),
     probeService: (caller, question) => call(caller, () => probeService(client, question)),
     fetchTradeDetail: (caller, key) =>
-      call(caller, () => orNull(() => client.tradeDetail(key, optionsOf(caller)))),
+      read(caller, () => orNull(() => client.tradeDetail(key, optionsOf(caller)))),
   };
 }
 

@@ -3,6 +3,7 @@
 import type { ProbeFinding } from '../domain/open-points.ts';
 import type { CheckedPayoutRequest, PayoutSettings } from '../domain/payout.ts';
 import type { Clearance } from '../domain/payout-record.ts';
+import type { Grant, TokenOwner } from '../domain/token-record.ts';
 import type {
   ClientAccounts,
   CreatePayoutRequest,
@@ -80,10 +81,30 @@ export interface ReadPlan {
   calls: Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'>;
 }
 
+/** Where the token calls of one application go. */
+export interface TokenPlan {
+  tokenQueue: string;
+  callTimeoutMs: number;
+}
+
+/** Give tokens sealed; what a worker needs of them stays in its memory. */
+export interface TokenActivities {
+  fetchApplicationToken(owner: TokenOwner): Promise<Grant>;
+  refreshUserToken(owner: TokenOwner, sealedRefresh: string): Promise<Grant>;
+}
+
+export interface AuthorizationActivities {
+  /** Exchanges the code and hands the tokens to the user's renewal; they never come back here. */
+  exchangeCode(owner: TokenOwner, sealedCode: string): Promise<{ openId: string }>;
+}
+
 /** No API call: decides whether the request can be worked on at all. */
 export interface LocalActivities {
   /** The application is configured here; else fails as `InvalidPayoutRequest`. */
-  prepareRead(app: unknown): Promise<ReadPlan>;
+  prepareRead(app: unknown, openId?: unknown): Promise<ReadPlan>;
+  prepareToken(owner: unknown): Promise<TokenPlan>;
+  /** The link, without its `state`: that one is a secret between the browser and us. */
+  prepareAuthorization(owner: unknown): Promise<TokenPlan & { link: string }>;
   prepareQuote(request: unknown): Promise<ReadPlan & { request: CheckedPayoutRequest }>;
   preparePayout(
     request: unknown,

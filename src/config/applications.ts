@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { appName, fieldErrors } from '../contract/payout-request.ts';
+import type { Read } from './config-error.ts';
 import type { Environment } from './environment.ts';
 
 /** One application of the payments service. `appSecret` never leaves worker processes. */
@@ -12,8 +13,6 @@ export interface Application {
   redirectUri?: string | undefined;
   callsPerSecond?: number | undefined;
 }
-
-type Read<T> = { ok: true; value: T } | { ok: false; problems: string[] };
 
 const fileSchema = z.record(
   appName,

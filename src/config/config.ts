@@ -7,20 +7,11 @@ import { fieldErrors } from '../contract/payout-request.ts';
 import type { PayoutSettings } from '../domain/payout.ts';
 import type { CreateMeaning } from '../payments/index.ts';
 import { type Application, readApplications } from './applications.ts';
+import { ConfigError } from './config-error.ts';
 import { duration } from './duration.ts';
-import type { Environment } from './environment.ts';
-
-export type { Environment } from './environment.ts';
-
-/** Thrown at start-up: `problems` has one line for each bad key. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError';
-  readonly problems: string[];
-  constructor(problems: string[]) {
-    super(`the environment is not usable:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
-    this.problems = problems;
-  }
-}
+import { type Keys, mayGoWithout, readKeys } from './encryption.ts';
+import { type Environment, withoutEmpty } from './environment.ts';
+import { logLevel } from './log-level.ts';
 
 const CREATE_MEANINGS = ['refused', 'lock-expired', 'insufficient', 'busy'] as const;
 
@@ -48,6 +39,7 @@ const settingsShape = {
   PAYMENTS_GATEWAY_TOKEN: tokenKind,
   PAYMENTS_TRADE_TOKEN: tokenKind,
   PAYMENTS_TRADE_AUTH_SCHEME: z.enum(['Bearer', 'none']).default('Bearer'),
+  PAYMENTS_AUTH_SPELLING: z.enum(['snake', 'camel']).default('snake'),
   PAYMENTS_SIGNER: z.string().default('none'),
   PAYMENTS_SIGNING_KEY: z.string().optional(),
   PAYMENTS_CALL_TIMEOUT: duration.default(20_000),
@@ -62,23 +54,18 @@ const settingsShape = {
   PAYOUTS_APPROVAL_EXPIRES: duration.default(86_400_000),
   PAYOUTS_STUCK_AFTER: duration.default(86_400_000),
   PAYOUTS_CALL_WAITS: duration.default(300_000),
+  PAYOUTS_TOKEN_KEYS: z.string().optional(),
+  PAYOUTS_LOG_LEVEL: logLevel,
+  PAYOUTS_METRICS_LISTEN: z.string().optional(),
 };
 
 const workerSchema = z.object(settingsShape).superRefine((env, context) => {
-  if (env.PAYMENTS_ENVIRONMENT !== 'test' || !isLoopback(env.PAYMENTS_BASE_URL))
+  if (!env.PAYOUTS_TOKEN_KEYS && !mayGoWithout(env))
     context.addIssue({
       code: 'custom',
-      path: ['PAYMENTS_ENVIRONMENT'],
-      message:
-        'payloads are not encrypted yet: only PAYMENTS_ENVIRONMENT=test with a loopback PAYMENTS_BASE_URL starts',
+      path: ['PAYOUTS_TOKEN_KEYS'],
+      message: 'is missing: it seals tokens',
     });
-  for (const key of ['PAYMENTS_GATEWAY_TOKEN', 'PAYMENTS_TRADE_TOKEN'] as const)
-    if (env[key] === 'user')
-      context.addIssue({
-        code: 'custom',
-        path: [key],
-        message: 'user tokens are not renewed yet: use application',
-      });
   if (env.PAYMENTS_SIGNER !== 'none' && !env.PAYMENTS_SIGNING_KEY)
     context.addIssue({
       code: 'custom',
@@ -91,6 +78,7 @@ export type WorkerEnvironment = z.output<typeof workerSchema>;
 
 export interface WorkerConfig {
   env: WorkerEnvironment;
+  keys: Keys;
   applications: ReadonlyMap<string, Application>;
 }
 
@@ -98,12 +86,14 @@ export interface WorkerConfig {
 export function workerConfig(environment: Environment): WorkerConfig {
   const parsed = workerSchema.safeParse(withoutEmpty(environment));
   const applications = readApplications(environment);
+  const keys = readKeys(environment);
   const problems = [
     ...(parsed.success ? [] : fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`)),
     ...(applications.ok ? [] : applications.problems),
+    ...(keys.ok ? [] : keys.problems),
   ];
-  if (!parsed.success || !applications.ok) throw new ConfigError(problems);
-  return { env: parsed.data, applications: applications.value };
+  if (!parsed.success || !applications.ok || !keys.ok) throw new ConfigError([...new Set(problems)]);
+  return { env: parsed.data, keys: keys.value, applications: applications.value };
 }
 
 /** What one payout keeps of the configuration for its whole life. */
@@ -122,16 +112,4 @@ export function payoutSettings(env: WorkerEnvironment, apiQueue: string): Payout
     stuckAfterMs: env.PAYOUTS_STUCK_AFTER,
     callWaitsMs: env.PAYOUTS_CALL_WAITS,
   };
-}
-
-/** An empty variable is an absent one: shells and compose files write them so. */
-export function withoutEmpty(environment: Environment): Environment {
-  return Object.fromEntries(
-    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
-  );
-}
-
-export function isLoopback(url: string): boolean {
-  const host = URL.canParse(url) ? new URL(url).hostname : '';
-  return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -2,8 +2,9 @@
 import { z } from 'zod';
 import { fieldErrors } from '../contract/payout-request.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
-import { ConfigError, withoutEmpty } from './config.ts';
-import type { Environment } from './environment.ts';
+import { ConfigError } from './config-error.ts';
+import { type Keys, readKeys } from './encryption.ts';
+import { type Environment, withoutEmpty } from './environment.ts';
 import { logLevel } from './log-level.ts';
 
 export interface Listen {
@@ -42,17 +43,23 @@ const secrets = z.string().transform((text) => text.split(',').map((secret) => s
 
 const schema = z.object({
   PAYOUTS_LOG_LEVEL: logLevel,
+  PAYMENTS_ENVIRONMENT: z.enum(['test', 'sandbox', 'production']),
   PAYOUTS_SERVICE_LISTEN: listenAddress.default({ host: '127.0.0.1', port: 8080 }),
   PAYMENTS_NOTIFICATION_VERIFIER: z.string().default('none'),
   PAYMENTS_NOTIFICATION_SECRETS: secrets.default([]),
   PAYMENTS_NOTIFICATION_FIELDS: notificationFields.default({}),
 });
 
-export type ServiceConfig = z.output<typeof schema>;
+/** With `keys.tokens` it seals authorization codes, which it passes on and never uses. */
+export type ServiceConfig = z.output<typeof schema> & { keys: Keys };
 
 /** Throws `ConfigError`, which names every bad key. */
 export function serviceConfig(environment: Environment): ServiceConfig {
   const parsed = schema.safeParse(withoutEmpty(environment));
-  if (parsed.success) return parsed.data;
-  throw new ConfigError(fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`));
+  const keys = readKeys(environment);
+  if (parsed.success && keys.ok) return { ...parsed.data, keys: keys.value };
+  const problems = parsed.success
+    ? []
+    : fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`);
+  throw new ConfigError([...problems, ...(keys.ok ? [] : keys.problems)]);
 }

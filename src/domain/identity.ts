@@ -10,3 +10,18 @@ export function payoutWorkflowId(app: string, partnerOrderId: string): string {
 export function apiTaskQueue(environment: string, app: string): string {
   return `payouts-api:${environment}:${app}`;
 }
+
+/** The queue of token calls, which has slots of its own in the same process and under the same budget. */
+export function tokenTaskQueue(environment: string, app: string): string {
+  return `payouts-tokens:${environment}:${app}`;
+}
+
+/** The renewal of a user's token, or without `openId` of the application's own. */
+export function tokenWorkflowId(app: string, openId?: string): string {
+  return openId === undefined ? `token:${app}:application` : `token:${app}:user:${openId}`;
+}
+
+/** One attempt of a user to authorize, known by the hash of its `state`. */
+export function authorizationWorkflowId(app: string, stateHash: string): string {
+  return `authorization:${app}:${stateHash}`;
+}

@@ -39,7 +39,7 @@ export class PaymentsClient {
 
   /** Builds a link, calls nobody. Throws `InvalidRequestError`. */
   authorizationUrl(link: oauth.AuthorizationLink = {}): URL {
-    return oauth.authorizationUrl(this.#path, link);
+    return oauth.authorizationUrl(this.#path.options, link);
   }
 
   exchangeCode(code: string, call?: CallOptions): Promise<UserTokens> {

@@ -16,7 +16,7 @@ export {
   NotificationFormatError,
   parseNotification,
 } from './notification-body.ts';
-export type { AuthorizationLink } from './oauth.ts';
+export { type AuthorizationLink, type AuthorizationPage, authorizationUrl } from './oauth.ts';
 export type { ApiOperation, Effect, OperationName } from './operations.ts';
 export { OPERATIONS } from './operations.ts';
 export type {

@@ -1,7 +1,7 @@
 /** Spec: User authorization page, Token exchange and refresh, Application token, Authenticated example call. */
 import { z } from 'zod';
 import { checked } from './checked.ts';
-import type { CallOptions } from './options.ts';
+import type { CallOptions, PaymentsClientOptions } from './options.ts';
 import type { RequestPath } from './request.ts';
 import { checkedAddress, urlOf } from './target.ts';
 import type { ApplicationToken, UserTokens } from './types.ts';
@@ -17,9 +17,15 @@ export interface AuthorizationLink {
 
 const TOKEN_PATH = '/v3/b2b/oauth/token';
 
+/** What a link is made of: nothing secret. */
+export type AuthorizationPage = Pick<
+  PaymentsClientOptions,
+  'appId' | 'authUrl' | 'redirectUri' | 'allowedHosts'
+>;
+
 /** The link a user follows to grant access. Throws `InvalidRequestError` without a redirect URI. */
-export function authorizationUrl(path: RequestPath, link: AuthorizationLink): URL {
-  const { appId, authUrl, redirectUri, allowedHosts } = path.options;
+export function authorizationUrl(page: AuthorizationPage, link: AuthorizationLink): URL {
+  const { appId, authUrl, redirectUri, allowedHosts } = page;
   const request = checked('authorizationUrl', authorizationRequest, { ...link, redirectUri });
   const [app, type, redirect] =
     request.spelling === 'camel'

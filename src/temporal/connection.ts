@@ -6,6 +6,8 @@
 import { Client, Connection } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
+import { encryptionKeys } from '../config/encryption.ts';
+import { dataConverter } from '../encryption/data-converter.ts';
 
 export interface Engine<C> {
   connection: C;
@@ -13,18 +15,28 @@ export interface Engine<C> {
   address: string;
 }
 
-/** For processes that start, signal and look. Throws when the engine cannot be reached. */
+/**
+ * For processes that start, signal and look. Throws when the engine cannot be reached, and `ConfigError` where
+ * payloads have to be encrypted and no key is there.
+ */
 export async function connectClient(): Promise<Engine<Connection> & { client: Client }> {
+  const converter = ownDataConverter();
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await Connection.connect({ connectTimeout: '10s', ...connectionOptions });
-  const client = new Client({ connection, namespace });
+  const client = new Client({ connection, namespace, dataConverter: converter });
   return { connection, client, namespace, address: connectionOptions.address ?? 'localhost:7233' };
 }
 
 /** For worker processes. */
 export async function connectWorker(): Promise<Engine<NativeConnection> & { client: Client }> {
+  const converter = ownDataConverter();
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
-  const client = new Client({ connection, namespace });
+  const client = new Client({ connection, namespace, dataConverter: converter });
   return { connection, client, namespace, address: connectionOptions.address ?? 'localhost:7233' };
+}
+
+/** The one of this process's environment, so that nobody can forget it. */
+function ownDataConverter() {
+  return dataConverter(encryptionKeys(process.env).payloads);
 }

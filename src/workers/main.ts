@@ -1,22 +1,26 @@
 /** `npm run worker`: one worker process. Ends in good order on SIGINT and SIGTERM. */
-import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { ConfigError, workerConfig } from '../config/config.ts';
+import { workerConfig } from '../config/config.ts';
+import { ConfigError } from '../config/config-error.ts';
 import { connectWorker } from '../temporal/connection.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
+import { installRuntime } from './runtime.ts';
+import { keepRenewals } from './tokens/keep-renewals.ts';
 import { createWorkers } from './worker.ts';
 
 async function main(): Promise<void> {
   const config = workerConfig(process.env);
-  Runtime.install({ logger: new DefaultLogger('WARN') });
+  installRuntime(config.env);
   const { connection, client, namespace, address } = await connectWorker();
   await registerSearchAttributes(connection, namespace);
   const workers = await createWorkers({ config, connection, client, namespace });
   const running = Promise.all(workers.map((worker) => worker.run()));
+  const stopKeeping = keepRenewals(client, config);
   const apps = [...config.applications.keys()].join(', ');
   console.log(
     `worker ready: ${config.env.PAYMENTS_ENVIRONMENT}, applications ${apps}, engine ${address}/${namespace}`,
   );
   await running;
+  stopKeeping();
   await connection.close();
 }
 

@@ -1,17 +1,16 @@
-/** One application's client of the payments service, wired to its budget and its token. */
+/** One application's client of the payments service, wired to its budget and its tokens. */
 
 import type { Application } from '../config/applications.ts';
 import type { WorkerConfig } from '../config/config.ts';
-import { createSigner, PaymentsClient } from '../payments/index.ts';
-import { ApplicationTokens } from './application-tokens.ts';
+import { createSigner, PaymentsClient, type TokenSource } from '../payments/index.ts';
 import { CallBudget } from './call-budget.ts';
 
 export async function serviceClient(
   { env }: WorkerConfig,
   application: Application,
+  tokens: TokenSource,
 ): Promise<PaymentsClient> {
-  const tokens = new ApplicationTokens(() => client.applicationToken());
-  const client: PaymentsClient = new PaymentsClient({
+  return new PaymentsClient({
     baseUrl: env.PAYMENTS_BASE_URL,
     authUrl: env.PAYMENTS_AUTH_URL,
     appId: application.appId,
@@ -26,7 +25,6 @@ export async function serviceClient(
     timeouts: callTimeouts(env.PAYMENTS_CALL_TIMEOUT),
     gate: new CallBudget(application.callsPerSecond ?? env.PAYMENTS_CALLS_PER_SECOND),
   });
-  return client;
 }
 
 /** No part of an exchange may take longer than the whole. */

@@ -1,14 +1,28 @@
 /** The activities as workflows call them: which queue, how urgent, how long, how often again. */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
-import type { LocalActivities, ServiceActivities } from '../activities/types.ts';
+import type {
+  AuthorizationActivities,
+  LocalActivities,
+  ServiceActivities,
+  TokenActivities,
+  TokenPlan,
+} from '../activities/types.ts';
 import { activityTimeoutMs } from '../domain/deadlines.ts';
 import type { PayoutSettings } from '../domain/payout.ts';
-import { NEVER, NEXT_POLL_IS_THE_RETRY, UNTIL_ANSWERED, WHILE_A_PERSON_WAITS } from './retry-policies.ts';
+import {
+  NEVER,
+  NEXT_POLL_IS_THE_RETRY,
+  UNTIL_ANSWERED,
+  untilGivenOrRefused,
+  WHILE_A_PERSON_WAITS,
+} from './retry-policies.ts';
 
 /**
- * Who goes first in an application's queue, 1 before 5. Token renewal has 1, for nothing works without it.
+ * Who goes first among an application's calls, 1 before 5.
  */
 export const PRIORITY = {
+  /** Nothing works without it. Its queue has slots of its own, so that no number of waiting calls starves it. */
+  token: 1,
   /** A lock is ticking, or nobody knows whether money moved. */
   create: 2,
   /** The end is known to be near: one or two calls and the payout is off the books. */
@@ -57,6 +71,22 @@ export function asked(settings: CallSettings, summary: string) {
 export function once(settings: CallSettings, summary: string) {
   return proxyActivities<Pick<ServiceActivities, 'createPayout'>>({
     ...options(settings, 'create', summary),
+    retry: NEVER,
+  });
+}
+
+/** Token calls. `livesMs`: how long the token at hand lives, which sets the pace of tries. */
+export function renewing({ tokenQueue, callTimeoutMs }: TokenPlan, livesMs: number, summary: string) {
+  return proxyActivities<TokenActivities>({
+    ...options({ apiQueue: tokenQueue, callTimeoutMs }, 'token', summary),
+    retry: untilGivenOrRefused(livesMs),
+  });
+}
+
+/** The exchange of an authorization code: a code works once, so a lost answer is never followed by another try. */
+export function exchanging({ tokenQueue, callTimeoutMs }: TokenPlan) {
+  return proxyActivities<AuthorizationActivities>({
+    ...options({ apiQueue: tokenQueue, callTimeoutMs }, 'token', 'exchanges the authorization code'),
     retry: NEVER,
   });
 }

@@ -54,3 +54,20 @@ export const WHILE_A_PERSON_WAITS: RetryPolicy = {
 
 /** A create is sent at most once by one activity; what follows is decided by asking, never by a repeat. */
 export const NEVER: RetryPolicy = { maximumAttempts: 1 };
+
+/** Slow enough to spare a service that is down, quick enough for a token that lives for seconds. */
+const LONGEST_TOKEN_PAUSE_MS = 30_000;
+const SHORTEST_TOKEN_PAUSE_MS = 500;
+
+/**
+ * Token calls, until the service gives a token or says no. A refresh whose answer was lost is sent again with the
+ * same refresh token: the one at hand is the only one there is, and if it was used up the service says so.
+ */
+export function untilGivenOrRefused(livesMs: number): RetryPolicy {
+  return {
+    initialInterval: SHORTEST_TOKEN_PAUSE_MS,
+    backoffCoefficient: 2,
+    maximumInterval: Math.min(LONGEST_TOKEN_PAUSE_MS, Math.max(SHORTEST_TOKEN_PAUSE_MS, livesMs / 100)),
+    nonRetryableErrorTypes: [...HOPELESS, 'UNAUTHORISED', 'REFUSED'],
+  };
+}

@@ -27,7 +27,8 @@ describe('the create activity sends only when it is sure that nobody has sent be
     });
     const [application] = config.applications.values();
     if (!application) throw new Error('no application');
-    client = await serviceClient(config, application);
+    const tokens = { token: async () => (await client.applicationToken()).accessToken };
+    client = await serviceClient(config, application, tokens);
   });
   afterAll(async () => {
     await client.close();
@@ -106,7 +107,7 @@ describe('the create activity sends only when it is sure that nobody has sent be
     const config = workerConfig({ ...QUICK, PAYMENTS_BASE_URL: nobody.url, PAYMENTS_AUTH_URL: nobody.url });
     const [application] = config.applications.values();
     if (!application) throw new Error('no application');
-    const lost = await serviceClient(config, application);
+    const lost = await serviceClient(config, application, { token: async () => 'any' });
     const environment = new MockActivityEnvironment({
       attempt: 1,
       workflowExecution: { workflowId: 'x', runId: RUN },

@@ -3,7 +3,9 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, type Environment, workerConfig } from '../../src/config/config.ts';
+import { workerConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
+import type { Environment } from '../../src/config/environment.ts';
 
 const good: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',

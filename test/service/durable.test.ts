@@ -22,7 +22,12 @@ beforeAll(async () => {
   engine = await startDevServer({ always: true, ui: false, dbFile: join(folder, 'temporal.db') });
   connection = await Connection.connect({ address: engine.address });
   const [port = 0] = await freePorts(1);
-  const environment = { TEMPORAL_ADDRESS: engine.address, PAYOUTS_SERVICE_LISTEN: `127.0.0.1:${port}` };
+  const environment = {
+    TEMPORAL_ADDRESS: engine.address,
+    PAYOUTS_SERVICE_LISTEN: `127.0.0.1:${port}`,
+    PAYMENTS_ENVIRONMENT: 'test',
+    PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
+  };
   service = await startProgram('src/starters/service/main.ts', environment, /service listening on/);
   url = /service listening on (\S+)/.exec(service.output())?.[1] ?? '';
 });

@@ -5,14 +5,20 @@ import type { Environment } from '../../src/config/environment.ts';
 import { serviceConfig } from '../../src/config/service-config.ts';
 import { buildServer } from '../../src/starters/service/server.ts';
 
+const TEST: Environment = {
+  PAYOUTS_LOG_LEVEL: 'silent',
+  PAYMENTS_ENVIRONMENT: 'test',
+  PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
+};
+
 export interface OwnService {
   url: string;
   close(): Promise<void>;
 }
 
 export async function startService(client: Client, environment: Environment = {}): Promise<OwnService> {
-  const server = await buildServer(client, serviceConfig({ PAYOUTS_LOG_LEVEL: 'silent', ...environment }));
-  const url = await server.listen({ host: '127.0.0.1', port: 0 });
+  const server = await buildServer(client, serviceConfig({ ...TEST, ...environment }));
+  const url = await server.listen({ host: '127.0.0.1', port: Number(environment['PORT'] ?? 0) });
   return { url, close: () => server.close() };
 }
 

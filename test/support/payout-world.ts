@@ -21,10 +21,14 @@ import {
   type Simulator,
   startSimulator,
 } from '../../simulator/index.ts';
-import { type Environment, workerConfig } from '../../src/config/config.ts';
+import { workerConfig } from '../../src/config/config.ts';
+import { encryptionKeys } from '../../src/config/encryption.ts';
+import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
+import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
+import { keepRenewals } from '../../src/workers/tokens/keep-renewals.ts';
 import { bundleWorkflows, createWorkers } from '../../src/workers/worker.ts';
 import { payoutRequest } from './requests.ts';
 
@@ -36,6 +40,7 @@ export const QUICK: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',
   PAYMENTS_APP_ID: 'demo-app',
   PAYMENTS_APP_SECRET: 'demo-secret',
+  PAYMENTS_REDIRECT_URI: 'http://127.0.0.1:9/v1/oauth/default/callback',
   PAYMENTS_CALL_TIMEOUT: '2s',
   PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
   PAYOUTS_SETTLE_WINDOW: '1s',
@@ -63,7 +68,7 @@ export class PayoutWorld {
   readonly payouts: Payouts;
   private env: Environment;
   private readonly native: NativeConnection;
-  private running: { workers: Worker[]; done: Promise<unknown> } | undefined;
+  private running: { workers: Worker[]; done: Promise<unknown>; stopKeeping: () => void } | undefined;
 
   private constructor(parts: {
     namespace: string;
@@ -97,7 +102,8 @@ export class PayoutWorld {
       PAYMENTS_CALLS_PER_SECOND: '500',
       ...options.env,
     };
-    const client = new Client({ connection, namespace });
+    const keys = encryptionKeys(env).payloads;
+    const client = new Client({ connection, namespace, dataConverter: dataConverter(keys) });
     const world = new PayoutWorld({ namespace, address, simulator, client, native, env });
     if (!options.idle) await world.startWorkers();
     return world;
@@ -111,17 +117,20 @@ export class PayoutWorld {
   async startWorkers(change: Environment = {}): Promise<void> {
     this.env = { ...this.env, ...change };
     bundle ??= bundleWorkflows();
+    const config = workerConfig(this.env);
     const workers = await createWorkers({
-      config: workerConfig(this.env),
+      config,
       connection: this.native,
       client: this.client,
       namespace: this.namespace,
       workflowBundle: await bundle,
     });
-    this.running = { workers, done: Promise.all(workers.map((worker) => worker.run())) };
+    const done = Promise.all(workers.map((worker) => worker.run()));
+    this.running = { workers, done, stopKeeping: keepRenewals(this.client, config) };
   }
 
   async stopWorkers(): Promise<void> {
+    this.running?.stopKeeping();
     for (const worker of this.running?.workers ?? []) if (worker.getState() === 'RUNNING') worker.shutdown();
     await this.running?.done;
     this.running = undefined;

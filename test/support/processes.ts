@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Environment } from '../../src/config/config.ts';
+import type { Environment } from '../../src/config/environment.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 

@@ -2,9 +2,12 @@
 import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { ServiceConfig } from '../../config/service-config.ts';
+import { TokenSeal } from '../../encryption/token-seal.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
+import { Authorizations } from '../authorizations.ts';
 import { healthRoutes } from './health-routes.ts';
 import { notificationRoute } from './notification-route.ts';
+import { oauthRoutes } from './oauth-routes.ts';
 import { answerProblems } from './problems.ts';
 import { Receiver } from './receiver.ts';
 
@@ -35,6 +38,8 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   });
   answerProblems(server);
   healthRoutes(server, client);
+  const seal = new TokenSeal(config.keys.tokens);
+  oauthRoutes(server, new Authorizations({ client, environment: config.PAYMENTS_ENVIRONMENT, seal }));
   const receiver = new Receiver(client);
   server.addHook('onClose', async () => receiver.close());
   notificationRoute(server, { receiver, verifier, fields: config.PAYMENTS_NOTIFICATION_FIELDS });

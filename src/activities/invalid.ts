@@ -1,0 +1,15 @@
+/** Bad input, told by field: the only way in which workflows of ours fail. */
+import { ApplicationFailure } from '@temporalio/activity';
+import type { FieldError } from '../contract/payout-request.ts';
+import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
+
+export const NOT_CONFIGURED: FieldError = { path: 'app', message: 'is not configured' };
+
+export function invalid(errors: FieldError[]): ApplicationFailure {
+  const message = errors.map(({ path, message: what }) => `${path} ${what}`).join('; ');
+  return ApplicationFailure.nonRetryable(
+    `the payout request is not valid: ${message}`,
+    INVALID_PAYOUT_REQUEST,
+    errors,
+  );
+}

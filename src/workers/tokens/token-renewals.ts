@@ -1,0 +1,155 @@
+/** The renewals of one application as a worker process sees them: started, asked, taken up when they were ended. */
+import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../domain/identity.ts';
+import {
+  type CurrentGrant,
+  type Grant,
+  newTokenRecord,
+  type TokenOwner,
+  type TokenRecord,
+} from '../../domain/token-record.ts';
+import {
+  authorizedSignal,
+  carryQuery,
+  currentGrantQuery,
+  renewUpdate,
+} from '../../workflows/token-messages.ts';
+import type { tokenRenewal } from '../../workflows/token-renewal.ts';
+
+/** Thrown when a user has never authorized this application, or has to do it again. */
+export class NotAuthorizedError extends Error {
+  override readonly name = 'NotAuthorizedError';
+  constructor() {
+    super('the user has not authorized this application');
+  }
+}
+
+const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
+/** Nobody who waits for a token waits longer for Temporal than this. */
+const TEMPORAL_ANSWERS_WITHIN_MS = 10_000;
+/** Ended by something else than its own will: its tokens are still good. */
+const ENDED_BY_FORCE = ['TERMINATED', 'FAILED', 'TIMED_OUT'];
+
+export class TokenRenewals {
+  private readonly client: Client;
+
+  constructor(client: Client) {
+    this.client = client;
+  }
+
+  /** The grant that stands now; starts what should run and does not. Throws `NotAuthorizedError`. */
+  async current(owner: TokenOwner): Promise<CurrentGrant> {
+    await this.ensure(owner);
+    const grant = await this.ask(owner);
+    if (grant) return grant;
+    if (owner.openId !== undefined) throw new NotAuthorizedError();
+    return this.renewed(owner, '');
+  }
+
+  /** The grant after the one with this fingerprint, renewed now if it still stands. */
+  async renewed(owner: TokenOwner, rejected: string): Promise<CurrentGrant> {
+    await this.ensure(owner);
+    await this.soon(() => this.handle(owner).executeUpdate(renewUpdate, { args: [{ rejected }] }));
+    const grant = await this.ask(owner);
+    if (!grant) throw new NotAuthorizedError();
+    return grant;
+  }
+
+  /** Starts the application's renewal, and takes up whatever was ended by force; a user's is never made up. */
+  async ensure(owner: TokenOwner): Promise<void> {
+    const last = await this.describe(owner);
+    if (last?.status.name === 'RUNNING') return;
+    if (last && ENDED_BY_FORCE.includes(last.status.name)) return this.takeUp(owner, last.runId);
+    if (owner.openId !== undefined) throw new NotAuthorizedError();
+    await this.begin(owner);
+  }
+
+  /** Looks for renewals of this application that were ended by force, and takes them up. */
+  async sweep({ environment, app }: TokenOwner): Promise<void> {
+    const ended = "'Terminated', 'Failed', 'TimedOut'";
+    const query = `WorkflowType = 'tokenRenewal' AND PayoutApp = '${app}' AND ExecutionStatus IN (${ended})`;
+    const ids = new Set<string>();
+    for await (const { workflowId } of this.client.workflow.list({ query })) ids.add(workflowId);
+    const user = `${tokenWorkflowId(app, '')}`;
+    for (const id of ids) {
+      const openId = id.startsWith(user) ? id.slice(user.length) : undefined;
+      await this.ensure({ environment, app, openId }).catch((error: unknown) => {
+        if (!(error instanceof NotAuthorizedError)) throw error;
+      });
+    }
+  }
+
+  /** The user has just authorized. */
+  async handOver(owner: TokenOwner, grant: Grant): Promise<void> {
+    await this.client.workflow.signalWithStart<typeof tokenRenewal, [Grant]>('tokenRenewal', {
+      ...options(owner),
+      args: [owner],
+      signal: authorizedSignal,
+      signalArgs: [grant],
+    });
+  }
+
+  /**
+   * A renewal in flight when it was ended may have used up the refresh token that the history still shows; then
+   * the service refuses it, and the new run is flagged. A history that cannot be read any more is flagged at once.
+   */
+  private async takeUp(owner: TokenOwner, runId: string): Promise<void> {
+    await this.begin(owner, (await this.lastRecord(owner, runId)) ?? lost(owner));
+  }
+
+  private async lastRecord(owner: TokenOwner, runId: string): Promise<TokenRecord | undefined> {
+    try {
+      const ended = this.client.workflow.getHandle(tokenWorkflowId(owner.app, owner.openId), runId);
+      return await this.soon(() => ended.query(carryQuery));
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return undefined;
+      throw error;
+    }
+  }
+
+  private async begin(owner: TokenOwner, carried?: TokenRecord): Promise<void> {
+    await this.client.workflow.start<typeof tokenRenewal>('tokenRenewal', {
+      ...options(owner),
+      args: carried ? [owner, carried] : [owner],
+    });
+  }
+
+  private async describe(owner: TokenOwner): Promise<WorkflowExecutionDescription | undefined> {
+    try {
+      return await this.soon(() => this.handle(owner).describe());
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return undefined;
+      throw error;
+    }
+  }
+
+  private async ask(owner: TokenOwner): Promise<CurrentGrant | null> {
+    return this.soon(() => this.handle(owner).query(currentGrantQuery));
+  }
+
+  private handle({ app, openId }: TokenOwner) {
+    return this.client.workflow.getHandle<typeof tokenRenewal>(tokenWorkflowId(app, openId));
+  }
+
+  private soon<T>(ask: () => Promise<T>): Promise<T> {
+    return this.client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, ask);
+  }
+}
+
+function options(owner: TokenOwner) {
+  const { app, openId } = owner;
+  return {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: tokenWorkflowId(app, openId),
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
+    staticSummary: openId === undefined ? 'application token' : 'user token',
+  } as const;
+}
+
+function lost({ openId }: TokenOwner): TokenRecord {
+  if (openId === undefined) return newTokenRecord();
+  const message = 'the renewal was ended and its history is gone: the user must authorize again';
+  return { ...newTokenRecord(), needsAuthorization: true, attention: [{ code: 'RENEWAL_LOST', message }] };
+}

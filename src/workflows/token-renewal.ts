@@ -1,0 +1,62 @@
+/**
+ * One token's life: the application's own, or one user's. It is renewed long before it expires, by nobody else
+ * and one renewal at a time. A refused refresh token is no end: the renewal waits, flagged, for the user to
+ * authorize again. Runs until it is cancelled.
+ */
+import { allHandlersFinished, CancellationScope, condition } from '@temporalio/workflow';
+import type { HeldGrant, TokenOwner, TokenRecord } from '../domain/token-record.ts';
+import { local } from './calls.ts';
+import { installTokenHandlers } from './token-steps/handlers.ts';
+import { renewOnce } from './token-steps/renew.ts';
+import { TokenLife } from './token-steps/token-life.ts';
+
+/** After the second fresh token in a row was rejected: a service that accepts none is not asked on and on. */
+const LEAST_PAUSE = 0.02;
+const LONGEST_LEAST_PAUSE_MS = 30_000;
+/** After the service refused an application token, which only a change of its settings can mend. */
+const REFUSED_PAUSE_MS = 60_000;
+
+export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Promise<void> {
+  const life = new TokenLife(owner, carried);
+  installTokenHandlers(life);
+  CancellationScope.current().cancelRequested.catch(() => {
+    life.stopped = true;
+  });
+  await CancellationScope.nonCancellable(async () => {
+    await life.prepare(() => local.prepareToken(owner));
+    while (!life.stopped) {
+      if (await isDue(life)) await renewOnce(life);
+      await life.continueAsNewWhenLong();
+    }
+    await condition(allHandlersFinished);
+  });
+}
+
+/** Waits until the token should be renewed, by its age or because somebody asked; false when things changed. */
+async function isDue(life: TokenLife): Promise<boolean> {
+  const { record } = life;
+  if (life.owner.openId !== undefined && !record.held?.refresh) askForAuthorization(life);
+  life.show();
+  const { generation } = record;
+  const changed = () => record.generation !== generation || life.stopped;
+  if (record.needsAuthorization) await condition(() => changed() || life.asked);
+  else if (record.attention.some(({ code }) => code === 'REFUSED'))
+    await condition(() => changed() || life.asked, REFUSED_PAUSE_MS, { summary: 'asks again' });
+  else if (record.held) await ageOf(life, record.held, changed);
+  return !changed();
+}
+
+async function ageOf(life: TokenLife, held: HeldGrant, changed: () => boolean): Promise<void> {
+  const wait = held.renewsAtMs - Date.now();
+  if (wait > 0) await condition(() => changed() || life.asked, wait, { summary: 'renews the token' });
+  if (life.record.rejectedInARow < 2) return;
+  const pause = Math.min(LONGEST_LEAST_PAUSE_MS, held.livesMs * LEAST_PAUSE);
+  const early = held.obtainedAtMs + pause - Date.now();
+  if (life.asked && early > 0) await condition(changed, early, { summary: 'pauses between renewals' });
+}
+
+function askForAuthorization(life: TokenLife): void {
+  if (life.record.needsAuthorization) return;
+  life.record.needsAuthorization = true;
+  life.flag('NO_REFRESH_TOKEN', 'there is no refresh token: the user must authorize');
+}

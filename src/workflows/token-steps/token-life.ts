@@ -1,0 +1,102 @@
+/** One token as the steps of its renewal see it. */
+import {
+  allHandlersFinished,
+  continueAsNew,
+  metricMeter,
+  setCurrentDetails,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { TokenPlan } from '../../activities/types.ts';
+import {
+  type Grant,
+  heldFrom,
+  newTokenRecord,
+  type TokenOwner,
+  type TokenRecord,
+  type TokenState,
+  tokenState,
+} from '../../domain/token-record.ts';
+
+/** A run this long is continued as new; a renewal is about 10 events. */
+const LONG_HISTORY_EVENTS = 300;
+
+export class TokenLife {
+  readonly owner: TokenOwner;
+  readonly record: TokenRecord;
+  /** Somebody asked for a renewal that has not been done yet. */
+  asked = false;
+  stopped = false;
+  private plan: TokenPlan | undefined;
+
+  constructor(owner: TokenOwner, carried: TokenRecord | undefined) {
+    this.owner = owner;
+    this.record = carried ?? newTokenRecord();
+  }
+
+  async prepare(prepare: () => Promise<TokenPlan>): Promise<void> {
+    this.plan = await prepare();
+  }
+
+  get calls(): TokenPlan {
+    if (!this.plan) throw new Error('the owner has not been checked yet');
+    return this.plan;
+  }
+
+  /** A new grant, by renewal or by a new authorization: everything that was wrong with the old one is over. */
+  accept(grant: Grant, askedAtMs: number): void {
+    this.record.held = heldFrom(this.owner, grant, askedAtMs, Math.random());
+    this.record.generation += 1;
+    this.record.needsAuthorization = false;
+    // One that was renewed in its own time was good for everybody.
+    if (!this.asked) this.record.rejectedInARow = 0;
+    this.record.attention = this.record.attention.filter(
+      ({ code }) => code === 'TOKEN_REJECTED' && this.record.rejectedInARow > 0,
+    );
+    this.asked = false;
+    metricMeter.createCounter('payouts_token_renewals', 'renewal', 'tokens obtained').add(1, this.tags());
+  }
+
+  flag(code: string, message: string): void {
+    const { record } = this;
+    if (!record.attention.some((known) => known.code === code))
+      metricMeter
+        .createCounter('payouts_token_attention', 'token', 'tokens that somebody should look at')
+        .add(1, { ...this.tags(), code });
+    record.attention = [...record.attention.filter((known) => known.code !== code), { code, message }];
+  }
+
+  unflag(code: string): void {
+    this.record.attention = this.record.attention.filter((known) => known.code !== code);
+  }
+
+  state(): TokenState {
+    return tokenState(this.owner, this.record, Date.now());
+  }
+
+  /** What the Temporal UI shows without opening a payload: no secret, and nobody's id. */
+  show(): void {
+    const state = this.state();
+    const lines = [
+      state.sentence,
+      state.expiresAt && `Expires ${state.expiresAt}, is renewed from ${state.renewsAt}`,
+      state.refreshExpiresAt && `The refresh token expires ${state.refreshExpiresAt}`,
+      ...state.reasons.map(({ code, message }) => `⚠ ${code}: ${message}`),
+    ];
+    setCurrentDetails(lines.filter((line) => line !== undefined).join('\n\n'));
+    const known = workflowInfo().searchAttributes['PayoutNeedsAttention']?.[0];
+    if ((known ?? false) !== state.needsAttention)
+      upsertSearchAttributes({ PayoutNeedsAttention: [state.needsAttention] });
+  }
+
+  async continueAsNewWhenLong(): Promise<void> {
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    if (historyLength < LONG_HISTORY_EVENTS && !continueAsNewSuggested) return;
+    if (!allHandlersFinished()) return;
+    await continueAsNew<(owner: TokenOwner, carried: TokenRecord) => Promise<void>>(this.owner, this.record);
+  }
+
+  private tags(): Record<string, string> {
+    return { app: this.owner.app, kind: this.owner.openId === undefined ? 'application' : 'user' };
+  }
+}

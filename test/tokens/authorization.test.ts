@@ -1,0 +1,171 @@
+import type { Browser } from 'playwright-core';
+import { request } from 'undici';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { freePorts } from '../../scripts/dev-server/ports.ts';
+import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { tokenStateQuery } from '../../src/workflows/token-messages.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { type OwnService, startService } from '../support/http.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+
+let world: PayoutWorld;
+let service: OwnService;
+let base: string;
+
+beforeAll(async () => {
+  const [port = 0] = await freePorts(1);
+  world = await PayoutWorld.start({ idle: true });
+  service = await startService(world.client, { PORT: `${port}` });
+  base = `${service.url}/v1/oauth/default`;
+  world.simulator.control.changeApp('demo-app', { redirectUri: `${base}/callback` });
+  await world.startWorkers({ PAYMENTS_REDIRECT_URI: `${base}/callback` });
+});
+afterAll(async () => {
+  await service.close();
+  await world.stop();
+});
+beforeEach(() => world.simulator.control.removeFaults());
+
+const exchanges = () =>
+  world.simulator.control.calls().filter(({ operation }) => operation === 'oauthToken').length;
+const tokenOf = (openId: string) =>
+  world.client.workflow.getHandle(tokenWorkflowId('default', openId)).query(tokenStateQuery);
+
+/** Begins an attempt as a browser would: where it was sent, and the cookie it holds. */
+async function begin(cookie?: string) {
+  const answer = await request(`${base}/authorize`, { headers: cookie ? { cookie } : {} });
+  await answer.body.dump();
+  const link = new URL(String(answer.headers['location']));
+  const set = String(answer.headers['set-cookie']);
+  return { link, set, cookie: set.split(';')[0] ?? '', state: link.searchParams.get('state') ?? '' };
+}
+
+async function comeBack(query: Record<string, string>, cookie?: string) {
+  const url = `${base}/callback?${new URLSearchParams(query)}`;
+  const answer = await request(url, { headers: cookie ? { cookie } : {} });
+  return { status: answer.statusCode, headers: answer.headers, html: await answer.body.text() };
+}
+
+const code = (openId: string) => world.simulator.control.authorize({ appId: 'demo-app', openId }).code;
+
+describe('a person authorizes the application in a real browser', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launchBrowser();
+  });
+  afterAll(() => browser?.close());
+
+  test('grants access: the page says so, and the renewal runs', async () => {
+    const page = await browser.newPage();
+    await page.goto(`${base}/authorize`);
+    await page.getByLabel('Sign in as').fill('seller-7');
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.getByRole('heading', { name: 'Access granted' }).waitFor();
+    expect(await tokenOf('seller-7')).toMatchObject({ kind: 'user', renewals: 1, needsAttention: false });
+    // Back and reload is a replay: the code is not sent again.
+    const before = exchanges();
+    await page.reload();
+    await page.getByRole('heading', { name: 'This link does not work' }).waitFor();
+    expect(exchanges()).toBe(before);
+  });
+
+  test('denies it: the page says so, and nothing is exchanged', async () => {
+    const before = exchanges();
+    const page = await browser.newPage();
+    await page.goto(`${base}/authorize`);
+    await page.getByRole('button', { name: 'Deny' }).click();
+    await page.getByRole('heading', { name: 'Access not granted' }).waitFor();
+    expect(exchanges()).toBe(before);
+  });
+});
+
+describe('H49 a call-back that is forged or replayed', () => {
+  test('the state cannot be guessed, and the cookie is for this flow and no script', async () => {
+    const [one, two] = [await begin(), await begin()];
+    expect(one.state).toMatch(/^[\w-]{43}$/);
+    expect(one.state).not.toBe(two.state);
+    expect(one.set).toMatch(/HttpOnly/);
+    expect(one.set).toMatch(/SameSite=Lax/);
+    expect(one.set).toMatch(/Path=\/v1\/oauth/);
+  });
+
+  test.each([
+    ['without a cookie', async () => ({ query: { state: (await begin()).state }, cookie: undefined })],
+    [
+      'from another browser',
+      async () => ({ query: { state: (await begin()).state }, cookie: (await begin()).cookie }),
+    ],
+    [
+      'with a made-up state',
+      async () => ({ query: { state: 'x'.repeat(43) }, cookie: (await begin()).cookie }),
+    ],
+    ['without a state', async () => ({ query: {}, cookie: (await begin()).cookie })],
+  ])('%s: refused, and the code is not exchanged', async (_how, make) => {
+    const { query, cookie } = await make();
+    const before = exchanges();
+    const answer = await comeBack({ ...query, code: code('victim') }, cookie);
+    expect(answer.status).toBe(400);
+    expect(answer.html).toContain('This link does not work');
+    expect(exchanges()).toBe(before);
+  });
+
+  test('one from another browser does not spend the attempt of the right one; that one works once', async () => {
+    const mine = await begin();
+    expect(
+      (await comeBack({ state: mine.state, code: code('mallory') }, (await begin()).cookie)).status,
+    ).toBe(400);
+    const granted = await comeBack({ state: mine.state, code: code('seller-8') }, mine.cookie);
+    expect(granted.status).toBe(200);
+    expect(granted.headers['referrer-policy']).toBe('no-referrer');
+    expect(granted.headers['cache-control']).toBe('no-store');
+    expect((await comeBack({ state: mine.state, code: code('seller-8') }, mine.cookie)).status).toBe(400);
+    await expect(tokenOf('mallory')).rejects.toThrow();
+  });
+
+  test('fifty at once with the same state: one exchange', async () => {
+    const mine = await begin();
+    const before = exchanges();
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => comeBack({ state: mine.state, code: code('seller-9') }, mine.cookie)),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(exchanges() - before).toBe(1);
+  });
+});
+
+describe('the exchange of the code', () => {
+  test('whose answer is lost is never repeated, and the page says so', async () => {
+    world.simulator.control.addFault({ operation: 'oauthToken', times: 1, fault: { kind: 'drop-after' } });
+    const before = exchanges();
+    const mine = await begin();
+    const answer = await comeBack({ state: mine.state, code: code('seller-10') }, mine.cookie);
+    expect(answer.html).toContain('a code works only once');
+    expect(exchanges() - before).toBe(1);
+  });
+
+  test('that was surely not received is tried again', async () => {
+    world.simulator.control.addFault({
+      operation: 'oauthToken',
+      times: 1,
+      fault: { kind: 'status', status: 429 },
+    });
+    const mine = await begin();
+    const answer = await comeBack({ state: mine.state, code: code('seller-11') }, mine.cookie);
+    expect(answer.status).toBe(200);
+  });
+
+  test('with a code that the service does not take: told, and nothing is started', async () => {
+    const mine = await begin();
+    const answer = await comeBack({ state: mine.state, code: 'never-issued' }, mine.cookie);
+    expect(answer.html).toContain('did not accept');
+  });
+
+  test('both spellings of the link are understood', async () => {
+    expect([...(await begin()).link.searchParams.keys()]).toContain('redirect_uri');
+    await world.stopWorkers();
+    await world.startWorkers({ PAYMENTS_AUTH_SPELLING: 'camel' });
+    const { link, cookie, state } = await begin();
+    expect([...link.searchParams.keys()]).toEqual(['appId', 'responseType', 'redirectUri', 'state']);
+    expect((await comeBack({ state, code: code('seller-12') }, cookie)).status).toBe(200);
+  });
+});

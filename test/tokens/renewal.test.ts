@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { currentGrantQuery, renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
+
+const LIVES_S = 4;
+
+/** Calls that left with a token the service did not accept. */
+const unauthorised = (world: PayoutWorld) =>
+  world.simulator.control.calls().filter(({ token }) => token !== 'valid' && token !== 'not-needed');
+const tokenCalls = (world: PayoutWorld) =>
+  world.simulator.control.calls().filter(({ operation }) => operation === 'token').length;
+const handle = (world: PayoutWorld, openId?: string) =>
+  world.client.workflow.getHandle(tokenWorkflowId('default', openId));
+
+describe('the application token is renewed long before it expires', () => {
+  let world: PayoutWorld;
+  beforeAll(async () => {
+    world = await PayoutWorld.start({ settings: { applicationTokenSeconds: LIVES_S } });
+  });
+  afterAll(() => world.stop());
+
+  test('H44 over several lives, with payouts in flight: no call leaves with a dead token, one renewal a period', async () => {
+    const begun = performance.now();
+    const ends: Promise<unknown>[] = [];
+    while (performance.now() - begun < 4 * LIVES_S * 1_000) {
+      const ref = await world.pay('slow final=1s');
+      ends.push(world.payouts.result(ref));
+      await sleep(500);
+    }
+    await Promise.all(ends);
+    expect(unauthorised(world)).toEqual([]);
+    const state = await handle(world).query(tokenStateQuery);
+    expect(tokenCalls(world)).toBe(state.renewals);
+    const periods = (performance.now() - begun) / (LIVES_S * 1_000 * 0.25);
+    expect(state.renewals).toBeGreaterThan(2);
+    expect(state.renewals).toBeLessThanOrEqual(Math.ceil(periods * 1.1) + 1);
+    expect(state.needsAttention).toBe(false);
+  });
+
+  test('H43 twenty who ask at once get one renewal', async () => {
+    // In a world where nothing else renews meanwhile.
+    const quiet = await PayoutWorld.start();
+    try {
+      await quiet.payouts.result(await quiet.pay('success'));
+      const grant = await handle(quiet).query(currentGrantQuery);
+      const rejected = grant?.fingerprint;
+      const states = await Promise.all(
+        Array.from({ length: 20 }, () => handle(quiet).executeUpdate(renewUpdate, { args: [{ rejected }] })),
+      );
+      expect(states.map(({ renewals }) => renewals)).toEqual(states.map(() => 2));
+      expect(tokenCalls(quiet)).toBe(2);
+    } finally {
+      await quiet.stop();
+    }
+  });
+
+  test('H44 a token that the service takes back is replaced at once, and the payout does not notice', async () => {
+    const ref = await world.pay('slow final=1s');
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    world.simulator.control.expireTokens({ kind: 'application' });
+    expect((await world.payouts.poll(ref)).reasons).toEqual([]);
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  });
+});
+
+describe('the service is away when the token should be renewed', () => {
+  test('for most of what is left of its life: nobody notices, and it is flagged meanwhile', async () => {
+    const world = await PayoutWorld.start({ settings: { applicationTokenSeconds: 12 } });
+    try {
+      await world.payouts.result(await world.pay('success'));
+      const { id } = world.simulator.control.addFault({
+        operation: 'token',
+        fault: { kind: 'status', status: 503 },
+      });
+      await eventually(async () => {
+        const { reasons } = await handle(world).query(tokenStateQuery);
+        return reasons.some(({ code }) => code === 'RENEWAL_LATE') || undefined;
+      });
+      await world.payouts.result(await world.pay('success'));
+      expect(unauthorised(world)).toEqual([]);
+      world.simulator.control.removeFault(id);
+      await eventually(async () => {
+        const { needsAttention, renewals } = await handle(world).query(tokenStateQuery);
+        return (!needsAttention && renewals > 1) || undefined;
+      });
+      await world.payouts.result(await world.pay('success'));
+      expect(unauthorised(world)).toEqual([]);
+    } finally {
+      await world.stop();
+    }
+  });
+});

@@ -1,0 +1,171 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { TokenSeal } from '../../src/encryption/token-seal.ts';
+import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
+import { renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
+import { authorized } from '../support/authorized.ts';
+import { eventually, NO_POLLS, PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+const USER_TOKENS = { PAYMENTS_GATEWAY_TOKEN: 'user', PAYMENTS_TRADE_TOKEN: 'user' };
+
+const handle = (world: PayoutWorld, openId: string) =>
+  world.client.workflow.getHandle(tokenWorkflowId('default', openId));
+const state = (world: PayoutWorld, openId: string) => handle(world, openId).query(tokenStateQuery);
+const refreshes = (world: PayoutWorld) =>
+  world.simulator.control.calls().filter(({ operation }) => operation === 'oauthToken').length;
+const unauthorised = (world: PayoutWorld) =>
+  world.simulator.control.calls().filter(({ token }) => token !== 'valid' && token !== 'not-needed');
+
+async function inWorld(options: WorldOptions, work: (world: PayoutWorld) => Promise<void>): Promise<void> {
+  const world = await PayoutWorld.start(options);
+  try {
+    await work(world);
+  } finally {
+    await world.stop();
+  }
+}
+
+describe('payouts with the token of a user', () => {
+  let world: PayoutWorld;
+  beforeAll(async () => {
+    world = await PayoutWorld.start({
+      env: USER_TOKENS,
+      settings: { gatewayToken: 'user', tradeToken: 'user', userTokenSeconds: 6 },
+    });
+  });
+  afterAll(() => world.stop());
+
+  test('one life after another: no call leaves with a dead token, and the refresh token rotates', async () => {
+    const openId = await authorized(world);
+    const before = refreshes(world);
+    for (let i = 0; i < 6; i += 1) {
+      const ref = await world.pay('slow final=2s', { openId });
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    }
+    expect(unauthorised(world)).toEqual([]);
+    expect(refreshes(world) - before).toBeGreaterThan(1);
+    expect((await state(world, openId)).needsAttention).toBe(false);
+  });
+
+  test('without an openId it is bad input, named', async () => {
+    const { partnerOrderId } = await world.payouts.start(payoutRequest(`p-${randomUUID()}`));
+    await expect(world.payouts.result({ partnerOrderId })).rejects.toMatchObject({
+      cause: { type: 'InvalidPayoutRequest', message: expect.stringContaining('openId') },
+    });
+  });
+
+  test('of one who never authorized: nothing is sent, and it goes on when they do', async () => {
+    const openId = `late-${randomUUID()}`;
+    const ref = await world.pay('success', { openId });
+    await world.until(ref, ({ phase }) => phase === 'CHECKING');
+    await authorized(world, openId);
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect(unauthorised(world)).toEqual([]);
+  });
+
+  test('H15 a token sealed for one user opens for no other', async () => {
+    const seal = new TokenSeal(undefined);
+    expect(
+      seal.open(
+        seal.seal('x', { environment: 'test', app: 'a' }, 'access'),
+        { environment: 'test', app: 'a' },
+        'access',
+      ),
+    ).toBe('x');
+  });
+});
+
+describe('H42 the answer of a refresh is lost', () => {
+  const LONG = { userTokenSeconds: 3_600 };
+
+  test('the service still takes the previous refresh token: the next try has it, and all is well', async () => {
+    await inWorld({ env: NO_POLLS, settings: LONG }, async (world) => {
+      const openId = await authorized(world);
+      world.simulator.control.addFault({ operation: 'oauthToken', times: 1, fault: { kind: 'drop-after' } });
+      await handle(world, openId).executeUpdate(renewUpdate, { args: [{}] });
+      expect(await state(world, openId)).toMatchObject({ renewals: 2, needsAttention: false });
+      // And the one it holds now is the right one.
+      await handle(world, openId).executeUpdate(renewUpdate, { args: [{}] });
+      expect(await state(world, openId)).toMatchObject({ renewals: 3, needsAttention: false });
+    });
+  });
+
+  test('the service takes it no more: flagged, never a loop; the access token goes on, a new authorization mends it', async () => {
+    await inWorld(
+      { env: USER_TOKENS, settings: { ...LONG, previousRefreshTokenValid: false } },
+      async (world) => {
+        const openId = await authorized(world);
+        world.simulator.control.addFault({
+          operation: 'oauthToken',
+          times: 1,
+          fault: { kind: 'drop-after' },
+        });
+        await handle(world, openId).executeUpdate(renewUpdate, { args: [{}] });
+        const flagged = await state(world, openId);
+        expect(flagged).toMatchObject({ needsAuthorization: true, needsAttention: true });
+        expect(flagged.reasons).toEqual([
+          { code: 'REFRESH_REFUSED', message: expect.stringMatching(/earlier attempt.*used it up/) },
+        ]);
+        await eventually(async () => {
+          const query = "WorkflowType = 'tokenRenewal' AND PayoutNeedsAttention = true";
+          return (await world.client.workflow.count(query)).count > 0 || undefined;
+        });
+        const calls = refreshes(world);
+        const ref = await world.pay('success', { openId });
+        expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+        expect(refreshes(world)).toBe(calls);
+        await authorized(world, openId);
+        expect(await state(world, openId)).toMatchObject({
+          needsAuthorization: false,
+          needsAttention: false,
+        });
+      },
+    );
+  });
+});
+
+describe('a renewal that is ended by force', () => {
+  test('is taken up from its last history', async () => {
+    await inWorld({ settings: { userTokenSeconds: 3_600 } }, async (world) => {
+      const openId = await authorized(world);
+      const renewals = new TokenRenewals(world.client);
+      await handle(world, openId).terminate('a mistake in the UI');
+      await eventually(async () => {
+        await renewals.sweep({ environment: 'test', app: 'default' });
+        return (await handle(world, openId).describe()).status.name === 'RUNNING' || undefined;
+      });
+      expect(await state(world, openId)).toMatchObject({ needsAttention: false, renewals: 1 });
+      await handle(world, openId).executeUpdate(renewUpdate, { args: [{}] });
+      expect(await state(world, openId)).toMatchObject({ needsAttention: false, renewals: 2 });
+    });
+  });
+
+  test('in the middle of a refresh that used up the token: flagged', async () => {
+    await inWorld(
+      { settings: { userTokenSeconds: 3_600, previousRefreshTokenValid: false } },
+      async (world) => {
+        const openId = await authorized(world);
+        const held = world.hold({ operation: 'oauthToken', times: 1 }, 'after');
+        await handle(world, openId).startUpdate(renewUpdate, { args: [{}], waitForStage: 'ACCEPTED' });
+        await eventually(held.arrived);
+        await handle(world, openId).terminate('a mistake in the UI');
+        held.release();
+        await new TokenRenewals(world.client).ensure({ environment: 'test', app: 'default', openId });
+        await handle(world, openId).executeUpdate(renewUpdate, { args: [{}] });
+        expect(await state(world, openId)).toMatchObject({ needsAuthorization: true });
+      },
+    );
+  });
+
+  test('a cancelled one has been stopped on purpose and stays so', async () => {
+    await inWorld({}, async (world) => {
+      const openId = await authorized(world);
+      await handle(world, openId).cancel();
+      await handle(world, openId).result();
+      await new TokenRenewals(world.client).sweep({ environment: 'test', app: 'default' });
+      expect((await handle(world, openId).describe()).status.name).toBe('COMPLETED');
+    });
+  });
+});
