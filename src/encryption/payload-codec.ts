@@ -3,14 +3,14 @@
  * `encryption-key-id`, and nonce, ciphertext and tag over the serialised payload.
  */
 import type { Payload, PayloadCodec } from '@temporalio/common';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 import { type KeyRing, UndecipherableError } from './key-ring.ts';
 
 const ENCODING = 'encoding';
 const ENCRYPTED = 'binary/encrypted';
 const KEY_ID = 'encryption-key-id';
 
-const { Payload: PayloadProto } = temporal.api.common.v1;
+const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
 export class EncryptionCodec implements PayloadCodec {
   private readonly ring: KeyRing;

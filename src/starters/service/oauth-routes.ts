@@ -4,8 +4,8 @@ import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { appName } from '../../contract/payout-request.ts';
+import { sendPage } from '../../pages/page.ts';
 import { AttemptRefusedError, type Authorizations } from '../authorizations.ts';
-import { sendPage } from './page.ts';
 import { Problem } from './problems.ts';
 
 const COOKIE = 'payouts_oauth';
