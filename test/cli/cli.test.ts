@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -222,7 +223,9 @@ describe('doctor', () => {
 
   test('nobody serves the queues: exit 6, and what to start', async () => {
     await world.stopWorkers();
-    const answer = await cli({ ...world.workerEnvironment, PAYMENTS_ENVIRONMENT: 'sandbox' }, ['doctor']);
+    const keys = { PAYOUTS_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` };
+    const environment = { ...world.workerEnvironment, ...keys, PAYMENTS_ENVIRONMENT: 'sandbox' };
+    const answer = await cli(environment, ['doctor']);
     expect(answer.code).toBe(6);
     expect(answer.stdout).toContain('nobody serves the queue');
     expect(answer.stdout).toContain('npm run worker');

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,6 +24,10 @@ function problems(environment: Environment): string[] {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems;
   }
+}
+
+function key(id: string): string {
+  return `${id}:${randomBytes(32).toString('base64')}`;
 }
 
 describe('the environment is read once, and every bad key is named', () => {
@@ -71,10 +76,37 @@ describe('the environment is read once, and every bad key is named', () => {
     expect(problems({ ...good, PAYMENTS_CREATE_CODES: '30001:maybe' })[0]).toMatch(/PAYMENTS_CREATE_CODES/);
   });
 
-  test('H46 without encryption only the test environment against loopback starts', () => {
-    expect(problems({ ...good, PAYMENTS_ENVIRONMENT: 'production' })[0]).toMatch(/PAYMENTS_ENVIRONMENT/);
-    expect(problems({ ...good, PAYMENTS_BASE_URL: 'https://pay.example.com' })[0]).toMatch(/loopback/);
-    expect(problems({ ...good, PAYMENTS_BASE_URL: 'http://127.0.0.1.example.com' })[0]).toMatch(/loopback/);
+  test('H46 without encryption only the test environment against loopback starts, named by what is missing', () => {
+    const elsewhere: Environment[] = [
+      { PAYMENTS_ENVIRONMENT: 'production' },
+      { PAYMENTS_ENVIRONMENT: 'sandbox' },
+      { PAYMENTS_BASE_URL: 'https://pay.example.com' },
+      { PAYMENTS_BASE_URL: 'http://127.0.0.1.example.com' },
+    ];
+    for (const place of elsewhere) {
+      const found = problems({ ...good, ...place });
+      expect(found.join('\n')).toMatch(/PAYOUTS_ENCRYPTION_KEYS/);
+      expect(found.join('\n')).toMatch(/PAYOUTS_TOKEN_KEYS/);
+      expect(problems({ ...good, ...place, PAYOUTS_ENCRYPTION_KEYS: key('k1') })).toEqual([
+        expect.stringMatching(/PAYOUTS_TOKEN_KEYS/),
+      ]);
+      const both = { PAYOUTS_ENCRYPTION_KEYS: key('k1'), PAYOUTS_TOKEN_KEYS: key('t1') };
+      expect(problems({ ...good, ...place, ...both })).toEqual([]);
+    }
+  });
+
+  test.each([
+    ['no id', randomBytes(32).toString('base64')],
+    ['too short', `k1:${randomBytes(16).toString('base64')}`],
+    ['an id twice', `${key('k1')},${key('k1')}`],
+    ['an empty entry', `${key('k1')},`],
+  ])('a key ring with %s is refused, and nothing of it is quoted', (_what, ring) => {
+    for (const name of ['PAYOUTS_ENCRYPTION_KEYS', 'PAYOUTS_TOKEN_KEYS']) {
+      const found = problems({ ...good, [name]: ring }).join('\n');
+      expect(found).toContain(name);
+      for (const part of ring.split(/[:,]/).filter((text) => text.length > 8))
+        expect(found).not.toContain(part);
+    }
   });
 
   test('several applications come from a file, their secrets by reference', async () => {

@@ -1,0 +1,189 @@
+import { randomBytes } from 'node:crypto';
+import { defaultPayloadConverter } from '@temporalio/common';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildCodecServer } from '../../src/codec-server/server.ts';
+import { codecConfig } from '../../src/config/codec-config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
+import type { Environment } from '../../src/config/environment.ts';
+import { KeyRing } from '../../src/encryption/key-ring.ts';
+import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
+
+const PAYLOAD_KEY = randomBytes(32);
+const KEYS = ['first-bearer-key-0001', 'second-bearer-key-002'];
+const UI = 'https://ui.example.com';
+const environment: Environment = {
+  PAYMENTS_ENVIRONMENT: 'production',
+  PAYOUTS_ENCRYPTION_KEYS: `k1:${PAYLOAD_KEY.toString('base64')}`,
+  PAYOUTS_CODEC_KEYS: KEYS.join(','),
+  PAYOUTS_CODEC_ORIGINS: UI,
+};
+
+let server: Awaited<ReturnType<typeof buildCodecServer>>;
+let url: string;
+let sealed: unknown;
+
+beforeAll(async () => {
+  server = await buildCodecServer(codecConfig(environment));
+  url = await server.listen({ host: '127.0.0.1', port: 0 });
+  const codec = new EncryptionCodec(new KeyRing(new Map([['k1', PAYLOAD_KEY]])));
+  const payloads = await codec.encode([defaultPayloadConverter.toPayload({ card: '6222' })]);
+  sealed = { payloads: payloads.map(asJson) };
+});
+afterAll(() => server.close());
+
+function asJson(payload: { metadata?: Record<string, Uint8Array> | null; data?: Uint8Array | null }) {
+  const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+  const metadata = Object.entries(payload.metadata ?? {}).map(([name, value]) => [name, base64(value)]);
+  return { metadata: Object.fromEntries(metadata), data: base64(payload.data ?? new Uint8Array()) };
+}
+
+async function decode(headers: Record<string, string>, body: unknown = sealed, path = '/decode') {
+  const answer = await request(url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-namespace': 'default', ...headers },
+    body: JSON.stringify(body),
+  });
+  return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+const shown = (text: string) => Buffer.from(/"data":"([^"]*)"/.exec(text)?.[1] ?? '', 'base64').toString();
+
+describe('H47 the codec server decodes for nobody without a key', () => {
+  test.each([...KEYS])('each of its keys works: %s', async (key) => {
+    const answer = await decode(bearer(key));
+    expect(answer.status).toBe(200);
+    expect(shown(answer.text)).toBe('{"card":"6222"}');
+  });
+
+  test.each<[string, Record<string, string>]>([
+    ['no key', {}],
+    ['a wrong key', bearer('third-bearer-key-0003')],
+    ['a part of a key', bearer('first-bearer-key-000')],
+    ['an empty key', bearer('')],
+    ['both keys at once', bearer(KEYS.join(','))],
+    ['another scheme', { authorization: `Basic ${KEYS[0]}` }],
+    ['a wrong cookie', { cookie: 'payouts_codec=third-bearer-key-0003' }],
+  ])('%s: 401, and nothing of the payload', async (_what, headers) => {
+    for (const path of ['/decode', '/encode']) {
+      const answer = await decode(headers, sealed, path);
+      expect(answer.status).toBe(401);
+      expect(answer.text).not.toContain('6222');
+    }
+  });
+
+  test('a foreign origin gets no leave to read; the UI’s own does, with credentials', async () => {
+    const preflight = async (origin: string) => {
+      const { headers, body } = await request(`${url}/decode`, {
+        method: 'OPTIONS',
+        headers: { origin, 'access-control-request-method': 'POST' },
+      });
+      await body.dump();
+      return headers;
+    };
+    expect((await preflight(UI))['access-control-allow-origin']).toBe(UI);
+    expect((await preflight(UI))['access-control-allow-credentials']).toBe('true');
+    for (const other of ['https://evil.example.com', 'https://ui.example.com.evil.example', 'null'])
+      expect((await preflight(other))['access-control-allow-origin']).toBeUndefined();
+    const answer = await decode({ ...bearer(KEYS[0] ?? ''), origin: 'https://evil.example.com' });
+    expect(answer.headers['access-control-allow-origin']).toBeUndefined();
+  });
+});
+
+describe('signing in with a browser', () => {
+  const signIn = async (key: string) => {
+    const answer = await request(`${url}/`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({ key }).toString(),
+    });
+    return {
+      status: answer.statusCode,
+      cookie: String(answer.headers['set-cookie'] ?? ''),
+      html: await answer.body.text(),
+    };
+  };
+
+  test('the right key is kept by a cookie that no script and no other site can use', async () => {
+    const { status, cookie } = await signIn(KEYS[1] ?? '');
+    expect(status).toBe(200);
+    expect(cookie).toMatch(/HttpOnly/);
+    expect(cookie).toMatch(/SameSite=Strict/);
+    expect((await decode({ cookie: cookie.split(';')[0] ?? '' })).status).toBe(200);
+  });
+
+  test('a wrong one sets nothing and is not echoed', async () => {
+    const { status, cookie, html } = await signIn('<script>nonsense</script>');
+    expect(status).toBe(401);
+    expect(cookie).toBe('');
+    expect(html).not.toContain('nonsense');
+  });
+});
+
+describe('what it answers', () => {
+  const key = bearer(KEYS[0] ?? '');
+  test('encodes, so that a person can write into the UI', async () => {
+    const plain = { payloads: [asJson(defaultPayloadConverter.toPayload({ by: 'olga' }))] };
+    const encoded: unknown = JSON.parse((await decode(key, plain, '/encode')).text);
+    const answer = await decode(key, encoded);
+    expect(shown(answer.text)).toBe('{"by":"olga"}');
+  });
+
+  test.each([
+    ['no payloads', { some: 'thing' }],
+    ['bad base64', { payloads: [{ data: '%%%' }] }],
+    ['a text', 'text'],
+  ])('%s: 400', async (_what, body) => {
+    expect((await decode(key, body)).status).toBe(400);
+  });
+
+  test('an unknown key id is named: 422', async () => {
+    const other = new EncryptionCodec(new KeyRing(new Map([['k9', randomBytes(32)]])));
+    const payloads = (await other.encode([defaultPayloadConverter.toPayload('x')])).map(asJson);
+    const answer = await decode(key, { payloads });
+    expect(answer.status).toBe(422);
+    expect(answer.text).toContain('k9');
+  });
+});
+
+describe('H47 how it may start', () => {
+  const problems = (change: Environment) => {
+    try {
+      codecConfig({ ...environment, ...change });
+      return '';
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return error.problems.join('\n');
+    }
+  };
+
+  test('on loopback unless told otherwise', () => {
+    expect(codecConfig(environment).listen.host).toBe('127.0.0.1');
+  });
+
+  test.each<[string, Environment, RegExp]>([
+    ['without bearer keys', { PAYOUTS_CODEC_KEYS: '' }, /PAYOUTS_CODEC_KEYS: is missing/],
+    [
+      'without bearer keys in a test that listens to all',
+      {
+        PAYOUTS_CODEC_KEYS: '',
+        PAYMENTS_ENVIRONMENT: 'test',
+        PAYMENTS_BASE_URL: 'http://127.0.0.1:1',
+        PAYOUTS_CODEC_LISTEN: '0.0.0.0:8081',
+      },
+      /PAYOUTS_CODEC_KEYS: is missing/,
+    ],
+    ['with a short key', { PAYOUTS_CODEC_KEYS: 'short' }, /16 characters/],
+    ['without payload keys', { PAYOUTS_ENCRYPTION_KEYS: '' }, /PAYOUTS_ENCRYPTION_KEYS/],
+    [
+      'with token keys, which it has no use for',
+      { PAYOUTS_TOKEN_KEYS: `t1:${randomBytes(32).toString('base64')}` },
+      /PAYOUTS_TOKEN_KEYS: must not be given/,
+    ],
+    ['with any origin', { PAYOUTS_CODEC_ORIGINS: '*' }, /exact origins/],
+    ['with an origin and a path', { PAYOUTS_CODEC_ORIGINS: 'https://ui.example/x' }, /exact origins/],
+  ])('%s: not at all, with the reason', (_what, change, reason) => {
+    expect(problems(change)).toMatch(reason);
+  });
+});

@@ -1,0 +1,101 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import proto from '@temporalio/proto';
+import { describe, expect, test } from 'vitest';
+import { KeyRing, UnknownKeyError } from '../../src/encryption/key-ring.ts';
+import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
+
+const { Payload: PayloadProto } = proto.temporal.api.common.v1;
+const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
+const codec = (...keys: [string, Buffer][]) => new EncryptionCodec(new KeyRing(new Map(keys)));
+const text = (bytes: Uint8Array | null | undefined) => Buffer.from(bytes ?? []).toString();
+const json = (value: unknown): Payload => defaultPayloadConverter.toPayload(value);
+
+async function only(payloads: Promise<Payload[]>): Promise<Payload> {
+  const [payload] = await payloads;
+  if (!payload) throw new Error('no payload');
+  return payload;
+}
+
+/** What the samples of Temporal do in every language, written here once more from their description. */
+function sampleDecrypt(sealed: Uint8Array, key: Buffer): Uint8Array {
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12));
+  decipher.setAuthTag(sealed.subarray(-16));
+  return Buffer.concat([decipher.update(sealed.subarray(12, -16)), decipher.final()]);
+}
+
+function sampleEncrypt(payload: Payload, key: Buffer, keyId: string): Payload {
+  const nonce = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  const plain = PayloadProto.encode(PayloadProto.fromObject(payload)).finish();
+  const data = Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  return {
+    metadata: { encoding: Buffer.from('binary/encrypted'), 'encryption-key-id': Buffer.from(keyId) },
+    data,
+  };
+}
+
+describe('payloads are encrypted as Temporal’s own samples do it', () => {
+  test('what we encrypt, a sample decrypts: encoding, key id, and nonce, ciphertext, tag of the whole payload', async () => {
+    const payload = json({ amount: '9999999999999999.99' });
+    const sealed = await only(codec(['k1', OLD]).encode([payload]));
+    expect(Object.keys(sealed.metadata ?? {}).sort()).toEqual(['encoding', 'encryption-key-id']);
+    expect(text(sealed.metadata?.['encoding'])).toBe('binary/encrypted');
+    expect(text(sealed.metadata?.['encryption-key-id'])).toBe('k1');
+    const plain = PayloadProto.decode(sampleDecrypt(sealed.data ?? new Uint8Array(), OLD));
+    expect(text(plain.data)).toBe(text(payload.data));
+    expect(text(plain.metadata['encoding'])).toBe('json/plain');
+  });
+
+  test('what a sample encrypts, we decrypt', async () => {
+    const opened = await only(codec(['k1', OLD]).decode([sampleEncrypt(json({ a: 1 }), OLD, 'k1')]));
+    expect(defaultPayloadConverter.fromPayload(opened)).toEqual({ a: 1 });
+  });
+
+  test('the same payload twice is two different ciphertexts', async () => {
+    const [one, two] = await codec(['k1', OLD]).encode([json('x'), json('x')]);
+    expect(text(one?.data)).not.toBe(text(two?.data));
+  });
+
+  test('payloads without data, of undefined, and of bytes come back as they were', async () => {
+    for (const payload of [json(undefined), json(randomBytes(2_000)), json(''), json(null)]) {
+      const there = codec(['k1', OLD]);
+      const back = await only(there.decode(await there.encode([payload])));
+      expect(text(back.data)).toBe(text(payload.data));
+      expect(text(back.metadata?.['encoding'])).toBe(text(payload.metadata?.['encoding']));
+    }
+  });
+});
+
+describe('keys and foreign payloads', () => {
+  test('H50 the first key encrypts, all decrypt', async () => {
+    const old = await only(codec(['k1', OLD]).encode([json('kept')]));
+    const rotated = codec(['k2', NEW], ['k1', OLD]);
+    expect(defaultPayloadConverter.fromPayload(await only(rotated.decode([old])))).toBe('kept');
+    const fresh = await only(rotated.encode([json('new')]));
+    expect(text(fresh.metadata?.['encryption-key-id'])).toBe('k2');
+  });
+
+  test('H35 a key that is not held throws, for it may come', async () => {
+    const sealed = await codec(['k1', OLD]).encode([json('kept')]);
+    await expect(codec(['k2', NEW]).decode(sealed)).rejects.toThrow(UnknownKeyError);
+  });
+
+  test('plain payloads pass, for callers and the UI may write them', async () => {
+    const payload = json({ by: 'olga' });
+    expect(await codec(['k1', OLD]).decode([payload])).toEqual([payload]);
+  });
+
+  test.each([
+    ['changed', (data: Uint8Array) => data.map((byte, at) => (at === 20 ? byte ^ 1 : byte))],
+    ['cut short', (data: Uint8Array) => data.subarray(0, 20)],
+    ['empty', () => new Uint8Array()],
+  ])(
+    'H35 what a held key cannot decrypt (%s) passes as it is, never as something else',
+    async (_how, spoil) => {
+      const sealed = await only(codec(['k1', OLD]).encode([json('kept')]));
+      const spoilt = { ...sealed, data: spoil(sealed.data ?? new Uint8Array()) };
+      expect(await codec(['k1', OLD]).decode([spoilt])).toEqual([spoilt]);
+    },
+  );
+});
