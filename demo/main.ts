@@ -5,8 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { z } from 'zod';
 import { simulatorControl } from '../simulator/control-client.ts';
+import { encryptionKeys } from '../src/config/encryption.ts';
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';
 import { OUTCOMES, type PayoutResult } from '../src/domain/payout.ts';
+import { dataConverter } from '../src/encryption/data-converter.ts';
 import { Payouts, type StartedPayout } from '../src/starters/payouts.ts';
 import { Progress, type Row, table } from './show.ts';
 import { type Stage, setStage } from './stage.ts';
@@ -31,7 +33,11 @@ async function main(): Promise<void> {
   try {
     const connection = await Connection.connect({ address: stage.engine.address });
     const payouts = new Payouts({
-      client: new Client({ connection, namespace: stage.engine.namespace }),
+      client: new Client({
+        connection,
+        namespace: stage.engine.namespace,
+        dataConverter: dataConverter(encryptionKeys(stage.environment).payloads),
+      }),
       environment: 'test',
     });
     await loseTheAnswerOf('answer-lost', stage);

@@ -1,5 +1,6 @@
 /** Everything the demo needs, as real processes on free loopback ports, stopped in the opposite order. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
@@ -23,19 +24,21 @@ const APP = { appId: 'demo-app', appSecret: 'demo-secret' };
 
 export async function setStage(say: (line: string) => void): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'durable-payouts-demo-'));
-  const [simulatorPort = 0, servicePort = 0] = await freePorts(2);
+  const [simulatorPort = 0, servicePort = 0, codecPort = 0] = await freePorts(3);
   const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
   const serviceUrl = `http://127.0.0.1:${servicePort}`;
   say('starting the Temporal dev server (SQLite, Web UI) …');
   const engine = await startDevServer({
     dbFile: join(folder, 'temporal.db'),
     logFile: join(folder, 'engine.log'),
+    codecEndpoint: `http://127.0.0.1:${codecPort}`,
   });
-  const environment = demoEnvironment(engine, simulatorUrl, servicePort);
+  const environment = demoEnvironment(engine, simulatorUrl, serviceUrl);
   const children: ChildProcess[] = [];
   const run = async (name: string, program: string, extra: Record<string, string> = {}) => {
     say(`starting the ${name} …`);
-    children.unshift(await ready(program, { ...environment, ...extra }, join(folder, `${name}.log`)));
+    const logFile = join(folder, `${name.replace(' ', '-')}.log`);
+    children.unshift(await ready(program, { ...environment, ...extra }, logFile));
   };
   const stop = async () => {
     for (const child of children) await ended(child);
@@ -44,10 +47,22 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
   try {
     await run('simulator', 'simulator/main.ts', {
       SIMULATOR_LISTEN: `127.0.0.1:${simulatorPort}`,
-      SIMULATOR_APPS: JSON.stringify([{ ...APP, notifyUrl: `${serviceUrl}/v1/notifications/default` }]),
+      SIMULATOR_APPS: JSON.stringify([
+        {
+          ...APP,
+          notifyUrl: `${serviceUrl}/v1/notifications/default`,
+          redirectUri: environment['PAYMENTS_REDIRECT_URI'],
+        },
+      ]),
     });
     await run('worker', 'src/workers/main.ts');
     await run('service', 'src/starters/service/main.ts');
+    await run('codec server', 'src/codec-server/main.ts', {
+      // It decodes what people look at; tokens are sealed for nobody's eyes.
+      PAYOUTS_TOKEN_KEYS: '',
+      PAYOUTS_CODEC_LISTEN: `127.0.0.1:${codecPort}`,
+      PAYOUTS_CODEC_ORIGINS: engine.uiUrl,
+    });
   } catch (error) {
     await stop();
     throw error;
@@ -59,7 +74,7 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
 function demoEnvironment(
   engine: DevServer,
   simulatorUrl: string,
-  servicePort: number,
+  serviceUrl: string,
 ): Record<string, string> {
   return {
     TEMPORAL_ADDRESS: engine.address,
@@ -69,13 +84,21 @@ function demoEnvironment(
     PAYMENTS_AUTH_URL: simulatorUrl,
     PAYMENTS_APP_ID: APP.appId,
     PAYMENTS_APP_SECRET: APP.appSecret,
+    PAYMENTS_REDIRECT_URI: `${serviceUrl}/v1/oauth/default/callback`,
     PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
     PAYMENTS_CALL_TIMEOUT: '5s',
     PAYOUTS_SETTLE_WINDOW: '10s',
     PAYOUTS_POLL_FIRST: '3s',
     PAYOUTS_POLL_MAX: '10s',
-    PAYOUTS_SERVICE_LISTEN: `127.0.0.1:${servicePort}`,
+    PAYOUTS_SERVICE_LISTEN: new URL(serviceUrl).host,
+    // Of this demo alone: they are gone with it.
+    PAYOUTS_ENCRYPTION_KEYS: newKey('demo'),
+    PAYOUTS_TOKEN_KEYS: newKey('demo-tokens'),
   };
+}
+
+function newKey(keyId: string): string {
+  return `${keyId}:${randomBytes(32).toString('base64')}`;
 }
 
 /** Starts one of our programs; resolves at its first line on standard output. */

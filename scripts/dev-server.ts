@@ -24,6 +24,10 @@ export interface DevServerOptions {
   ui?: boolean | undefined;
   /** Where the server's own log goes; a new temporary file otherwise. */
   logFile?: string | undefined;
+  /** How much of it; `warn` otherwise. */
+  logLevel?: 'debug' | undefined;
+  /** Where the Web UI asks for decoded payloads. */
+  codecEndpoint?: string | undefined;
   /** On top of the project's own, each value as JSON: `{ 'frontend.namespaceRPS': 5000 }`. */
   dynamicConfig?: Readonly<Record<string, unknown>> | undefined;
   /** Default: free ones. */
@@ -171,8 +175,18 @@ class OwnDevServer implements DevServer {
 function serverArguments(options: DevServerOptions, frontend: number, ui: number): string[] {
   const dynamic = Object.entries({ ...DYNAMIC_CONFIG, ...options.dynamicConfig });
   return [
-    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', `${frontend}`, '--log-level', 'warn'],
+    ...[
+      'server',
+      'start-dev',
+      '--ip',
+      '127.0.0.1',
+      '--port',
+      `${frontend}`,
+      '--log-level',
+      options.logLevel ?? 'warn',
+    ],
     ...(options.ui === false ? ['--headless'] : ['--ui-port', `${ui}`]),
+    ...(options.codecEndpoint ? ['--ui-codec-endpoint', options.codecEndpoint] : []),
     ...(options.dbFile ? ['--db-filename', options.dbFile] : []),
     ...dynamic.flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${JSON.stringify(value)}`]),
     ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),

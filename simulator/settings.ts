@@ -19,6 +19,11 @@ export const settingsSchema = z.strictObject({
   userTokenSeconds: seconds.default(2_592_000),
   refreshTokenSeconds: seconds.default(15_552_000),
   codeSeconds: seconds.default(1800),
+  /** Begins every token and code, so that a search can recognise them wherever they turn up. */
+  secretPrefix: z
+    .string()
+    .regex(/^[\w-]*$/)
+    .default(''),
   refreshRotation: z.enum(['rotate', 'keep']).default('rotate'),
   previousRefreshTokenValid: z.boolean().default(true),
   gatewayToken: tokenChoice.default('any'),

@@ -144,7 +144,7 @@ export class Control implements SimulatorControl {
   authorize(grant: unknown): { code: string } {
     const { appId, openId } = requests.authorizeSchema.parse(grant);
     if (!this.world.apps.has(appId)) missing(`application ${appId}`);
-    return { code: this.world.codes.issue(appId, openId, this.world.settings.codeSeconds) };
+    return { code: this.world.codes.issue(appId, openId, this.world.settings) };
   }
 
   expireTokens(filter: unknown = {}): { expired: number } {

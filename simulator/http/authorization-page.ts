@@ -42,7 +42,7 @@ function decided(world: World, asked: Asked, form: Record<string, string>): stri
   const target = new URL(asked.redirectUri);
   const openId = form['open_id']?.trim() || DEFAULT_USER;
   if (form['decision'] === 'allow')
-    target.searchParams.set('code', world.codes.issue(asked.appId, openId, world.settings.codeSeconds));
+    target.searchParams.set('code', world.codes.issue(asked.appId, openId, world.settings));
   else target.searchParams.set('error', 'access_denied');
   if (asked.state !== undefined) target.searchParams.set('state', asked.state);
   return target.toString();

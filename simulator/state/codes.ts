@@ -1,6 +1,7 @@
 /** Authorization codes: 30 minutes, once only. */
 import { randomUUID } from 'node:crypto';
 import { monotonicMs } from '../clock.ts';
+import type { Settings } from '../settings.ts';
 
 interface Code {
   appId: string;
@@ -11,9 +12,9 @@ interface Code {
 export class AuthorizationCodes {
   readonly #codes = new Map<string, Code>();
 
-  issue(appId: string, openId: string, lifetimeSeconds: number): string {
-    const code = `code-${randomUUID()}`;
-    this.#codes.set(code, { appId, openId, expiresAtMs: monotonicMs() + lifetimeSeconds * 1000 });
+  issue(appId: string, openId: string, { secretPrefix, codeSeconds }: Settings): string {
+    const code = `${secretPrefix}code-${randomUUID()}`;
+    this.#codes.set(code, { appId, openId, expiresAtMs: monotonicMs() + codeSeconds * 1000 });
     return code;
   }
 

@@ -42,11 +42,11 @@ export class Tokens {
   readonly #refresh = new Map<string, RefreshToken>();
 
   issueApplication(appId: string, settings: Settings): string {
-    return this.#issueAccess('application', appId, undefined, settings.applicationTokenSeconds);
+    return this.#issueAccess('application', appId, undefined, settings);
   }
 
   issueUser(appId: string, openId: string, settings: Settings): UserGrant {
-    const refreshToken = `rt-${randomUUID()}`;
+    const refreshToken = `${settings.secretPrefix}rt-${randomUUID()}`;
     this.#keep(this.#refresh, refreshToken, {
       appId,
       openId,
@@ -92,12 +92,13 @@ export class Tokens {
   }
 
   #issueUserAccess(appId: string, openId: string, settings: Settings): string {
-    return this.#issueAccess('user', appId, openId, settings.userTokenSeconds);
+    return this.#issueAccess('user', appId, openId, settings);
   }
 
-  #issueAccess(kind: TokenKind, appId: string, openId: string | undefined, lifetimeSeconds: number): string {
-    const token = `at-${kind}-${randomUUID()}`;
-    const expiresAtMs = monotonicMs() + lifetimeSeconds * 1000;
+  #issueAccess(kind: TokenKind, appId: string, openId: string | undefined, settings: Settings): string {
+    const token = `${settings.secretPrefix}at-${kind}-${randomUUID()}`;
+    const seconds = kind === 'application' ? settings.applicationTokenSeconds : settings.userTokenSeconds;
+    const expiresAtMs = monotonicMs() + seconds * 1000;
     this.#keep(this.#access, token, { token, kind, appId, openId, expiresAtMs });
     return token;
   }

@@ -11,7 +11,7 @@ import type { accountQuery, payoutQuote, QuotedPayout, serviceProbe } from '../w
 /** No money moves here, so unlike a payout a read may be given up. */
 const GIVE_UP_AFTER = '2 minutes';
 
-/** Each throws Temporal's `WorkflowFailedError` when the service could not be asked. */
+/** `openId`: the user to act for, where user tokens are used. Each throws Temporal's `WorkflowFailedError` when the service could not be asked. */
 export class ServiceReads {
   private readonly client: Client;
 
@@ -26,17 +26,17 @@ export class ServiceReads {
     });
   }
 
-  async accounts(app: string, clientId: string): Promise<ClientAccounts | null> {
+  async accounts(app: string, clientId: string, openId?: string): Promise<ClientAccounts | null> {
     return this.client.workflow.execute<typeof accountQuery>('accountQuery', {
       ...options('account-query', app),
-      args: [{ app, clientId }],
+      args: [{ app, openId, clientId }],
     });
   }
 
-  async probe(app: string, question: ProbeQuestion): Promise<ProbeFinding[]> {
+  async probe(app: string, question: ProbeQuestion, openId?: string): Promise<ProbeFinding[]> {
     return this.client.workflow.execute<typeof serviceProbe>('serviceProbe', {
       ...options('service-probe', app),
-      args: [{ app, ...question }],
+      args: [{ app, openId, ...question }],
     });
   }
 }

@@ -33,14 +33,17 @@ export async function payoutQuote(request: PayoutRequest): Promise<QuotedPayout>
 /** The client's accounts; null when it has none. */
 export async function accountQuery(question: {
   app: string;
+  openId?: string | undefined;
   clientId: string;
 }): Promise<ClientAccounts | null> {
-  const { caller, calls } = await local.prepareRead(question.app);
+  const { caller, calls } = await local.prepareRead(question.app, question.openId);
   return asked(calls, 'which accounts?').checkAccount(caller, question.clientId);
 }
 
 /** Which of the specification's open points hold on the service that this worker talks to. */
-export async function serviceProbe(question: { app: string } & ProbeQuestion): Promise<ProbeFinding[]> {
-  const { caller, calls } = await local.prepareRead(question.app);
+export async function serviceProbe(
+  question: { app: string; openId?: string | undefined } & ProbeQuestion,
+): Promise<ProbeFinding[]> {
+  const { caller, calls } = await local.prepareRead(question.app, question.openId);
   return asked(calls, 'which open points hold?').probeService(caller, question);
 }

@@ -207,10 +207,24 @@ describe('look', () => {
       'list',
       'quote',
       'account',
+      'tokens',
       'doctor',
     ])
       expect(stdout).toContain(`  ${verb} `);
     expect(stdout).toContain('Exit codes');
+  });
+});
+
+describe('tokens', () => {
+  test('shows the application’s own, renews it on demand, and names a user who never authorized', async () => {
+    await run('account', '--client-id', 'client-1');
+    const listed = await run('tokens', '--json');
+    expect(listed.json()).toMatchObject([{ kind: 'application', needsAttention: false }]);
+    expect((await run('tokens')).stdout).toContain('Valid; renewed by itself.');
+    const before = Number(/"renewals": (\d+)/.exec(listed.stdout)?.[1]);
+    const renewed = await run('tokens', '--renew', 'application', '--json');
+    expect(renewed.json()).toMatchObject([{ renewals: before + 1 }]);
+    expect((await run('tokens', '--renew', 'nobody')).code).toBe(3);
   });
 });
 

@@ -118,15 +118,23 @@ export class PayoutWorld {
     this.env = { ...this.env, ...change };
     bundle ??= bundleWorkflows();
     const config = workerConfig(this.env);
+    const client = this.speaking(this.env['PAYOUTS_ENCRYPTION_KEYS']);
     const workers = await createWorkers({
       config,
       connection: this.native,
-      client: this.client,
+      client,
       namespace: this.namespace,
       workflowBundle: await bundle,
     });
     const done = Promise.all(workers.map((worker) => worker.run()));
-    this.running = { workers, done, stopKeeping: keepRenewals(this.client, config) };
+    this.running = { workers, done, stopKeeping: keepRenewals(client, config) };
+  }
+
+  /** A client with payload keys of its own; without any it speaks plain. */
+  speaking(keys: string | undefined): Client {
+    const ring = encryptionKeys({ ...this.env, PAYOUTS_ENCRYPTION_KEYS: keys }).payloads;
+    const { connection } = this.client;
+    return new Client({ connection, namespace: this.namespace, dataConverter: dataConverter(ring) });
   }
 
   async stopWorkers(): Promise<void> {

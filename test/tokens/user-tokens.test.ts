@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
-import { TokenSeal } from '../../src/encryption/token-seal.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import { authorized } from '../support/authorized.ts';
@@ -63,17 +62,6 @@ describe('payouts with the token of a user', () => {
     await authorized(world, openId);
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect(unauthorised(world)).toEqual([]);
-  });
-
-  test('H15 a token sealed for one user opens for no other', async () => {
-    const seal = new TokenSeal(undefined);
-    expect(
-      seal.open(
-        seal.seal('x', { environment: 'test', app: 'a' }, 'access'),
-        { environment: 'test', app: 'a' },
-        'access',
-      ),
-    ).toBe('x');
   });
 });
 

@@ -1,15 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { Worker } from '@temporalio/worker';
+import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
-import { bundleWorkflows } from '../../src/workers/worker.ts';
+import { HISTORIES, record, replays } from '../support/histories.ts';
 import { createsOf } from '../support/ledger.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
-
-/** Histories that running payouts may have written: each must replay for ever, so none is ever rewritten. */
-const FOLDER = join(import.meta.dirname, '../histories');
 
 describe('a payout costs the engine little', () => {
   let world: PayoutWorld;
@@ -116,33 +112,13 @@ describe('H40 every recorded history replays', () => {
     await world.payouts.result(ref);
     const history = await world.history(ref);
     record(name, history);
-    await Worker.runReplayHistory(
-      { workflowBundle: await bundleWorkflows() },
-      history,
-      world.payouts.handle(ref).workflowId,
-    );
+    await replays(history);
   });
 
   test('the corpus, old and new', async () => {
-    const files = readdirSync(FOLDER).filter((name) => name.endsWith('.json'));
+    const files = readdirSync(HISTORIES).filter((name) => name.endsWith('.json'));
     expect(files.length).toBeGreaterThan(0);
-    const workflowBundle = await bundleWorkflows();
-    for (const file of files) {
-      const history = historyFromJSON(JSON.parse(readFileSync(join(FOLDER, file), 'utf8')));
-      await Worker.runReplayHistory({ workflowBundle }, history, workflowIdOf(history));
-    }
+    for (const file of files)
+      await replays(historyFromJSON(JSON.parse(readFileSync(join(HISTORIES, file), 'utf8'))));
   });
-
-  /** `RECORD_HISTORIES=2 npx vitest run test/workflows/histories.test.ts` adds a generation to the corpus. */
-  function record(name: string, history: History): void {
-    const generation = process.env['RECORD_HISTORIES'];
-    const file = join(FOLDER, `v${generation}-${name}.json`);
-    if (!generation || existsSync(file)) return;
-    mkdirSync(FOLDER, { recursive: true });
-    writeFileSync(file, historyToJSON(history));
-  }
-
-  function workflowIdOf(history: History): string {
-    return history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? 'unknown';
-  }
 });

@@ -68,7 +68,7 @@ function explain(error: unknown): Failure {
   if (error instanceof PayoutConflictError)
     return { code: 'CONFLICT', message: error.message, exitCode: EXIT.refused };
   if (error instanceof WorkflowNotFoundError)
-    return { code: 'NOT_FOUND', message: 'there is no such payout', exitCode: EXIT.notFound };
+    return { code: 'NOT_FOUND', message: 'there is no such payout or token', exitCode: EXIT.notFound };
   return explainFailure(error) ?? unexpected(error);
 }
 

@@ -4,6 +4,8 @@ import type { ProbeQuestion } from '../../activities/types.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../domain/identity.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import { missingSearchAttributes, registrationCommand } from '../../temporal/search-attributes.ts';
+import type { ServiceReads } from '../reads.ts';
+import { Tokens } from '../tokens.ts';
 import { type Answer, EXIT } from './answer.ts';
 import type { Session } from './session.ts';
 import { grid } from './text.ts';
@@ -20,7 +22,12 @@ interface Check {
   advice?: string;
 }
 
-export async function doctor(session: Session, app: string, question: ProbeQuestion): Promise<Answer> {
+export async function doctor(
+  session: Session,
+  app: string,
+  question: ProbeQuestion,
+  openId?: string,
+): Promise<Answer> {
   const environment = process.env['PAYMENTS_ENVIRONMENT'] || 'test';
   const checks = [
     await engine(session),
@@ -28,8 +35,8 @@ export async function doctor(session: Session, app: string, question: ProbeQuest
     await served(session, PAYOUTS_TASK_QUEUE, WORKFLOW_TASKS, 'workflows'),
     await served(session, apiTaskQueue(environment, app), ACTIVITY_TASKS, `API calls of ${app}`),
   ];
-  const { probe, findings } = await asked(session, app, question, checks);
-  checks.push(probe);
+  const { probe, findings } = await asked(session, checks, (reads) => reads.probe(app, question, openId));
+  checks.push(probe, await tokenStates(session, app));
   const healthy =
     checks.every(({ ok }) => ok) && !findings.some(({ verdict }) => verdict === 'does not hold');
   return {
@@ -80,16 +87,33 @@ async function served(
 }
 
 /** Without a worker the probe would only wait. */
-async function asked(session: Session, app: string, question: ProbeQuestion, checks: readonly Check[]) {
+async function asked(
+  session: Session,
+  checks: readonly Check[],
+  ask: (reads: ServiceReads) => Promise<ProbeFinding[]>,
+) {
   const check = 'payments service';
   if (!checks.every(({ ok }) => ok))
     return { probe: { check, ok: false, detail: 'not asked, for no worker could ask it' }, findings: [] };
   try {
-    const findings = await session.reads.probe(app, question);
+    const findings = await ask(session.reads);
     return { probe: { check, ok: true, detail: 'asked through a worker' }, findings };
   } catch (error) {
     const detail = error instanceof Error && error.cause instanceof Error ? error.cause.message : 'no answer';
     return { probe: { check, ok: false, detail }, findings: [] };
+  }
+}
+
+/** Looks at a hundred: where more users than that have to authorize, the rest is seen once these are well. */
+async function tokenStates({ client, soon }: Session, app: string): Promise<Check> {
+  const check = 'tokens';
+  try {
+    const tokens = await soon(() => new Tokens(client).list(app, 100));
+    const bad = tokens.filter((token) => 'ended' in token || token.needsAttention);
+    const detail = `${tokens.length} known, ${bad.length} need somebody`;
+    return { check, ok: bad.length === 0, detail, ...(bad.length > 0 && { advice: 'payouts tokens' }) };
+  } catch {
+    return { check, ok: false, detail: 'nobody answers for them' };
   }
 }
 

@@ -61,8 +61,11 @@ function queryOf({ phase, outcome, attention, app }: ListFilter): string {
   return parts.filter((part) => typeof part === 'string').join(' AND ');
 }
 
-export async function account(session: Session, app: string, clientId: string): Promise<Answer> {
-  const found = await session.reads.accounts(checkedApp(app), clientId);
+export async function account(
+  session: Session,
+  { app, clientId, openId }: { app: string; clientId: string; openId?: string | undefined },
+): Promise<Answer> {
+  const found = await session.reads.accounts(app, clientId, openId);
   const rows = (found?.accounts ?? []).map((one) => [
     one.accountType,
     one.currency,

@@ -5,6 +5,7 @@ import { doctor } from './doctor.ts';
 import { account, checkedApp, type ListFilter, list } from './list-verbs.ts';
 import * as verbs from './payout-verbs.ts';
 import { inSession, type Session } from './session.ts';
+import { type TokenOptions, tokens } from './token-verb.ts';
 
 interface Common {
   app: string;
@@ -131,19 +132,30 @@ program
     inSession(options.json === true, (session) => list(session, options)),
   );
 
-verb<Common & { clientId: string }>('account', "the client's accounts", (session, _none, options) =>
-  account(session, options.app, options.clientId),
-).requiredOption('--client-id <id>', 'client number');
+verb<Common & { clientId: string; openId?: string }>(
+  'account',
+  "the client's accounts",
+  (session, _none, options) => account(session, options),
+)
+  .requiredOption('--client-id <id>', 'client number')
+  .option('--open-id <id>', 'the user to act for, where user tokens are used');
 
-verb<Common & { clientId?: string; order?: string; payerId?: string }>(
+verb<Common & TokenOptions>('tokens', 'the tokens, and who has to authorize', (session, _none, options) =>
+  tokens(session, options),
+)
+  .option('--renew <whose>', 'renew now: application, or the openId of a user')
+  .option('--limit <count>', 'at most so many', '50');
+
+verb<Common & { clientId?: string; order?: string; payerId?: string; openId?: string }>(
   'doctor',
   'check the engine, the workers and the payments service',
-  (session, _none, { app, clientId, order, payerId }) =>
-    doctor(session, app, { clientId, partnerOrderId: order, payerId }),
+  (session, _none, { app, clientId, order, payerId, openId }) =>
+    doctor(session, app, { clientId, partnerOrderId: order, payerId }, openId),
 )
   .option('--client-id <id>', 'a client whose accounts may be read')
   .option('--payer-id <id>', 'a payer for whom a quote may be asked')
-  .option('--order <id>', 'an existing payout to compare spellings with');
+  .option('--order <id>', 'an existing payout to compare spellings with')
+  .option('--open-id <id>', 'the user to act for, where user tokens are used');
 
 function wantsJson(): boolean {
   return process.argv.includes('--json');

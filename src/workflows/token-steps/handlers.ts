@@ -51,7 +51,12 @@ async function renew(life: TokenLife, request: RenewRequest | undefined): Promis
   // A person may have mended what made the service refuse, so their wish is one more try.
   record.needsAuthorization = false;
   life.asked = true;
-  await condition(() => record.generation > generation || record.needsAuthorization || life.stopped);
+  const { refusals } = life;
+  // A person wants to hear of a refusal; a call that was turned away has no use for anything but a new token.
+  const refused = () => rejected === undefined && life.refusals > refusals;
+  await condition(
+    () => record.generation > generation || record.needsAuthorization || life.stopped || refused(),
+  );
   return life.state();
 }
 

@@ -84,6 +84,7 @@ function refused(life: TokenLife, error: unknown): void {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
   const why = cause instanceof ApplicationFailure ? `${cause.type}: ${cause.message}` : 'no answer';
   life.asked = false;
+  life.refusals += 1;
   if (life.owner.openId === undefined) {
     life.flag('REFUSED', `the service gives no application token (${why})`);
     return;

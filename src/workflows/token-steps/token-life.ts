@@ -27,6 +27,8 @@ export class TokenLife {
   /** Somebody asked for a renewal that has not been done yet. */
   asked = false;
   stopped = false;
+  /** How often the service has said no, in this run. */
+  refusals = 0;
   private plan: TokenPlan | undefined;
 
   constructor(owner: TokenOwner, carried: TokenRecord | undefined) {

@@ -1,0 +1,61 @@
+/** Recognisable values for every secret and every personal field, and the search that finds them anywhere. */
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+
+/** Letters, digits and hyphens only, so that no escaping hides them. */
+export const CANARIES = {
+  appSecret: 'CANARY-app-secret-0001',
+  /** Begins every token, refresh token and authorization code of the simulator. */
+  tokens: 'CANARY-token-',
+  signingKey: 'CANARY-signing-key-0001',
+  notificationSecret: 'CANARY-notification-secret-01',
+  accountNumber: 'CANARY622202000001',
+  accountName: 'CANARY-Zhang-San',
+  branchName: 'CANARY-branch-0001',
+  idCardNumber: 'CANARY110101199003',
+  note: 'CANARY-note-of-an-approver',
+  notificationBody: 'CANARY-notification-body',
+} as const;
+export type Canary = keyof typeof CANARIES;
+
+/** What the service says with a fault: services have been known to repeat what they were sent. */
+export const TACTLESS = `cannot pay ${CANARIES.accountNumber} of ${CANARIES.accountName}, id ${CANARIES.idCardNumber}`;
+
+export function withCanaries(request: PayoutRequest): PayoutRequest {
+  const receiver = {
+    ...request.receiver,
+    bankAccountNumber: CANARIES.accountNumber,
+    bankAccountName: CANARIES.accountName,
+    bankBranchName: CANARIES.branchName,
+    idCardNumber: CANARIES.idCardNumber,
+  };
+  return { ...request, receiver };
+}
+
+/** How often each canary stands in what was stored or said, plain or in base64. */
+export function hitsIn(
+  places: ReadonlyMap<string, Buffer>,
+): { place: string; canary: Canary; hits: number }[] {
+  const found = [];
+  for (const [place, bytes] of places)
+    for (const [canary, value] of Object.entries(CANARIES)) {
+      const hits = spellingsOf(value).reduce((sum, spelling) => sum + count(bytes, spelling), 0);
+      if (hits > 0) found.push({ place, canary: canary as Canary, hits });
+    }
+  return found;
+}
+
+/** As it is, and in base64 at each of the three places where it may begin. */
+function spellingsOf(value: string): string[] {
+  const aligned = [0, 1, 2].map((before) => {
+    const encoded = Buffer.from('x'.repeat(before) + value).toString('base64');
+    // The characters at both ends depend on the neighbours too.
+    return encoded.slice(before === 0 ? 0 : 4, Math.floor(((before + value.length) * 8) / 6 / 4) * 4);
+  });
+  return [value, ...aligned];
+}
+
+function count(bytes: Buffer, needle: string): number {
+  let hits = 0;
+  for (let at = bytes.indexOf(needle); at >= 0; at = bytes.indexOf(needle, at + needle.length)) hits += 1;
+  return hits;
+}

@@ -1,0 +1,145 @@
+/** Payouts, renewals and authorizations with every canary in them, and every fault that makes an error message. */
+
+import { request } from 'undici';
+import type { FaultInput } from '../../simulator/index.ts';
+import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { renewUpdate } from '../../src/workflows/token-messages.ts';
+import { cli } from '../support/cli.ts';
+import { eventually, freshNumber } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+import { CANARIES, TACTLESS, withCanaries } from './canaries.ts';
+import type { CanaryStage } from './stage.ts';
+
+const FAULTS: FaultInput[] = [
+  { kind: 'drop-before' },
+  { kind: 'drop-after' },
+  { kind: 'status', status: 500, body: TACTLESS },
+  { kind: 'status', status: 429, body: TACTLESS },
+  { kind: 'envelope', code: 900_000, message: TACTLESS },
+  { kind: 'envelope', code: 900_002, message: TACTLESS },
+  { kind: 'envelope', code: TACTLESS, message: TACTLESS },
+  { kind: 'garbage' },
+  { kind: 'html-502' },
+  { kind: 'cut-body' },
+  { kind: 'redirect-307', location: `/${CANARIES.accountNumber}?secret=${CANARIES.appSecret}` },
+  { kind: 'data-null' },
+];
+const OPERATIONS = ['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail'] as const;
+
+const canaryRequest = (scenario: string, over: Partial<PayoutRequest> = {}) =>
+  withCanaries(payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over }));
+
+export async function plant(stage: CanaryStage): Promise<void> {
+  await payouts(stage);
+  await approval(stage);
+  await badInput(stage);
+  await tokens(stage);
+  await notifications(stage);
+}
+
+/** One payout for each call and each fault; it has struck once the payout has ended or wants somebody. */
+async function payouts({ simulator, payouts: starter }: CanaryStage): Promise<void> {
+  const begun = [];
+  for (const operation of OPERATIONS)
+    for (const fault of FAULTS) {
+      simulator.control.addFault({ operation, times: 1, fault });
+      begun.push(await starter.start(canaryRequest('success final=0s')));
+    }
+  for (const ref of begun)
+    await eventually(async () => {
+      const { status } = await starter.handle(ref).describe();
+      return status.name !== 'RUNNING' || (await starter.state(ref)).needsAttention || undefined;
+    });
+  simulator.control.removeFaults();
+  await starter.result(await starter.start(canaryRequest('failure final=0s')));
+}
+
+async function approval({ payouts: starter, simulator }: CanaryStage): Promise<void> {
+  const ref = await starter.start(canaryRequest('success final=0s', { approval: 'required' }));
+  await eventually(async () => (await starter.state(ref)).phase === 'AWAITING_APPROVAL' || undefined);
+  await starter.approve(ref, { by: 'olga', note: CANARIES.note });
+  await starter.result(ref);
+  simulator.control.removeFaults();
+}
+
+/** Refused at the edge, and past the edge by who does not use our library. */
+async function badInput({ client, environment, said }: CanaryStage): Promise<void> {
+  const good = canaryRequest('success');
+  const { accountNumber } = CANARIES;
+  const bad = {
+    ...good,
+    clientId: `${accountNumber}'`,
+    instructedAmount: { currency: accountNumber, amount: accountNumber },
+    unknownField: accountNumber,
+    receiver: { ...good.receiver, bankAccountName: `${CANARIES.accountName.repeat(30)}`, bankCountry: 7 },
+  };
+  for (const flags of [[], ['--json']]) {
+    const answer = await cli(environment, ['start', '-', ...flags], JSON.stringify(bad));
+    said.push(answer.stdout, answer.stderr);
+  }
+  const workflowId = `payout:default:${good.partnerOrderId}`;
+  const raw = await client.workflow.start('payout', { taskQueue: 'payouts', workflowId, args: [bad] });
+  await raw
+    .result()
+    .catch((error: unknown) => said.push(String(error), String(error instanceof Error && error.cause)));
+}
+
+async function tokens(stage: CanaryStage): Promise<void> {
+  const { simulator, client } = stage;
+  const renew = (openId?: string) =>
+    client.workflow.getHandle(tokenWorkflowId('default', openId)).executeUpdate(renewUpdate, { args: [{}] });
+  for (const fault of FAULTS) {
+    simulator.control.addFault({ operation: 'token', times: 1, fault });
+    await renew();
+  }
+  for (const fault of FAULTS) {
+    await comeBack(stage, 'seller-faults', [fault]);
+    simulator.control.removeFaults();
+  }
+  await comeBack(stage, 'seller-1', []);
+  for (const fault of FAULTS) {
+    simulator.control.addFault({ operation: 'oauthToken', times: 1, fault });
+    await renew('seller-1').catch((error: unknown) => stage.said.push(String(error)));
+    simulator.control.removeFaults();
+    await comeBack(stage, 'seller-1', []);
+  }
+}
+
+/** One authorization through the HTTP service, as a browser does it. */
+async function comeBack(stage: CanaryStage, openId: string, faults: FaultInput[]): Promise<void> {
+  const { serviceUrl, simulator, said } = stage;
+  const begun = await request(`${serviceUrl}/v1/oauth/default/authorize`);
+  await begun.body.dump();
+  const state = new URL(String(begun.headers['location'])).searchParams.get('state') ?? '';
+  const cookie = String(begun.headers['set-cookie']).split(';')[0] ?? '';
+  const { code } = simulator.control.authorize({ appId: 'demo-app', openId });
+  for (const fault of faults) simulator.control.addFault({ operation: 'oauthToken', times: 1, fault });
+  for (const query of [
+    { state, code },
+    { state, code },
+    { state: code, code },
+    { error: code, code },
+  ]) {
+    const url = `${serviceUrl}/v1/oauth/default/callback?${new URLSearchParams(query)}`;
+    const answer = await request(url, { headers: { cookie } });
+    said.push(JSON.stringify(answer.headers), await answer.body.text());
+  }
+}
+
+async function notifications({ serviceUrl, said, payouts: starter }: CanaryStage): Promise<void> {
+  const ref = await starter.start(canaryRequest('success final=1s'));
+  const bodies = [
+    JSON.stringify({ partner_order_id: ref.partnerOrderId, extra: CANARIES.notificationBody }),
+    `{"${CANARIES.notificationBody}`,
+    'x'.repeat(70_000) + CANARIES.notificationBody,
+  ];
+  for (const body of bodies) {
+    const url = `${serviceUrl}/v1/notifications/default?${CANARIES.notificationBody}`;
+    const headers = { 'content-type': 'application/json', authorization: CANARIES.notificationSecret };
+    const answer = await request(url, { method: 'POST', headers, body });
+    said.push(JSON.stringify(answer.headers), await answer.body.text());
+  }
+  // One that is genuine comes from the simulator.
+  await starter.result(ref);
+}

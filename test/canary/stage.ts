@@ -1,0 +1,166 @@
+/** Everything as processes, at their most talkative, with a file that holds all the engine stores. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { request } from 'undici';
+import { freePorts } from '../../scripts/dev-server/ports.ts';
+import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import { encryptionKeys } from '../../src/config/encryption.ts';
+import type { Environment } from '../../src/config/environment.ts';
+import { dataConverter } from '../../src/encryption/data-converter.ts';
+import { Payouts } from '../../src/starters/payouts.ts';
+import { QUICK } from '../support/payout-world.ts';
+import { type OwnProcess, startProgram } from '../support/processes.ts';
+import { CANARIES } from './canaries.ts';
+
+export interface CanaryStage {
+  simulator: Simulator;
+  client: Client;
+  payouts: Payouts;
+  serviceUrl: string;
+  environment: Environment;
+  /** What was printed or answered to somebody, kept for the search. */
+  said: string[];
+  /** Everything that was stored or said. Ends the processes, so that all of it is written. */
+  everything(): Promise<Map<string, Buffer>>;
+  stop(): Promise<void>;
+}
+
+export async function canaryStage(keys: Environment): Promise<CanaryStage> {
+  const folder = mkdtempSync(join(tmpdir(), 'payouts-canary-'));
+  const engine = await startDevServer({
+    always: true,
+    ui: false,
+    dbFile: join(folder, 'temporal.db'),
+    logFile: join(folder, 'engine.log'),
+    logLevel: 'debug',
+  });
+  const [servicePort = 0, metricsPort = 0] = await freePorts(2);
+  const serviceUrl = `http://127.0.0.1:${servicePort}`;
+  const simulator = await startSimulator({
+    apps: [
+      {
+        appId: 'demo-app',
+        appSecret: CANARIES.appSecret,
+        redirectUri: `${serviceUrl}/v1/oauth/default/callback`,
+        notifyUrl: `${serviceUrl}/v1/notifications/default`,
+      },
+    ],
+    settings: {
+      callsPerSecond: 1_000,
+      secretPrefix: CANARIES.tokens,
+      signatureSecret: CANARIES.signingKey,
+      signatureContent: 'request',
+      notificationSecret: CANARIES.notificationSecret,
+    },
+  });
+  const environment: Environment = {
+    ...QUICK,
+    ...keys,
+    TEMPORAL_ADDRESS: engine.address,
+    PAYMENTS_BASE_URL: simulator.url,
+    PAYMENTS_AUTH_URL: simulator.url,
+    PAYMENTS_APP_SECRET: CANARIES.appSecret,
+    PAYMENTS_REDIRECT_URI: `${serviceUrl}/v1/oauth/default/callback`,
+    PAYMENTS_SIGNER: 'hmac-sha256',
+    PAYMENTS_SIGNING_KEY: CANARIES.signingKey,
+    PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
+    PAYMENTS_NOTIFICATION_SECRETS: CANARIES.notificationSecret,
+    PAYMENTS_CALLS_PER_SECOND: '500',
+    PAYOUTS_LOG_LEVEL: 'debug',
+    PAYOUTS_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
+    PAYOUTS_SERVICE_LISTEN: `127.0.0.1:${servicePort}`,
+  };
+  const worker = await startProgram('src/workers/main.ts', environment, /worker ready/);
+  const service = await startProgram('src/starters/service/main.ts', environment, /service listening on/);
+  const connection = await Connection.connect({ address: engine.address });
+  const client = new Client({
+    connection,
+    dataConverter: dataConverter(encryptionKeys(environment).payloads),
+  });
+  const said: string[] = [];
+  return {
+    simulator,
+    client,
+    payouts: new Payouts({ client, environment: 'test' }),
+    serviceUrl,
+    environment,
+    said,
+    everything: async () => {
+      const metrics = await (await request(`http://127.0.0.1:${metricsPort}/metrics`)).body.text();
+      const shown = await allShown(new Client({ connection }));
+      await stopProcesses(worker, service);
+      return gather({ folder, engine, worker, service, shown, said, metrics });
+    },
+    stop: async () => {
+      await stopProcesses(worker, service);
+      await connection.close();
+      await simulator.close();
+      await engine.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function stopProcesses(...processes: OwnProcess[]): Promise<void> {
+  for (const one of processes) await one.stop('SIGTERM');
+}
+
+/** What Temporal answers about every workflow to somebody without keys: histories, ids, attributes, memos. */
+async function allShown(client: Client): Promise<{ histories: string[]; descriptions: string[] }> {
+  const { workflowService } = client;
+  const [histories, descriptions]: [string[], string[]] = [[], []];
+  let nextPageToken: Uint8Array | undefined;
+  do {
+    const page = await workflowService.listWorkflowExecutions({
+      namespace: 'default',
+      ...(nextPageToken && { nextPageToken }),
+    });
+    for (const { execution } of page.executions) {
+      const workflowId = execution?.workflowId ?? '';
+      const runId = execution?.runId ?? '';
+      const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+      histories.push(JSON.stringify(historyToJSON(history)));
+      const described = await workflowService.describeWorkflowExecution({
+        namespace: 'default',
+        execution: { workflowId, runId },
+      });
+      descriptions.push(JSON.stringify(described, bytesAsText));
+    }
+    descriptions.push(JSON.stringify(page.executions, bytesAsText));
+    nextPageToken = page.nextPageToken.length > 0 ? page.nextPageToken : undefined;
+  } while (nextPageToken);
+  return { histories, descriptions };
+}
+
+function bytesAsText(_name: string, value: unknown): unknown {
+  const bytes = value instanceof Uint8Array ? value : undefined;
+  return bytes ? Buffer.from(bytes).toString('latin1') : value;
+}
+
+async function gather(from: {
+  folder: string;
+  engine: DevServer;
+  worker: OwnProcess;
+  service: OwnProcess;
+  shown: { histories: string[]; descriptions: string[] };
+  said: string[];
+  metrics: string;
+}): Promise<Map<string, Buffer>> {
+  await from.engine.stop();
+  const text = (lines: readonly string[]) => Buffer.from(lines.join('\n'));
+  const stored = readdirSync(from.folder).filter((name) => name.startsWith('temporal.db'));
+  return new Map([
+    ['histories', text(from.shown.histories)],
+    ['descriptions: ids, search attributes, memos', text(from.shown.descriptions)],
+    ['engine log', readFileSync(from.engine.logFile ?? '')],
+    ['worker log', text([from.worker.output()])],
+    ['service log', text([from.service.output()])],
+    ['metrics', text([from.metrics])],
+    ['answers', text(from.said)],
+    ...stored.map((name): [string, Buffer] => [name, readFileSync(join(from.folder, name))]),
+  ]);
+}

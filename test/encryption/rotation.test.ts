@@ -1,0 +1,142 @@
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker } from '@temporalio/worker';
+import { afterEach, describe, expect, test } from 'vitest';
+import { encryptionKeys } from '../../src/config/encryption.ts';
+import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { dataConverter } from '../../src/encryption/data-converter.ts';
+import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
+import { bundleWorkflows } from '../../src/workers/worker.ts';
+import { renewUpdate } from '../../src/workflows/token-messages.ts';
+import { newKey } from '../support/keys.ts';
+import { debitsOf } from '../support/ledger.ts';
+import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+
+const [OLD, NEW, TOKENS_OLD, TOKENS_NEW] = [newKey('k1'), newKey('k2'), newKey('t1'), newKey('t2')];
+const BEFORE = { PAYOUTS_ENCRYPTION_KEYS: OLD, PAYOUTS_TOKEN_KEYS: TOKENS_OLD };
+const AFTER = {
+  PAYOUTS_ENCRYPTION_KEYS: `${NEW},${OLD}`,
+  PAYOUTS_TOKEN_KEYS: `${TOKENS_NEW},${TOKENS_OLD}`,
+};
+
+let world: PayoutWorld;
+afterEach(() => world.stop());
+
+/** Another service of ours, with its own keys. */
+const speaking = (...keys: string[]) =>
+  new Payouts({ client: world.speaking(keys.join(',')), environment: 'test' });
+
+async function open(scenario: string): Promise<PayoutRef> {
+  const ref = await world.pay(scenario);
+  await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+  return ref;
+}
+
+const notification = () => ({ receivedAt: new Date().toISOString() });
+const token = (...keys: string[]) =>
+  world.speaking(keys.join(',')).workflow.getHandle(tokenWorkflowId('default'));
+
+/** Which keys the payloads of a history are encrypted with. */
+function keysIn(value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return found;
+  for (const [name, part] of Object.entries(value))
+    if (name === 'encryption-key-id') found.add(Buffer.from(part).toString());
+    else keysIn(part, found);
+  return found;
+}
+
+test('H50 keys rotate while payouts and renewals are open: none is lost, all histories replay', async () => {
+  world = await PayoutWorld.start({ env: { ...NO_POLLS, ...BEFORE } });
+  const payouts = await Promise.all([open('success final=0s'), open('failure final=0s')]);
+  await token(OLD).executeUpdate(renewUpdate, { args: [{}] });
+  await world.stopWorkers();
+  await world.startWorkers(AFTER);
+  // One is woken by a service that has the new keys, one by a service that has not heard of them yet.
+  const [first, second] = payouts;
+  if (!first || !second) throw new Error('no payouts');
+  await speaking(NEW, OLD).notify(first, notification());
+  await speaking(OLD).notify(second, notification());
+  const reader = speaking(NEW, OLD);
+  expect((await reader.result(first)).outcome).toBe('SUCCESS');
+  expect((await reader.result(second)).outcome).toBe('FAILED');
+  const renewed = await token(NEW, OLD).executeUpdate(renewUpdate, { args: [{}] });
+  expect(renewed).toMatchObject({ renewals: 3, needsAttention: false });
+
+  const { payloads: ring } = encryptionKeys({ ...world.workerEnvironment, ...AFTER });
+  for (const ref of payouts) {
+    const history = await world.history(ref);
+    expect([...keysIn(history)].sort()).toEqual(['k1', 'k2']);
+    await Worker.runReplayHistory(
+      { workflowBundle: await bundleWorkflows(), dataConverter: dataConverter(ring) },
+      history,
+    );
+  }
+});
+
+describe('H35 a key that is missing for a while', () => {
+  test('loses no payout: all wait where they are, and go on once it is there', async () => {
+    world = await PayoutWorld.start({ env: { ...NO_POLLS, ...BEFORE } });
+    const ref = await open('success final=0s');
+    await world.stopWorkers();
+    await world.startWorkers({ PAYOUTS_ENCRYPTION_KEYS: NEW });
+    await world.payouts.notify(ref, notification());
+    // It has been tried, and has failed: the tasks of the workflow, not the workflow.
+    await eventually(async () => {
+      const { raw } = await world.payouts.handle(ref).describe();
+      return (raw.pendingWorkflowTask?.attempt ?? 0) > 1 || undefined;
+    });
+    expect((await world.payouts.handle(ref).describe()).status.name).toBe('RUNNING');
+    await world.stopWorkers();
+    await world.startWorkers(AFTER);
+    expect((await speaking(NEW, OLD).result(ref)).outcome).toBe('SUCCESS');
+    expect(debitsOf(world, ref)).toBe(1);
+  });
+
+  test('a token key too: nothing is sent meanwhile, it is flagged, and goes on', async () => {
+    world = await PayoutWorld.start({ env: BEFORE });
+    const ref = await open('stuck');
+    await world.stopWorkers();
+    await world.startWorkers({ PAYOUTS_TOKEN_KEYS: TOKENS_NEW });
+    const calls = world.simulator.control.calls().length;
+    const flagged = await world.until(ref, ({ needsAttention }) => needsAttention);
+    expect(flagged.reasons).toEqual([
+      { code: 'SERVICE_NOT_ANSWERING', message: expect.stringContaining('token: UnknownKeyError') },
+    ]);
+    expect(world.simulator.control.calls().length).toBe(calls);
+    await world.stopWorkers();
+    await world.startWorkers(AFTER);
+    world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
+    expect((await speaking(NEW, OLD).result(ref)).outcome).toBe('SUCCESS');
+  });
+});
+
+describe('H35 a signal that no key will ever open', () => {
+  test('is a hint without content: the payout asks, and ends as it should', async () => {
+    world = await PayoutWorld.start({ env: { ...NO_POLLS, ...BEFORE } });
+    const ref = await open('success final=0s');
+    await speaking(newKey('k1')).notify(ref, notification());
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  });
+});
+
+test('with keys nothing of a payout stands readable in its history, failures included; updates in plain are accepted', async () => {
+  world = await PayoutWorld.start({ env: { ...NO_POLLS, ...BEFORE } });
+  const ref = await world.paySpoilt({ kind: 'drop-after' }, 'success final=0s');
+  await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+  await new Payouts({ client: world.speaking(undefined), environment: 'test' }).notify(ref, notification());
+  expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  const text = JSON.stringify(historyToJSON(await world.history(ref)));
+  const decoded = [...text.matchAll(/"data":\s*"([^"]+)"/g)].map(([, data = '']) =>
+    Buffer.from(data, 'base64'),
+  );
+  const all = text + decoded.map((data) => data.toString('latin1')).join('\n');
+  for (const secret of [
+    '6222020000000000',
+    'Zhang San',
+    '110101199003070000',
+    'no trustworthy answer',
+    'create-payout.ts',
+  ])
+    expect(all).not.toContain(secret);
+  // What an operator may read without any key.
+  expect(all).toContain(ref.partnerOrderId);
+});

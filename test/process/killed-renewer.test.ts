@@ -1,0 +1,95 @@
+import { afterEach, expect, test } from 'vitest';
+import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
+import { authorized } from '../support/authorized.ts';
+import { newKey } from '../support/keys.ts';
+import { eventually, PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
+import { type OwnProcess, startProgram } from '../support/processes.ts';
+
+let world: PayoutWorld;
+let worker: OwnProcess | undefined;
+
+async function stage(settings: WorldOptions['settings'] = {}): Promise<void> {
+  const env = { PAYMENTS_CALL_TIMEOUT: '20s', PAYOUTS_TOKEN_KEYS: newKey('t1') };
+  world = await PayoutWorld.start({ idle: true, env, settings: { userTokenSeconds: 3_600, ...settings } });
+  await startWorker();
+}
+
+async function startWorker(): Promise<void> {
+  worker = await startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
+}
+
+async function killAndReplace(...held: { release: () => void }[]): Promise<void> {
+  await worker?.stop('SIGKILL');
+  for (const { release } of held) release();
+  await startWorker();
+}
+
+afterEach(async () => {
+  await worker?.stop('SIGKILL');
+  await world.stop();
+});
+
+const renewal = (openId?: string) => world.client.workflow.getHandle(tokenWorkflowId('default', openId));
+const state = (openId?: string) => renewal(openId).query(tokenStateQuery);
+const calls = (operation: string) =>
+  world.simulator.control.calls().filter((call) => call.operation === operation).length;
+const renewed = (times: number, openId?: string) =>
+  eventually(async () => (await state(openId)).renewals === times || undefined);
+
+/** A renewal whose call stands still at the service, before or after its effect. */
+async function standing(operation: 'token' | 'oauthToken', effect: 'before' | 'after', openId?: string) {
+  const held = world.hold({ operation, times: 1 }, effect);
+  await renewal(openId).startUpdate(renewUpdate, { args: [{}], waitForStage: 'ACCEPTED' });
+  await eventually(held.arrived);
+  return held;
+}
+
+test('H42 killed with -9 before and after an application token is given: the next try gets one', async () => {
+  await stage();
+  await world.payouts.result(await world.pay('success final=0s'));
+  await killAndReplace(await standing('token', 'before'));
+  await renewed(2);
+  await killAndReplace(await standing('token', 'after'));
+  await renewed(3);
+  expect(await state()).toMatchObject({ needsAttention: false });
+});
+
+test('H42 killed with -9 before and after a refresh, the previous refresh token being good: nobody notices', async () => {
+  await stage();
+  const [one, two] = [await authorized(world), await authorized(world)];
+  await killAndReplace(
+    await standing('oauthToken', 'before', one),
+    await standing('oauthToken', 'after', two),
+  );
+  await renewed(2, one);
+  await renewed(2, two);
+  // Once they are recorded the record is what counts: another worker asks for nothing.
+  const before = calls('oauthToken');
+  await killAndReplace();
+  for (const openId of [one, two]) {
+    expect(await state(openId)).toMatchObject({ renewals: 2, needsAttention: false });
+    expect(calls('oauthToken')).toBe(before);
+  }
+  // And the refresh tokens in it are the right ones.
+  for (const openId of [one, two])
+    expect(await renewal(openId).executeUpdate(renewUpdate, { args: [{}] })).toMatchObject({
+      renewals: 3,
+      needsAttention: false,
+    });
+});
+
+test('H42 killed with -9 after a refresh, only the newest being good: flagged at once, never a loop', async () => {
+  await stage({ previousRefreshTokenValid: false });
+  const openId = await authorized(world);
+  await killAndReplace(await standing('oauthToken', 'after', openId));
+  await eventually(async () => (await state(openId)).needsAuthorization || undefined);
+  const { reasons } = await state(openId);
+  expect(reasons).toEqual([
+    { code: 'REFRESH_REFUSED', message: expect.stringContaining('may have used it up') },
+  ]);
+  // The exchange, the refresh whose answer was lost, and the one that was refused.
+  expect(calls('oauthToken')).toBe(3);
+  await authorized(world, openId);
+  expect(await state(openId)).toMatchObject({ needsAuthorization: false, needsAttention: false });
+});

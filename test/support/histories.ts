@@ -1,0 +1,26 @@
+/** The corpus of histories that running workflows may have written: each must replay for ever. */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker, type WorkflowBundle } from '@temporalio/worker';
+import { bundleWorkflows } from '../../src/workers/worker.ts';
+
+export const HISTORIES = join(import.meta.dirname, '../histories');
+
+let bundle: Promise<WorkflowBundle> | undefined;
+
+/** Rejects with the SDK's `DeterminismViolationError` when today's code would have decided otherwise. */
+export async function replays(history: History): Promise<void> {
+  bundle ??= bundleWorkflows();
+  const workflowId = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? 'unknown';
+  await Worker.runReplayHistory({ workflowBundle: await bundle }, history, workflowId);
+}
+
+/** `RECORD_HISTORIES=2 npx vitest run …` adds a generation to the corpus, and never rewrites one. */
+export function record(name: string, history: History): void {
+  const generation = process.env['RECORD_HISTORIES'];
+  const file = join(HISTORIES, `v${generation}-${name}.json`);
+  if (!generation || existsSync(file)) return;
+  mkdirSync(HISTORIES, { recursive: true });
+  writeFileSync(file, historyToJSON(history));
+}

@@ -1,0 +1,67 @@
+import { Client, Connection } from '@temporalio/client';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { freePorts } from '../../scripts/dev-server/ports.ts';
+import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
+import { buildCodecServer } from '../../src/codec-server/server.ts';
+import { codecConfig } from '../../src/config/codec-config.ts';
+import { encryptionKeys } from '../../src/config/encryption.ts';
+import { dataConverter } from '../../src/encryption/data-converter.ts';
+import { Payouts } from '../../src/starters/payouts.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { newKey } from '../support/keys.ts';
+import { freshNumber } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+let engine: DevServer;
+let connection: Connection;
+let browser: Browser;
+let codec: Awaited<ReturnType<typeof buildCodecServer>>;
+let url: string;
+let codecUrl: string;
+const BEARER = 'operators-bearer-key-1';
+
+beforeAll(async () => {
+  const [port = 0] = await freePorts(1);
+  codecUrl = `http://127.0.0.1:${port}`;
+  engine = await startDevServer({ always: true, codecEndpoint: codecUrl });
+  const keys = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1') };
+  codec = await buildCodecServer(
+    codecConfig({ ...keys, PAYOUTS_CODEC_KEYS: BEARER, PAYOUTS_CODEC_ORIGINS: engine.uiUrl }),
+  );
+  await codec.listen({ host: '127.0.0.1', port });
+  connection = await Connection.connect({ address: engine.address });
+  const client = new Client({ connection, dataConverter: dataConverter(encryptionKeys(keys).payloads) });
+  const { workflowId, runId } = await new Payouts({ client }).start(payoutRequest(freshNumber()));
+  url = `${engine.uiUrl}/namespaces/default/workflows/${encodeURIComponent(workflowId)}/${runId}`;
+  browser = await launchBrowser();
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await codec?.close();
+  await connection?.close();
+  await engine?.stop();
+});
+
+test('H47 the Temporal UI shows payloads to an operator who signed in at the codec server, and to nobody else', async () => {
+  const context = await browser.newContext();
+  // What an operator chooses in the UI's own codec dialog: this server, and to send its cookies along.
+  await context.addInitScript(`
+    localStorage.setItem('overrideRemoteCodecConfiguration', 'true');
+    localStorage.setItem('endpoint', '"${codecUrl}"');
+    localStorage.setItem('includeCredentials', 'true');
+  `);
+  const page = await context.newPage();
+  const asked = page.waitForResponse((answer) => answer.url().endsWith('/decode'));
+  await page.goto(url);
+  expect((await asked).status()).toBe(401);
+  expect(await page.getByText('Zhang San').count()).toBe(0);
+
+  await page.goto(codecUrl);
+  await page.getByLabel('Key').fill(BEARER);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByText('Signed in').waitFor();
+  await page.goto(url);
+  await page.getByText('Zhang San').first().waitFor();
+});
