@@ -224,7 +224,7 @@ export class Payouts {
  * An update that reaches a workflow task which the engine then has to repeat is dropped before it was accepted
  * (gRPC FAILED_PRECONDITION): nothing has happened, so it is simply sent again.
  */
-async function untilTaken<T>(send: () => Promise<T>): Promise<T> {
+export async function untilTaken<T>(send: () => Promise<T>): Promise<T> {
   for (let left = 5; ; left -= 1) {
     try {
       return await send();

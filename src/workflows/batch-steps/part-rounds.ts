@@ -40,10 +40,17 @@ export async function lookForNews(part: PartLife): Promise<void> {
       },
     );
   while (!outcome && !part.batchIsGone) {
-    await condition(() => outcome !== undefined || part.mustReport);
+    await untilSomethingIsDue(part, () => outcome !== undefined || part.mustReport);
     await reportWhenDue(part);
   }
   if (!outcome) return look.cancel();
   if ('news' in outcome) part.heard(outcome.news);
   else if (!isCancellation(outcome.error)) throw outcome.error;
+}
+
+async function untilSomethingIsDue(part: PartLife, wake: () => boolean): Promise<void> {
+  const { unreported, reportedAtMs } = part.record;
+  if (!unreported) return condition(wake);
+  const left = Math.max(1, reportedAtMs + REPORT_EVERY_MS - Date.now());
+  await condition(wake, left, { summary: 'tells the batch' });
 }
