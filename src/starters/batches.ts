@@ -6,7 +6,7 @@ import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle 
 import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { batchRequestSchema, checkRows, digestOf } from '../contract/payout-batch.ts';
 import { checked } from '../contract/payout-request.ts';
-import type { BatchRequest, BatchResult, BatchState, RowRange } from '../domain/batch.ts';
+import type { BatchRequest, BatchResult, BatchState, RowRange, TakenRows } from '../domain/batch.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { addUpdate, batchStateQuery, takenRowsQuery } from '../workflows/batch-messages.ts';
@@ -39,13 +39,25 @@ export interface CheckedBatch {
 
 const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
 
+type Soon = <T>(call: () => Promise<T>) => Promise<T>;
+
+export interface BatchesOptions {
+  client: Client;
+  /** Recorded with each start; a worker of another environment refuses it. */
+  environment?: string | undefined;
+  /** Wraps each call but the wait for a result, such as with a deadline. */
+  soon?: Soon | undefined;
+}
+
 export class Batches {
   private readonly client: Client;
   private readonly environment: string | undefined;
+  private readonly soon: Soon;
 
-  constructor({ client, environment }: { client: Client; environment?: string | undefined }) {
+  constructor({ client, environment, soon = (call) => call() }: BatchesOptions) {
     this.client = client;
     this.environment = environment;
+    this.soon = soon;
   }
 
   /**
@@ -58,12 +70,15 @@ export class Batches {
   ): Promise<BatchState> {
     const { request, rows } = await checkedBatch(batch);
     const handle = await this.begin(request);
-    await refuseOtherRows(handle, request, rows);
-    let state = await handle.query(batchStateQuery);
+    let state = await this.soon(() => handle.query(batchStateQuery));
+    const taken = await this.soon(() => handle.query(takenRowsQuery));
+    refuseOtherRows(request, state.count, taken, rows);
     for (const range of state.missing)
       for (const { offset, payouts } of slicesOf(rows, range)) {
         onProgress(state);
-        state = await untilTaken(() => handle.executeUpdate(addUpdate, { args: [{ offset, payouts }] }));
+        state = await this.soon(() =>
+          untilTaken(() => handle.executeUpdate(addUpdate, { args: [{ offset, payouts }] })),
+        );
       }
     return state;
   }
@@ -118,20 +133,19 @@ export async function checkedBatch({ app = 'default', batchId, payouts }: NewBat
   return { request: request.value, rows: rows.value };
 }
 
-async function refuseOtherRows(
-  handle: WorkflowHandle<typeof payoutBatch>,
-  { batchId }: BatchRequest,
+function refuseOtherRows(
+  { batchId, count }: BatchRequest,
+  started: number,
+  taken: readonly TakenRows[],
   rows: readonly CheckedPayoutRequest[],
-): Promise<void> {
-  const { count } = await handle.query(batchStateQuery);
-  if (count !== rows.length)
-    throw new BatchConflictError(batchId, `there were ${count}, and not ${rows.length}`);
-  for (const taken of await handle.query(takenRowsQuery))
-    if (digestOf(rowsIn(rows, taken)) !== taken.digest)
-      throw new BatchConflictError(
-        batchId,
-        `look at rows ${taken.offset} to ${taken.offset + taken.count - 1}`,
-      );
+): void {
+  if (started !== count) throw new BatchConflictError(batchId, `there were ${started}, and not ${count}`);
+  const other = taken.find((known) => digestOf(rowsIn(rows, known)) !== known.digest);
+  if (other)
+    throw new BatchConflictError(
+      batchId,
+      `look at rows ${other.offset} to ${other.offset + other.count - 1}`,
+    );
 }
 
 function rowsIn<T>(rows: readonly T[], { offset, count }: RowRange): T[] {
