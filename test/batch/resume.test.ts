@@ -64,7 +64,7 @@ describe('add', () => {
     await expect(batches.start({ ...ref, payouts: [...rows].reverse() })).rejects.toThrow(/rows 1 to 2|row/);
   });
 
-  test('bad rows: nothing of their slice is taken and nothing is started, until they are mended', async () => {
+  test('H106 bad rows: nothing of their slice is taken and nothing is started, until they are mended', async () => {
     const rows = manyRows(4);
     const [first, second, third, fourth] = rows;
     if (!first || !second || !third || !fourth) throw new Error('four rows');
