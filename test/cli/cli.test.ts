@@ -204,6 +204,7 @@ describe('look', () => {
       'poll',
       'notify',
       'list',
+      'batch',
       'quote',
       'account',
       'doctor',
