@@ -1,7 +1,7 @@
 /** A batch as callers send it: every row is checked before anything is started. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { MOST_ROWS_IN_A_BATCH } from '../domain/batch.ts';
+import { KEY_LENGTH, MOST_ROWS_IN_A_BATCH } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { appName, type CheckedOr, checkPayoutRequest, type FieldError } from './payout-request.ts';
 
@@ -64,9 +64,6 @@ function inApplication(app: string, row: unknown): unknown {
 function pathIn(row: number, { path }: FieldError): string {
   return path === '' ? String(row) : `${row}.${path}`;
 }
-
-/** Short, and still never the same for two numbers of a batch: 72 bits. */
-export const KEY_LENGTH = 12;
 
 /** A fingerprint of each row's number, one after the other. */
 export function keysOf(rows: readonly CheckedPayoutRequest[]): string {

@@ -5,6 +5,9 @@ import { OUTCOMES, type PayoutPhase, PHASES } from './payout.ts';
 export const MOST_ROWS_AT_ONCE = 500;
 export const MOST_ROWS_IN_A_BATCH = 50_000;
 
+/** Of the fingerprint of a row's number: short, and still never the same for two numbers of a batch (72 bits). */
+export const KEY_LENGTH = 12;
+
 /**
  * How a row can end: as its payout did, or
  * `conflict`: its number belongs to a payout with another body;

@@ -2,6 +2,7 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { ParentClosePolicy, startChild, type WorkflowIdReusePolicy } from '@temporalio/workflow';
 import type { CheckedRows } from '../../activities/batch-types.ts';
+import { KEY_LENGTH } from '../../domain/batch.ts';
 import { newSlice, type PartRequest, type Slice } from '../../domain/batch-record.ts';
 import { batchPartWorkflowId } from '../../domain/identity.ts';
 import { batchChecks } from '../batch-calls.ts';
@@ -13,8 +14,6 @@ type BadFields = Extract<CheckedRows, { ok: false }>['errors'];
 
 /** The part's batch may have been stopped and started again, so its id may have been used. */
 const REUSE: WorkflowIdReusePolicy = 'ALLOW_DUPLICATE';
-/** As `KEY_LENGTH` of the contract. */
-const KEY_LENGTH = 12;
 
 /** Answers why the rows were not taken: in words, or every bad field. */
 export async function addRows(life: BatchLife, rows: AddRows): Promise<string | BadFields | undefined> {
