@@ -55,17 +55,29 @@ function notHere(
 ): FieldError[] {
   const problems: FieldError[] = [];
   if (!applications.has(request.app)) problems.push(NOT_CONFIGURED);
-  const asUser = env.PAYMENTS_GATEWAY_TOKEN === 'user' || env.PAYMENTS_TRADE_TOKEN === 'user';
-  if (asUser && request.openId === undefined)
-    problems.push({ path: 'openId', message: 'is needed: calls are made with the token of a user' });
-  if (start.environment !== undefined && start.environment !== env.PAYMENTS_ENVIRONMENT)
-    problems.push({
-      path: 'environment',
-      message: `this is ${env.PAYMENTS_ENVIRONMENT}, the start was meant for another`,
-    });
+  problems.push(...userMissing(env, request), ...otherEnvironment(env, start.environment));
   // The workflow id is what makes a number unique: under any other id the same payout could be started twice.
   const expected = payoutWorkflowId(request.app, request.partnerOrderId);
   if (start.workflowId !== expected)
     problems.push({ path: 'partnerOrderId', message: `must be started under the workflow id ${expected}` });
   return problems;
+}
+
+export function userMissing(
+  { PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN }: WorkerConfig['env'],
+  { openId }: CheckedPayoutRequest,
+): FieldError[] {
+  const asUser = PAYMENTS_GATEWAY_TOKEN === 'user' || PAYMENTS_TRADE_TOKEN === 'user';
+  if (!asUser || openId !== undefined) return [];
+  return [{ path: 'openId', message: 'is needed: calls are made with the token of a user' }];
+}
+
+export function otherEnvironment(
+  { PAYMENTS_ENVIRONMENT }: WorkerConfig['env'],
+  meant: unknown,
+): FieldError[] {
+  if (meant === undefined || meant === PAYMENTS_ENVIRONMENT) return [];
+  return [
+    { path: 'environment', message: `this is ${PAYMENTS_ENVIRONMENT}, the start was meant for another` },
+  ];
 }

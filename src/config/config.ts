@@ -54,6 +54,7 @@ const settingsShape = {
   PAYOUTS_APPROVAL_EXPIRES: duration.default(86_400_000),
   PAYOUTS_STUCK_AFTER: duration.default(86_400_000),
   PAYOUTS_CALL_WAITS: duration.default(300_000),
+  PAYOUTS_BATCH_WINDOW: z.coerce.number().int().min(1).max(5_000).default(200),
   PAYOUTS_TOKEN_KEYS: z.string().optional(),
   PAYOUTS_LOG_LEVEL: logLevel,
   PAYOUTS_METRICS_LISTEN: z.string().optional(),

@@ -6,6 +6,15 @@ export function payoutWorkflowId(app: string, partnerOrderId: string): string {
   return `payout:${app}:${partnerOrderId}`;
 }
 
+export function payoutBatchWorkflowId(app: string, batchId: string): string {
+  return `payout-batch:${app}:${batchId}`;
+}
+
+/** A part of a batch, named by its rows too: other rows are another part. */
+export function batchPartWorkflowId(app: string, batchId: string, offset: number, digest: string): string {
+  return `payout-batch-part:${app}:${batchId}:${offset}:${digest.slice(0, 16)}`;
+}
+
 /** The queue that carries every call to the payments service for one application of one environment. */
 export function apiTaskQueue(environment: string, app: string): string {
   return `payouts-api:${environment}:${app}`;

@@ -67,6 +67,12 @@ export interface StartedPayout {
   partnerOrderId: string;
 }
 
+/** A payout, and what its starter wrote beside it. */
+interface Joined {
+  payout: StartedPayout;
+  memo: Record<string, unknown>;
+}
+
 const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
 const PHASE = defineSearchAttributeKey('PayoutPhase', SearchAttributeType.KEYWORD);
 
@@ -93,16 +99,29 @@ export class Payouts {
    * Throws `InvalidPayoutRequestError` or `PayoutConflictError`; nothing is started then.
    */
   async start(body: PayoutRequestInput | unknown): Promise<StartedPayout> {
+    return (await this.startOrJoin(body)).payout;
+  }
+
+  /** `joined`: it was there already, and the same batch had not started it. */
+  async startForBatch(
+    body: PayoutRequestInput | unknown,
+    batchId: string,
+  ): Promise<{ payout: StartedPayout; joined: boolean }> {
+    const { payout, memo } = await this.startOrJoin(body, batchId);
+    return { payout, joined: memo['batch'] !== batchId };
+  }
+
+  private async startOrJoin(body: unknown, batch?: string): Promise<Joined> {
     const checked = checkPayoutRequest(body);
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
     const request = checked.value;
     try {
-      const handle = await this.begin(request, 'REJECT_DUPLICATE');
+      const handle = await this.begin(request, 'REJECT_DUPLICATE', batch);
       return await this.joined(request, handle.firstExecutionRunId);
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
-    return this.afterItsEnd(request);
+    return this.afterItsEnd(request, batch);
   }
 
   async state(ref: PayoutRef): Promise<PayoutState> {
@@ -142,7 +161,11 @@ export class Payouts {
     return this.client.workflow.getHandle<typeof payout>(payoutWorkflowId(app, partnerOrderId));
   }
 
-  private begin(request: CheckedPayoutRequest, reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY') {
+  private begin(
+    request: CheckedPayoutRequest,
+    reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY',
+    batch: string | undefined,
+  ) {
     const { app, partnerOrderId, instructedAmount } = request;
     return this.client.workflow.start<typeof payout>('payout', {
       taskQueue: PAYOUTS_TASK_QUEUE,
@@ -154,6 +177,7 @@ export class Payouts {
       memo: {
         rejectDuplicate: reuse === 'REJECT_DUPLICATE',
         ...(this.environment && { environment: this.environment }),
+        ...(batch !== undefined && { batch }),
       },
       typedSearchAttributes: new TypedSearchAttributes([
         { key: APP, value: app },
@@ -164,18 +188,19 @@ export class Payouts {
   }
 
   /** A running payout was joined unseen if there was one, so its body is compared. */
-  private async joined(request: CheckedPayoutRequest, runId: string): Promise<StartedPayout> {
+  private async joined(request: CheckedPayoutRequest, runId: string): Promise<Joined> {
     const { app, partnerOrderId } = request;
     const workflowId = payoutWorkflowId(app, partnerOrderId);
-    const theirs = checkPayoutRequest(await startedWith(this.client, workflowId, runId));
+    const { argument, memo } = await startedWith(this.client, workflowId, runId);
+    const theirs = checkPayoutRequest(argument);
     if (!theirs.ok || !sameBody(theirs.value, request)) throw new PayoutConflictError(partnerOrderId);
-    return { workflowId, runId, app, partnerOrderId };
+    return { payout: { workflowId, runId, app, partnerOrderId }, memo };
   }
 
   /** The number is spent, unless all that happened under it was a start that failed as bad input. */
-  private async afterItsEnd(request: CheckedPayoutRequest): Promise<StartedPayout> {
+  private async afterItsEnd(request: CheckedPayoutRequest, batch: string | undefined): Promise<Joined> {
     if (await this.failedAsBadInput(request)) {
-      const handle = await this.begin(request, 'ALLOW_DUPLICATE_FAILED_ONLY');
+      const handle = await this.begin(request, 'ALLOW_DUPLICATE_FAILED_ONLY', batch);
       return this.joined(request, handle.firstExecutionRunId);
     }
     const { runId } = await this.handle(request).describe();
@@ -199,7 +224,7 @@ export class Payouts {
  * An update that reaches a workflow task which the engine then has to repeat is dropped before it was accepted
  * (gRPC FAILED_PRECONDITION): nothing has happened, so it is simply sent again.
  */
-async function untilTaken<T>(send: () => Promise<T>): Promise<T> {
+export async function untilTaken<T>(send: () => Promise<T>): Promise<T> {
   for (let left = 5; ; left -= 1) {
     try {
       return await send();

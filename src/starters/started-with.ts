@@ -1,14 +1,23 @@
 /** What a workflow was started with, read from the first event of its history. */
 import type { Client } from '@temporalio/client';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import {
+  decodeArrayFromPayloads,
+  decodeMapFromPayloads,
+} from '@temporalio/common/lib/internal-non-workflow/index.js';
 
-export async function startedWith(client: Client, workflowId: string, runId: string): Promise<unknown> {
+export async function startedWith(
+  client: Client,
+  workflowId: string,
+  runId: string,
+): Promise<{ argument: unknown; memo: Record<string, unknown> }> {
   const { history } = await client.workflowService.getWorkflowExecutionHistory({
     namespace: client.options.namespace,
     execution: { workflowId, runId },
     maximumPageSize: 1,
   });
-  const input = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;
-  const [first] = await decodeArrayFromPayloads(client.options.loadedDataConverter, input);
-  return first;
+  const start = history?.events?.[0]?.workflowExecutionStartedEventAttributes;
+  const converter = client.options.loadedDataConverter;
+  const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads);
+  const memo = await decodeMapFromPayloads(converter, start?.memo?.fields);
+  return { argument, memo: memo ?? {} };
 }

@@ -1,6 +1,7 @@
 /** What one worker process runs: the workflows, and for each application the queues of its calls. */
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, Worker, type WorkflowBundleOption } from '@temporalio/worker';
+import { batchActivities } from '../activities/batch-activities.ts';
 import { preparation } from '../activities/prepare-payout.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
@@ -33,6 +34,7 @@ export function bundleWorkflows() {
 async function workflowWorker({
   config,
   connection,
+  client,
   namespace,
   workflowBundle,
 }: WorkerParts): Promise<Worker> {
@@ -41,7 +43,7 @@ async function workflowWorker({
     namespace,
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowBundle: workflowBundle ?? (await bundleWorkflows()),
-    activities: preparation(config),
+    activities: { ...preparation(config), ...batchActivities(config, client) },
     dataConverter: dataConverter(config.keys.payloads),
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,
     shutdownGraceTime: SHUTDOWN_GRACE,

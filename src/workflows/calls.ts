@@ -8,6 +8,7 @@ import type {
   TokenPlan,
 } from '../activities/types.ts';
 import { activityTimeoutMs } from '../domain/deadlines.ts';
+import { fairnessKey } from '../domain/fairness.ts';
 import type { PayoutSettings } from '../domain/payout.ts';
 import {
   NEVER,
@@ -36,8 +37,11 @@ export const PRIORITY = {
 /** A worker that was killed is noticed this soon, well before the call's own deadline. */
 const HEARTBEAT_TIMEOUT = '8s';
 
-/** Which queue, and how long a call may take. */
-export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'>;
+/** Which queue, how long a call may take, and on whose behalf. */
+export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'> & {
+  /** For whom. Sellers of the same urgency take turns, where the engine knows fairness. */
+  seller?: string | undefined;
+};
 
 export const local = proxyLocalActivities<LocalActivities>({ startToCloseTimeout: '10s' });
 
@@ -91,12 +95,15 @@ export function exchanging({ tokenQueue, callTimeoutMs }: TokenPlan) {
   });
 }
 
-function options({ apiQueue, callTimeoutMs }: CallSettings, urgency: Urgency, summary: string) {
+function options({ apiQueue, callTimeoutMs, seller }: CallSettings, urgency: Urgency, summary: string) {
   return {
     taskQueue: apiQueue,
     summary,
     startToCloseTimeout: activityTimeoutMs(callTimeoutMs),
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    priority: { priorityKey: PRIORITY[urgency] },
+    priority: {
+      priorityKey: PRIORITY[urgency],
+      ...(seller !== undefined && { fairnessKey: fairnessKey(seller) }),
+    },
   };
 }

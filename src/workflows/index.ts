@@ -1,5 +1,7 @@
 /** The workflow types that workers run. */
 export { payout } from './payout.ts';
+export { payoutBatch } from './payout-batch.ts';
+export { payoutBatchPart } from './payout-batch-part.ts';
 export { accountQuery, payoutQuote, serviceProbe } from './reads.ts';
 export { tokenRenewal } from './token-renewal.ts';
 export { userAuthorization } from './user-authorization.ts';

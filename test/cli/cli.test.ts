@@ -205,6 +205,7 @@ describe('look', () => {
       'poll',
       'notify',
       'list',
+      'batch',
       'quote',
       'account',
       'tokens',

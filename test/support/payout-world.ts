@@ -54,6 +54,8 @@ export const NO_POLLS: Environment = { PAYOUTS_POLL_FIRST: '1h', PAYOUTS_POLL_MA
 export interface WorldOptions {
   env?: Environment;
   settings?: SettingsChange;
+  /** Another engine than the one that all tests share. */
+  address?: string;
   /** Without workers nothing moves until `startWorkers`. */
   idle?: boolean;
 }
@@ -88,7 +90,7 @@ export class PayoutWorld {
   }
 
   static async start(options: WorldOptions = {}): Promise<PayoutWorld> {
-    const address = inject('temporalAddress');
+    const address = options.address ?? inject('temporalAddress');
     const namespace = `world-${randomUUID()}`;
     const connection = await Connection.connect({ address });
     await createNamespace(connection, namespace);

@@ -9,6 +9,7 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 import type { FieldError } from '../../contract/payout-request.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
+import { BatchConflictError } from '../batches.ts';
 import { InvalidPayoutRequestError, PayoutConflictError } from '../payouts.ts';
 
 /** Stable: scripts rely on them. */
@@ -65,7 +66,7 @@ function explain(error: unknown): Failure {
   if (error instanceof UsageError) return bad('USAGE', error.message, error.fields);
   if (error instanceof InvalidPayoutRequestError)
     return bad('INVALID_PAYOUT_REQUEST', 'the payout request is not valid', error.fields);
-  if (error instanceof PayoutConflictError)
+  if (error instanceof PayoutConflictError || error instanceof BatchConflictError)
     return { code: 'CONFLICT', message: error.message, exitCode: EXIT.refused };
   if (error instanceof WorkflowNotFoundError)
     return { code: 'NOT_FOUND', message: 'there is no such payout or token', exitCode: EXIT.notFound };

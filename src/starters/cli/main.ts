@@ -1,6 +1,7 @@
 /** `npm run payouts -- <verb>`: the command line. Talks to Temporal only. */
 import { Command, CommanderError } from 'commander';
 import { type Answer, EXIT, printFailure, UsageError } from './answer.ts';
+import { type BatchOptions, batch } from './batch-verb.ts';
 import { doctor } from './doctor.ts';
 import { account, checkedApp, type ListFilter, list } from './list-verbs.ts';
 import * as verbs from './payout-verbs.ts';
@@ -20,6 +21,7 @@ Examples:
   payouts start payout.json --wait
   payouts start payout.json --dry-run
   payouts status ORDER-1 --json
+  payouts batch payouts.ndjson --watch
   payouts resolve ORDER-1 --by olga --not-created retry`;
 
 const program = new Command('payouts')
@@ -61,6 +63,13 @@ verb<Common & { dryRun?: true; wait?: true }>(
 )
   .option('--dry-run', 'ask for quotes and show them; create nothing')
   .option('--wait', 'wait for the results');
+
+verb<BatchOptions & Common>('batch <file>', 'pay all of FILE, a JSON array or one payout a line', batch)
+  .option(
+    '--batch-id <id>',
+    'the batch; by default named by its rows, so that the same file is the same batch',
+  )
+  .option('--watch', 'show the progress and wait for the end');
 
 verb('status <id>', 'where a payout stands', (session, id, options) =>
   verbs.status(session, ref(id, options)),

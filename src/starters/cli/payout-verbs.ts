@@ -1,11 +1,11 @@
 /** The verbs that start, steer and read payouts. */
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
 import type { Resolution } from '../../workflows/messages.ts';
 import { InvalidPayoutRequestError, type PayoutRef, type StartedPayout } from '../payouts.ts';
 import { type Answer, EXIT, UsageError } from './answer.ts';
+import { readText } from './files.ts';
 import type { Session } from './session.ts';
 import { facts, grid, money, quoteText, resultText, stateText } from './text.ts';
 
@@ -17,12 +17,7 @@ export function readRequests(file: string): CheckedPayoutRequest[] {
 }
 
 function parse(file: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch {
-    throw new UsageError(`${file} cannot be read`);
-  }
+  const text = readText(file);
   try {
     return JSON.parse(text);
   } catch {

@@ -12,6 +12,7 @@ export interface Session {
   client: Client;
   namespace: string;
   address: string;
+  environment: string | undefined;
   payouts: Payouts;
   reads: ServiceReads;
   /** Fails what takes too long; for everything but waiting for a result. */
@@ -28,6 +29,7 @@ export async function inSession(json: boolean, verb: (session: Session) => Promi
       client,
       namespace,
       address,
+      environment,
       payouts: new Payouts({ client, environment }),
       reads: new ServiceReads(client),
       soon: (work) => connection.withDeadline(Date.now() + NO_WORKER_ANSWERS_MS, work),

@@ -22,7 +22,7 @@ export async function waitUntilDue(life: PayoutLife): Promise<void> {
 export async function checkAccount(life: PayoutLife): Promise<void> {
   life.enter('CHECKING');
   const { clientId, originCurrency } = life.request;
-  const calls = untilAnswered(life.settings, 'beginning', `is the ${originCurrency} account usable?`);
+  const calls = untilAnswered(life.calls, 'beginning', `is the ${originCurrency} account usable?`);
   const accounts = await life.cancellable(() =>
     refusalEnds(() => life.call(() => calls.checkAccount(life.caller, clientId))),
   );
@@ -52,7 +52,7 @@ async function freshQuote(life: PayoutLife): Promise<AgreedQuote> {
   const { request, record } = life;
   const { instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
   const summary = `quote ${instructedAmount.amount} ${instructedAmount.currency}, ${originCurrency} to ${targetCurrency}`;
-  const calls = untilAnswered(life.settings, 'beginning', summary);
+  const calls = untilAnswered(life.calls, 'beginning', summary);
   const quote = await life.cancellable(() =>
     refusalEnds(() =>
       life.call(() =>

@@ -52,7 +52,7 @@ async function attempt(
   const summary = `create: pay ${quote.pay.amount} ${quote.pay.currency} for ${quote.target.amount} ${quote.target.currency}`;
   try {
     return await life.call(() =>
-      once(settings, summary).createPayout(life.caller, {
+      once(life.calls, summary).createPayout(life.caller, {
         order: orderBody(life, quote),
         firstRunId: firstExecutionRunId,
         askFirst: memo?.['rejectDuplicate'] !== true || settings.createCheck === 'always',

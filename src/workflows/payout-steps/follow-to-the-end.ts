@@ -57,7 +57,7 @@ function nextPollMs(life: PayoutLife): number {
 
 async function askTrade(life: PayoutLife, because: LearnedBy): Promise<TradeResult | undefined> {
   const urgency = because === 'notification' ? 'ending' : 'poll';
-  const calls = polled(life.settings, urgency, `how is the order? (${because})`);
+  const calls = polled(life.calls, urgency, `how is the order? (${because})`);
   let trade: TradeResult | null;
   try {
     trade = await asking(life, () => calls.fetchTradeResult(life.caller, life.tradeKey));
@@ -142,7 +142,7 @@ async function believe(
 }
 
 async function askDetail(life: PayoutLife): Promise<TradeDetail | undefined> {
-  const calls = polled(life.settings, 'ending', 'which payments were made?');
+  const calls = polled(life.calls, 'ending', 'which payments were made?');
   try {
     return (await life.call(() => calls.fetchTradeDetail(life.caller, life.tradeKey))) ?? undefined;
   } catch {

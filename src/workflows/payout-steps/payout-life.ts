@@ -12,6 +12,7 @@ import type { Caller } from '../../activities/types.ts';
 import type { CheckedPayoutRequest, PayoutPhase, PayoutSettings, Reason } from '../../domain/payout.ts';
 import { type CarriedOver, newRecord, type PayoutRecord } from '../../domain/payout-record.ts';
 import type { TradeKey } from '../../payments/types.ts';
+import type { CallSettings } from '../calls.ts';
 import type { Resolution } from '../messages.ts';
 import { showState } from './show-state.ts';
 
@@ -70,6 +71,11 @@ export class PayoutLife {
 
   get caller(): Caller {
     return { environment: this.settings.environment, app: this.request.app, openId: this.request.openId };
+  }
+
+  /** How its calls are made: sellers take turns, so one with thousands of payouts does not hold up another. */
+  get calls(): CallSettings {
+    return { ...this.settings, seller: this.request.clientId };
   }
 
   get tradeKey(): TradeKey {

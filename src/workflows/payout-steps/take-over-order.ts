@@ -38,7 +38,7 @@ function quoteOf(order: PayoutOrder): AgreedQuote | undefined {
 }
 
 async function readOrder(life: PayoutLife, orderId: string): Promise<PayoutOrder | undefined> {
-  const calls = polled(life.settings, 'create', 'reads the order that was found');
+  const calls = polled(life.calls, 'create', 'reads the order that was found');
   try {
     return await life.call(() => calls.fetchOrder(life.caller, orderId));
   } catch {

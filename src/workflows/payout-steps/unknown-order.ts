@@ -71,7 +71,7 @@ function sendAgain(life: PayoutLife, clearance: Clearance): Clearance {
 }
 
 async function ask(life: PayoutLife): Promise<WhetherCreated> {
-  const calls = untilAnswered(life.settings, 'create', 'does the order exist?');
+  const calls = untilAnswered(life.calls, 'create', 'does the order exist?');
   const { workflowId } = workflowInfo();
   return asking(life, () => calls.askWhetherCreated(life.caller, { key: life.tradeKey, workflowId }));
 }

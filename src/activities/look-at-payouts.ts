@@ -1,0 +1,106 @@
+/**
+ * What has become of many payouts, asked of the visibility store by one query for each hundred: it answers only
+ * those that have moved. Visibility may lag or lose, so now and then each payout is asked for by itself.
+ */
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import type { RowEnd } from '../domain/batch.ts';
+import { BUSY_PHASE, type OpenPayouts } from '../domain/batch-record.ts';
+import { payoutWorkflowId } from '../domain/identity.ts';
+import { OUTCOMES, PHASES } from '../domain/payout.ts';
+import type { RowNews } from './batch-types.ts';
+import { inParallel } from './in-parallel.ts';
+
+const IDS_IN_A_QUERY = 100;
+const DESCRIBED_AT_ONCE = 8;
+
+interface Seen {
+  status: { name: string };
+  searchAttributes: Record<string, readonly unknown[] | undefined>;
+}
+
+export async function movedPayouts(
+  client: Client,
+  app: string,
+  open: readonly OpenPayouts[],
+): Promise<RowNews[]> {
+  const news: RowNews[] = [];
+  for (const known of open)
+    for (const numbers of chunks(known.numbers, IDS_IN_A_QUERY))
+      news.push(...(await moved(client, app, { ...known, numbers })));
+  return news;
+}
+
+async function moved(client: Client, app: string, known: OpenPayouts): Promise<RowNews[]> {
+  const numberOf = new Map(known.numbers.map((number) => [payoutWorkflowId(app, number), number]));
+  const unclear: string[] = [];
+  const news = new Map<string, RowNews>();
+  for await (const run of client.workflow.list({ query: queryOf(known, [...numberOf.keys()]) })) {
+    const partnerOrderId = numberOf.get(run.workflowId);
+    if (partnerOrderId === undefined) continue;
+    const now = standing(run);
+    if ('ended' in now && !isOutcome(now.ended)) unclear.push(partnerOrderId);
+    else news.set(partnerOrderId, { partnerOrderId, now });
+  }
+  // A run that was not completed may have a successor, by a reset or a corrected start: the id decides.
+  const numbers = unclear.filter((number) => !news.has(number));
+  return [...news.values(), ...(await described(client, app, [{ ...known, numbers }]))];
+}
+
+/** Asks the engine itself about each: costs a call a payout, and is always true. */
+export async function described(
+  client: Client,
+  app: string,
+  open: readonly OpenPayouts[],
+): Promise<RowNews[]> {
+  const all = open.flatMap((known) => known.numbers.map((number) => ({ known, number })));
+  const found = await inParallel(DESCRIBED_AT_ONCE, all, async ({ known, number }) => {
+    const now = await describedNow(client, payoutWorkflowId(app, number));
+    return isNews(known, now) ? [{ partnerOrderId: number, now }] : [];
+  });
+  return found.flat();
+}
+
+function isNews(known: OpenPayouts, now: RowNews['now']): boolean {
+  return 'ended' in now || now.phase !== known.phase || now.needsAttention !== known.needsAttention;
+}
+
+async function describedNow(client: Client, workflowId: string): Promise<RowNews['now']> {
+  try {
+    return standing(await client.workflow.getHandle(workflowId).describe());
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { ended: 'stopped' };
+    throw error;
+  }
+}
+
+function standing({ status, searchAttributes }: Seen): RowNews['now'] {
+  const attribute = (name: string) => searchAttributes[name]?.[0];
+  if (status.name === 'RUNNING' || status.name === 'PAUSED') {
+    const phase = PHASES.find((known) => known === attribute('PayoutPhase')) ?? BUSY_PHASE;
+    return { phase, needsAttention: attribute('PayoutNeedsAttention') === true };
+  }
+  if (status.name === 'COMPLETED') return { ended: outcomeOf(attribute('PayoutOutcome')) };
+  // A payout's workflow fails on bad input only.
+  return { ended: status.name === 'FAILED' ? 'invalid' : 'stopped' };
+}
+
+function outcomeOf(attribute: unknown): RowEnd {
+  return OUTCOMES.find((outcome) => outcome === attribute) ?? 'stopped';
+}
+
+function isOutcome(end: RowEnd): boolean {
+  return OUTCOMES.some((outcome) => outcome === end);
+}
+
+/** A payout's number holds neither quotes nor backslashes, so there is nothing to escape. */
+function queryOf({ phase, needsAttention }: OpenPayouts, workflowIds: readonly string[]): string {
+  const ids = workflowIds.map((id) => `'${id}'`).join(', ');
+  const moves = `PayoutPhase != '${phase}' OR PayoutNeedsAttention = ${!needsAttention}`;
+  return `WorkflowId IN (${ids}) AND ExecutionStatus != 'ContinuedAsNew' AND (ExecutionStatus != 'Running' OR ${moves})`;
+}
+
+function chunks<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
+    items.slice(at * size, (at + 1) * size),
+  );
+}

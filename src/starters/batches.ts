@@ -1,0 +1,153 @@
+/**
+ * How other programs pay many payouts at once. Every call can be repeated: whoever crashed in the middle, or is
+ * not sure, calls again with the same rows. Talks to Temporal only.
+ */
+import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { batchRequestSchema, checkRows, digestOf } from '../contract/payout-batch.ts';
+import { checked } from '../contract/payout-request.ts';
+import type { BatchRequest, BatchResult, BatchState, RowRange, TakenRows } from '../domain/batch.ts';
+import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../domain/identity.ts';
+import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { addUpdate, batchStateQuery, takenRowsQuery } from '../workflows/batch-messages.ts';
+import type { payoutBatch } from '../workflows/payout-batch.ts';
+import { InvalidPayoutRequestError, untilTaken } from './payouts.ts';
+import { slicesOf } from './slices.ts';
+
+/** Thrown when the batch was started with other rows. Nothing was added. */
+export class BatchConflictError extends Error {
+  override readonly name = 'BatchConflictError';
+  constructor(batchId: string, which: string) {
+    super(`batch ${batchId} has been started with other rows: ${which}`);
+  }
+}
+
+export interface BatchRef {
+  app?: string | undefined;
+  batchId: string;
+}
+
+export interface NewBatch extends BatchRef {
+  /** Payout requests. All are read and checked before anything is started. */
+  payouts: Iterable<unknown> | AsyncIterable<unknown>;
+}
+
+export interface CheckedBatch {
+  request: BatchRequest;
+  rows: CheckedPayoutRequest[];
+}
+
+const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
+
+type Soon = <T>(call: () => Promise<T>) => Promise<T>;
+
+export interface BatchesOptions {
+  client: Client;
+  /** Recorded with each start; a worker of another environment refuses it. */
+  environment?: string | undefined;
+  /** Wraps each call but the wait for a result, such as with a deadline. */
+  soon?: Soon | undefined;
+}
+
+export class Batches {
+  private readonly client: Client;
+  private readonly environment: string | undefined;
+  private readonly soon: Soon;
+
+  constructor({ client, environment, soon = (call) => call() }: BatchesOptions) {
+    this.client = client;
+    this.environment = environment;
+    this.soon = soon;
+  }
+
+  /**
+   * Starts a batch, or goes on with one that was started with the same rows; answers when all rows are in.
+   * Throws `InvalidPayoutRequestError`, which names every bad row and field, or `BatchConflictError`.
+   */
+  async start(
+    batch: NewBatch,
+    onProgress: (state: BatchState) => void = () => undefined,
+  ): Promise<BatchState> {
+    const { request, rows } = await checkedBatch(batch);
+    const handle = await this.begin(request);
+    let state = await this.soon(() => handle.query(batchStateQuery));
+    const taken = await this.soon(() => handle.query(takenRowsQuery));
+    refuseOtherRows(request, state.count, taken, rows);
+    for (const range of state.missing)
+      for (const { offset, payouts } of slicesOf(rows, range)) {
+        onProgress(state);
+        state = await this.soon(() =>
+          untilTaken(() => handle.executeUpdate(addUpdate, { args: [{ offset, payouts }] })),
+        );
+      }
+    return state;
+  }
+
+  async state(ref: BatchRef): Promise<BatchState> {
+    return this.handle(ref).query(batchStateQuery);
+  }
+
+  /** Waits for the end. */
+  async result(ref: BatchRef): Promise<BatchResult> {
+    return this.handle(ref).result();
+  }
+
+  /** No more rows are started; the payouts that were started go on. */
+  async cancel(ref: BatchRef): Promise<void> {
+    await this.handle(ref).cancel();
+  }
+
+  handle({ app = 'default', batchId }: BatchRef): WorkflowHandle<typeof payoutBatch> {
+    return this.client.workflow.getHandle<typeof payoutBatch>(payoutBatchWorkflowId(app, batchId));
+  }
+
+  /** One that was stopped or failed is started again, and finds its payouts; one that ended is only looked at. */
+  private async begin(request: BatchRequest): Promise<WorkflowHandle<typeof payoutBatch>> {
+    const { app, batchId, count } = request;
+    try {
+      await this.client.workflow.start<typeof payoutBatch>('payoutBatch', {
+        taskQueue: PAYOUTS_TASK_QUEUE,
+        workflowId: payoutBatchWorkflowId(app, batchId),
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        args: [request],
+        memo: { ...(this.environment && { environment: this.environment }) },
+        typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
+        staticSummary: `batch of ${count} payouts`,
+      });
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+    return this.handle(request);
+  }
+}
+
+/** Reads and checks all rows. Throws `InvalidPayoutRequestError` with every bad row and field. */
+export async function checkedBatch({ app = 'default', batchId, payouts }: NewBatch): Promise<CheckedBatch> {
+  const bodies: unknown[] = [];
+  for await (const body of payouts) bodies.push(body);
+  const request = checked(batchRequestSchema, { app, batchId, count: bodies.length });
+  if (!request.ok) throw new InvalidPayoutRequestError(request.errors);
+  const rows = checkRows(app, bodies);
+  if (!rows.ok) throw new InvalidPayoutRequestError(rows.errors);
+  return { request: request.value, rows: rows.value };
+}
+
+function refuseOtherRows(
+  { batchId, count }: BatchRequest,
+  started: number,
+  taken: readonly TakenRows[],
+  rows: readonly CheckedPayoutRequest[],
+): void {
+  if (started !== count) throw new BatchConflictError(batchId, `there were ${started}, and not ${count}`);
+  const other = taken.find((known) => digestOf(rowsIn(rows, known)) !== known.digest);
+  if (other)
+    throw new BatchConflictError(
+      batchId,
+      `look at rows ${other.offset} to ${other.offset + other.count - 1}`,
+    );
+}
+
+function rowsIn<T>(rows: readonly T[], { offset, count }: RowRange): T[] {
+  return rows.slice(offset, offset + count);
+}

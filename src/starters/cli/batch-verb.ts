@@ -1,0 +1,91 @@
+/** `batch FILE`: many payouts at once. The same command again goes on where it was, or shows how far it is. */
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { digestOf } from '../../contract/payout-batch.ts';
+import { type BatchResult, type BatchState, ROW_ENDS, TOLD_BY_ROW } from '../../domain/batch.ts';
+import type { CheckedPayoutRequest } from '../../domain/payout.ts';
+import { Batches, type BatchRef, checkedBatch } from '../batches.ts';
+import { type Answer, EXIT } from './answer.ts';
+import { batchRows } from './batch-file.ts';
+import { readText } from './files.ts';
+import { showProgress } from './progress.ts';
+import type { Session } from './session.ts';
+import { facts, grid } from './text.ts';
+
+const LOOK_EVERY_MS = 1_000;
+
+export interface BatchOptions {
+  app: string;
+  batchId?: string;
+  watch?: true;
+}
+
+export async function batch(session: Session, file: string, options: BatchOptions): Promise<Answer> {
+  const { app } = options;
+  const payouts = batchRows(readText(file), file);
+  // Which batch it is depends on the rows, so that the same file is the same batch.
+  const { rows } = await checkedBatch({ app, batchId: 'unnamed', payouts });
+  const ref = { app, batchId: options.batchId ?? nameOf(rows) };
+  const { client, environment, soon } = session;
+  const batches = new Batches({ client, environment, soon });
+  const bar = showProgress();
+  try {
+    const state = await batches.start({ ...ref, payouts: rows }, bar.show);
+    if (!options.watch) return answer(ref, state, rows);
+    await untilEnd(session, batches, ref, bar.show);
+  } finally {
+    bar.end();
+  }
+  const result = await batches.result(ref);
+  return { ...answer(ref, result, rows), exitCode: allPaid(result) ? EXIT.ok : EXIT.notPaid };
+}
+
+async function untilEnd(
+  { soon }: Session,
+  batches: Batches,
+  ref: BatchRef,
+  show: (state: BatchState) => void,
+): Promise<void> {
+  for (;;) {
+    const state = await soon(() => batches.state(ref));
+    show(state);
+    if (state.phase === 'DONE') return;
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+function nameOf(rows: readonly CheckedPayoutRequest[]): string {
+  return createHash('sha256').update(digestOf(rows)).digest('hex').slice(0, 16);
+}
+
+function allPaid({ count, outcomes }: BatchResult): boolean {
+  return outcomes.SUCCESS === count;
+}
+
+function answer(
+  ref: BatchRef,
+  result: BatchResult & Partial<BatchState>,
+  rows: readonly CheckedPayoutRequest[],
+): Answer {
+  const counts = ROW_ENDS.flatMap((end): [string, string][] =>
+    result.outcomes[end] > 0 ? [[end, String(result.outcomes[end])]] : [],
+  );
+  const told = TOLD_BY_ROW.flatMap((end) =>
+    result.rows[end].map((row) => [String(row), rows[row]?.partnerOrderId ?? '', end]),
+  );
+  const text = facts([
+    ['batch', ref.batchId],
+    ['rows', String(result.count)],
+    ['started', String(result.started)],
+    ['joined', String(result.joined)],
+    ['done', String(result.done)],
+    ...counts,
+    ['need a person', result.needingAttention > 0 ? String(result.needingAttention) : undefined],
+    ['state', result.sentence],
+    ['next', result.nextStep],
+  ]);
+  return {
+    json: result,
+    text: told.length > 0 ? `${text}\n${grid(['row', 'payout', 'ended as'], told)}` : text,
+  };
+}

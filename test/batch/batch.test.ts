@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { payoutBatchWorkflowId } from '../../src/domain/identity.ts';
+import type { Batches } from '../../src/starters/batches.ts';
+import { batchesOf, debitsByRow, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
+import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+let world: PayoutWorld;
+let batches: Batches;
+beforeAll(async () => {
+  world = await PayoutWorld.start();
+  batches = batchesOf(world);
+});
+afterAll(() => world.stop());
+
+describe('a batch pays each of its rows', () => {
+  test('mixed outcomes: each row ends as its own payout does, and is counted', async () => {
+    const payouts = rowsOf('success', 'failure', 'partial splits=3 failed=1', 'success');
+    payouts.push(
+      payoutRequest(freshNumber(), { platform: 'sim:success', limits: { minRate: '99' } }),
+      payoutRequest(freshNumber(), { platform: 'sim:success', app: 'default' }),
+    );
+    const ref = { batchId: freshNumber() };
+    const state = await batches.start({ ...ref, payouts });
+    expect(state).toMatchObject({ count: 6, added: 6, missing: [], bad: 0 });
+    expect(await batches.result(ref)).toMatchObject({
+      app: 'default',
+      batchId: ref.batchId,
+      count: 6,
+      started: 6,
+      joined: 0,
+      done: 6,
+      bad: 0,
+      phases: {},
+      outcomes: { SUCCESS: 3, FAILED: 1, PARTIAL_SUCCESS: 1, NOT_CREATED: 1, conflict: 0, stopped: 0 },
+    });
+    expect(debitsByRow(world, payouts)).toEqual([1, 1, 1, 1, 0, 1]);
+    expect(await batches.state(ref)).toMatchObject({ phase: 'DONE', sentence: 'All 6 rows have ended.' });
+    const [first] = payouts;
+    const { memo } = await world.payouts.handle({ partnerOrderId: first?.partnerOrderId ?? '' }).describe();
+    expect(memo).toMatchObject({ rejectDuplicate: true, environment: 'test', batch: ref.batchId });
+  });
+
+  test('a row that has a payout with the same body is joined, one with another body is a conflict', async () => {
+    const [running, ended, other, fresh] = rowsOf('slow final=1h', 'success', 'success', 'success');
+    if (!running || !ended || !other || !fresh) throw new Error('four rows');
+    await world.payouts.start(running);
+    await world.payouts.start(ended);
+    await world.payouts.result(ended);
+    await world.payouts.start({ ...other, clientId: 'client-2' });
+    const ref = { batchId: freshNumber() };
+    await batches.start({ ...ref, payouts: [running, other, ended, fresh] });
+    const state = await untilBatch(batches, ref, ({ done, phases }) => done === 3 && phases.PROCESSING === 1);
+    expect(state).toMatchObject({
+      started: 1,
+      joined: 2,
+      bad: 1,
+      outcomes: { SUCCESS: 2, conflict: 1 },
+      rows: { conflict: [1], invalid: [], stopped: [] },
+    });
+    await world.simulator.control.changeOrder(running.partnerOrderId, { status: 'SUCCESS' });
+    expect((await batches.result(ref)).outcomes).toMatchObject({ SUCCESS: 3, conflict: 1 });
+    expect(debitsByRow(world, [running, ended, fresh])).toEqual([1, 1, 1]);
+  });
+
+  test('a payout that needs a person, or is stopped by one, holds up no other row', async () => {
+    const [lost, stopped, fine] = rowsOf('success', 'slow final=1h', 'success');
+    if (!lost || !stopped || !fine) throw new Error('three rows');
+    world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId: lost.partnerOrderId,
+      times: 1,
+      fault: { kind: 'drop-before' },
+    });
+    const ref = { batchId: freshNumber() };
+    await batches.start({ ...ref, payouts: [lost, stopped, fine] });
+    const state = await untilBatch(
+      batches,
+      ref,
+      ({ done, phases }) => done === 1 && phases.NEEDS_REVIEW === 1,
+    );
+    expect(state).toMatchObject({ needingAttention: 1, outcomes: { SUCCESS: 1 } });
+    await world.payouts.resolve(lost, { by: 'olga', created: false, then: 'end' });
+    await world.payouts.handle(stopped).terminate();
+    expect(await batches.result(ref)).toMatchObject({
+      outcomes: { SUCCESS: 1, NOT_CREATED: 1, stopped: 1 },
+      rows: { stopped: [1] },
+    });
+  });
+
+  test('cancelled: no more rows are started, and those that were started go on', async () => {
+    const narrow = await PayoutWorld.start({ env: { PAYOUTS_BATCH_WINDOW: '2' } });
+    try {
+      const own = batchesOf(narrow);
+      const payouts = manyRows(6);
+      const held = narrow.hold({ operation: 'fee' }, 'before');
+      const ref = { batchId: freshNumber() };
+      await own.start({ ...ref, payouts });
+      await untilBatch(own, ref, ({ started }) => started === 2);
+      await own.cancel(ref);
+      await untilBatch(own, ref, ({ outcomes }) => outcomes.notStarted === 4);
+      held.release();
+      expect(await own.result(ref)).toMatchObject({ started: 2, outcomes: { SUCCESS: 2, notStarted: 4 } });
+      expect(debitsByRow(narrow, payouts)).toEqual([1, 1, 0, 0, 0, 0]);
+    } finally {
+      await narrow.stop();
+    }
+  });
+});
+
+describe('bad rows are told by row and field before anything is started', () => {
+  test('the library checks all rows at once, twins too, and starts no batch', async () => {
+    const [good, bad, twin] = rowsOf('success', 'success', 'success');
+    if (!good || !bad || !twin) throw new Error('three rows');
+    const ref = { batchId: freshNumber() };
+    const payouts = [
+      good,
+      { ...bad, payerId: '', receiver: { ...bad.receiver, bankName: 7 } },
+      { ...twin, partnerOrderId: good.partnerOrderId },
+      { ...twin, app: 'other' },
+      'no payout',
+    ];
+    const refused = batches.start({ ...ref, payouts });
+    await expect(refused).rejects.toMatchObject({
+      name: 'InvalidPayoutRequestError',
+      fields: expect.arrayContaining([
+        expect.objectContaining({ path: '1.payerId' }),
+        expect.objectContaining({ path: '1.receiver.bankName' }),
+        { path: '2.partnerOrderId', message: "is the same as row 0's" },
+        { path: '3.app', message: "must be default, as the batch's" },
+        expect.objectContaining({ path: '4' }),
+      ]),
+    });
+    await expect(batches.state(ref)).rejects.toThrow();
+    await expect(world.payouts.state(good)).rejects.toThrow();
+  });
+
+  test('an application that is not configured is bad input', async () => {
+    const ref = { app: 'nobody', batchId: freshNumber() };
+    const handle = await world.client.workflow.start('payoutBatch', {
+      taskQueue: 'payouts',
+      workflowId: payoutBatchWorkflowId(ref.app, ref.batchId),
+      args: [{ ...ref, count: 0 }],
+    });
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: { type: 'InvalidPayoutRequest', details: [[expect.objectContaining({ path: 'count' })]] },
+    });
+  });
+});

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { BatchResult } from '../../src/domain/batch.ts';
+import type { Batches } from '../../src/starters/batches.ts';
+import { batchesOf, manyRows } from '../support/batches.ts';
+import { instantWorker } from '../support/instant/worker.ts';
+import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+/** More take longer than a test should: `BATCH_ROWS=10000` shows the same of a whole batch. */
+const ROWS = Number(process.env['BATCH_ROWS'] ?? 1_001);
+
+let world: PayoutWorld;
+let batches: Batches;
+let worker: { stop(): Promise<void> };
+beforeAll(async () => {
+  world = await PayoutWorld.start({ idle: true });
+  batches = batchesOf(world);
+  worker = await instantWorker(world);
+});
+afterAll(async () => {
+  await worker.stop();
+  await world.stop();
+});
+
+test('H39 a thousand rows and more: every history of the batch and of its parts is bounded, and every row is counted once', async () => {
+  const ref = { batchId: freshNumber() };
+  await batches.start({ ...ref, payouts: manyRows(ROWS) });
+  const result: BatchResult = await batches.result(ref);
+  expect(result).toMatchObject({ count: ROWS, started: ROWS, done: ROWS, outcomes: { SUCCESS: ROWS } });
+  const runs = await runsOf("WorkflowType IN ('payoutBatch', 'payoutBatchPart')");
+  expect(new Set(runs.filter(({ type }) => type === 'payoutBatchPart').map(({ id }) => id)).size).toBe(
+    Math.ceil(ROWS / 500),
+  );
+  console.log(`${ROWS} rows: ${JSON.stringify(largest(runs))}`);
+  for (const { events, bytes } of runs) {
+    expect(events).toBeLessThan(500);
+    expect(bytes).toBeLessThan(5_000_000);
+  }
+});
+
+async function runsOf(query: string) {
+  const runs = [];
+  for await (const { workflowId, runId, type, historyLength, historySize } of world.client.workflow.list({
+    query,
+  }))
+    runs.push({ id: workflowId, runId, type, events: historyLength, bytes: historySize ?? 0 });
+  return runs;
+}
+
+function largest(runs: Awaited<ReturnType<typeof runsOf>>) {
+  return ['payoutBatch', 'payoutBatchPart'].map((wanted) => {
+    const own = runs.filter(({ type }) => type === wanted);
+    const most = (of: 'events' | 'bytes') => Math.max(...own.map((run) => run[of]));
+    return { type: wanted, runs: own.length, mostEvents: most('events'), mostBytes: most('bytes') };
+  });
+}

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { Batches } from '../../src/starters/batches.ts';
+import { addUpdate } from '../../src/workflows/batch-messages.ts';
+import { batchesOf, manyRows, untilBatch } from '../support/batches.ts';
+import { instantWorker } from '../support/instant/worker.ts';
+import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+let world: PayoutWorld;
+let batches: Batches;
+let worker: { stop(): Promise<void> };
+beforeAll(async () => {
+  world = await PayoutWorld.start({ idle: true, env: { PAYOUTS_BATCH_WINDOW: '1' } });
+  batches = batchesOf(world);
+  worker = await instantWorker(world);
+});
+afterAll(async () => {
+  await worker.stop();
+  await world.stop();
+});
+
+async function runsOf(type: string, batchId: string) {
+  const query = `WorkflowType = '${type}' AND WorkflowId STARTS_WITH '${type === 'payoutBatch' ? 'payout-batch' : 'payout-batch-part'}:default:${batchId}'`;
+  const runs = [];
+  for await (const { status, historyLength, historySize } of world.client.workflow.list({ query }))
+    runs.push({ status: status.name, events: historyLength, bytes: historySize ?? 0 });
+  return runs;
+}
+
+describe('H39 a batch goes on as new, and forgets nothing', () => {
+  test('while big slices come in one after the other', async () => {
+    const ref = { batchId: freshNumber() };
+    const rows = manyRows(1_600).map(long);
+    await batches.start({ ...ref, payouts: rows });
+    await batches.cancel(ref);
+    const { started, outcomes } = await batches.result(ref);
+    expect(started + outcomes.notStarted).toBe(1_600);
+    const runs = await runsOf('payoutBatch', ref.batchId);
+    expect(runs.some(({ status }) => status === 'CONTINUED_AS_NEW')).toBe(true);
+    for (const { bytes } of runs) expect(bytes).toBeLessThan(5_000_000);
+  });
+
+  test('a part whose payouts come one by one, while the same rows are added again and again', async () => {
+    const ref = { batchId: freshNumber() };
+    const payouts = manyRows(30);
+    await batches.start({ ...ref, payouts });
+    await untilBatch(batches, ref, ({ done }) => done >= 5);
+    const again = await batches.handle(ref).executeUpdate(addUpdate, { args: [{ offset: 0, payouts }] });
+    expect(again).toMatchObject({ added: 30, phase: 'PAYING' });
+    expect(await batches.result(ref)).toMatchObject({ started: 30, joined: 0, outcomes: { SUCCESS: 30 } });
+    const runs = await runsOf('payoutBatchPart', ref.batchId);
+    expect(runs.length).toBeGreaterThan(1);
+    for (const { events } of runs) expect(events).toBeLessThan(500);
+  });
+});
+
+/** Over 2 kB, so that a slice is full by its bytes before it holds 500 rows. */
+function long(row: PayoutRequest): PayoutRequest {
+  const text = 'x'.repeat(250);
+  const receiver = {
+    ...row.receiver,
+    bankName: text,
+    bankAccountName: text,
+    bankBranchName: text,
+    province: text,
+    city: text,
+  };
+  return { ...row, platform: text, openId: 'x'.repeat(120), receiver };
+}

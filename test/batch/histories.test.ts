@@ -1,0 +1,69 @@
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { batchPartWorkflowId } from '../../src/domain/identity.ts';
+import type { Batches, BatchRef } from '../../src/starters/batches.ts';
+import { bundleWorkflows } from '../../src/workers/worker.ts';
+import { takenRowsQuery } from '../../src/workflows/batch-messages.ts';
+import { batchesOf, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
+import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+/** The corpus that `test/workflows/histories.test.ts` replays. */
+const FOLDER = join(import.meta.dirname, '../histories');
+
+let world: PayoutWorld;
+let batches: Batches;
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { PAYOUTS_BATCH_WINDOW: '2' } });
+  batches = batchesOf(world);
+});
+afterAll(() => world.stop());
+
+const LIVES: Record<string, (ref: BatchRef) => Promise<void>> = {
+  async mixed(ref) {
+    const [taken, ...others] = rowsOf(
+      'success',
+      'failure',
+      'success',
+      'success',
+      'partial splits=3 failed=1',
+    );
+    await world.payouts.start({ ...taken, clientId: 'client-2' });
+    await batches.start({ ...ref, payouts: [taken, ...others] });
+  },
+  async cancelled(ref) {
+    const held = world.hold({ operation: 'fee' }, 'before');
+    await batches.start({ ...ref, payouts: manyRows(4) });
+    await untilBatch(batches, ref, ({ started }) => started === 2);
+    await batches.cancel(ref);
+    await untilBatch(batches, ref, ({ outcomes }) => outcomes.notStarted === 2);
+    held.release();
+  },
+};
+
+describe('H40 the histories of batches replay', () => {
+  test.each(Object.keys(LIVES))('a batch that just was: %s', async (name) => {
+    const ref = { app: 'default', batchId: freshNumber() };
+    await LIVES[name]?.(ref);
+    await batches.result(ref);
+    const workflowBundle = await bundleWorkflows();
+    const [taken] = await batches.handle(ref).query(takenRowsQuery);
+    const part = batchPartWorkflowId(ref.app, ref.batchId, 0, taken?.digest ?? '');
+    const own = { batch: batches.handle(ref), 'batch-part': world.client.workflow.getHandle(part) };
+    for (const [kind, handle] of Object.entries(own)) {
+      const history = await handle.fetchHistory();
+      record(`${kind}-${name}`, history);
+      await Worker.runReplayHistory({ workflowBundle }, history, handle.workflowId);
+    }
+    expect(taken).toMatchObject({ offset: 0 });
+  });
+});
+
+/** `RECORD_HISTORIES=2 npx vitest run test/batch/histories.test.ts` adds a generation to the corpus. */
+function record(name: string, history: History): void {
+  const generation = process.env['RECORD_HISTORIES'];
+  const file = join(FOLDER, `v${generation}-${name}.json`);
+  if (generation && !existsSync(file)) writeFileSync(file, historyToJSON(history));
+}

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Batches } from '../../src/starters/batches.ts';
+import { batchesOf, debitsByRow, manyRows, untilBatch } from '../support/batches.ts';
+import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { type OwnProcess, startProgram } from '../support/processes.ts';
+
+let world: PayoutWorld;
+let batches: Batches;
+let worker: OwnProcess | undefined;
+const startWorker = () => startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
+
+beforeAll(async () => {
+  world = await PayoutWorld.start({ idle: true, env: { PAYOUTS_BATCH_WINDOW: '10' } });
+  batches = batchesOf(world);
+});
+afterAll(async () => {
+  await worker?.stop('SIGKILL');
+  await world.stop();
+});
+
+test('H104 the worker is killed with -9 again and again in the middle of a batch: exactly one payment a row', async () => {
+  const rows = manyRows(40);
+  const ref = { batchId: freshNumber() };
+  worker = await startWorker();
+  await batches.start({ ...ref, payouts: rows });
+  for (const started of [1, 15, 30]) {
+    await untilBatch(batches, ref, (state) => state.started >= started);
+    await worker.stop('SIGKILL');
+    worker = await startWorker();
+  }
+  expect(await batches.result(ref)).toMatchObject({ done: 40, joined: 0, outcomes: { SUCCESS: 40 } });
+  expect(debitsByRow(world, rows)).toEqual(rows.map(() => 1));
+});

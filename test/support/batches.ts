@@ -1,0 +1,34 @@
+/** Batches for tests: rows by scenario, and what the simulator says of each afterwards. */
+import type { BatchState } from '../../src/domain/batch.ts';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { Batches, type BatchRef } from '../../src/starters/batches.ts';
+import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
+import { payoutRequest } from './requests.ts';
+
+export function batchesOf(world: PayoutWorld): Batches {
+  return new Batches({ client: world.client, environment: 'test' });
+}
+
+export function rowsOf(...scenarios: string[]): PayoutRequest[] {
+  return scenarios.map((scenario) => payoutRequest(freshNumber(), { platform: `sim:${scenario}` }));
+}
+
+export function manyRows(count: number, scenario = 'success'): PayoutRequest[] {
+  return rowsOf(...Array.from({ length: count }, () => scenario));
+}
+
+export async function untilBatch(
+  batches: Batches,
+  ref: BatchRef,
+  wanted: (state: BatchState) => boolean,
+): Promise<BatchState> {
+  return eventually(async () => {
+    const state = await batches.state(ref);
+    return wanted(state) ? state : undefined;
+  });
+}
+
+/** Debits of each row, by the simulator's ledger. */
+export function debitsByRow(world: PayoutWorld, rows: readonly PayoutRequest[]): number[] {
+  return rows.map(({ partnerOrderId }) => world.simulator.control.ledgerOf(partnerOrderId).debits);
+}

@@ -1,0 +1,28 @@
+import { fileURLToPath } from 'node:url';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { batchActivities } from '../../../src/activities/batch-activities.ts';
+import { preparation } from '../../../src/activities/prepare-payout.ts';
+import { workerConfig } from '../../../src/config/config.ts';
+import { PAYOUTS_TASK_QUEUE } from '../../../src/domain/identity.ts';
+import type { PayoutWorld } from '../payout-world.ts';
+
+/** A worker of this world for batches alone; ends when `stop` is called. */
+export async function instantWorker(world: PayoutWorld): Promise<{ stop(): Promise<void> }> {
+  const config = workerConfig(world.workerEnvironment);
+  const connection = await NativeConnection.connect({ address: world.address });
+  const worker = await Worker.create({
+    connection,
+    namespace: world.namespace,
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
+    activities: { ...preparation(config), ...batchActivities(config, world.client) },
+  });
+  const running = worker.run();
+  return {
+    async stop() {
+      worker.shutdown();
+      await running;
+      await connection.close();
+    },
+  };
+}
