@@ -34,8 +34,15 @@ const renewal = (openId?: string) => world.client.workflow.getHandle(tokenWorkfl
 const state = (openId?: string) => renewal(openId).query(tokenStateQuery);
 const calls = (operation: string) =>
   world.simulator.control.calls().filter((call) => call.operation === operation).length;
+/** A query that meets a worker while it takes up a history may fail; a renewal that cannot go on is waited for in vain. */
 const renewed = (times: number, openId?: string) =>
-  eventually(async () => (await state(openId)).renewals === times || undefined);
+  eventually(async () => {
+    const { renewals } = await state(openId).catch((error: unknown) => {
+      console.warn(`asked again: ${error}`);
+      return { renewals: 0 };
+    });
+    return renewals === times || undefined;
+  });
 
 /** A renewal whose call stands still at the service, before or after its effect. */
 async function standing(operation: 'token' | 'oauthToken', effect: 'before' | 'after', openId?: string) {
