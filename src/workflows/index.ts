@@ -1,4 +1,5 @@
 /** The workflow types that workers run. */
+export { callBudgetLease } from './call-budget-lease.ts';
 export { payout } from './payout.ts';
 export { accountQuery, payoutQuote, serviceProbe } from './reads.ts';
 export { tokenRenewal } from './token-renewal.ts';

@@ -1,0 +1,92 @@
+/**
+ * The activity that is the lease: whoever runs it owns the application's call budget. Its next attempt, in whatever
+ * process, reads from the last heartbeat how this one ended.
+ */
+import { ApplicationFailure, activityInfo, Context } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import type { LeaseActivities } from '../../activities/types.ts';
+import {
+  LONGEST_TERM_MS,
+  type LeaseNote,
+  type LeaseTerm,
+  RENEW_EVERY_MS,
+  type Released,
+} from '../../domain/call-budget-lease.ts';
+import { Fence } from './fence.ts';
+import { type Predecessor, predecessor } from './predecessor.ts';
+import { type Ending, Renewals } from './renewals.ts';
+
+/** What owning means in this process. */
+export interface BudgetOwner {
+  /** The lease is ours, for as long as `fence` says. */
+  begin(fence: Fence, before: Predecessor, callsPerSecond: number | undefined): Promise<void>;
+  /** From the moment it is called nothing is sent any more. */
+  end(): Released;
+  learnedMarginMs(): number;
+  /** Resolves when this process wants to give the budget to another. */
+  wantsToGive(signal: AbortSignal): Promise<void>;
+}
+
+export function leaseActivities(owner: BudgetOwner, client: Client): LeaseActivities {
+  return { holdBudget: (term) => holdBudget(owner, client, term) };
+}
+
+async function holdBudget(owner: BudgetOwner, client: Client, term: LeaseTerm): Promise<Released> {
+  const { taskToken, attempt, heartbeatDetails } = activityInfo();
+  const fence = new Fence();
+  const note = (): LeaseNote => ({ attempt, marginMs: owner.learnedMarginMs() });
+  const renewals = new Renewals({ client, taskToken, fence, note });
+  const before = predecessor(term.before, attempt, heartbeatDetails);
+  // This task may have lain in a frozen process: only an answer from Temporal makes it count.
+  await renewals.confirm();
+  let released: Released;
+  let ending: Ending | 'given';
+  try {
+    const ended = untilOver(owner, renewals, note);
+    await owner.begin(fence, before, term.callsPerSecond);
+    ending = await ended;
+  } finally {
+    renewals.stop();
+    fence.lose();
+    released = owner.end();
+  }
+  if (ending === 'lost') throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'somebody else may have it' });
+  if (ending === 'asked') return released;
+  const last = { ...note(), released };
+  Context.current().heartbeat(last);
+  await renewals.conclude(last);
+  throw ApplicationFailure.create({ type: 'HANDED_OVER', message: 'given back', nextRetryDelay: 1 });
+}
+
+/** Until the lease is lost, is asked for, has been held for a day, or this process wants to be rid of it. */
+async function untilOver(
+  owner: BudgetOwner,
+  renewals: Renewals,
+  note: () => LeaseNote,
+): Promise<Ending | 'given'> {
+  const context = Context.current();
+  const over = new AbortController();
+  // Both ways: the SDK's own heartbeats tell it that this activity lives.
+  const beats = setInterval(() => context.heartbeat(note()), RENEW_EVERY_MS);
+  try {
+    return await new Promise((resolve) => {
+      renewals.start(resolve);
+      context.cancellationSignal.addEventListener('abort', () => resolve(whyCancelled(context)));
+      if (context.cancellationSignal.aborted) resolve(whyCancelled(context));
+      setTimeout(() => resolve('asked'), LONGEST_TERM_MS).unref();
+      owner.wantsToGive(over.signal).then(
+        () => resolve('given'),
+        () => undefined,
+      );
+    });
+  } finally {
+    over.abort();
+    clearInterval(beats);
+  }
+}
+
+function whyCancelled({ cancellationDetails }: Context): Ending | 'given' {
+  if (cancellationDetails?.workerShutdown) return 'given';
+  if (cancellationDetails?.notFound || cancellationDetails?.timedOut) return 'lost';
+  return 'asked';
+}
