@@ -42,7 +42,7 @@ export class CallBudget implements CallGate {
   private readonly margin = new AdaptiveMargin(performance.now());
   /** Calls that passed and have neither been written nor given up. */
   private readonly passed = new Set<GatedCall>();
-  private readonly onSpent: (() => void)[] = [];
+  private onSpent: () => void = () => undefined;
   private timer: NodeJS.Timeout | undefined;
   private turnMs = Number.NEGATIVE_INFINITY;
   private closedUntilMs = Number.NEGATIVE_INFINITY;
@@ -87,7 +87,7 @@ export class CallBudget implements CallGate {
 
   /** Told whenever a fetched call has had its turn. */
   whenSpent(told: () => void): void {
-    this.onSpent.push(told);
+    this.onSpent = told;
   }
 
   /** Resolves when the call may leave. Rejects when it is aborted while it waits, or when the budget moves. */
@@ -146,7 +146,10 @@ export class CallBudget implements CallGate {
     clearTimeout(this.timer);
     while (this.term && this.turns.size > 0) {
       const wait = this.msUntilTurn(this.term);
-      if (wait > 0) return this.lookIn(wait);
+      if (wait > 0) {
+        this.lookIn(wait);
+        return;
+      }
       this.letGo(this.turns.next());
     }
   }
@@ -159,7 +162,7 @@ export class CallBudget implements CallGate {
     this.passed.add(turn.call);
     this.window.begin();
     turn.go();
-    if (!isTokenCall(turn.call)) for (const told of this.onSpent) told();
+    if (!isTokenCall(turn.call)) this.onSpent();
   }
 
   private msUntilTurn({ callsPerSecond, counts }: Term): number {

@@ -69,6 +69,8 @@ export class CallSlots implements Slots {
   private hasRoom(): boolean {
     const ahead = this.polling.size + Math.max(this.onTheirWay.length, this.budget.waiting);
     const most = CallSlots.ahead(this.budget.callsPerSecond);
-    return ahead < most && this.held.size < this.mostInFlight && this.budget.opensWithin(AHEAD_SECONDS * 1_000);
+    return (
+      ahead < most && this.held.size < this.mostInFlight && this.budget.opensWithin(AHEAD_SECONDS * 1_000)
+    );
   }
 }

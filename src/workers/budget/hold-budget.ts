@@ -6,9 +6,9 @@ import { ApplicationFailure, activityInfo, Context } from '@temporalio/activity'
 import type { Client } from '@temporalio/client';
 import type { LeaseActivities } from '../../activities/types.ts';
 import {
-  LONGEST_TERM_MS,
   type LeaseNote,
   type LeaseTerm,
+  LONGEST_TERM_MS,
   RENEW_EVERY_MS,
   type Released,
 } from '../../domain/call-budget-lease.ts';
@@ -50,7 +50,8 @@ async function holdBudget(owner: BudgetOwner, client: Client, term: LeaseTerm): 
     fence.lose();
     released = owner.end();
   }
-  if (ending === 'lost') throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'somebody else may have it' });
+  if (ending === 'lost')
+    throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'somebody else may have it' });
   if (ending === 'asked') return released;
   const last = { ...note(), released };
   Context.current().heartbeat(last);
