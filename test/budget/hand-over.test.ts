@@ -3,12 +3,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leaseWorkflowId } from '../../src/domain/identity.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
 const LIMIT = 20;
 /** Enough to keep the budget busy for a good while: each payout is at least three calls before its order is final. */
-const PAYOUTS = 60;
+const PAYOUTS = 40;
+
+/** So that asking takes no more of the budget than creating. */
+const FEW_POLLS = { PAYOUTS_POLL_FIRST: '4s', PAYOUTS_POLL_MAX: '6s' };
 
 describe('H37 the call budget moves from process to process', () => {
   let world: PayoutWorld;
@@ -18,7 +21,7 @@ describe('H37 the call budget moves from process to process', () => {
     world = await PayoutWorld.start({
       idle: true,
       settings: { callsPerSecond: LIMIT },
-      env: { ...NO_POLLS, PAYMENTS_CALLS_PER_SECOND: `${LIMIT}`, PAYMENTS_CALL_TIMEOUT: '2s' },
+      env: { ...FEW_POLLS, PAYMENTS_CALLS_PER_SECOND: `${LIMIT}`, PAYMENTS_CALL_TIMEOUT: '2s' },
     });
     workers = await Promise.all([1, 2, 3].map(() => startWorker()));
   });
@@ -29,7 +32,6 @@ describe('H37 the call budget moves from process to process', () => {
   });
 
   const startWorker = () => startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
-  const { abs } = Math;
   const calls = () => world.simulator.control.calls();
   const counts = () => world.simulator.control.counts();
 
@@ -69,8 +71,6 @@ describe('H37 the call budget moves from process to process', () => {
   async function allPaidOnce(refs: PayoutRef[]): Promise<void> {
     await Promise.all(
       refs.map(async (ref) => {
-        await world.until(ref, ({ phase }) => phase === 'PROCESSING');
-        await world.payouts.notify(ref, { receivedAt: new Date().toISOString() });
         expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       }),
     );
@@ -82,7 +82,7 @@ describe('H37 the call budget moves from process to process', () => {
 
   function report(name: string, gap: number): void {
     const { answered429, maxCallsInAnySecond } = counts();
-    console.log(JSON.stringify({ name, gap: Math.round(abs(gap)), answered429, maxCallsInAnySecond }));
+    console.log(JSON.stringify({ name, gap: Math.round(gap), answered429, maxCallsInAnySecond }));
     expect(answered429).toBe(0);
     expect(maxCallsInAnySecond).toBeLessThanOrEqual(LIMIT);
   }
@@ -90,7 +90,7 @@ describe('H37 the call budget moves from process to process', () => {
   test('H37 the owner is killed with -9: the next one serves, and no second holds more than the limit', async () => {
     const refs = await busy();
     const killed = await owner();
-    const at = performance.timeOrigin + performance.now();
+    const at = performance.now();
     await killed.stop('SIGKILL');
     await eventually(() => calls().some(({ atMs }) => atMs > at + 500) || undefined);
     await allPaidOnce(refs);
@@ -102,7 +102,7 @@ describe('H37 the call budget moves from process to process', () => {
   test('H37 the owner is asked to stop: the next one goes on where it left off', async () => {
     const refs = await busy();
     const stopping = await owner();
-    const at = performance.timeOrigin + performance.now();
+    const at = performance.now();
     expect(await stopping.stop('SIGTERM')).toBe(0);
     await allPaidOnce(refs);
     const gap = silenceAround(at);
@@ -113,7 +113,7 @@ describe('H37 the call budget moves from process to process', () => {
   test('H37 H102 the owner is frozen for 10 s and thaws: it sends nothing that counts, and nothing is lost', async () => {
     const refs = await busy();
     const frozen = await owner();
-    const at = performance.timeOrigin + performance.now();
+    const at = performance.now();
     frozen.child.kill('SIGSTOP');
     await sleep(10_000);
     frozen.child.kill('SIGCONT');
