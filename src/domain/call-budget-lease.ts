@@ -27,11 +27,9 @@ export interface Released {
   marginMs: number;
 }
 
-/** What an owner's heartbeats say, so that the next attempt knows how this one ended. */
+/** What an owner's heartbeats say, for the one that takes over when it dies. */
 export interface LeaseNote {
-  attempt: number;
   marginMs: number;
-  released?: Released;
 }
 
 /** Who had the lease before this term's first attempt: `unknown` may still be sending. */

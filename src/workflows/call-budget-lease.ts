@@ -1,6 +1,7 @@
 /**
- * Who may spend one application's call budget: whichever process runs the activity `holdBudget`, and nobody else.
- * Hand-overs are attempts of that one activity, so they cost no history. Runs until it is cancelled.
+ * Who may spend one application's call budget: whichever process runs the activity `holdBudget`, and nobody else. One
+ * that dies is followed by the activity's next attempt, one that gives back by the next activity. Runs until it is
+ * cancelled.
  */
 import {
   ActivityCancellationType,
@@ -29,7 +30,7 @@ import {
 import { leaseTaskQueue } from '../domain/identity.ts';
 import { budgetQuery, setCallsPerSecondUpdate } from './lease-messages.ts';
 
-/** A term is about 10 events; it ends once a day, and when somebody changes the rate. */
+/** A term is about 10 events; it ends once a day, when somebody changes the rate, and when its owner stops. */
 const LONG_HISTORY_EVENTS = 300;
 /** The next process may begin at once; what has to be waited for is the process's own business. */
 const NEXT_ATTEMPT_AFTER_MS = 20;
@@ -59,7 +60,7 @@ export async function callBudgetLease(place: LeasePlace, carried: LeaseRecord): 
   }
 }
 
-/** One term: until its owner's day is over, or the rate changes. Keeps what the next one has to know. */
+/** One term. Keeps what the next one has to know. */
 async function hold(place: LeasePlace, record: LeaseRecord, scope: CancellationScope): Promise<void> {
   const { before, callsPerSecond } = record;
   try {

@@ -31,7 +31,12 @@ describe('H37 the call budget moves from process to process', () => {
     await world.stop();
   });
 
-  const startWorker = () => startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
+  const startWorker = () =>
+    startProgram(
+      'src/workers/main.ts',
+      { ...world.workerEnvironment, PAYOUTS_LOG_LEVEL: 'info' },
+      /worker ready/,
+    );
   const calls = () => world.simulator.control.calls();
   const counts = () => world.simulator.control.counts();
 
@@ -80,6 +85,30 @@ describe('H37 the call budget moves from process to process', () => {
     }
   }
 
+  function debug(at: number): void {
+    const times = calls().map((call) => call.atMs);
+    console.log('wall of at', new Date(Date.now() - performance.now() + at).toISOString());
+    times.forEach((time, index) => {
+      const gap = time - (times[index - 1] ?? time);
+      if (gap > 250)
+        console.log(
+          `gap ${Math.round(gap)} ends at ${Math.round(time - at)} after`,
+          calls()[index]?.operation,
+        );
+    });
+    for (const w of workers)
+      console.log(
+        w.child.pid,
+        w
+          .output()
+          .split('\n')
+          .filter((l) => /budget|lease|WARN|ERROR/.test(l))
+          .slice(0, 40)
+          .join('\n')
+          .slice(0, 6000),
+      );
+  }
+
   function report(name: string, gap: number): void {
     const { answered429, maxCallsInAnySecond } = counts();
     console.log(JSON.stringify({ name, gap: Math.round(gap), answered429, maxCallsInAnySecond }));
@@ -95,6 +124,7 @@ describe('H37 the call budget moves from process to process', () => {
     await eventually(() => calls().some(({ atMs }) => atMs > at + 500) || undefined);
     await allPaidOnce(refs);
     const gap = silenceAround(at);
+    debug(at);
     report('killed', gap);
     expect(gap).toBeLessThan(8_000);
   });
@@ -106,6 +136,7 @@ describe('H37 the call budget moves from process to process', () => {
     expect(await stopping.stop('SIGTERM')).toBe(0);
     await allPaidOnce(refs);
     const gap = silenceAround(at);
+    debug(at);
     report('stopped', gap);
     expect(gap).toBeLessThan(2_000);
   });
@@ -119,6 +150,7 @@ describe('H37 the call budget moves from process to process', () => {
     frozen.child.kill('SIGCONT');
     await allPaidOnce(refs);
     const gap = silenceAround(at);
+    debug(at);
     report('frozen', gap);
     expect(gap).toBeLessThan(8_000);
   });

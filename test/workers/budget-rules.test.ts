@@ -159,17 +159,11 @@ describe('H37 the parts of a call budget', () => {
     expect(fence.counts()).toBe(false);
   });
 
-  test('only the last words of the attempt right before are believed', () => {
+  test('only an owner that ended in good order is believed; after any other, one window is silent', () => {
     const released = { sendAgesMs: [1, 2], marginMs: 30 };
-    const note = { attempt: 4, marginMs: 30, released };
-    expect(predecessor('nobody', 5, note)).toEqual({ silentMs: 0, released });
-    expect(predecessor('nobody', 6, note).silentMs).toBeGreaterThan(1_000);
-    expect(predecessor(released, 2, { attempt: 1, marginMs: 30 })).toEqual({
-      silentMs: 1_060,
-      learnedMarginMs: 30,
-    });
-    expect(predecessor(released, 2, 'nonsense').silentMs).toBe(1_060);
     expect(predecessor(released, 1, undefined)).toEqual({ silentMs: 0, released });
+    expect(predecessor(released, 2, { marginMs: 30 })).toEqual({ silentMs: 1_060, learnedMarginMs: 30 });
+    expect(predecessor(released, 2, 'nonsense')).toEqual({ silentMs: 1_060, learnedMarginMs: undefined });
     expect(predecessor('nobody', 1, undefined).silentMs).toBe(1_060);
     expect(predecessor('unknown', 1, undefined).silentMs).toBeGreaterThan(2_750);
   });

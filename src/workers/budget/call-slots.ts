@@ -3,9 +3,9 @@
  * fetched call can no longer be overtaken by a more urgent one; one that has left holds nobody up, so a slow service
  * does not lower the rate.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
 import type { CallBudget } from '../call-budget.ts';
+import { pause } from './pause.ts';
 
 type Slots = CustomSlotSupplier<ActivitySlotInfo>;
 
@@ -37,7 +37,7 @@ export class CallSlots implements Slots {
   }
 
   async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
-    while (!this.hasRoom()) await sleep(LOOK_AGAIN_MS, undefined, { signal });
+    while (!this.hasRoom()) await pause(LOOK_AGAIN_MS, signal);
     const permit: SlotPermit = {};
     this.held.add(permit);
     this.polling.add(permit);

@@ -1,8 +1,8 @@
 /**
- * The activity that is the lease: whoever runs it owns the application's call budget. Its next attempt, in whatever
- * process, reads from the last heartbeat how this one ended.
+ * The activity that is the lease: whoever runs it owns the application's call budget. An owner that gives it back
+ * completes it, which is quicker than a retry: Temporal's timers may be a second late.
  */
-import { ApplicationFailure, activityInfo, Context } from '@temporalio/activity';
+import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { LeaseActivities } from '../../activities/types.ts';
 import {
@@ -34,15 +34,16 @@ export function leaseActivities(owner: BudgetOwner, client: Client): LeaseActivi
 async function holdBudget(owner: BudgetOwner, client: Client, term: LeaseTerm): Promise<Released> {
   const { taskToken, attempt, heartbeatDetails } = activityInfo();
   const fence = new Fence();
-  const note = (): LeaseNote => ({ attempt, marginMs: owner.learnedMarginMs() });
+  const note = (): LeaseNote => ({ marginMs: owner.learnedMarginMs() });
   const renewals = new Renewals({ client, taskToken, fence, note });
   const before = predecessor(term.before, attempt, heartbeatDetails);
   // This task may have lain in a frozen process: only an answer from Temporal makes it count.
   await renewals.confirm();
   let released: Released;
-  let ending: Ending | 'given';
+  let ending: Ending;
   try {
     const ended = untilOver(owner, renewals, note);
+    log.info('took the call budget', { app: term.app, silentMs: before.silentMs });
     await owner.begin(fence, before, term.callsPerSecond);
     ending = await ended;
   } finally {
@@ -50,21 +51,14 @@ async function holdBudget(owner: BudgetOwner, client: Client, term: LeaseTerm): 
     fence.lose();
     released = owner.end();
   }
+  log.info('the call budget goes', { app: term.app, ending });
   if (ending === 'lost')
     throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'somebody else may have it' });
-  if (ending === 'asked') return released;
-  const last = { ...note(), released };
-  Context.current().heartbeat(last);
-  await renewals.conclude(last);
-  throw ApplicationFailure.create({ type: 'HANDED_OVER', message: 'given back', nextRetryDelay: 1 });
+  return released;
 }
 
 /** Until the lease is lost, is asked for, has been held for a day, or this process wants to be rid of it. */
-async function untilOver(
-  owner: BudgetOwner,
-  renewals: Renewals,
-  note: () => LeaseNote,
-): Promise<Ending | 'given'> {
+async function untilOver(owner: BudgetOwner, renewals: Renewals, note: () => LeaseNote): Promise<Ending> {
   const context = Context.current();
   const over = new AbortController();
   // Both ways: the SDK's own heartbeats tell it that this activity lives.
@@ -74,7 +68,7 @@ async function untilOver(
       renewals.start(resolve);
       context.cancellationSignal.addEventListener('abort', () => resolve(whyCancelled(context)));
       if (context.cancellationSignal.aborted) resolve(whyCancelled(context));
-      setTimeout(() => resolve('asked'), LONGEST_TERM_MS).unref();
+      setTimeout(() => resolve('given'), LONGEST_TERM_MS).unref();
       owner.wantsToGive(over.signal).then(
         () => resolve('given'),
         () => undefined,
@@ -86,8 +80,8 @@ async function untilOver(
   }
 }
 
-function whyCancelled({ cancellationDetails }: Context): Ending | 'given' {
-  if (cancellationDetails?.workerShutdown) return 'given';
+/** A shutdown of this worker, or of the workflow, is an end in good order. */
+function whyCancelled({ cancellationDetails }: Context): Ending {
   if (cancellationDetails?.notFound || cancellationDetails?.timedOut) return 'lost';
-  return 'asked';
+  return 'given';
 }

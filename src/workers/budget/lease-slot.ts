@@ -1,8 +1,8 @@
 /** One slot for one application's lease; asked for sooner by a process that owns fewer. */
 
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
 import type { Ownership } from './ownership.ts';
+import { pause } from './pause.ts';
 
 const LOOK_AGAIN_MS = 20;
 
@@ -19,7 +19,7 @@ export class LeaseSlot implements CustomSlotSupplier<ActivitySlotInfo> {
 
   async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
     do {
-      await sleep(LOOK_AGAIN_MS, undefined, { signal });
+      await pause(LOOK_AGAIN_MS, signal);
       await this.ownership.beforeClaiming(this.app, signal);
     } while (this.taken);
     this.taken = true;

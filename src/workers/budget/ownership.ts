@@ -1,8 +1,8 @@
 /** Which budgets this process owns, and whether another process should have one of them. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { LeasePlace } from '../../domain/call-budget-lease.ts';
 import { leaseTaskQueue, leaseWorkflowId } from '../../domain/identity.ts';
+import { pause } from './pause.ts';
 
 /** How often an owner of several looks whether somebody has fewer. */
 const LOOK_EVERY_MS = 5_000;
@@ -40,13 +40,13 @@ export class Ownership {
   async beforeClaiming(app: string, signal: AbortSignal): Promise<void> {
     const offered = this.offered.get(app) ?? Number.NEGATIVE_INFINITY;
     const politely = Math.max(0, offered + LET_OTHERS_FIRST_MS - performance.now());
-    await sleep(politely + this.owned.size * LET_OTHERS_FIRST_MS, undefined, { signal });
+    await pause(politely + this.owned.size * LET_OTHERS_FIRST_MS, signal);
   }
 
   /** Resolves when this application's budget should go to a process that owns at least two fewer. */
   async surplus(place: LeasePlace, signal: AbortSignal): Promise<void> {
     for (;;) {
-      await sleep(LOOK_EVERY_MS * (1 + Math.random() / 2), undefined, { signal });
+      await pause(LOOK_EVERY_MS * (1 + Math.random() / 2), signal);
       if (!this.isNextToGo(place.app)) continue;
       const another = await this.somebodyHasFewer(place).catch(() => false);
       if (!another) continue;

@@ -1,5 +1,4 @@
 /** Renews the lease straight at the server, for only an answer proves that it still counts. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ActivityCancelledError,
   ActivityNotFoundError,
@@ -10,10 +9,8 @@ import {
 import { LEASE_TIMEOUT_MS, type LeaseNote, RENEW_EVERY_MS } from '../../domain/call-budget-lease.ts';
 import type { Fence } from './fence.ts';
 
-/** Why a term ends. `lost`: it may be somebody else's already. `asked`: the workflow wants it back. */
-export type Ending = 'lost' | 'asked';
-
-const LATE_NOTE_MS = 200;
+/** Why a term ends. `lost`: it may be somebody else's already. `given`: back, in good order. */
+export type Ending = 'lost' | 'given';
 
 export interface RenewalParts {
   client: Client;
@@ -24,7 +21,6 @@ export interface RenewalParts {
 
 export class Renewals {
   private readonly parts: RenewalParts;
-  private readonly underWay = new Set<Promise<void>>();
   private timer: NodeJS.Timeout | undefined;
 
   constructor(parts: RenewalParts) {
@@ -42,7 +38,7 @@ export class Renewals {
       this.send(this.parts.note()).catch((error: unknown) => {
         if (error instanceof ActivityNotFoundError) over('lost');
         // Paused, reset or cancelled: whoever asked for it gets the lease back in good order.
-        else if (isAsked(error)) over('asked');
+        else if (isAsked(error)) over('given');
       });
     }, RENEW_EVERY_MS);
   }
@@ -51,20 +47,7 @@ export class Renewals {
     clearInterval(this.timer);
   }
 
-  /** The last words, which the next attempt reads; an older note must not arrive after them. */
-  async conclude(note: LeaseNote): Promise<void> {
-    this.stop();
-    await Promise.race([Promise.allSettled(this.underWay), sleep(LATE_NOTE_MS)]);
-    await this.send(note).catch(() => undefined);
-  }
-
-  private send(note: LeaseNote): Promise<void> {
-    const sending = this.sendNow(note).finally(() => this.underWay.delete(sending));
-    this.underWay.add(sending);
-    return sending;
-  }
-
-  private async sendNow(note: LeaseNote): Promise<void> {
+  private async send(note: LeaseNote): Promise<void> {
     const { client, taskToken, fence } = this.parts;
     const sentAt = performance.now();
     const sentAtWall = Date.now();
