@@ -6,9 +6,9 @@
 /** The service counts calls in any sliding second. */
 export const WINDOW_MS = 1_000;
 /** An owner that Temporal has not heard of for this long has lost the lease. */
-export const LEASE_TIMEOUT_MS = 2_000;
+export const LEASE_TIMEOUT_MS = 1_500;
 /** An acknowledged renewal counts for this long after it was sent: it ends before Temporal gives the lease away. */
-export const RENEWAL_COUNTS_MS = 1_750;
+export const RENEWAL_COUNTS_MS = 1_300;
 export const RENEW_EVERY_MS = 450;
 /** A term ends by itself long before its activity would time out, so that Temporal never takes it away unasked. */
 export const LONGEST_TERM_MS = 24 * 3_600_000;

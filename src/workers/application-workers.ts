@@ -55,7 +55,10 @@ export async function applicationServer(
     budget,
     callsPerSecond,
     createWorkers: (rate, term) => queueWorkers(parts, place, budget, activities, rate, term),
-    began: () => ownership.took(app),
+    began: () => {
+      ownership.took(app);
+      activities.warm();
+    },
     ended: () => {
       ownership.gave(app);
       keeper.look();
@@ -126,7 +129,13 @@ async function callActivities(
   const service = await serviceClient(config, application, { tokens, gate: budget, callsPerSecond });
   const stillOurs = (taskToken: Uint8Array) => client.activity.heartbeat(taskToken);
   const shared = { ...place, client: service, stillOurs };
+  const { PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN } = config.env;
+  const needed = [PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN].includes('application');
   return {
+    /** A new owner's first call must not wait for the token; without one it would, and says why. */
+    warm: () => {
+      if (needed) tokens.token({ kind: 'application' }).catch(() => undefined);
+    },
     api: serviceActivities({ ...shared, histories: temporalHistories(client) }),
     token: tokenActivities({
       ...shared,

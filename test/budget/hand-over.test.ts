@@ -79,7 +79,16 @@ describe('H37 the call budget moves from process to process', () => {
         expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       }),
     );
+    debug(0);
     for (const ref of refs) {
+      if (createsOf(world, ref).length > 1)
+        console.log(
+          JSON.stringify(
+            world.simulator.control
+              .ledgerOf(ref.partnerOrderId)
+              .creates.map((c) => [c.effect, c.answered, c.code, c.atMs]),
+          ),
+        );
       expect(debitsOf(world, ref)).toBe(1);
       expect(createsOf(world, ref).length).toBe(1);
     }
