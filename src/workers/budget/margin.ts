@@ -6,7 +6,7 @@
 
 const LEAST_MS = 10;
 const MOST_MS = 60;
-const FIRST_MS = 20;
+const FIRST_MS = 30;
 const WIDER_ON_429_MS = 15;
 const SHRINKS_EVERY_MS = 20_000;
 /** Weight of one more observation in the moving average. */

@@ -1,5 +1,11 @@
 /** What a new owner may believe of the one before, and how long it therefore stays silent. */
-import { type Before, RENEWAL_COUNTS_MS, type Released, WINDOW_MS } from '../../domain/call-budget-lease.ts';
+import {
+  type Before,
+  LEASE_TIMEOUT_MS,
+  RENEWAL_COUNTS_MS,
+  type Released,
+  WINDOW_MS,
+} from '../../domain/call-budget-lease.ts';
 
 export interface Predecessor {
   silentMs: number;
