@@ -59,6 +59,7 @@ describe('H37 the lease of one application', () => {
   });
 
   test('a lease that was terminated is taken up again', async () => {
+    await paid(1);
     await leaseOf(world).terminate('by mistake');
     await paid(1);
   });

@@ -6,7 +6,7 @@ import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../domain/identity.ts';
 import type { callBudgetLease } from '../../workflows/call-budget-lease.ts';
 
 const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
-const LOOK_EVERY_MS = 30_000;
+const LOOK_EVERY_MS = 5_000;
 /** Temporal is away, or does not know our search attributes yet. */
 const TRY_AGAIN_MS = 1_000;
 
