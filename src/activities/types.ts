@@ -1,5 +1,6 @@
 /** What workflows and activities say to each other. Types only, so that workflows can import them. */
 
+import type { LeaseTerm, Released } from '../domain/call-budget-lease.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
 import type { CheckedPayoutRequest, PayoutSettings } from '../domain/payout.ts';
 import type { Clearance } from '../domain/payout-record.ts';
@@ -96,6 +97,11 @@ export interface TokenActivities {
 export interface AuthorizationActivities {
   /** Exchanges the code and hands the tokens to the user's renewal; they never come back here. */
   exchangeCode(owner: TokenOwner, sealedCode: string): Promise<{ openId: string }>;
+}
+
+export interface LeaseActivities {
+  /** Runs for as long as this process owns the application's call budget; answers its last words. */
+  holdBudget(term: LeaseTerm): Promise<Released>;
 }
 
 /** No API call: decides whether the request can be worked on at all. */

@@ -25,6 +25,16 @@ export function tokenTaskQueue(environment: string, app: string): string {
   return `payouts-tokens:${environment}:${app}`;
 }
 
+/** The queue on which worker processes wait for the lease of an application's call budget; each has one slot. */
+export function leaseTaskQueue(environment: string, app: string): string {
+  return `payouts-lease:${environment}:${app}`;
+}
+
+/** The lease of an application's call budget. */
+export function leaseWorkflowId(environment: string, app: string): string {
+  return `budget:${environment}:${app}`;
+}
+
 /** The renewal of a user's token, or without `openId` of the application's own. */
 export function tokenWorkflowId(app: string, openId?: string): string {
   return openId === undefined ? `token:${app}:application` : `token:${app}:user:${openId}`;

@@ -12,9 +12,22 @@ export interface TokenSource {
   rejected?(kind: TokenKind, openId: string | undefined, token: string): void;
 }
 
-/** The call budget. Awaited right before each send; a rejection means that the call is not sent. */
+export interface GatedCall {
+  operation: OperationName;
+  deadline?: number;
+  signal?: AbortSignal;
+}
+
+/** The call budget. It is given the same object for one send throughout. */
 export interface CallGate {
-  pass(call: { operation: OperationName; deadline?: number; signal?: AbortSignal }): Promise<void>;
+  /** Awaited right before each send; a rejection means that the call is not sent. */
+  pass(call: GatedCall): Promise<void>;
+  /** Asked in the moment of writing, for a connection may have taken its time; false: nothing is written. */
+  mayWrite?(call: GatedCall): boolean;
+  /** A call that passed is over, whether it was written or not. */
+  over?(call: GatedCall): void;
+  /** The service answered 429, and perhaps said how long to wait. */
+  limited?(retryAfterMs: number | undefined): void;
 }
 
 /** What a code of `createCnyOrder` means, as confirmed by the service's operator. All mean "not created". */

@@ -5,11 +5,11 @@ import { authorizationHeaders, type Token } from './authorization.ts';
 import { type ErrorContext, NotSentError, PaymentsError } from './errors.ts';
 import { writeExactJson } from './exact-json.ts';
 import { rulesOf } from './operations.ts';
-import type { CallOptions, PaymentsClientOptions } from './options.ts';
+import type { CallOptions, GatedCall, PaymentsClientOptions } from './options.ts';
 import { type AnswerRules, type Outcome, outcomeOf } from './outcome.ts';
 import { safeErrorName } from './redact.ts';
 import { checkedAddress, pathOf, type Target, urlOf } from './target.ts';
-import { DEFAULT_TIMEOUTS, Transport, type WireRequest } from './transport.ts';
+import { DEFAULT_TIMEOUTS, type Exchange, Transport, type WireRequest } from './transport.ts';
 
 export interface Call<T> extends AnswerRules<T> {
   target: Target;
@@ -57,16 +57,26 @@ export class RequestPath {
   }
 
   async #try<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<Outcome<T>> {
+    const { signal, deadline } = options;
+    const gated: GatedCall = {
+      operation: call.operation,
+      ...(deadline !== undefined && { deadline }),
+      ...(signal && { signal }),
+    };
     try {
       const { request, token } = await this.#prepare(call, context, options);
-      await this.#lastChecks(call, context, options);
-      const exchange = await this.#transport.exchange(request);
+      await this.#lastChecks(gated, context, options);
+      const mayWrite = () => this.options.gate?.mayWrite?.(gated) ?? true;
+      const exchange = await this.#transport.exchange({ ...request, mayWrite });
       const outcome = outcomeOf(call, context, exchange, this.options.createCodes);
       if (outcome.tokenRejected && token) this.#tellRejected(token);
+      if (wasLimited(outcome)) this.options.gate?.limited?.(retryAfterMs(exchange));
       return outcome;
     } catch (error) {
       if (!(error instanceof PaymentsError)) throw error;
       return { context, result: { error }, tokenRejected: false };
+    } finally {
+      this.options.gate?.over?.(gated);
     }
   }
 
@@ -104,18 +114,13 @@ export class RequestPath {
     }
   }
 
-  async #lastChecks<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<void> {
-    const { signal, deadline } = options;
-    const { operation } = call;
+  async #lastChecks(gated: GatedCall, context: ErrorContext, options: CallOptions): Promise<void> {
     throwIfLate(context, options);
     try {
-      await this.options.gate?.pass({
-        operation,
-        ...(deadline !== undefined && { deadline }),
-        ...(signal && { signal }),
-      });
+      await this.options.gate?.pass(gated);
     } catch (error) {
-      throw new NotSentError(context, signal?.aborted ? 'aborted' : 'gate', safeErrorName(error));
+      const reason = options.signal?.aborted ? 'aborted' : 'gate';
+      throw new NotSentError(context, reason, safeErrorName(error));
     }
     try {
       options.beforeSend?.();
@@ -153,4 +158,15 @@ export class RequestPath {
 function throwIfLate(context: ErrorContext, { signal, deadline }: CallOptions): void {
   if (signal?.aborted) throw new NotSentError(context, 'aborted');
   if (deadline !== undefined && performance.now() >= deadline) throw new NotSentError(context, 'deadline');
+}
+
+/** By status or by envelope, whatever it means for the call. */
+function wasLimited({ context }: { context: ErrorContext }): boolean {
+  return context.httpStatus === 429 || context.serviceCode === '429';
+}
+
+/** Seconds, as `Retry-After` mostly is; a date would need two clocks that agree. */
+function retryAfterMs(exchange: Exchange): number | undefined {
+  if (exchange.is !== 'answer' || !/^\d{1,5}$/.test(exchange.retryAfter ?? '')) return undefined;
+  return Number(exchange.retryAfter) * 1_000;
 }

@@ -16,16 +16,18 @@ export interface WireRequest {
   signal?: AbortSignal | undefined;
   /** Checked once more when the connection is there, right before the first byte. */
   deadline?: number | undefined;
+  /** Asked in the same moment: false withholds it. */
+  mayWrite?: (() => boolean) | undefined;
 }
 
 /** `status` without `body`: the answer broke off. `tooLarge`: it went over the cap. */
 export type Exchange =
-  | { is: 'answer'; status: number; body: Buffer }
+  | { is: 'answer'; status: number; body: Buffer; retryAfter?: string | undefined }
   | { is: 'broken-answer'; status: number; transportCode: string; tooLarge: boolean }
   /** Nothing of the request was written, for want of a connection. */
   | { is: 'not-received'; transportCode: string }
   /** Nothing was written, because we did not want to any more. */
-  | { is: 'withheld'; reason: 'deadline' | 'aborted' | 'closed' }
+  | { is: 'withheld'; reason: 'deadline' | 'aborted' | 'closed' | 'gate' }
   /** Perhaps written, and no answer. */
   | { is: 'no-answer'; transportCode: string };
 
@@ -63,10 +65,12 @@ export class Transport {
     request.signal?.addEventListener('abort', onAbort, { once: true });
     if (request.signal?.aborted) onAbort();
     try {
-      const { signal: caller, deadline } = request;
+      const { signal: caller, deadline, mayWrite = () => true } = request;
       return await this.#attempt(request, {
         written: false,
         late: false,
+        shut: false,
+        mayWrite,
         caller,
         deadline,
         givenUp: giveUp.signal,
@@ -107,9 +111,11 @@ export class Transport {
 
   async #answer(response: Dispatcher.ResponseData): Promise<Exchange> {
     const status = response.statusCode;
+    const header = response.headers['retry-after'];
+    const retryAfter = Array.isArray(header) ? header[0] : header;
     try {
       const body = await readCapped(response.body, this.#maxBodyBytes);
-      return { is: 'answer', status, body };
+      return { is: 'answer', status, body, retryAfter };
     } catch (error) {
       const transportCode = safeErrorCode(error);
       return { is: 'broken-answer', status, transportCode, tooLarge: transportCode === 'BODY_TOO_LARGE' };
@@ -120,6 +126,7 @@ export class Transport {
 function withoutAnswer(attempt: Attempt, transportCode: string): Exchange {
   if (attempt.written) return { is: 'no-answer', transportCode };
   if (attempt.late) return { is: 'withheld', reason: 'deadline' };
+  if (attempt.shut) return { is: 'withheld', reason: 'gate' };
   if (attempt.caller?.aborted) return { is: 'withheld', reason: 'aborted' };
   if (transportCode === 'UND_ERR_CLOSED' || transportCode === 'UND_ERR_DESTROYED')
     return { is: 'withheld', reason: 'closed' };

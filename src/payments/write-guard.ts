@@ -8,6 +8,10 @@ export interface Attempt {
   written: boolean;
   /** It was held back because its deadline had passed. */
   late: boolean;
+  /** It was held back because the gate had closed. */
+  shut: boolean;
+  /** The gate's last word. */
+  mayWrite: () => boolean;
   caller: AbortSignal | undefined;
   /** On the clock of `performance.now()`. */
   deadline: number | undefined;
@@ -57,6 +61,9 @@ export class WriteGuard implements Handler {
     const attempt = this.#attempt;
     if (attempt.written) return false;
     attempt.late = attempt.deadline !== undefined && performance.now() >= attempt.deadline;
-    return !attempt.late && !attempt.givenUp.aborted;
+    if (attempt.late || attempt.givenUp.aborted) return false;
+    // Last, for a yes counts as a send.
+    attempt.shut = !attempt.mayWrite();
+    return !attempt.shut;
   }
 }

@@ -1,16 +1,25 @@
-/** What serves one application: the queue of its API calls, and the queue of its token calls, under one budget. */
-
+/**
+ * What one process does for one application: it waits for the lease of the call budget, and while it holds it serves
+ * the queue of the application's API calls and the queue of its token calls.
+ */
 import type { Client } from '@temporalio/client';
-import { type NativeConnection, Worker } from '@temporalio/worker';
+import type { NativeConnection, Worker } from '@temporalio/worker';
 import { temporalHistories } from '../activities/earlier-runs.ts';
 import { serviceActivities } from '../activities/service-activities.ts';
 import { tokenActivities } from '../activities/token-activities.ts';
 import type { Application } from '../config/applications.ts';
 import type { WorkerConfig } from '../config/config.ts';
-import { apiTaskQueue, tokenTaskQueue } from '../domain/identity.ts';
-import { dataConverter } from '../encryption/data-converter.ts';
+import { apiTaskQueue, leaseTaskQueue, tokenTaskQueue } from '../domain/identity.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
-import { serviceClient } from './service-client.ts';
+import { activityWorker } from './budget/activity-worker.ts';
+import { CallSlots } from './budget/call-slots.ts';
+import { leaseActivities } from './budget/hold-budget.ts';
+import { LeaseKeeper } from './budget/keep-lease.ts';
+import { LeaseSlot } from './budget/lease-slot.ts';
+import { OwnedQueues } from './budget/owned-queues.ts';
+import type { Ownership } from './budget/ownership.ts';
+import { CallBudget } from './call-budget.ts';
+import { mostInFlight, serviceClient } from './service-client.ts';
 import { RenewedTokens } from './tokens/renewed-tokens.ts';
 import { TokenRenewals } from './tokens/token-renewals.ts';
 
@@ -21,57 +30,146 @@ export interface ApplicationParts {
   namespace: string;
 }
 
+/** As much of a Worker as those who run one need. */
+export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
+
 /** What is under way may finish; an API call takes at most this long. */
 export const SHUTDOWN_GRACE = '30s';
 /** Of its own: however many calls wait for a token, the call that brings it never waits for them. */
 const TOKEN_SLOTS = 2;
+const MOST_POLLS = 10;
 
-export async function applicationWorkers(
+export async function applicationServer(
   parts: ApplicationParts,
   application: Application,
-): Promise<Worker[]> {
+  ownership: Ownership,
+): Promise<Runnable> {
   const { config, client } = parts;
+  const { name: app } = application;
+  const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app };
+  const callsPerSecond = application.callsPerSecond ?? config.env.PAYMENTS_CALLS_PER_SECOND;
+  const budget = new CallBudget();
+  const activities = await callActivities(parts, application, budget, callsPerSecond);
+  const keeper = new LeaseKeeper(client, place);
+  const queues = new OwnedQueues({
+    budget,
+    callsPerSecond,
+    createWorkers: (rate, term) => queueWorkers(parts, place, budget, activities, rate, term),
+    began: () => {
+      ownership.took(app);
+      activities.warm();
+    },
+    ended: () => {
+      ownership.gave(app);
+      keeper.look();
+    },
+    failed: (error) => server.fail(error),
+    surplus: (signal) => ownership.surplus(place, signal),
+  });
+  const lease = await activityWorker(parts, {
+    taskQueue: leaseTaskQueue(place.environment, app),
+    activities: { ...leaseActivities(queues, client) },
+    slots: new LeaseSlot(app, ownership),
+    polls: 1,
+    graceTime: 0,
+  });
+  const server = new ApplicationServer(lease, queues, keeper);
+  return server;
+}
+
+class ApplicationServer implements Runnable {
+  private readonly lease: Worker;
+  private readonly queues: OwnedQueues;
+  private readonly keeper: LeaseKeeper;
+  private failure: { error: unknown } | undefined;
+
+  constructor(lease: Worker, queues: OwnedQueues, keeper: LeaseKeeper) {
+    this.lease = lease;
+    this.queues = queues;
+    this.keeper = keeper;
+  }
+
+  /** Until it is shut down and everything under way has ended. */
+  async run(): Promise<void> {
+    this.keeper.look();
+    try {
+      await this.lease.run();
+    } finally {
+      this.keeper.stop();
+    }
+    await this.queues.finished();
+    if (this.failure) throw this.failure.error;
+  }
+
+  shutdown(): void {
+    this.lease.shutdown();
+  }
+
+  getState() {
+    return this.lease.getState();
+  }
+
+  /** An owner that cannot serve must not stay the owner. */
+  fail(error: unknown): void {
+    this.failure = { error };
+    if (this.getState() === 'RUNNING') this.shutdown();
+  }
+}
+
+async function callActivities(
+  { config, client }: ApplicationParts,
+  application: Application,
+  budget: CallBudget,
+  callsPerSecond: number,
+) {
   const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app: application.name };
   const seal = new TokenSeal(config.keys.tokens);
   const renewals = new TokenRenewals(client);
   const tokens = new RenewedTokens(place, renewals, seal);
-  const service = await serviceClient(config, application, tokens);
+  const service = await serviceClient(config, application, { tokens, gate: budget, callsPerSecond });
   const stillOurs = (taskToken: Uint8Array) => client.activity.heartbeat(taskToken);
-  const api = serviceActivities({
-    ...place,
-    client: service,
-    histories: temporalHistories(client),
-    stillOurs,
-  });
-  const token = tokenActivities({
-    ...place,
-    client: service,
-    seal,
-    stillOurs,
-    feed: (owner, accessToken, livesMs) => tokens.feed(owner, accessToken, livesMs),
-    handOver: (owner, grant) => renewals.handOver(owner, grant),
-  });
-  // Whoever is fetched waits in this process and can no longer be overtaken, so no more than a second's worth.
-  const slots = application.callsPerSecond ?? config.env.PAYMENTS_CALLS_PER_SECOND;
-  return Promise.all([
-    queueWorker(parts, apiTaskQueue(place.environment, place.app), { ...api }, slots),
-    queueWorker(parts, tokenTaskQueue(place.environment, place.app), { ...token }, TOKEN_SLOTS),
-  ]);
+  const shared = { ...place, client: service, stillOurs };
+  const { PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN } = config.env;
+  const needed = [PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN].includes('application');
+  return {
+    /** A new owner's first call must not wait for the token; without one it would, and says why. */
+    warm: () => {
+      if (needed) tokens.token({ kind: 'application' }).catch(() => undefined);
+    },
+    api: serviceActivities({ ...shared, histories: temporalHistories(client) }),
+    token: tokenActivities({
+      ...shared,
+      seal,
+      feed: (owner, accessToken, livesMs) => tokens.feed(owner, accessToken, livesMs),
+      handOver: (owner, grant) => renewals.handOver(owner, grant),
+    }),
+  };
 }
 
-function queueWorker(
-  { config, connection, namespace }: ApplicationParts,
-  taskQueue: string,
-  activities: object,
-  slots: number,
-): Promise<Worker> {
-  return Worker.create({
-    connection,
-    namespace,
-    taskQueue,
-    activities,
-    dataConverter: dataConverter(config.keys.payloads),
-    maxConcurrentActivityTaskExecutions: slots,
-    shutdownGraceTime: SHUTDOWN_GRACE,
-  });
+/** For one term: a Worker that has been shut down does not run again. */
+function queueWorkers(
+  parts: ApplicationParts,
+  { environment, app }: { environment: string; app: string },
+  budget: CallBudget,
+  { api, token }: Awaited<ReturnType<typeof callActivities>>,
+  callsPerSecond: number,
+  term: number,
+): Promise<Worker[]> {
+  const common = { graceTime: SHUTDOWN_GRACE, buildId: `term-${term}` };
+  return Promise.all([
+    activityWorker(parts, {
+      ...common,
+      taskQueue: apiTaskQueue(environment, app),
+      activities: { ...api },
+      slots: new CallSlots(budget, mostInFlight(parts.config, callsPerSecond)),
+      polls: Math.min(MOST_POLLS, CallSlots.ahead(callsPerSecond)),
+    }),
+    activityWorker(parts, {
+      ...common,
+      taskQueue: tokenTaskQueue(environment, app),
+      activities: { ...token },
+      slots: { type: 'fixed-size', numSlots: TOKEN_SLOTS },
+      polls: TOKEN_SLOTS,
+    }),
+  ]);
 }

@@ -2,14 +2,23 @@
 
 import type { Application } from '../config/applications.ts';
 import type { WorkerConfig } from '../config/config.ts';
-import { createSigner, PaymentsClient, type TokenSource } from '../payments/index.ts';
-import { CallBudget } from './call-budget.ts';
+import { type CallGate, createSigner, PaymentsClient, type TokenSource } from '../payments/index.ts';
+
+const LEAST_IN_FLIGHT = 32;
+const MOST_IN_FLIGHT = 512;
+
+/** At the full rate, when every call takes as long as it may. */
+export function mostInFlight({ env }: WorkerConfig, callsPerSecond: number): number {
+  const most = Math.ceil((callsPerSecond * env.PAYMENTS_CALL_TIMEOUT) / 1_000);
+  return Math.min(MOST_IN_FLIGHT, Math.max(LEAST_IN_FLIGHT, most));
+}
 
 export async function serviceClient(
-  { env }: WorkerConfig,
+  config: WorkerConfig,
   application: Application,
-  tokens: TokenSource,
+  { tokens, gate, callsPerSecond }: { tokens: TokenSource; gate: CallGate; callsPerSecond: number },
 ): Promise<PaymentsClient> {
+  const { env } = config;
   return new PaymentsClient({
     baseUrl: env.PAYMENTS_BASE_URL,
     authUrl: env.PAYMENTS_AUTH_URL,
@@ -23,7 +32,8 @@ export async function serviceClient(
     signer: await createSigner(env.PAYMENTS_SIGNER, env.PAYMENTS_SIGNING_KEY),
     createCodes: env.PAYMENTS_CREATE_CODES,
     timeouts: callTimeouts(env.PAYMENTS_CALL_TIMEOUT),
-    gate: new CallBudget(application.callsPerSecond ?? env.PAYMENTS_CALLS_PER_SECOND),
+    gate,
+    connections: mostInFlight(config, callsPerSecond),
   });
 }
 

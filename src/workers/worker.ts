@@ -1,11 +1,17 @@
-/** What one worker process runs: the workflows, and for each application the queues of its calls. */
+/** What one worker process runs: the workflows, and for each application, while it owns the budget, its calls. */
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, Worker, type WorkflowBundleOption } from '@temporalio/worker';
 import { batchActivities } from '../activities/batch-activities.ts';
 import { preparation } from '../activities/prepare-payout.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
-import { type ApplicationParts, applicationWorkers, SHUTDOWN_GRACE } from './application-workers.ts';
+import {
+  type ApplicationParts,
+  applicationServer,
+  type Runnable,
+  SHUTDOWN_GRACE,
+} from './application-workers.ts';
+import { Ownership } from './budget/ownership.ts';
 
 export interface WorkerParts extends ApplicationParts {
   /** Bundled once where many workers share it; else bundled from source. */
@@ -15,13 +21,14 @@ export interface WorkerParts extends ApplicationParts {
 /** After a worker was killed its payouts wait this long for it before another worker takes them up. */
 const STICKY_QUEUE_TIMEOUT = '2s';
 
-export async function createWorkers(parts: WorkerParts): Promise<Worker[]> {
+export async function createWorkers(parts: WorkerParts): Promise<Runnable[]> {
+  const workflows = await workflowWorker(parts);
   const applications = [...parts.config.applications.values()];
-  const [workflows, ...queues] = await Promise.all([
-    workflowWorker(parts),
-    ...applications.map((application) => applicationWorkers(parts, application)),
-  ]);
-  return [workflows, ...queues.flat()];
+  const environment = parts.config.env.PAYMENTS_ENVIRONMENT;
+  const places = applications.map(({ name }) => ({ environment, app: name }));
+  const ownership = new Ownership({ client: parts.client, identity: workflows.options.identity, places });
+  const servers = applications.map((application) => applicationServer(parts, application, ownership));
+  return [workflows, ...(await Promise.all(servers))];
 }
 
 export function bundleWorkflows() {

@@ -1,4 +1,5 @@
 /** The workflow types that workers run. */
+export { callBudgetLease } from './call-budget-lease.ts';
 export { payout } from './payout.ts';
 export { payoutBatch } from './payout-batch.ts';
 export { payoutBatchPart } from './payout-batch-part.ts';

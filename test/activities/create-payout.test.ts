@@ -6,6 +6,7 @@ import type { CreateOrder } from '../../src/activities/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { serviceClient } from '../../src/workers/service-client.ts';
+import { openBudget } from '../support/budget.ts';
 import { freshNumber, QUICK } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -28,7 +29,7 @@ describe('the create activity sends only when it is sure that nobody has sent be
     const [application] = config.applications.values();
     if (!application) throw new Error('no application');
     const tokens = { token: async () => (await client.applicationToken()).accessToken };
-    client = await serviceClient(config, application, tokens);
+    client = await serviceClient(config, application, { tokens, gate: openBudget(20), callsPerSecond: 20 });
   });
   afterAll(async () => {
     await client.close();
@@ -107,7 +108,11 @@ describe('the create activity sends only when it is sure that nobody has sent be
     const config = workerConfig({ ...QUICK, PAYMENTS_BASE_URL: nobody.url, PAYMENTS_AUTH_URL: nobody.url });
     const [application] = config.applications.values();
     if (!application) throw new Error('no application');
-    const lost = await serviceClient(config, application, { token: async () => 'any' });
+    const lost = await serviceClient(config, application, {
+      tokens: { token: async () => 'any' },
+      gate: openBudget(20),
+      callsPerSecond: 20,
+    });
     const environment = new MockActivityEnvironment({
       attempt: 1,
       workflowExecution: { workflowId: 'x', runId: RUN },

@@ -13,7 +13,15 @@ test('H11 if undici ever writes a request again, the second time is cut off', ()
     reason: null,
   };
   const givenUp = new AbortController().signal;
-  const attempt = { written: false, late: false, caller: undefined, deadline: undefined, givenUp };
+  const attempt = {
+    written: false,
+    late: false,
+    shut: false,
+    mayWrite: () => true,
+    caller: undefined,
+    deadline: undefined,
+    givenUp,
+  };
   const guard = new WriteGuard(handler, attempt);
   guard.onRequestStart(controller, {});
   guard.onRequestStart(controller, {});

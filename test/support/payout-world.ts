@@ -6,13 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
-import {
-  DefaultLogger,
-  NativeConnection,
-  Runtime,
-  type Worker,
-  type WorkflowBundle,
-} from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, type WorkflowBundle } from '@temporalio/worker';
 import { inject } from 'vitest';
 import {
   type FaultInput,
@@ -28,6 +22,7 @@ import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
+import type { Runnable } from '../../src/workers/application-workers.ts';
 import { keepRenewals } from '../../src/workers/tokens/keep-renewals.ts';
 import { bundleWorkflows, createWorkers } from '../../src/workers/worker.ts';
 import { payoutRequest } from './requests.ts';
@@ -70,7 +65,7 @@ export class PayoutWorld {
   readonly payouts: Payouts;
   private env: Environment;
   private readonly native: NativeConnection;
-  private running: { workers: Worker[]; done: Promise<unknown>; stopKeeping: () => void } | undefined;
+  private running: { workers: Runnable[]; done: Promise<unknown>; stopKeeping: () => void } | undefined;
 
   private constructor(parts: {
     namespace: string;

@@ -1,0 +1,72 @@
+/**
+ * The lease of one application's call budget: how long it counts, and what one owner tells the next. Times are
+ * always spans, never moments: clocks of two processes are not compared.
+ */
+
+/** The service counts calls in any sliding second. */
+export const WINDOW_MS = 1_000;
+/** An owner that Temporal has not heard of for this long has lost the lease. */
+export const LEASE_TIMEOUT_MS = 1_500;
+/** An acknowledged renewal counts for this long after it was sent: it ends before Temporal gives the lease away. */
+export const RENEWAL_COUNTS_MS = 1_300;
+export const RENEW_EVERY_MS = 450;
+/** A term ends by itself long before its activity would time out, so that Temporal never takes it away unasked. */
+export const LONGEST_TERM_MS = 24 * 3_600_000;
+export const TERM_TIMEOUT_MS = 2 * LONGEST_TERM_MS;
+
+export interface LeasePlace {
+  environment: string;
+  app: string;
+}
+
+/** An owner's last words: after them it sends nothing. */
+export interface Released {
+  /** How long before it stopped each call of the last window was sent. */
+  sendAgesMs: number[];
+  /** The margin that it had learned to need. */
+  marginMs: number;
+}
+
+/** What an owner's heartbeats say, for the one that takes over when it dies. */
+export interface LeaseNote {
+  marginMs: number;
+}
+
+/** Who had the lease before this term's first attempt: `unknown` may still be sending. */
+export type Before = 'nobody' | 'unknown' | Released;
+
+export interface LeaseTerm extends LeasePlace {
+  before: Before;
+  /** Set by an operator; each process's own configuration otherwise. */
+  callsPerSecond?: number | undefined;
+}
+
+/** What survives continue-as-new. */
+export interface LeaseRecord {
+  before: Before;
+  callsPerSecond?: number | undefined;
+  changedBy?: string | undefined;
+}
+
+export interface BudgetState {
+  /** Null: each worker's own configuration counts. */
+  callsPerSecond: number | null;
+  changedBy: string | null;
+}
+
+export interface CallsPerSecondChange {
+  /** Null goes back to the workers' configuration. */
+  callsPerSecond: number | null;
+  by: string;
+}
+
+/** Why this change cannot be made; undefined when it can. */
+export function changeProblem(change: unknown): string | undefined {
+  if (typeof change !== 'object' || change === null) return 'must be an object';
+  const rate = 'callsPerSecond' in change ? change.callsPerSecond : undefined;
+  const whole = typeof rate === 'number' && Number.isInteger(rate) && rate >= 1 && rate <= 10_000;
+  if (rate !== null && !whole) return 'callsPerSecond must be a whole number from 1 to 10000, or null';
+  const by = 'by' in change ? change.by : undefined;
+  if (typeof by !== 'string' || by === '' || by.length > 64) return 'by must say who changes it';
+  return undefined;
+}

@@ -1,0 +1,76 @@
+/**
+ * Which calls this process fetches from an application's queue, and when: only as many as are about to leave. A
+ * fetched call can no longer be overtaken by a more urgent one; one that has left holds nobody up, so a slow service
+ * does not lower the rate.
+ */
+import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
+import type { CallBudget } from '../call-budget.ts';
+import { pause } from './pause.ts';
+
+type Slots = CustomSlotSupplier<ActivitySlotInfo>;
+
+/** Fetched ahead: what leaves while a call is on its way here. At least two, so that a slow rate does not stutter. */
+const AHEAD_SECONDS = 0.15;
+const LEAST_AHEAD = 2;
+/** A fetched call that has not come to the gate by then waits for something else, such as a token. */
+const ON_ITS_WAY_MS = 300;
+const LOOK_AGAIN_MS = 20;
+
+export class CallSlots implements Slots {
+  readonly type = 'custom';
+  private readonly budget: CallBudget;
+  private readonly mostInFlight: number;
+  private readonly held = new Set<SlotPermit>();
+  private readonly polling = new Set<SlotPermit>();
+  /** In the order in which they came, which is nearly that in which they leave. */
+  private readonly onTheirWay: SlotPermit[] = [];
+
+  constructor(budget: CallBudget, mostInFlight: number) {
+    this.budget = budget;
+    this.mostInFlight = mostInFlight;
+    budget.whenSpent(() => this.onTheirWay.shift());
+  }
+
+  /** How many calls may be fetched and not yet sent. */
+  static ahead(callsPerSecond: number): number {
+    return Math.max(LEAST_AHEAD, Math.ceil(callsPerSecond * AHEAD_SECONDS));
+  }
+
+  async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
+    while (!this.hasRoom()) await pause(LOOK_AGAIN_MS, signal);
+    const permit: SlotPermit = {};
+    this.held.add(permit);
+    this.polling.add(permit);
+    return permit;
+  }
+
+  /** Nothing is pushed here: whatever comes has waited its turn in the queue. */
+  tryReserveSlot(): null {
+    return null;
+  }
+
+  markSlotUsed({ permit }: Parameters<Slots['markSlotUsed']>[0]): void {
+    this.polling.delete(permit);
+    this.onTheirWay.push(permit);
+    setTimeout(() => this.arrived(permit), ON_ITS_WAY_MS).unref();
+  }
+
+  releaseSlot({ permit }: Parameters<Slots['releaseSlot']>[0]): void {
+    this.held.delete(permit);
+    this.polling.delete(permit);
+    this.arrived(permit);
+  }
+
+  private arrived(permit: SlotPermit): void {
+    const at = this.onTheirWay.indexOf(permit);
+    if (at >= 0) this.onTheirWay.splice(at, 1);
+  }
+
+  private hasRoom(): boolean {
+    const ahead = this.polling.size + Math.max(this.onTheirWay.length, this.budget.waiting);
+    const most = CallSlots.ahead(this.budget.callsPerSecond);
+    return (
+      ahead < most && this.held.size < this.mostInFlight && this.budget.opensWithin(AHEAD_SECONDS * 1_000)
+    );
+  }
+}

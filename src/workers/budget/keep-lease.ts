@@ -1,0 +1,68 @@
+/** Sees to it that the lease of an application's call budget exists, for without it nobody may call. */
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import type { Before, LeasePlace } from '../../domain/call-budget-lease.ts';
+import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../domain/identity.ts';
+import type { callBudgetLease } from '../../workflows/call-budget-lease.ts';
+
+const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
+const LOOK_EVERY_MS = 5_000;
+/** Temporal is away, or does not know our search attributes yet. */
+const TRY_AGAIN_MS = 1_000;
+
+export class LeaseKeeper {
+  private readonly client: Client;
+  private readonly place: LeasePlace;
+  private timer: NodeJS.Timeout | undefined;
+  private stopped = false;
+
+  constructor(client: Client, place: LeasePlace) {
+    this.client = client;
+    this.place = place;
+  }
+
+  /** Looks now, and again and again until `stop`. */
+  look(): void {
+    clearTimeout(this.timer);
+    this.ensure().then(
+      () => this.lookIn(LOOK_EVERY_MS),
+      () => this.lookIn(TRY_AGAIN_MS),
+    );
+  }
+
+  stop(): void {
+    this.stopped = true;
+    clearTimeout(this.timer);
+  }
+
+  private lookIn(ms: number): void {
+    clearTimeout(this.timer);
+    if (!this.stopped) this.timer = setTimeout(() => this.look(), ms);
+  }
+
+  private async ensure(): Promise<void> {
+    const { environment, app } = this.place;
+    const before = await this.before();
+    if (this.stopped || before === undefined) return;
+    await this.client.workflow.start<typeof callBudgetLease>('callBudgetLease', {
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowId: leaseWorkflowId(environment, app),
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      args: [this.place, { before }],
+      typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
+      staticSummary: `call budget of ${app}`,
+    });
+  }
+
+  /** Undefined: it runs. One that was ended may have an owner that does not know it yet. */
+  private async before(): Promise<Before | undefined> {
+    const { environment, app } = this.place;
+    try {
+      const { status } = await this.client.workflow.getHandle(leaseWorkflowId(environment, app)).describe();
+      return status.name === 'RUNNING' ? undefined : 'unknown';
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return 'nobody';
+      throw error;
+    }
+  }
+}

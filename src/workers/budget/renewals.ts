@@ -1,0 +1,66 @@
+/** Renews the lease straight at the server, for only an answer proves that it still counts. */
+import {
+  ActivityCancelledError,
+  ActivityNotFoundError,
+  ActivityPausedError,
+  ActivityResetError,
+  type Client,
+} from '@temporalio/client';
+import { LEASE_TIMEOUT_MS, type LeaseNote, RENEW_EVERY_MS } from '../../domain/call-budget-lease.ts';
+import type { Fence } from './fence.ts';
+
+/** Why a term ends. `lost`: it may be somebody else's already. `given`: back, in good order. */
+export type Ending = 'lost' | 'given';
+
+export interface RenewalParts {
+  client: Client;
+  taskToken: Uint8Array;
+  fence: Fence;
+  note: () => LeaseNote;
+}
+
+export class Renewals {
+  private readonly parts: RenewalParts;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(parts: RenewalParts) {
+    this.parts = parts;
+  }
+
+  /** Resolves once Temporal has said that the lease is ours; rejects when it does not. */
+  async confirm(): Promise<void> {
+    await this.send(this.parts.note());
+  }
+
+  /** One that hangs does not hold up the next. Tells when the term is over; anything else is tried again. */
+  start(over: (ending: Ending) => void): void {
+    this.timer = setInterval(() => {
+      this.send(this.parts.note()).catch((error: unknown) => {
+        if (error instanceof ActivityNotFoundError) over('lost');
+        // Paused, reset or cancelled: whoever asked for it gets the lease back in good order.
+        else if (isAsked(error)) over('given');
+      });
+    }, RENEW_EVERY_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.timer);
+  }
+
+  private async send(note: LeaseNote): Promise<void> {
+    const { client, taskToken, fence } = this.parts;
+    const sentAt = performance.now();
+    const sentAtWall = Date.now();
+    const within = Date.now() + LEASE_TIMEOUT_MS;
+    await client.withDeadline(within, () => client.activity.heartbeat(taskToken, note));
+    fence.renewed(sentAt, sentAtWall);
+  }
+}
+
+function isAsked(error: unknown): boolean {
+  return (
+    error instanceof ActivityCancelledError ||
+    error instanceof ActivityPausedError ||
+    error instanceof ActivityResetError
+  );
+}

@@ -1,0 +1,56 @@
+/** Who waits in the gate, and who goes next: token calls first, then creates, then the rest; each in order. */
+import type { CallGate } from '../../payments/index.ts';
+
+export type GatedCall = Parameters<CallGate['pass']>[0];
+
+export interface Turn {
+  call: GatedCall;
+  go(): void;
+  refuse(reason: unknown): void;
+}
+
+const RANKS = 3;
+
+/** Without a token nothing else can be sent, and a create has a lock that runs out. */
+const RANK: Partial<Record<GatedCall['operation'], number>> = {
+  applicationToken: 0,
+  refreshUserToken: 0,
+  exchangeCode: 0,
+  createPayout: 1,
+};
+
+export function isTokenCall({ operation }: GatedCall): boolean {
+  return RANK[operation] === 0;
+}
+
+export class Turns {
+  private readonly lines: Turn[][] = Array.from({ length: RANKS }, () => []);
+
+  get size(): number {
+    return this.lines.reduce((sum, line) => sum + line.length, 0);
+  }
+
+  /** Those that were fetched from the application's own queue. */
+  get fetched(): number {
+    return this.size - (this.lines[0]?.length ?? 0);
+  }
+
+  add(turn: Turn): void {
+    this.lines[RANK[turn.call.operation] ?? RANKS - 1]?.push(turn);
+  }
+
+  next(): Turn | undefined {
+    return this.lines.find((line) => line.length > 0)?.shift();
+  }
+
+  leave(turn: Turn): void {
+    for (const line of this.lines) {
+      const at = line.indexOf(turn);
+      if (at >= 0) line.splice(at, 1);
+    }
+  }
+
+  takeAll(): Turn[] {
+    return this.lines.flatMap((line) => line.splice(0));
+  }
+}

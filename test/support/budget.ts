@@ -1,0 +1,27 @@
+/** A call budget whose owner is this process for as long as the test wants. */
+import type { GatedCall } from '../../src/workers/budget/turns.ts';
+import { CallBudget, type Term } from '../../src/workers/call-budget.ts';
+
+export function openBudget(callsPerSecond: number, over: Partial<Term> = {}): CallBudget {
+  const budget = new CallBudget();
+  budget.open({ callsPerSecond, counts: () => true, silentMs: 0, ...over });
+  return budget;
+}
+
+/** One call through the gate, written as soon as it may be. */
+export async function send(
+  budget: CallBudget,
+  operation: GatedCall['operation'] = 'tradeResult',
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const call = { operation, ...(signal && { signal }) };
+  await budget.pass(call);
+  const written = budget.mayWrite(call);
+  budget.over(call);
+  return written;
+}
+
+/** The most calls in any second that begins with a call. */
+export function mostInOneSecond(times: readonly number[]): number {
+  return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length));
+}
