@@ -26,6 +26,8 @@ export interface CreateRecord {
   partnerOrderId: string | null;
   orderId: string | null;
   effect: CreateEffect;
+  /** How old the lock was when the order was created. */
+  lockAgeMs: number | null;
   answered: number | 'dropped' | null;
   code: number | string | null;
 }
@@ -63,6 +65,7 @@ export class Ledger {
       partnerOrderId,
       orderId: null,
       effect: 'pending',
+      lockAgeMs: null,
       answered: null,
       code: null,
     };

@@ -4,6 +4,7 @@ import { parseMinor, parseRate } from './money.ts';
 
 const milliseconds = z.number().min(0);
 const seconds = z.number().min(0);
+const span = z.tuple([milliseconds, milliseconds]);
 const tokenChoice = z.enum(['any', 'application', 'user']);
 const decimalAmount = z.string().refine((text) => parseMinor(text) !== undefined, 'must be an amount');
 const decimalRate = z.string().refine((text) => parseRate(text) !== undefined, 'must be a rate');
@@ -13,6 +14,12 @@ export const settingsSchema = z.strictObject({
   callsPerSecond: z.number().int().min(1).default(20),
   rateLimitStyle: z.enum(['http', 'envelope']).default('http'),
   rejectedCallsCount: z.boolean().default(false),
+
+  // The way there and back: [least, most], spread evenly
+  /** Before a call is counted against the budget. */
+  arrivesAfterMs: span.default([0, 0]),
+  /** Before a call is looked at. */
+  answersAfterMs: span.default([0, 0]),
 
   // Tokens
   applicationTokenSeconds: seconds.default(7200),

@@ -51,6 +51,8 @@ export const createRecord = z.object({
   partnerOrderId: z.string().nullable(),
   orderId: z.string().nullable(),
   effect: z.enum(['pending', 'committed', 'refused', 'dropped']),
+  /** How old the lock was when the order was created. */
+  lockAgeMs: z.number().nullable(),
   answered: servedAs,
   code,
 });

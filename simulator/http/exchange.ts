@@ -81,10 +81,11 @@ export class Exchange {
   }
 
   #noteEffect(outcome: Outcome): void {
-    const { create } = this.#parts;
+    const { create, received } = this.#parts;
     if (!create) return;
     create.effect = 'committed';
     create.orderId = outcome.created?.orderId ?? null;
+    create.lockAgeMs = received.world.locks.ageMs(outcome.created?.lockRateId ?? '');
   }
 
   #note(status: number | 'dropped', code: number | string | null): void {

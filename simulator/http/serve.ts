@@ -1,5 +1,6 @@
 /** The way of every call: noted, counted against the budget, hit by a fault or served. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { monotonicMs, sleep } from '../clock.ts';
 import { strikeWith } from '../faults/strike.ts';
 import { isJsonObject } from '../json.ts';
 import type { World } from '../world.ts';
@@ -29,15 +30,31 @@ export async function serve(
       : undefined;
   const exchange = new Exchange({ operation, received, credential, request, reply, call, create });
 
-  const { callsPerSecond, rejectedCallsCount } = world.settings;
-  if (!world.budget.admit(call.appId ?? '', arrivedAtMs, callsPerSecond, rejectedCallsCount)) {
+  const { callsPerSecond, rejectedCallsCount, arrivesAfterMs, answersAfterMs } = world.settings;
+  const arrivedLate = await within(arrivesAfterMs);
+  if (
+    !world.budget.admit(
+      call.appId ?? '',
+      arrivedLate ? monotonicMs() : arrivedAtMs,
+      callsPerSecond,
+      rejectedCallsCount,
+    )
+  ) {
     if (create) create.effect = 'refused';
     return exchange.send(rateLimited(world.settings));
   }
+  await within(answersAfterMs);
   const strike = world.faults.strike(operation.name, call.partnerOrderId);
   if (!strike) return exchange.send(await exchange.perform());
   call.fault = strike.fault.kind;
   return strikeWith(exchange, strike);
+}
+
+/** Whether there was anything to wait for. */
+async function within([least, most]: readonly [number, number]): Promise<boolean> {
+  if (most === 0) return false;
+  await sleep(least + Math.random() * (most - least));
+  return true;
 }
 
 function receivedFrom(world: World, request: FastifyRequest): Received {

@@ -23,6 +23,7 @@ export interface Lock {
   payerId: string;
   request: PriceRequest;
   price: Price;
+  lockedAtMs: number;
   expiresAtMs: number;
   used: boolean;
 }
@@ -35,8 +36,9 @@ export class Locks {
 
   lock(payerId: string, request: PriceRequest, price: Price, lifetimeMs: number): Lock {
     const lockRateId = newId('LR');
-    const expiresAtMs = monotonicMs() + lifetimeMs;
-    const lock: Lock = { lockRateId, payerId, request, price, expiresAtMs, used: false };
+    const lockedAtMs = monotonicMs();
+    const expiresAtMs = lockedAtMs + lifetimeMs;
+    const lock: Lock = { lockRateId, payerId, request, price, lockedAtMs, expiresAtMs, used: false };
     this.#locks.set(lockRateId, lock);
     const oldest = this.#locks.size > KEPT_LOCKS ? this.#locks.keys().next().value : undefined;
     if (oldest !== undefined) this.#locks.delete(oldest);
@@ -47,6 +49,12 @@ export class Locks {
   usable(lockRateId: string): Lock | undefined {
     const lock = this.#locks.get(lockRateId);
     return lock && !lock.used && lock.expiresAtMs > monotonicMs() ? lock : undefined;
+  }
+
+  /** How long ago the price was locked. */
+  ageMs(lockRateId: string): number | null {
+    const lock = this.#locks.get(lockRateId);
+    return lock ? monotonicMs() - lock.lockedAtMs : null;
   }
 
   reset(): void {

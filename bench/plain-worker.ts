@@ -1,0 +1,64 @@
+/**
+ * What most would ship: the same workflows, but the queue of API calls is limited by Temporal's own
+ * `maxTaskQueueActivitiesPerSecond`, in every worker process, with nobody spacing the calls.
+ */
+import { Worker } from '@temporalio/worker';
+import { temporalHistories } from '../src/activities/earlier-runs.ts';
+import { preparation } from '../src/activities/prepare-payout.ts';
+import { serviceActivities } from '../src/activities/service-activities.ts';
+import { tokenActivities } from '../src/activities/token-activities.ts';
+import { workerConfig } from '../src/config/config.ts';
+import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/domain/identity.ts';
+import { dataConverter } from '../src/encryption/data-converter.ts';
+import { TokenSeal } from '../src/encryption/token-seal.ts';
+import { connectWorker } from '../src/temporal/connection.ts';
+import { installRuntime } from '../src/workers/runtime.ts';
+import { serviceClient } from '../src/workers/service-client.ts';
+import { RenewedTokens } from '../src/workers/tokens/renewed-tokens.ts';
+import { TokenRenewals } from '../src/workers/tokens/token-renewals.ts';
+import { bundleWorkflows } from '../src/workers/worker.ts';
+
+const config = workerConfig(process.env);
+installRuntime(config.env);
+const { connection, client, namespace } = await connectWorker();
+const application = config.applications.get('default');
+if (!application) throw new Error('the plain worker serves the application "default"');
+const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app: application.name };
+const limit = config.env.PAYMENTS_CALLS_PER_SECOND;
+const seal = new TokenSeal(undefined);
+const renewals = new TokenRenewals(client);
+const tokens = new RenewedTokens(place, renewals, seal);
+const gate = { pass: async () => undefined };
+const service = await serviceClient(config, application, { tokens, gate, callsPerSecond: limit });
+const stillOurs = (taskToken: Uint8Array) => client.activity.heartbeat(taskToken);
+const shared = { ...place, client: service, stillOurs };
+const common = { connection, namespace, dataConverter: dataConverter(undefined) };
+
+const workers = await Promise.all([
+  Worker.create({
+    ...common,
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowBundle: await bundleWorkflows(),
+    activities: { ...preparation(config) },
+  }),
+  Worker.create({
+    ...common,
+    taskQueue: apiTaskQueue(place.environment, place.app),
+    activities: { ...serviceActivities({ ...shared, histories: temporalHistories(client) }) },
+    maxTaskQueueActivitiesPerSecond: limit,
+  }),
+  Worker.create({
+    ...common,
+    taskQueue: tokenTaskQueue(place.environment, place.app),
+    activities: {
+      ...tokenActivities({
+        ...shared,
+        seal,
+        feed: (owner, token, livesMs) => tokens.feed(owner, token, livesMs),
+        handOver: (owner, grant) => renewals.handOver(owner, grant),
+      }),
+    },
+  }),
+]);
+console.log('plain worker ready');
+await Promise.all(workers.map((worker) => worker.run()));
