@@ -1,12 +1,12 @@
 /** What a bench runs on: an engine in memory, a strict simulator, worker processes, and the notification receiver. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createWriteStream, mkdtempSync, writeFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { freePorts } from '../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
+import { endOwn, startOwn } from '../scripts/own-process.ts';
 import { type SimulatorControlClient, simulatorControl } from '../simulator/control-client.ts';
 import { Payouts } from '../src/starters/payouts.ts';
 
@@ -34,7 +34,6 @@ export interface BenchStage {
   stop(): Promise<void>;
 }
 
-const ROOT = join(import.meta.dirname, '..');
 const SECRET = 'bench-secret';
 
 export async function withStage<T>(
@@ -62,7 +61,11 @@ async function setStage(options: StageOptions): Promise<BenchStage> {
   });
   const children: ChildProcess[] = [];
   const run = async (program: string, env: Record<string, string>): Promise<ChildProcess> => {
-    const child = await ready(program, env, join(folder, `${children.length}.log`));
+    const child = await startOwn(
+      program,
+      { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
+      join(folder, `${children.length}.log`),
+    );
     children.push(child);
     return child;
   };
@@ -104,7 +107,7 @@ async function setStage(options: StageOptions): Promise<BenchStage> {
     folder,
     stop: async () => {
       await connection.close();
-      for (const child of children.reverse()) await ended(child);
+      for (const child of children.reverse()) await endOwn(child, 'SIGKILL');
       await engine.stop();
     },
   };
@@ -117,27 +120,4 @@ function applications(apps: readonly string[], folder: string): Record<string, s
   const entries = apps.map((app) => [app, { appId: `app-${app}`, appSecret: 'env:BENCH_SECRET' }]);
   writeFileSync(file, JSON.stringify(Object.fromEntries(entries)));
   return { PAYOUTS_APPS_FILE: file, BENCH_SECRET: SECRET };
-}
-
-async function ready(program: string, env: Record<string, string>, logFile: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(ROOT, program)], {
-    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const log = createWriteStream(logFile);
-  child.stdout.pipe(log, { end: false });
-  child.stderr.pipe(log, { end: false });
-  const first = once(child.stdout, 'data');
-  const gone = once(child, 'exit').then(() => Promise.reject(new Error(`${program} ended; see ${logFile}`)));
-  await Promise.race([first, gone]);
-  gone.catch(() => undefined);
-  return child;
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = once(child, 'exit');
-  child.kill('SIGCONT');
-  child.kill('SIGKILL');
-  await exit;
 }

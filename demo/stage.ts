@@ -1,13 +1,12 @@
 /** Everything the demo needs, as real processes on free loopback ports, stopped in the opposite order. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
-import { createWriteStream } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePorts } from '../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
+import { endOwn, startOwn } from '../scripts/own-process.ts';
 
 export interface Stage {
   engine: DevServer;
@@ -38,10 +37,10 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
   const run = async (name: string, program: string, extra: Record<string, string> = {}) => {
     say(`starting the ${name} …`);
     const logFile = join(folder, `${name.replace(' ', '-')}.log`);
-    children.unshift(await ready(program, { ...environment, ...extra }, logFile));
+    children.unshift(await startOwn(program, { ...process.env, ...environment, ...extra }, logFile));
   };
   const stop = async () => {
-    for (const child of children) await ended(child);
+    for (const child of children) await endOwn(child, 'SIGTERM');
     await engine.stop();
   };
   try {
@@ -99,27 +98,4 @@ function demoEnvironment(
 
 function newKey(keyId: string): string {
   return `${keyId}:${randomBytes(32).toString('base64')}`;
-}
-
-/** Starts one of our programs; resolves at its first line on standard output. */
-async function ready(program: string, env: Record<string, string>, logFile: string): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(import.meta.dirname, '..', program)], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const log = createWriteStream(logFile);
-  child.stdout.pipe(log, { end: false });
-  child.stderr.pipe(log, { end: false });
-  const first = once(child.stdout, 'data');
-  const gone = once(child, 'exit').then(() => Promise.reject(new Error(`${program} ended; see ${logFile}`)));
-  await Promise.race([first, gone]);
-  gone.catch(() => undefined);
-  return child;
-}
-
-async function ended(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exit = once(child, 'exit');
-  child.kill('SIGTERM');
-  await exit;
 }

@@ -1,0 +1,36 @@
+/** Our programs as child processes, for the demo and the bench. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** Resolves at the program's first line on standard output; all it says goes to `logFile`. */
+export async function startOwn(
+  program: string,
+  env: NodeJS.ProcessEnv,
+  logFile: string,
+): Promise<ChildProcess> {
+  const child = spawn(process.execPath, ['--import', 'tsx', join(ROOT, program)], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const log = createWriteStream(logFile);
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  const first = once(child.stdout, 'data');
+  const gone = once(child, 'exit').then(() => Promise.reject(new Error(`${program} ended; see ${logFile}`)));
+  await Promise.race([first, gone]);
+  gone.catch(() => undefined);
+  return child;
+}
+
+/** Sends the signal, also to one that was frozen, and waits for the end. */
+export async function endOwn(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill('SIGCONT');
+  child.kill(signal);
+  await exit;
+}
