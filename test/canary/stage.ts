@@ -1,12 +1,8 @@
 /** Everything as processes, at their most talkative, with a file that holds all the engine stores. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { request } from 'undici';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
-import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
@@ -15,6 +11,7 @@ import { Payouts } from '../../src/starters/payouts.ts';
 import { QUICK } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { CANARIES } from './canaries.ts';
+import type { CanaryEngine } from './engine.ts';
 
 export interface CanaryStage {
   simulator: Simulator;
@@ -29,15 +26,7 @@ export interface CanaryStage {
   stop(): Promise<void>;
 }
 
-export async function canaryStage(keys: Environment): Promise<CanaryStage> {
-  const folder = mkdtempSync(join(tmpdir(), 'payouts-canary-'));
-  const engine = await startDevServer({
-    always: true,
-    ui: false,
-    dbFile: join(folder, 'temporal.db'),
-    logFile: join(folder, 'engine.log'),
-    logLevel: 'debug',
-  });
+export async function canaryStage(keys: Environment, engine: CanaryEngine): Promise<CanaryStage> {
   const [servicePort = 0, metricsPort = 0] = await freePorts(2);
   const serviceUrl = `http://127.0.0.1:${servicePort}`;
   const simulator = await startSimulator({
@@ -93,14 +82,13 @@ export async function canaryStage(keys: Environment): Promise<CanaryStage> {
       const metrics = await (await request(`http://127.0.0.1:${metricsPort}/metrics`)).body.text();
       const shown = await allShown(new Client({ connection }));
       await stopProcesses(worker, service);
-      return gather({ folder, engine, worker, service, shown, said, metrics });
+      return gather({ engine, worker, service, shown, said, metrics });
     },
     stop: async () => {
       await stopProcesses(worker, service);
       await connection.close();
       await simulator.close();
       await engine.stop();
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
@@ -142,25 +130,21 @@ function bytesAsText(_name: string, value: unknown): unknown {
 }
 
 async function gather(from: {
-  folder: string;
-  engine: DevServer;
+  engine: CanaryEngine;
   worker: OwnProcess;
   service: OwnProcess;
   shown: { histories: string[]; descriptions: string[] };
   said: string[];
   metrics: string;
 }): Promise<Map<string, Buffer>> {
-  await from.engine.stop();
   const text = (lines: readonly string[]) => Buffer.from(lines.join('\n'));
-  const stored = readdirSync(from.folder).filter((name) => name.startsWith('temporal.db'));
   return new Map([
     ['histories', text(from.shown.histories)],
     ['descriptions: ids, search attributes, memos', text(from.shown.descriptions)],
-    ['engine log', readFileSync(from.engine.logFile ?? '')],
     ['worker log', text([from.worker.output()])],
     ['service log', text([from.service.output()])],
     ['metrics', text([from.metrics])],
     ['answers', text(from.said)],
-    ...stored.map((name): [string, Buffer] => [name, readFileSync(join(from.folder, name))]),
+    ...(await from.engine.stored()),
   ]);
 }

@@ -1,0 +1,35 @@
+/** The engine under search, and everything that it has stored. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startDevServer } from '../../scripts/dev-server.ts';
+
+export interface CanaryEngine {
+  address: string;
+  /** Its own log, and its tables or files. The engine is stopped by this, so that all of it is written. */
+  stored(): Promise<Map<string, Buffer>>;
+  stop(): Promise<void>;
+}
+
+export async function sqliteEngine(): Promise<CanaryEngine> {
+  const folder = mkdtempSync(join(tmpdir(), 'payouts-canary-'));
+  const server = await startDevServer({
+    always: true,
+    ui: false,
+    dbFile: join(folder, 'temporal.db'),
+    logFile: join(folder, 'engine.log'),
+    logLevel: 'debug',
+  });
+  return {
+    address: server.address,
+    stored: async () => {
+      await server.stop();
+      const files = readdirSync(folder);
+      return new Map(files.map((name): [string, Buffer] => [name, readFileSync(join(folder, name))]));
+    },
+    stop: async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
