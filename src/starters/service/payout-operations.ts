@@ -29,7 +29,7 @@ function start({ payouts, soon }: Engine): Operation {
       method: 'POST',
       path: '/v1/payouts',
       verb: 'start',
-      summary: 'Start a payout. The same body again is the same payout, and gets the same answer.',
+      summary: 'Start a payout. The same body again is the same payout, and gets the same answer',
       answer: { status: 202, description: 'It is started, or was before', schema: started },
       problems: { 409: 'partnerOrderId belongs to a payout with another body' },
     },

@@ -5,6 +5,7 @@ import type { ServiceConfig } from '../../config/service-config.ts';
 import { TokenSeal } from '../../encryption/token-seal.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
 import { Authorizations } from '../authorizations.ts';
+import { docsRoutes } from './docs-routes.ts';
 import { engineOf } from './engine.ts';
 import { healthRoutes } from './health-routes.ts';
 import { notificationRoute } from './notification-route.ts';
@@ -47,6 +48,8 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   const receiver = new Receiver(client);
   server.addHook('onClose', async () => receiver.close());
   notificationRoute(server, { receiver, verifier, fields: config.PAYMENTS_NOTIFICATION_FIELDS });
-  serveOperations(server, config.callers, operationsOf(engineOf(client, config.PAYMENTS_ENVIRONMENT)));
+  const operations = operationsOf(engineOf(client, config.PAYMENTS_ENVIRONMENT));
+  docsRoutes(server, operations);
+  serveOperations(server, config.callers, operations);
   return server;
 }
