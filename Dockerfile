@@ -15,7 +15,7 @@ ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json tsconfig.base.json tsconfig.json ./
-COPY deploy/is-listening.mjs ./deploy/
+COPY deploy/is-listening.mjs deploy/trial-callers.json ./deploy/
 COPY examples ./examples
 COPY simulator ./simulator
 COPY src ./src

@@ -38,6 +38,8 @@ export interface StartPayouts {
   environment: string;
   app: string;
   batchId: string;
+  /** Who started the batch has started its payouts. */
+  startedBy?: string | undefined;
   payouts: readonly PayoutRequest[];
 }
 

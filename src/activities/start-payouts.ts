@@ -13,13 +13,13 @@ const INVALID_ARGUMENT = 3;
 /** Every row is tried, whatever happens to the others; fails after that if the engine was not there for some. */
 export async function startPayouts(
   payouts: Pick<Payouts, 'startForBatch'>,
-  { app, batchId, payouts: rows }: StartPayouts,
+  { app, batchId, startedBy, payouts: rows }: StartPayouts,
 ): Promise<RowStart[]> {
   const failures: unknown[] = [];
   const starts = await inParallel(AT_ONCE, rows, async (row): Promise<RowStart> => {
     const { partnerOrderId } = row;
     try {
-      const { joined } = await payouts.startForBatch({ ...row, app }, batchId);
+      const { joined } = await payouts.startForBatch({ ...row, app }, batchId, startedBy);
       return { partnerOrderId, now: joined ? 'joined' : 'started' };
     } catch (error) {
       if (engineFailed(error)) failures.push(error);

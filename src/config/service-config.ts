@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { fieldErrors } from '../contract/payout-request.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
+import { type Callers, readCallers } from './callers.ts';
 import { ConfigError } from './config-error.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { type Environment, withoutEmpty } from './environment.ts';
@@ -37,16 +38,25 @@ const schema = z.object({
   PAYMENTS_NOTIFICATION_FIELDS: notificationFields.default({}),
 });
 
-/** With `keys.tokens` it seals authorization codes, which it passes on and never uses. */
-export type ServiceConfig = z.output<typeof schema> & { keys: Keys };
+export type ServiceConfig = z.output<typeof schema> & {
+  /** With `keys.tokens` it seals authorization codes, which it passes on and never uses. */
+  keys: Keys;
+  callers: Callers;
+};
 
 /** Throws `ConfigError`, which names every bad key. */
 export function serviceConfig(environment: Environment): ServiceConfig {
   const parsed = schema.safeParse(withoutEmpty(environment));
   const keys = readKeys(environment);
-  if (parsed.success && keys.ok) return { ...parsed.data, keys: keys.value };
+  const callers = readCallers(environment, parsed.data);
+  if (parsed.success && keys.ok && callers.ok)
+    return { ...parsed.data, keys: keys.value, callers: callers.value };
   const problems = parsed.success
     ? []
     : fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`);
-  throw new ConfigError([...problems, ...(keys.ok ? [] : keys.problems)]);
+  throw new ConfigError([
+    ...problems,
+    ...(keys.ok ? [] : keys.problems),
+    ...(callers.ok ? [] : callers.problems),
+  ]);
 }

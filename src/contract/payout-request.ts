@@ -14,7 +14,7 @@ export interface FieldError {
 
 const MAX_TEXT_LENGTH = 256;
 
-const text = (max = MAX_TEXT_LENGTH) =>
+export const text = (max = MAX_TEXT_LENGTH) =>
   z
     .string()
     .min(1, 'must not be empty')
@@ -23,11 +23,11 @@ const text = (max = MAX_TEXT_LENGTH) =>
     .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters');
 
 // The numbers stand in workflow ids and in visibility queries, where a quote or a backslash would be syntax.
-const number = () => text(64).regex(/^[^'"`\\]*$/, 'must not contain quotes or backslashes');
+export const number = () => text(64).regex(/^[^'"`\\]*$/, 'must not contain quotes or backslashes');
 
-const currency = () => z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters, such as USD');
+export const currency = () => z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters, such as USD');
 
-const amount = z
+export const amount = z
   .string({ error: 'must be decimal text such as "10.50", not a number' })
   .regex(AMOUNT_PATTERN, {
     error: 'must be digits with at most two decimals, such as "10.50"',

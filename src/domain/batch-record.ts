@@ -64,6 +64,8 @@ export interface PartRequest extends TakenRows {
   payouts: PayoutRequest[];
   /** How many payouts may be busy at once. */
   window: number;
+  /** Who started the batch, and so its payouts. */
+  startedBy?: string;
 }
 
 /** Payouts that have not ended, by what was last seen of them: only what differs from it is news. */

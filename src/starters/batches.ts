@@ -14,11 +14,11 @@ import type { payoutBatch } from '../workflows/payout-batch.ts';
 import { InvalidPayoutRequestError, untilTaken } from './payouts.ts';
 import { slicesOf } from './slices.ts';
 
-/** Thrown when the batch was started with other rows. Nothing was added. */
+/** Thrown when the batch was started with other rows, or by somebody else. Nothing was added. */
 export class BatchConflictError extends Error {
   override readonly name = 'BatchConflictError';
   constructor(batchId: string, which: string) {
-    super(`batch ${batchId} has been started with other rows: ${which}`);
+    super(`batch ${batchId} has been started otherwise: ${which}`);
   }
 }
 
@@ -28,6 +28,8 @@ export interface BatchRef {
 }
 
 export interface NewBatch extends BatchRef {
+  /** Who starts it: the name of a key. One that somebody else has started is then refused. */
+  startedBy?: string | undefined;
   /** Payout requests. All are read and checked before anything is started. */
   payouts: Iterable<unknown> | AsyncIterable<unknown>;
 }
@@ -69,7 +71,7 @@ export class Batches {
     onProgress: (state: BatchState) => void = () => undefined,
   ): Promise<BatchState> {
     const { request, rows } = await checkedBatch(batch);
-    const handle = await this.begin(request);
+    const handle = await this.begin(request, batch.startedBy);
     let state = await this.soon(() => handle.query(batchStateQuery));
     const taken = await this.soon(() => handle.query(takenRowsQuery));
     refuseOtherRows(request, state.count, taken, rows);
@@ -102,23 +104,43 @@ export class Batches {
   }
 
   /** One that was stopped or failed is started again, and finds its payouts; one that ended is only looked at. */
-  private async begin(request: BatchRequest): Promise<WorkflowHandle<typeof payoutBatch>> {
+  private async begin(
+    request: BatchRequest,
+    startedBy: string | undefined,
+  ): Promise<WorkflowHandle<typeof payoutBatch>> {
     const { app, batchId, count } = request;
     try {
-      await this.client.workflow.start<typeof payoutBatch>('payoutBatch', {
-        taskQueue: PAYOUTS_TASK_QUEUE,
-        workflowId: payoutBatchWorkflowId(app, batchId),
-        workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        args: [request],
-        memo: { ...(this.environment && { environment: this.environment }) },
-        typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
-        staticSummary: `batch of ${count} payouts`,
-      });
+      await this.soon(() =>
+        this.client.workflow.start<typeof payoutBatch>('payoutBatch', {
+          taskQueue: PAYOUTS_TASK_QUEUE,
+          workflowId: payoutBatchWorkflowId(app, batchId),
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          args: [request],
+          memo: {
+            ...(this.environment && { environment: this.environment }),
+            ...(startedBy !== undefined && { startedBy }),
+          },
+          typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
+          staticSummary: `batch of ${count} payouts`,
+        }),
+      );
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
-    return this.handle(request);
+    const handle = this.handle(request);
+    if (startedBy !== undefined) await this.demandStarter(handle, batchId, startedBy);
+    return handle;
+  }
+
+  /** Rows that somebody adds are recorded as the starter's, who then could not approve them; the other could. */
+  private async demandStarter(
+    handle: WorkflowHandle<typeof payoutBatch>,
+    batchId: string,
+    startedBy: string,
+  ): Promise<void> {
+    const { memo } = await this.soon(() => handle.describe());
+    if (memo?.['startedBy'] !== startedBy) throw new BatchConflictError(batchId, 'somebody else started it');
   }
 }
 

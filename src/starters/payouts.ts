@@ -67,10 +67,23 @@ export interface StartedPayout {
   partnerOrderId: string;
 }
 
+/** Where a start comes from, recorded beside it. */
+export interface Origin {
+  batch?: string | undefined;
+  /** Who started it: the name of a key, never a person's. Whoever it is cannot approve it over HTTP. */
+  startedBy?: string | undefined;
+}
+
 /** A payout, and what its starter wrote beside it. */
 interface Joined {
   payout: StartedPayout;
   memo: Record<string, unknown>;
+}
+
+/** What a payout was started with, and by whom if its starter said so. */
+export interface PayoutStart {
+  request: CheckedPayoutRequest;
+  startedBy: string | undefined;
 }
 
 const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
@@ -98,30 +111,42 @@ export class Payouts {
    * Starts a payout, or joins the one that was started with the same body, running or ended.
    * Throws `InvalidPayoutRequestError` or `PayoutConflictError`; nothing is started then.
    */
-  async start(body: PayoutRequestInput | unknown): Promise<StartedPayout> {
-    return (await this.startOrJoin(body)).payout;
+  async start(body: PayoutRequestInput | unknown, origin: Origin = {}): Promise<StartedPayout> {
+    return (await this.startOrJoin(body, origin)).payout;
   }
 
   /** `joined`: it was there already, and the same batch had not started it. */
   async startForBatch(
     body: PayoutRequestInput | unknown,
     batchId: string,
+    startedBy?: string,
   ): Promise<{ payout: StartedPayout; joined: boolean }> {
-    const { payout, memo } = await this.startOrJoin(body, batchId);
+    const { payout, memo } = await this.startOrJoin(body, { batch: batchId, startedBy });
     return { payout, joined: memo['batch'] !== batchId };
   }
 
-  private async startOrJoin(body: unknown, batch?: string): Promise<Joined> {
+  private async startOrJoin(body: unknown, origin: Origin): Promise<Joined> {
     const checked = checkPayoutRequest(body);
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
     const request = checked.value;
     try {
-      const handle = await this.begin(request, 'REJECT_DUPLICATE', batch);
+      const handle = await this.begin(request, 'REJECT_DUPLICATE', origin);
       return await this.joined(request, handle.firstExecutionRunId);
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
-    return this.afterItsEnd(request, batch);
+    return this.afterItsEnd(request, origin);
+  }
+
+  /** Throws Temporal's `WorkflowNotFoundError`, and `PayoutConflictError` where it cannot be read as a payout. */
+  async startOf(ref: PayoutRef): Promise<PayoutStart> {
+    const { runId, workflowId } = await this.handle(ref).describe();
+    const { argument, memo, firstRunId } = await startedWith(this.client, workflowId, runId);
+    const request = checkPayoutRequest(argument);
+    if (!request.ok) throw new PayoutConflictError(ref.partnerOrderId);
+    const first = firstRunId === runId ? memo : (await startedWith(this.client, workflowId, firstRunId)).memo;
+    const startedBy = memo['startedBy'] ?? first['startedBy'];
+    return { request: request.value, startedBy: typeof startedBy === 'string' ? startedBy : undefined };
   }
 
   async state(ref: PayoutRef): Promise<PayoutState> {
@@ -164,7 +189,7 @@ export class Payouts {
   private begin(
     request: CheckedPayoutRequest,
     reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY',
-    batch: string | undefined,
+    { batch, startedBy }: Origin,
   ) {
     const { app, partnerOrderId, instructedAmount } = request;
     return this.client.workflow.start<typeof payout>('payout', {
@@ -178,6 +203,7 @@ export class Payouts {
         rejectDuplicate: reuse === 'REJECT_DUPLICATE',
         ...(this.environment && { environment: this.environment }),
         ...(batch !== undefined && { batch }),
+        ...(startedBy !== undefined && { startedBy }),
       },
       typedSearchAttributes: new TypedSearchAttributes([
         { key: APP, value: app },
@@ -191,16 +217,17 @@ export class Payouts {
   private async joined(request: CheckedPayoutRequest, runId: string): Promise<Joined> {
     const { app, partnerOrderId } = request;
     const workflowId = payoutWorkflowId(app, partnerOrderId);
-    const { argument, memo } = await startedWith(this.client, workflowId, runId);
+    const { argument, memo, firstRunId } = await startedWith(this.client, workflowId, runId);
     const theirs = checkPayoutRequest(argument);
     if (!theirs.ok || !sameBody(theirs.value, request)) throw new PayoutConflictError(partnerOrderId);
-    return { payout: { workflowId, runId, app, partnerOrderId }, memo };
+    // A payout that was continued as new is still the run that was started.
+    return { payout: { workflowId, runId: firstRunId, app, partnerOrderId }, memo };
   }
 
   /** The number is spent, unless all that happened under it was a start that failed as bad input. */
-  private async afterItsEnd(request: CheckedPayoutRequest, batch: string | undefined): Promise<Joined> {
+  private async afterItsEnd(request: CheckedPayoutRequest, origin: Origin): Promise<Joined> {
     if (await this.failedAsBadInput(request)) {
-      const handle = await this.begin(request, 'ALLOW_DUPLICATE_FAILED_ONLY', batch);
+      const handle = await this.begin(request, 'ALLOW_DUPLICATE_FAILED_ONLY', origin);
       return this.joined(request, handle.firstExecutionRunId);
     }
     const { runId } = await this.handle(request).describe();

@@ -9,7 +9,7 @@ export async function startedWith(
   client: Client,
   workflowId: string,
   runId: string,
-): Promise<{ argument: unknown; memo: Record<string, unknown> }> {
+): Promise<{ argument: unknown; memo: Record<string, unknown>; firstRunId: string }> {
   const { history } = await client.workflowService.getWorkflowExecutionHistory({
     namespace: client.options.namespace,
     execution: { workflowId, runId },
@@ -19,5 +19,5 @@ export async function startedWith(
   const converter = client.options.loadedDataConverter;
   const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads);
   const memo = await decodeMapFromPayloads(converter, start?.memo?.fields);
-  return { argument, memo: memo ?? {} };
+  return { argument, memo: memo ?? {}, firstRunId: start?.firstExecutionRunId || runId };
 }

@@ -1,7 +1,7 @@
 /** `/healthz`: this process lives. `/readyz`: it reaches Temporal, so it can take work. */
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
-import { Problem } from './problems.ts';
+import { Problem } from './problem.ts';
 
 const TEMPORAL_ANSWERS_WITHIN_MS = 3_000;
 

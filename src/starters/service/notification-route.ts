@@ -7,7 +7,7 @@ import {
   type NotificationVerifier,
   parseNotification,
 } from '../../payments/index.ts';
-import { Problem } from './problems.ts';
+import { Problem } from './problem.ts';
 import type { Received, Receiver } from './receiver.ts';
 
 export interface NotificationParts {

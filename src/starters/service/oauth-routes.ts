@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { appName } from '../../contract/payout-request.ts';
 import { sendPage } from '../../pages/page.ts';
 import { AttemptRefusedError, type Authorizations } from '../authorizations.ts';
-import { Problem } from './problems.ts';
+import { Problem } from './problem.ts';
 
 const COOKIE = 'payouts_oauth';
 const SECRET = /^[\w-]{43}$/;

@@ -1,33 +1,28 @@
 /** Errors as RFC 9457 problem documents. None quotes what was sent. */
+
 import type { FastifyInstance, FastifyReply } from 'fastify';
-
-/** Thrown by a route: what the caller is told. */
-export class Problem extends Error {
-  override readonly name = 'Problem';
-  readonly status: number;
-  readonly retryAfterSeconds: number | undefined;
-
-  constructor(status: number, detail: string, retryAfterSeconds?: number) {
-    super(detail);
-    this.status = status;
-    this.retryAfterSeconds = retryAfterSeconds;
-  }
-}
+import type { ProblemDocument } from '../../contract/payout-answers.ts';
+import { explained } from './explained.ts';
+import { Problem } from './problem.ts';
 
 const TITLES: Record<number, string> = {
   400: 'Bad request',
   401: 'Unauthorised',
+  403: 'Forbidden',
   404: 'Not found',
   408: 'Request timeout',
+  409: 'Conflict',
   413: 'Content too large',
   415: 'Unsupported media type',
+  502: 'Bad gateway',
   503: 'Service unavailable',
 };
 
 export function answerProblems(server: FastifyInstance): void {
   server.setNotFoundHandler((_request, reply) => send(reply, new Problem(404, 'there is no such route')));
   server.setErrorHandler((error, request, reply) => {
-    if (error instanceof Problem) return send(reply, error);
+    const problem = error instanceof Problem ? error : explained(error);
+    if (problem) return send(reply, problem);
     const status = statusOf(error);
     if (status < 500) return send(reply, new Problem(status, TITLES[status] ?? 'the request is not usable'));
     request.log.error({ name: error instanceof Error ? error.name : 'unknown' }, 'a request failed');
@@ -35,13 +30,15 @@ export function answerProblems(server: FastifyInstance): void {
   });
 }
 
-function send(reply: FastifyReply, { status, message, retryAfterSeconds }: Problem): FastifyReply {
+function send(reply: FastifyReply, { status, message, retryAfterSeconds, fields }: Problem): FastifyReply {
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   const title = TITLES[status] ?? 'Error';
-  return reply
-    .code(status)
-    .type('application/problem+json')
-    .send({ type: 'about:blank', title, status, detail: message });
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  const document: ProblemDocument = {
+    ...{ type: 'about:blank', title, status, detail: message },
+    ...(fields.length > 0 && { errors: fields.map(({ path, message: what }) => ({ path, message: what })) }),
+  };
+  return reply.code(status).type('application/problem+json').send(document);
 }
 
 /** Fastify's own errors say which status they mean. */

@@ -5,9 +5,12 @@ import type { ServiceConfig } from '../../config/service-config.ts';
 import { TokenSeal } from '../../encryption/token-seal.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
 import { Authorizations } from '../authorizations.ts';
+import { docsRoutes } from './docs-routes.ts';
+import { engineOf } from './engine.ts';
 import { healthRoutes } from './health-routes.ts';
 import { notificationRoute } from './notification-route.ts';
 import { oauthRoutes } from './oauth-routes.ts';
+import { operationsOf, serveOperations } from './operations.ts';
 import { answerProblems } from './problems.ts';
 import { Receiver } from './receiver.ts';
 
@@ -27,6 +30,8 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
     // A line for each request would be a line for each junk notification; routes log what matters.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MOST_BYTES,
+    // 64 characters of a number, each written as up to nine.
+    routerOptions: { maxParamLength: 1_000 },
     requestTimeout: REQUEST_TIMEOUT_MS,
     // Node looks for requests that ran out of time only every 30 s by default.
     http: {
@@ -43,5 +48,8 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   const receiver = new Receiver(client);
   server.addHook('onClose', async () => receiver.close());
   notificationRoute(server, { receiver, verifier, fields: config.PAYMENTS_NOTIFICATION_FIELDS });
+  const operations = operationsOf(engineOf(client, config.PAYMENTS_ENVIRONMENT));
+  docsRoutes(server, operations);
+  serveOperations(server, config.callers, operations);
   return server;
 }

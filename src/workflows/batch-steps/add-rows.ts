@@ -1,6 +1,11 @@
 /** One slice of rows: checked, compared with what is there, and handed to a part of its own. */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { ParentClosePolicy, startChild, type WorkflowIdReusePolicy } from '@temporalio/workflow';
+import {
+  ParentClosePolicy,
+  startChild,
+  type WorkflowIdReusePolicy,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { CheckedRows } from '../../activities/batch-types.ts';
 import { KEY_LENGTH } from '../../domain/batch.ts';
 import { newSlice, type PartRequest, type Slice } from '../../domain/batch-record.ts';
@@ -71,7 +76,11 @@ async function hand(life: BatchLife, slice: Slice, payouts: AddRows['payouts']):
   const { request, window, environment } = life.record;
   const { app, batchId } = request;
   const { offset, count, digest } = slice;
-  const part: PartRequest = { environment, app, batchId, offset, count, digest, payouts, window };
+  const startedBy = workflowInfo().memo?.['startedBy'];
+  const part: PartRequest = {
+    ...{ environment, app, batchId, offset, count, digest, payouts, window },
+    ...(typeof startedBy === 'string' && { startedBy }),
+  };
   try {
     await startChild<typeof payoutBatchPart>('payoutBatchPart', {
       workflowId: batchPartWorkflowId(app, batchId, offset, digest),

@@ -9,10 +9,10 @@ const REPORT_EVERY_MS = 2_000;
 
 /** Fills the window. */
 export async function startSome(part: PartLife): Promise<void> {
-  const { environment, app, batchId } = part.request;
+  const { environment, app, batchId, startedBy } = part.request;
   for (let rows = part.takeRows(); rows.length > 0; rows = part.takeRows()) {
     const calls = batchCalls(`starts ${rows.length} payouts, or joins them`);
-    part.started(await calls.startPayouts({ environment, app, batchId, payouts: rows }));
+    part.started(await calls.startPayouts({ environment, app, batchId, startedBy, payouts: rows }));
     await reportWhenDue(part);
   }
 }

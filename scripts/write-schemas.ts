@@ -1,0 +1,28 @@
+/** Writes `schemas/` from the zod schemas: `node --import tsx scripts/write-schemas.ts`. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { payoutResultSchema, payoutStateSchema, problemSchema } from '../src/contract/payout-answers.ts';
+import { payoutRequestSchema } from '../src/contract/payout-request.ts';
+import { jsonSchema } from '../src/starters/service/openapi.ts';
+
+export const SCHEMAS_FOLDER = join(import.meta.dirname, '../schemas');
+
+/** By the name of the file. */
+export function schemaFiles(): Record<string, object> {
+  return {
+    'payout-request.json': titled('PayoutRequest', jsonSchema(payoutRequestSchema, 'input')),
+    'payout-result.json': titled('PayoutResult', jsonSchema(payoutResultSchema, 'output')),
+    'payout-state.json': titled('PayoutState', jsonSchema(payoutStateSchema, 'output')),
+    'problem.json': titled('Problem', jsonSchema(problemSchema, 'output')),
+  };
+}
+
+function titled(title: string, { $schema, ...schema }: { $schema?: unknown }): object {
+  return { $schema, title, ...schema };
+}
+
+if (process.argv[1] === import.meta.filename) {
+  mkdirSync(SCHEMAS_FOLDER, { recursive: true });
+  for (const [name, schema] of Object.entries(schemaFiles()))
+    writeFileSync(join(SCHEMAS_FOLDER, name), `${JSON.stringify(schema, null, 2)}\n`);
+}

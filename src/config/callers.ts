@@ -1,0 +1,109 @@
+/** Who may call the HTTP service, and what for: read once from `PAYOUTS_SERVICE_KEYS_FILE`. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { amount, appName, currency, fieldErrors } from '../contract/payout-request.ts';
+import type { Read } from './config-error.ts';
+import { type Environment, isLoopback } from './environment.ts';
+import type { Listen } from './listen.ts';
+
+/** What a caller may be allowed to do. `read` looks at payouts and batches; the others are the routes' names. */
+export const VERBS = [
+  'start',
+  'read',
+  'approve',
+  'refuse',
+  'cancel',
+  'resolve',
+  'poll',
+  'batch',
+  'quote',
+  'account',
+] as const;
+export type Verb = (typeof VERBS)[number];
+
+/** `any` stands only for the caller of a test without keys. */
+export interface Caller {
+  name: string;
+  applications: readonly string[] | 'any';
+  verbs: readonly Verb[];
+  /** The largest `instructedAmount` by its currency; a currency that is not there is not allowed. */
+  largestAmount: Readonly<Record<string, string>> | 'any';
+}
+
+export interface Callers {
+  /** SHA-256 of each bearer key, 32 bytes. Empty: whoever calls is `test`. */
+  keys: readonly { hash: Buffer; caller: Caller }[];
+}
+
+export const TEST_CALLER: Caller = {
+  name: 'test',
+  applications: 'any',
+  verbs: VERBS,
+  largestAmount: 'any',
+};
+
+const KEY = 'PAYOUTS_SERVICE_KEYS_FILE';
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex: 64 lower case digits');
+
+const callerSchema = z.strictObject({
+  name: z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower case letters, digits and hyphens'),
+  // Two while a key is being replaced.
+  keySha256: z.array(hash).min(1).max(2),
+  applications: z.array(appName).min(1),
+  verbs: z.array(z.enum(VERBS)).min(1),
+  largestAmount: z.record(currency(), amount),
+});
+
+const fileSchema = z
+  .array(callerSchema)
+  .min(1, 'must name a caller')
+  .superRefine((callers, context) => {
+    const twice = (values: readonly string[], value: string) =>
+      values.indexOf(value) !== values.lastIndexOf(value);
+    const names = callers.map(({ name }) => name);
+    const hashes = callers.flatMap(({ keySha256 }) => keySha256);
+    for (const [at, { name, keySha256 }] of callers.entries()) {
+      if (twice(names, name))
+        context.addIssue({ code: 'custom', path: [at, 'name'], message: 'stands there twice' });
+      if (keySha256.some((one) => twice(hashes, one)))
+        context.addIssue({ code: 'custom', path: [at, 'keySha256'], message: 'stands there twice' });
+    }
+  });
+
+/** Without a file only a test that nobody else can reach may serve payouts. */
+export function readCallers(
+  environment: Environment,
+  service: { PAYMENTS_ENVIRONMENT: string; PAYOUTS_SERVICE_LISTEN: Listen } | undefined,
+): Read<Callers> {
+  const file = environment[KEY];
+  if (file) return fromFile(file);
+  if (service === undefined || mayGoWithout(service)) return { ok: true, value: { keys: [] } };
+  return {
+    ok: false,
+    problems: [`${KEY}: is missing: only PAYMENTS_ENVIRONMENT=test that listens on loopback may go without`],
+  };
+}
+
+function mayGoWithout(service: { PAYMENTS_ENVIRONMENT: string; PAYOUTS_SERVICE_LISTEN: Listen }): boolean {
+  const { host } = service.PAYOUTS_SERVICE_LISTEN;
+  return (
+    service.PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${host.includes(':') ? `[${host}]` : host}`)
+  );
+}
+
+function fromFile(path: string): Read<Callers> {
+  let content: unknown;
+  try {
+    content = JSON.parse(readFileSync(path, 'utf8'));
+  } catch {
+    return { ok: false, problems: [`${KEY}: ${path} cannot be read as JSON`] };
+  }
+  const parsed = fileSchema.safeParse(content);
+  if (!parsed.success)
+    return { ok: false, problems: fieldErrors(parsed.error).map((e) => `${KEY}: ${e.path} ${e.message}`) };
+  const keys = parsed.data.flatMap(({ keySha256, ...caller }) =>
+    keySha256.map((hex) => ({ hash: Buffer.from(hex, 'hex'), caller })),
+  );
+  return { ok: true, value: { keys } };
+}

@@ -1,0 +1,106 @@
+/** What payouts answer, as schemas for other languages. The types in `src/domain` rule; see the end of this file. */
+import { z } from 'zod';
+import {
+  AUDIT_STATUSES,
+  OUTCOMES,
+  type PayoutResult,
+  type PayoutState,
+  PHASES,
+  REASON_CODES,
+} from '../domain/payout.ts';
+
+export const moneyAnswer = z.strictObject({
+  currency: z.string(),
+  amount: z
+    .string()
+    .regex(/^\d+\.\d{2}$/)
+    .describe('decimal text, always two decimals'),
+});
+
+const time = z.string().describe('ISO 8601');
+
+const reason = z.strictObject({ code: z.enum(REASON_CODES), message: z.string() });
+
+const quote = z.strictObject({
+  lockRateId: z.string(),
+  exchangeRate: z.string(),
+  pay: moneyAnswer,
+  target: moneyAnswer,
+  fee: moneyAnswer,
+});
+
+const debit = z.strictObject({
+  accountId: z.string(),
+  accountType: z.string(),
+  pay: moneyAnswer,
+  fee: moneyAnswer,
+  actual: moneyAnswer,
+});
+
+const split = z.strictObject({
+  distributeId: z.string(),
+  target: moneyAnswer,
+  status: z.enum(['SUCCESS', 'FAILED']),
+  finishedAt: time.exactOptional(),
+  error: z.string().exactOptional(),
+  refunded: z.boolean(),
+  refundReason: z.string().exactOptional(),
+});
+
+const ended = {
+  partnerOrderId: z.string(),
+  outcome: z.enum(OUTCOMES),
+  debits: z.array(debit),
+  splits: z.array(split),
+};
+
+const known = {
+  reason: reason.exactOptional(),
+  orderId: z.string().exactOptional(),
+  quote: quote.exactOptional(),
+  received: moneyAnswer.exactOptional().describe('the sum over the splits that succeeded'),
+  failed: moneyAnswer.exactOptional().describe('the sum over the splits that failed'),
+  auditStatus: z.enum(AUDIT_STATUSES).exactOptional(),
+  createdAt: time.exactOptional(),
+  finishedAt: time.exactOptional(),
+  learnedBy: z.enum(['notification', 'poll']).exactOptional(),
+};
+
+export const payoutResultSchema = z.strictObject({ ...ended, ...known });
+
+export const payoutStateSchema = z.strictObject({
+  phase: z.enum(PHASES),
+  sentence: z.string(),
+  nextStep: z.string(),
+  lastAskedAt: time.exactOptional(),
+  lastConfirmedAt: time.exactOptional(),
+  needsAttention: z.boolean(),
+  reasons: z.array(z.strictObject({ code: z.string(), message: z.string() })),
+  approvalExpiresAt: time.exactOptional(),
+  partnerOrderId: ended.partnerOrderId.exactOptional(),
+  outcome: ended.outcome.exactOptional(),
+  debits: ended.debits.exactOptional(),
+  splits: ended.splits.exactOptional(),
+  ...known,
+});
+
+export const problemSchema = z.strictObject({
+  type: z.literal('about:blank'),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  errors: z
+    .array(z.strictObject({ path: z.string(), message: z.string() }))
+    .exactOptional()
+    .describe('with 400: every bad field'),
+});
+
+export type ProblemDocument = z.output<typeof problemSchema>;
+
+/** Does not compile when a schema and its type say different things. */
+type Same<One, Other> = [One, Other] extends [Other, One] ? true : never;
+const inStep: [
+  Same<z.output<typeof payoutResultSchema>, PayoutResult>,
+  Same<z.output<typeof payoutStateSchema>, PayoutState>,
+] = [true, true];
+void inStep;

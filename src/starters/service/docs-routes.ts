@@ -1,0 +1,67 @@
+/** `/openapi.json`, and `/docs`: the same for people, as a page that loads and runs nothing. */
+import type { FastifyInstance } from 'fastify';
+import { type DocumentedOperation, type OpenApiDocument, openApiDocument } from './openapi.ts';
+import type { Operation } from './operation.ts';
+
+export function docsRoutes(server: FastifyInstance, operations: readonly Operation[]): void {
+  const document = openApiDocument(operations);
+  const page = pageOf(document);
+  server.get('/openapi.json', async () => document);
+  server.get('/docs', async (_request, reply) =>
+    reply
+      .headers({
+        'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+        'x-content-type-options': 'nosniff',
+      })
+      .type('text/html; charset=utf-8')
+      .send(page),
+  );
+}
+
+const STYLE = `body{font:16px/1.5 system-ui;max-width:60rem;margin:2rem auto;padding:0 1rem}
+h2{font:600 1rem ui-monospace,monospace;margin:2rem 0 .3rem}pre{background:#f4f4f4;padding:.8rem;overflow:auto}
+td{padding:.1rem 1rem .1rem 0;vertical-align:top}summary{cursor:pointer}`;
+
+function pageOf({ info, paths, components }: OpenApiDocument): string {
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, one]) => operationOf(`${method.toUpperCase()} ${path}`, one)),
+  );
+  const schemas = Object.entries(components.schemas).map(([name, schema]) => folded(name, schema));
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>${escaped(info.title)}</title>
+<meta name="viewport" content="width=device-width"><style>${STYLE}</style></head>
+<body><h1>${escaped(info.title)}</h1><p>${escaped(info.description)}</p>
+<p>For programs: <a href="/openapi.json">openapi.json</a></p>
+${operations.join('\n')}
+<h2>Schemas</h2>
+${schemas.join('\n')}
+</body></html>
+`;
+}
+
+function operationOf(name: string, one: DocumentedOperation): string {
+  const given = (one.parameters ?? []).map(({ name: parameter, in: place, required }) => [
+    parameter,
+    `${place}${required ? '' : ', may be left out'}`,
+  ]);
+  const answers = Object.entries(one.responses).map(([status, { description }]) => [status, description]);
+  const bodies = Object.entries(one.requestBody?.content ?? {});
+  return `<section><h2>${escaped(name)}</h2><p>${escaped(one.summary)}. ${escaped(one.description ?? '')}</p>
+${table(given)}
+${bodies.map(([type, { schema }]) => folded(`body: ${type}`, schema)).join('\n')}
+${table(answers)}</section>`;
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const cells = rows.map((row) => `<tr>${row.map((cell) => `<td>${escaped(cell)}</td>`).join('')}</tr>`);
+  return rows.length === 0 ? '' : `<table>${cells.join('')}</table>`;
+}
+
+function folded(title: string, schema: unknown): string {
+  const content = escaped(JSON.stringify(schema, null, 2));
+  return `<details><summary>${escaped(title)}</summary><pre>${content}</pre></details>`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
+}

@@ -1,0 +1,63 @@
+/** What a failure of Temporal, or of a payout, means to who called. */
+import {
+  isGrpcServiceError,
+  ServiceError,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { z } from 'zod';
+import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
+import { BatchConflictError } from '../batches.ts';
+import { InvalidPayoutRequestError, PayoutConflictError } from '../payouts.ts';
+import { badFields, Problem } from './problem.ts';
+
+const TRY_AGAIN_IN_SECONDS = 5;
+
+/** gRPC's statuses of these names: asking again changes nothing. */
+const [INVALID_ARGUMENT, NOT_FOUND] = [3, 5];
+
+const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }));
+
+/** Undefined for what nobody foresaw. */
+export function explained(error: unknown): Problem | undefined {
+  if (error instanceof InvalidPayoutRequestError) return badFields(error.fields);
+  if (error instanceof PayoutConflictError || error instanceof BatchConflictError)
+    return new Problem(409, error.message);
+  if (error instanceof WorkflowNotFoundError) return new Problem(404, 'it is not known');
+  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
+    return failed(applicationFailure(error.cause));
+  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return away();
+  return engineFailed(error);
+}
+
+function failed(cause: ApplicationFailure | undefined): Problem {
+  if (cause?.type === NOT_ACCEPTED_NOW) return new Problem(409, cause.message);
+  if (cause?.type !== INVALID_PAYOUT_REQUEST)
+    return new Problem(502, cause?.message ?? 'the payments service gave no usable answer in time');
+  const fields = fieldErrors.safeParse(cause.details?.[0]);
+  return fields.success ? badFields(fields.data) : new Problem(400, cause.message);
+}
+
+function applicationFailure(error: unknown): ApplicationFailure | undefined {
+  if (error instanceof ApplicationFailure) return error;
+  return error instanceof Error ? applicationFailure(error.cause) : undefined;
+}
+
+function engineFailed(error: unknown): Problem | undefined {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  if (!isGrpcServiceError(cause)) return error instanceof ServiceError ? away() : undefined;
+  if (cause.code === NOT_FOUND) return new Problem(404, 'it is not known');
+  return cause.code === INVALID_ARGUMENT ? undefined : away();
+}
+
+/** Nobody knows whether it was done: every route can be called again. */
+function away(): Problem {
+  return new Problem(
+    503,
+    'Temporal, or a worker, does not answer now. It may have been done: look, or send the same again',
+    TRY_AGAIN_IN_SECONDS,
+  );
+}

@@ -1,0 +1,42 @@
+/** The routes that want no key, as the OpenAPI document lists them. */
+export interface OpenRoute {
+  method: 'GET' | 'POST';
+  path: string;
+  summary: string;
+  answers: Readonly<Record<number, string>>;
+}
+
+export const OPEN_ROUTES: readonly OpenRoute[] = [
+  {
+    method: 'POST',
+    path: '/v1/notifications/{app}',
+    summary: 'What the payments service calls; verified by the scheme that is set',
+    answers: { 202: 'Temporal has it, or nobody knows it yet', 401: 'not verified', 503: 'send it again' },
+  },
+  {
+    method: 'GET',
+    path: '/v1/oauth/{app}/authorize',
+    summary: "Sends a user's browser to the payments service's page",
+    answers: { 302: 'to that page' },
+  },
+  {
+    method: 'GET',
+    path: '/v1/oauth/{app}/callback',
+    summary: 'Where that page sends the browser back to',
+    answers: { 200: 'access is granted', 400: 'it is not; the page says why' },
+  },
+  {
+    method: 'GET',
+    path: '/healthz',
+    summary: 'This process lives',
+    answers: { 200: 'it does' },
+  },
+  {
+    method: 'GET',
+    path: '/readyz',
+    summary: 'It reaches Temporal',
+    answers: { 200: 'it does', 503: 'it does not' },
+  },
+  { method: 'GET', path: '/openapi.json', summary: 'This document', answers: { 200: 'OpenAPI 3.1' } },
+  { method: 'GET', path: '/docs', summary: 'This document, for people', answers: { 200: 'a page' } },
+];

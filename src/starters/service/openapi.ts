@@ -1,0 +1,153 @@
+/** The OpenAPI document, from the same schemas that check what comes in. */
+import { z } from 'zod';
+import { payoutResultSchema, payoutStateSchema, problemSchema } from '../../contract/payout-answers.ts';
+import { payoutRequestSchema } from '../../contract/payout-request.ts';
+import { OPEN_ROUTES } from './open-routes.ts';
+import type { Operation } from './operation.ts';
+
+const NAMED = {
+  PayoutRequest: payoutRequestSchema,
+  PayoutState: payoutStateSchema,
+  PayoutResult: payoutResultSchema,
+  Problem: problemSchema,
+};
+
+export type JsonSchema = ReturnType<typeof jsonSchema>;
+
+/** As callers write it (`input`) or as we do (`output`). */
+export function jsonSchema(schema: z.ZodType, io: 'input' | 'output') {
+  return z.toJSONSchema(schema, { io });
+}
+
+export interface DocumentedOperation {
+  summary: string;
+  operationId: string;
+  description?: string;
+  security?: { bearer: never[] }[];
+  parameters?: { name: string; in: 'path' | 'query'; required: boolean; schema: unknown }[];
+  requestBody?: { required: boolean; content: Record<string, { schema: unknown }> };
+  responses: Record<string, { description: string; content?: Record<string, { schema: unknown }> }>;
+}
+
+export interface OpenApiDocument {
+  openapi: '3.1.0';
+  info: { title: string; version: string; description: string };
+  paths: Record<string, Record<string, DocumentedOperation>>;
+  components: { schemas: Record<string, unknown>; securitySchemes: Record<string, unknown> };
+}
+
+export function openApiDocument(operations: readonly Operation[]): OpenApiDocument {
+  const paths: OpenApiDocument['paths'] = {};
+  const put = (path: string, method: string, documented: DocumentedOperation) => {
+    paths[path] = { ...paths[path], [method.toLowerCase()]: documented };
+  };
+  for (const one of operations) put(one.path, one.method, documented(one));
+  for (const { method, path, summary, answers } of OPEN_ROUTES)
+    put(path, method, {
+      summary,
+      operationId: operationId(method, path),
+      ...withParameters(pathParameters(path)),
+      responses: Object.fromEntries(
+        Object.entries(answers).map(([status, description]) => [status, { description }]),
+      ),
+    });
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'durable-payouts',
+      version: '0.1.0',
+      description: 'Cross-border payouts. Every call can be repeated; errors are RFC 9457 problem documents.',
+    },
+    paths,
+    components: {
+      schemas: Object.fromEntries(
+        Object.entries(NAMED).map(([name, schema]) => [name, bare(schema, ioOf(name))]),
+      ),
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+    },
+  };
+}
+
+function documented(one: Operation): DocumentedOperation {
+  const { status, description, schema } = one.answer;
+  const problems = {
+    400: 'not usable; errors names every bad field',
+    ...AUTHORITY,
+    ...one.problems,
+    ...AWAY,
+  };
+  return {
+    summary: one.summary,
+    description: `For keys with the verb \`${one.verb}\`.`,
+    operationId: operationId(one.method, one.path),
+    security: [{ bearer: [] }],
+    ...withParameters([...parameters(one.params, 'path'), ...parameters(one.query, 'query')]),
+    ...(one.body instanceof z.ZodUndefined ? {} : { requestBody: requestBody(one) }),
+    responses: {
+      [status]: { description, content: { 'application/json': { schema: referred(schema, 'output') } } },
+      ...Object.fromEntries(Object.entries(problems).map(([code, what]) => [code, problem(what)])),
+    },
+  };
+}
+
+const AUTHORITY = { 401: 'no key, or an unknown one', 403: 'what this key may not do' };
+const AWAY = { 503: 'Temporal or a worker does not answer now; send the same again' };
+
+function problem(description: string) {
+  return { description, content: { 'application/problem+json': { schema: refTo('Problem') } } };
+}
+
+function requestBody({ body, ndjson }: Operation): NonNullable<DocumentedOperation['requestBody']> {
+  return {
+    required: !body.safeParse(undefined).success,
+    content: {
+      'application/json': { schema: referred(body, 'input') },
+      ...(ndjson && { 'application/x-ndjson': { schema: refTo('PayoutRequest') } }),
+    },
+  };
+}
+
+function parameters(shape: z.ZodObject, place: 'path' | 'query') {
+  return Object.entries(shape.shape).map(([name, schema]) => ({
+    name,
+    in: place,
+    required: place === 'path' || !z.safeParse(schema, undefined).success,
+    schema: bare(z.object({ one: schema }), 'input').properties?.['one'] ?? {},
+  }));
+}
+
+function pathParameters(path: string) {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    ...{ name, in: 'path' as const, required: true },
+    schema: { type: 'string' },
+  }));
+}
+
+function withParameters(all: NonNullable<DocumentedOperation['parameters']>) {
+  return all.length > 0 ? { parameters: all } : {};
+}
+
+function referred(schema: z.ZodType, io: 'input' | 'output'): unknown {
+  const name = Object.entries(NAMED).find(([, named]) => named === schema)?.[0];
+  return name === undefined ? bare(schema, io) : refTo(name);
+}
+
+function refTo(name: string) {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** OpenAPI 3.1 speaks this dialect anyway. */
+function bare(schema: z.ZodType, io: 'input' | 'output') {
+  const { $schema: _dialect, ...rest } = jsonSchema(schema, io);
+  return rest;
+}
+
+function ioOf(name: string): 'input' | 'output' {
+  return name === 'PayoutRequest' ? 'input' : 'output';
+}
+
+/** `POST /v1/payouts/{partnerOrderId}/approve` is `postPayoutsPartnerOrderIdApprove`. */
+function operationId(method: string, path: string): string {
+  const words = path.replace(/^\/v1/, '').match(/[A-Za-z]+/g) ?? [];
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+}

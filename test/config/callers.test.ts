@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError } from '../../src/config/config-error.ts';
+import type { Environment } from '../../src/config/environment.ts';
+import { serviceConfig } from '../../src/config/service-config.ts';
+import { callerEntry, keysFile } from '../support/callers.ts';
+import { newKey } from '../support/keys.ts';
+
+const TEST: Environment = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' };
+
+function problems(environment: Environment): string {
+  try {
+    serviceConfig({ ...TEST, ...environment });
+    return '';
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.join('\n');
+  }
+}
+
+const withFile = (content: unknown) => problems({ PAYOUTS_SERVICE_KEYS_FILE: keysFile(content) });
+
+describe('PAYOUTS_SERVICE_KEYS_FILE', () => {
+  test.each([
+    ['a sandbox', { PAYMENTS_ENVIRONMENT: 'sandbox', PAYOUTS_ENCRYPTION_KEYS: newKey('k') }],
+    ['all addresses', { PAYOUTS_SERVICE_LISTEN: '0.0.0.0:8080' }],
+    ['all IPv6 addresses', { PAYOUTS_SERVICE_LISTEN: '[::]:8080' }],
+  ])('is needed for %s, and named', (_what, environment) => {
+    expect(problems(environment)).toMatch(/^PAYOUTS_SERVICE_KEYS_FILE: is missing/);
+    expect(problems({ ...environment, PAYOUTS_SERVICE_KEYS_FILE: keysFile([callerEntry('shop')]) })).toBe('');
+  });
+
+  test.each(['127.0.0.1:8080', '[::1]:8080', 'localhost:8080'])('a test on %s may go without', (listen) => {
+    expect(problems({ PAYOUTS_SERVICE_LISTEN: listen })).toBe('');
+  });
+
+  test.each([
+    ['no JSON', '{', /cannot be read as JSON/],
+    ['no list', {}, /expected array/],
+    ['nobody', [], /must name a caller/],
+    ['a name', [callerEntry('The Boss')], /0\.name must be/],
+    ['a hash', [callerEntry('shop', { keySha256: ['key-of-shop'] })], /0\.keySha256\.0 must be a SHA-256/],
+    ['a verb', [callerEntry('shop', { verbs: ['pay'] })], /0\.verbs\.0/],
+    ['an amount', [callerEntry('shop', { largestAmount: { CNY: 100 } })], /0\.largestAmount\.CNY must be/],
+    ['a currency', [callerEntry('shop', { largestAmount: { yuan: '1' } })], /0\.largestAmount\.yuan/],
+    ['a field', [callerEntry('shop', { admin: true })], /0\.admin is not a field/],
+    ['a name twice', [callerEntry('shop'), callerEntry('shop')], /1\.name stands there twice/],
+  ])('that is wrong in %s stops the service, and says where', (_what, content, said) => {
+    expect(withFile(content)).toMatch(/^PAYOUTS_SERVICE_KEYS_FILE: /);
+    expect(withFile(content)).toMatch(said);
+    expect(withFile(content)).not.toContain('key-of-shop');
+  });
+
+  test('that is not there stops it too; the file for trials is good', () => {
+    expect(problems({ PAYOUTS_SERVICE_KEYS_FILE: '/nowhere' })).toMatch(/cannot be read/);
+    expect(problems({ PAYOUTS_SERVICE_KEYS_FILE: 'deploy/trial-callers.json' })).toBe('');
+  });
+});

@@ -1,0 +1,50 @@
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { get, type OwnService, post, startService } from '../support/http.ts';
+import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+let world: PayoutWorld;
+let service: OwnService;
+let at: string;
+
+beforeAll(async () => {
+  world = await PayoutWorld.start({ idle: true });
+  service = await startService(world.client);
+  at = `${service.url}/v1/payouts`;
+});
+
+afterAll(async () => {
+  await service.close();
+  await world.stop();
+});
+
+const AWAY = { status: 503, body: { title: 'Service unavailable' }, headers: { 'retry-after': '5' } };
+
+test('without a worker a payout is started all the same; to look at it or to decide is 503, in bounded time', async () => {
+  const body = payoutRequest(freshNumber());
+  expect((await post(at, body)).status).toBe(202);
+  const answers = await Promise.all([
+    get(`${at}/${body.partnerOrderId}`),
+    post(`${at}/${body.partnerOrderId}/cancel`, ''),
+    post(`${service.url}/v1/quotes`, body),
+    get(`${service.url}/v1/accounts?clientId=client-1`),
+  ]);
+  for (const answer of answers) expect(answer).toMatchObject(AWAY);
+  expect((await get(`${at}/${freshNumber()}`)).status).toBe(404);
+}, 60_000);
+
+test('without Temporal every route is 503, and nothing is taken', async () => {
+  const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
+  const lost = await startService(new Client({ connection: nowhere }));
+  const id = freshNumber();
+  const answers = await Promise.all([
+    post(`${lost.url}/v1/payouts`, payoutRequest(id)),
+    get(`${lost.url}/v1/payouts/${id}`),
+    post(`${lost.url}/v1/payouts/${id}/approve`, ''),
+    post(`${lost.url}/v1/payout-batches`, { batchId: 'b', payouts: [payoutRequest(id)] }),
+  ]);
+  for (const answer of answers) expect(answer).toMatchObject(AWAY);
+  await lost.close();
+  await nowhere.close();
+}, 60_000);

@@ -1,0 +1,38 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { get, type OwnService, post, startService } from '../support/http.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
+
+let world: PayoutWorld;
+let service: OwnService;
+
+beforeAll(async () => {
+  world = await PayoutWorld.start();
+  service = await startService(world.client);
+});
+
+afterAll(async () => {
+  await service.close();
+  await world.stop();
+});
+
+test('the example of docs/http.md is a payout, and is answered with the fields that stand there', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/http.md'), 'utf8');
+  const [, body = ''] = / -d '(\{[^']+\})'/.exec(page) ?? [];
+  const [, shown = ''] = /```json\n(\{\n {2}"state"[\s\S]+?)```/.exec(page) ?? [];
+  const started = await post(`${service.url}/v1/payouts`, body);
+  expect(started).toMatchObject({ status: 202, body: { workflowId: 'payout:default:over-http-1' } });
+  const ended = await eventually(async () => {
+    const answer = await get(`${service.url}/v1/payouts/over-http-1`);
+    return JSON.stringify(answer.body).includes('"result"') ? answer : undefined;
+  });
+  expect([shapeOf(ended.body)]).toMatchObject([shapeOf(JSON.parse(shown))]);
+});
+
+/** The names of all fields, and no values. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (typeof value !== 'object' || value === null) return typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shapeOf(inner)]));
+}

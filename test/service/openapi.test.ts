@@ -1,0 +1,146 @@
+import { Client, Connection } from '@temporalio/client';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { serviceConfig } from '../../src/config/service-config.ts';
+import { engineOf } from '../../src/starters/service/engine.ts';
+import { openApiDocument } from '../../src/starters/service/openapi.ts';
+import { operationsOf } from '../../src/starters/service/operations.ts';
+import { buildServer } from '../../src/starters/service/server.ts';
+import { get, type OwnService, post, startService } from '../support/http.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+let world: PayoutWorld;
+let service: OwnService;
+
+beforeAll(async () => {
+  world = await PayoutWorld.start();
+  service = await startService(world.client);
+});
+
+afterAll(async () => {
+  await service.close();
+  await world.stop();
+});
+
+const document = () => openApiDocument(operationsOf(engineOf(world.client, 'test')));
+
+/** With the whole document at hand, so that references are followed. */
+function validatorOf(pointer: string): ValidateFunction {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema(JSON.parse(JSON.stringify(document())), 'doc');
+  const validate = ajv.getSchema(`doc#${pointer}`);
+  if (!validate) throw new Error(`nothing at ${pointer}`);
+  return validate;
+}
+
+function answerOf(path: string, method: string, status: number, type = 'application/json') {
+  const steps = ['paths', path, method, 'responses', String(status), 'content', type, 'schema'];
+  const escaped = steps.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'));
+  return validatorOf(escaped.map((step) => `/${encodeURIComponent(step)}`).join(''));
+}
+
+/** From the tree that Fastify prints: each line adds to the path of the line that it hangs on. */
+function routesOf(tree: string): string[] {
+  const paths: string[] = [];
+  return tree.split('\n').flatMap((line) => {
+    const [, branch = '', part = '', methods] = /^([│ ]*[├└]── )(\S+)(?: \(([A-Z, ]+)\))?/.exec(line) ?? [];
+    const depth = branch.length / 4 - 1;
+    if (part === '') return [];
+    paths[depth] = (depth > 0 ? paths[depth - 1] : '') + part;
+    const wanted = (methods ?? '').split(', ').filter((method) => method !== '' && method !== 'HEAD');
+    return wanted.map((method) => `${method} ${paths[depth]}`);
+  });
+}
+
+describe('/openapi.json', () => {
+  test('is served, is OpenAPI 3.1, and every schema in it is one', async () => {
+    const answer = await get(`${service.url}/openapi.json`);
+    expect(answer).toMatchObject({ status: 200, body: { openapi: '3.1.0' } });
+    expect(answer.body).toEqual(JSON.parse(JSON.stringify(document())));
+    const schemas: unknown[] = [];
+    JSON.stringify(document(), (key, value: unknown) => {
+      if (key === 'schema') schemas.push(value);
+      return value;
+    });
+    expect(schemas.length).toBeGreaterThan(40);
+    for (const name of Object.keys(document().components.schemas)) validatorOf(`/components/schemas/${name}`);
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    for (const schema of schemas) expect(ajv.validateSchema(JSON.parse(JSON.stringify(schema)))).toBe(true);
+    const references = [...JSON.stringify(document()).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)];
+    for (const [, name = ''] of references) expect(document().components.schemas).toHaveProperty(name);
+    const ids = Object.values(document().paths).flatMap((all) =>
+      Object.values(all).map((o) => o.operationId),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('lists every route that there is, and no other', async () => {
+    const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
+    const environment = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' };
+    const config = serviceConfig({ ...environment, PAYOUTS_LOG_LEVEL: 'silent' });
+    const server = await buildServer(new Client({ connection: nowhere }), config);
+    const there = routesOf(server.printRoutes({ commonPrefix: false }));
+    const listed = Object.entries(document().paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => ({
+        method: method === 'get' ? ('GET' as const) : ('POST' as const),
+        url: path.replaceAll(/\{(\w+)\}/g, ':$1'),
+      })),
+    );
+    expect(there.length).toBe(listed.length);
+    const lines = listed.map(({ method, url }) => `${method} ${url}`);
+    for (const route of there) expect(lines).toContain(route);
+    for (const route of listed) expect(server.hasRoute(route)).toBe(true);
+    await server.close();
+    await nowhere.close();
+  });
+
+  test('says what is really answered', async () => {
+    const request = payoutRequest(freshNumber(), { platform: 'sim:success' });
+    const payouts = `${service.url}/v1/payouts`;
+    expect(validatorOf('/components/schemas/PayoutRequest')(request)).toBe(true);
+    const started = await post(payouts, request);
+    expect(answerOf('/v1/payouts', 'post', 202)(started.body)).toBe(true);
+    const address = `${payouts}/${request.partnerOrderId}`;
+    const ended = await eventually(async () => {
+      const answer = await get(address);
+      return JSON.stringify(answer.body).includes('"result"') ? answer : undefined;
+    });
+    const known = answerOf('/v1/payouts/{partnerOrderId}', 'get', 200);
+    expect(known(ended.body), JSON.stringify(known.errors)).toBe(true);
+    const problem = answerOf('/v1/payouts', 'post', 400, 'application/problem+json');
+    for (const answer of [await post(payouts, {}), await get(`${payouts}/nobody`)])
+      expect(problem(answer.body), JSON.stringify(problem.errors)).toBe(true);
+  });
+
+  test('quotes and accounts are answered as it says', async () => {
+    const quoted = await post(`${service.url}/v1/quotes`, payoutRequest(freshNumber()));
+    expect(quoted.status).toBe(200);
+    const quote = answerOf('/v1/quotes', 'post', 200);
+    expect(quote(quoted.body), JSON.stringify(quote.errors)).toBe(true);
+    const found = await get(`${service.url}/v1/accounts?clientId=client-1`);
+    expect(found.status).toBe(200);
+    const accounts = answerOf('/v1/accounts', 'get', 200);
+    expect(accounts(found.body), JSON.stringify(accounts.errors)).toBe(true);
+    expect(await get(`${service.url}/v1/accounts`)).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'clientId' }] },
+    });
+  });
+
+  test('a batch is answered as it says', async () => {
+    const payouts = [payoutRequest(freshNumber(), { platform: 'sim:success' })];
+    const started = await post(`${service.url}/v1/payout-batches`, { batchId: 'documented', payouts });
+    const valid = answerOf('/v1/payout-batches', 'post', 202);
+    expect(valid(started.body), JSON.stringify(valid.errors)).toBe(true);
+  });
+});
+
+test('/docs shows every operation, and loads and runs nothing', async () => {
+  const { status, headers, body } = await get(`${service.url}/docs`);
+  expect(status).toBe(200);
+  expect(headers['content-security-policy']).toMatch("default-src 'none'");
+  const page = String(body);
+  for (const path of Object.keys(document().paths)) expect(page).toContain(`${path}</h2>`);
+  expect(page).not.toMatch(/<script|src=|https?:\/\/(?!json-schema)/);
+});
