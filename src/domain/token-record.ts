@@ -73,6 +73,17 @@ const LATE_AFTER = 0.5;
 /** A refresh token is nearing its end when only this part of its life is left. */
 const NEAR_ITS_END = 1 / 6;
 
+/** After the second fresh token in a row was rejected: a service that accepts none is not asked on and on. */
+const REJECTED_BEFORE_PAUSE = 2;
+const PAUSE_PART = 0.02;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** Until then a token that was rejected is not replaced: the ones before it fared no better. */
+export function pausedUntilMs({ held, rejectedInARow }: TokenRecord): number | undefined {
+  if (!held || rejectedInARow < REJECTED_BEFORE_PAUSE) return undefined;
+  return held.obtainedAtMs + Math.min(LONGEST_PAUSE_MS, held.livesMs * PAUSE_PART);
+}
+
 export function newTokenRecord(): TokenRecord {
   return { generation: 0, needsAuthorization: false, rejectedInARow: 0, attention: [] };
 }

@@ -4,15 +4,12 @@
  * authorize again. Runs until it is cancelled.
  */
 import { allHandlersFinished, CancellationScope, condition } from '@temporalio/workflow';
-import type { HeldGrant, TokenOwner, TokenRecord } from '../domain/token-record.ts';
+import { type HeldGrant, pausedUntilMs, type TokenOwner, type TokenRecord } from '../domain/token-record.ts';
 import { local } from './calls.ts';
 import { installTokenHandlers } from './token-steps/handlers.ts';
 import { renewOnce } from './token-steps/renew.ts';
 import { TokenLife } from './token-steps/token-life.ts';
 
-/** After the second fresh token in a row was rejected: a service that accepts none is not asked on and on. */
-const LEAST_PAUSE = 0.02;
-const LONGEST_LEAST_PAUSE_MS = 30_000;
 /** After the service refused an application token, which only a change of its settings can mend. */
 const REFUSED_PAUSE_MS = 60_000;
 
@@ -49,9 +46,7 @@ async function isDue(life: TokenLife): Promise<boolean> {
 async function ageOf(life: TokenLife, held: HeldGrant, changed: () => boolean): Promise<void> {
   const wait = held.renewsAtMs - Date.now();
   if (wait > 0) await condition(() => changed() || life.asked, wait, { summary: 'renews the token' });
-  if (life.record.rejectedInARow < 2) return;
-  const pause = Math.min(LONGEST_LEAST_PAUSE_MS, held.livesMs * LEAST_PAUSE);
-  const early = held.obtainedAtMs + pause - Date.now();
+  const early = (pausedUntilMs(life.record) ?? 0) - Date.now();
   if (life.asked && early > 0) await condition(changed, early, { summary: 'pauses between renewals' });
 }
 

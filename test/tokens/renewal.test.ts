@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
 import { currentGrantQuery, renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
 const LIVES_S = 4;
 /** Of one token after the other. Twelve are a day's worth of renewals. */
@@ -66,6 +66,27 @@ describe('the application token is renewed long before it expires', () => {
     world.simulator.control.expireTokens({ kind: 'application' });
     expect((await world.payouts.poll(ref)).reasons).toEqual([]);
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  });
+});
+
+describe('a service that rejects every token it gives', () => {
+  test('is not asked for more of them, and as soon as it is well calls go on with the one at hand', async () => {
+    const world = await PayoutWorld.start({ env: NO_POLLS });
+    try {
+      const ref = await world.pay('stuck');
+      await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+      const before = tokenCalls(world);
+      world.simulator.control.changeSettings({ signatureSecret: 'not ours' });
+      for (let i = 0; i < 4; i += 1) await world.payouts.poll(ref);
+      expect(tokenCalls(world) - before).toBe(1);
+      world.simulator.control.changeSettings({ signatureSecret: '' });
+      world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
+      await world.payouts.poll(ref);
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+      expect(tokenCalls(world) - before).toBe(1);
+    } finally {
+      await world.stop();
+    }
   });
 });
 

@@ -1,7 +1,7 @@
 /** What a renewal can be told and asked. Handlers never throw, but for an update that is refused with its reason. */
 import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
 import { NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
-import type { CurrentGrant, Grant, TokenState } from '../../domain/token-record.ts';
+import { type CurrentGrant, type Grant, pausedUntilMs, type TokenState } from '../../domain/token-record.ts';
 import {
   authorizedSignal,
   carryQuery,
@@ -48,6 +48,11 @@ async function renew(life: TokenLife, request: RenewRequest | undefined): Promis
   // Whoever was turned away with an older token only has to fetch the current one.
   if (held && rejected !== undefined && held.fingerprint !== rejected) return life.state();
   if (held && rejected !== undefined && !life.asked) countRejection(life);
+  // It is not the token's fault, then, and nobody waits for the next one: calls go on with this one.
+  if (rejected !== undefined && (pausedUntilMs(record) ?? 0) > Date.now()) {
+    life.asked = true;
+    return life.state();
+  }
   // A person may have mended what made the service refuse, so their wish is one more try.
   record.needsAuthorization = false;
   life.asked = true;
