@@ -38,6 +38,11 @@ export const SHUTDOWN_GRACE = '30s';
 /** Of its own: however many calls wait for a token, the call that brings it never waits for them. */
 const TOKEN_SLOTS = 2;
 const MOST_POLLS = 10;
+/**
+ * Whoever does not own the budget has the token at hand too: the renewal may have run in the owner that froze, and
+ * then Temporal gives no answer about it for a while. Costs nothing while the token is fresh.
+ */
+const WARM_EVERY_MS = 5_000;
 
 export async function applicationServer(
   parts: ApplicationParts,
@@ -73,7 +78,7 @@ export async function applicationServer(
     polls: 1,
     graceTime: 0,
   });
-  const server = new ApplicationServer(lease, queues, keeper);
+  const server = new ApplicationServer(lease, queues, keeper, activities.warm);
   return server;
 }
 
@@ -81,20 +86,25 @@ class ApplicationServer implements Runnable {
   private readonly lease: Worker;
   private readonly queues: OwnedQueues;
   private readonly keeper: LeaseKeeper;
+  private readonly warm: () => void;
   private failure: { error: unknown } | undefined;
 
-  constructor(lease: Worker, queues: OwnedQueues, keeper: LeaseKeeper) {
+  constructor(lease: Worker, queues: OwnedQueues, keeper: LeaseKeeper, warm: () => void) {
     this.lease = lease;
     this.queues = queues;
     this.keeper = keeper;
+    this.warm = warm;
   }
 
   /** Until it is shut down and everything under way has ended. */
   async run(): Promise<void> {
     this.keeper.look();
+    this.warm();
+    const warming = setInterval(this.warm, WARM_EVERY_MS);
     try {
       await this.lease.run();
     } finally {
+      clearInterval(warming);
       this.keeper.stop();
     }
     await this.queues.finished();
@@ -132,7 +142,7 @@ async function callActivities(
   const { PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN } = config.env;
   const needed = [PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN].includes('application');
   return {
-    /** A new owner's first call must not wait for the token; without one it would, and says why. */
+    /** A call must not wait for the token; without one it would, and says why. */
     warm: () => {
       if (needed) tokens.token({ kind: 'application' }).catch(() => undefined);
     },

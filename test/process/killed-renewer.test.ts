@@ -95,6 +95,7 @@ test('H42 killed with -9 after a refresh, only the newest being good: flagged at
   expect(reasons).toEqual([
     { code: 'REFRESH_REFUSED', message: expect.stringContaining('may have used it up') },
   ]);
+  await eventually(() => worker?.output().includes('a token needs attention') || undefined);
   // The exchange, the refresh whose answer was lost, and the one that was refused.
   expect(calls('oauthToken')).toBe(3);
   await authorized(world, openId);

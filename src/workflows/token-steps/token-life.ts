@@ -2,6 +2,7 @@
 import {
   allHandlersFinished,
   continueAsNew,
+  log,
   metricMeter,
   setCurrentDetails,
   upsertSearchAttributes,
@@ -61,10 +62,12 @@ export class TokenLife {
 
   flag(code: string, message: string): void {
     const { record } = this;
-    if (!record.attention.some((known) => known.code === code))
+    if (!record.attention.some((known) => known.code === code)) {
+      log.warn('a token needs attention', { ...this.tags(), code });
       metricMeter
         .createCounter('payouts_token_attention', 'token', 'tokens that somebody should look at')
         .add(1, { ...this.tags(), code });
+    }
     record.attention = [...record.attention.filter((known) => known.code !== code), { code, message }];
   }
 
