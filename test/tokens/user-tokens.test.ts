@@ -130,6 +130,23 @@ describe('a renewal that is ended by force', () => {
     });
   });
 
+  test('before it did anything: the grant that it was handed is not lost', async () => {
+    await inWorld({ idle: true, settings: { userTokenSeconds: 3_600 } }, async (world) => {
+      const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
+      const renewals = new TokenRenewals(world.client);
+      const grant = { access: 'sealed', fingerprint: 'print', livesMs: 3_600_000, refresh: 'sealed too' };
+      await renewals.handOver(owner, grant);
+      await handle(world, owner.openId).terminate('a mistake in the UI');
+      await renewals.ensure(owner);
+      await world.startWorkers();
+      await eventually(async () => ((await state(world, owner.openId)).renewals === 1 ? true : undefined));
+      expect(await state(world, owner.openId)).toMatchObject({
+        needsAuthorization: false,
+        needsAttention: false,
+      });
+    });
+  });
+
   test('in the middle of a refresh that used up the token: flagged', async () => {
     await inWorld(
       { settings: { userTokenSeconds: 3_600, previousRefreshTokenValid: false } },

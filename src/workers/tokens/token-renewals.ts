@@ -16,6 +16,7 @@ import {
   renewUpdate,
 } from '../../workflows/token-messages.ts';
 import type { tokenRenewal } from '../../workflows/token-renewal.ts';
+import { endedRun } from './ended-run.ts';
 
 /** Thrown when a user has never authorized this application, or has to do it again. */
 export class NotAuthorizedError extends Error {
@@ -62,7 +63,7 @@ export class TokenRenewals {
     if (last?.status.name === 'RUNNING') return;
     if (last && ENDED_BY_FORCE.includes(last.status.name)) return this.takeUp(owner, last.runId);
     if (owner.openId !== undefined) throw new NotAuthorizedError();
-    await this.begin(owner);
+    await this.begin(owner, [owner]);
   }
 
   /** Looks for renewals of this application that were ended by force, and takes them up. */
@@ -95,24 +96,21 @@ export class TokenRenewals {
    * the service refuses it, and the new run is flagged. A history that cannot be read any more is flagged at once.
    */
   private async takeUp(owner: TokenOwner, runId: string): Promise<void> {
-    await this.begin(owner, (await this.lastRecord(owner, runId)) ?? lost(owner));
+    const ended = await endedRun(this.client, idOf(owner), runId, authorizedSignal.name);
+    if (!ended) return this.begin(owner, [owner, lost(owner)]);
+    // A query can only be asked of a run that has done something.
+    await this.begin(owner, ended.began ? [owner, await this.lastRecord(owner, runId)] : ended.args);
+    for (const grant of ended.unheard) await this.handle(owner).signal(authorizedSignal.name, ...grant);
   }
 
-  private async lastRecord(owner: TokenOwner, runId: string): Promise<TokenRecord | undefined> {
-    try {
-      const ended = this.client.workflow.getHandle(tokenWorkflowId(owner.app, owner.openId), runId);
-      return await this.soon(() => ended.query(carryQuery));
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return undefined;
-      throw error;
-    }
+  private async lastRecord(owner: TokenOwner, runId: string): Promise<TokenRecord> {
+    const ended = this.client.workflow.getHandle(idOf(owner), runId);
+    return this.soon(() => ended.query(carryQuery));
   }
 
-  private async begin(owner: TokenOwner, carried?: TokenRecord): Promise<void> {
-    await this.client.workflow.start<typeof tokenRenewal>('tokenRenewal', {
-      ...options(owner),
-      args: carried ? [owner, carried] : [owner],
-    });
+  /** `args`: those of `tokenRenewal`, perhaps as another run was given them. */
+  private async begin(owner: TokenOwner, args: unknown[]): Promise<void> {
+    await this.client.workflow.start('tokenRenewal', { ...options(owner), args });
   }
 
   private async describe(owner: TokenOwner): Promise<WorkflowExecutionDescription | undefined> {
@@ -128,8 +126,8 @@ export class TokenRenewals {
     return this.soon(() => this.handle(owner).query(currentGrantQuery));
   }
 
-  private handle({ app, openId }: TokenOwner) {
-    return this.client.workflow.getHandle<typeof tokenRenewal>(tokenWorkflowId(app, openId));
+  private handle(owner: TokenOwner) {
+    return this.client.workflow.getHandle<typeof tokenRenewal>(idOf(owner));
   }
 
   private soon<T>(ask: () => Promise<T>): Promise<T> {
@@ -137,11 +135,15 @@ export class TokenRenewals {
   }
 }
 
+function idOf({ app, openId }: TokenOwner): string {
+  return tokenWorkflowId(app, openId);
+}
+
 function options(owner: TokenOwner) {
   const { app, openId } = owner;
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowId: tokenWorkflowId(app, openId),
+    workflowId: idOf(owner),
     workflowIdConflictPolicy: 'USE_EXISTING',
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
     staticSummary: openId === undefined ? 'application token' : 'user token',
