@@ -7,6 +7,7 @@ import { createWasScheduledElsewhere, type RunHistories } from './earlier-runs.t
 import { mapped } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { probeService } from './probe-service.ts';
+import { RecentAccounts } from './recent-accounts.ts';
 import type { Caller, ServiceActivities } from './types.ts';
 
 export interface ServiceDependencies {
@@ -39,11 +40,17 @@ export function serviceActivities({
         throw error;
       }
     });
+  const recent = new RecentAccounts();
   const optionsOf = ({ openId }: Caller) => (openId === undefined ? {} : { openId });
   const result = (caller: Caller, key: TradeKey) => orNull(() => client.tradeResult(key, optionsOf(caller)));
 
   return {
-    checkAccount: (caller, clientId) => read(caller, () => client.accounts({ clientId }, optionsOf(caller))),
+    checkAccount: (caller, clientId, currency) => {
+      const ask = () => read(caller, () => client.accounts({ clientId }, optionsOf(caller)));
+      // A user's token may show other accounts than the application's.
+      const key = JSON.stringify([caller.openId, clientId]);
+      return currency === undefined ? ask() : recent.usable(key, currency, ask);
+    },
     quotePayout: (caller, request) => read(caller, () => client.quote(request, optionsOf(caller))),
     createPayout: (caller, create) => call(caller, () => createPayout(client, stillOurs, caller, create)),
     askWhetherCreated: (caller, { key, workflowId }) =>

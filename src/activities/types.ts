@@ -64,7 +64,8 @@ export interface ProbeQuestion {
 
 /** One call to the payments service each; served by the application's own queue. */
 export interface ServiceActivities {
-  checkAccount(caller: Caller, clientId: string): Promise<ClientAccounts | null>;
+  /** With a `currency`, an answer of the last seconds that shows a usable account in it is good enough. */
+  checkAccount(caller: Caller, clientId: string, currency?: string): Promise<ClientAccounts | null>;
   quotePayout(caller: Caller, request: QuoteRequest): Promise<Quote>;
   createPayout(caller: Caller, create: CreateOrder): Promise<CreateAnswer>;
   askWhetherCreated(caller: Caller, question: Question): Promise<WhetherCreated>;

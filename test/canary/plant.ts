@@ -44,7 +44,8 @@ async function payouts({ simulator, payouts: starter }: CanaryStage): Promise<vo
   for (const operation of OPERATIONS)
     for (const fault of FAULTS) {
       simulator.control.addFault({ operation, times: 1, fault });
-      begun.push(await starter.start(canaryRequest('success final=0s')));
+      // Each its own client: the account check is not shared then.
+      begun.push(await starter.start(canaryRequest('success final=0s', { clientId: freshNumber() })));
     }
   for (const ref of begun)
     await eventually(async () => {

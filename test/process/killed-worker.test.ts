@@ -34,7 +34,8 @@ describe('H6 H1 a worker killed with -9 in the middle of a call', () => {
       ...(named && { partnerOrderId }),
       fault: { kind: 'hold-until-released', effect },
     });
-    const ref = await world.pay('success', { partnerOrderId });
+    // Its own client, whose account nobody has asked about yet.
+    const ref = await world.pay('success', { partnerOrderId, clientId: partnerOrderId });
     await eventually(
       () =>
         world.simulator.control

@@ -24,7 +24,7 @@ export async function checkAccount(life: PayoutLife): Promise<void> {
   const { clientId, originCurrency } = life.request;
   const calls = untilAnswered(life.calls, 'beginning', `is the ${originCurrency} account usable?`);
   const accounts = await life.cancellable(() =>
-    refusalEnds(() => life.call(() => calls.checkAccount(life.caller, clientId))),
+    refusalEnds(() => life.call(() => calls.checkAccount(life.caller, clientId, originCurrency))),
   );
   const problem = accountProblem(accounts, originCurrency);
   if (problem) throw new NotCreated(problem);

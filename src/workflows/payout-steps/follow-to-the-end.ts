@@ -11,7 +11,7 @@ import {
   tradeAttention,
 } from '../../domain/trade-verdict.ts';
 import type { TradeDetail, TradeResult } from '../../payments/types.ts';
-import { polled } from '../calls.ts';
+import { polled, type Urgency } from '../calls.ts';
 import type { PayoutLife } from './payout-life.ts';
 import { asking, type LearnedBy, waitToAsk } from './wait-to-ask.ts';
 
@@ -56,11 +56,16 @@ function nextPollMs(life: PayoutLife): number {
 }
 
 async function askTrade(life: PayoutLife, because: LearnedBy): Promise<TradeResult | undefined> {
-  const urgency = because === 'notification' ? 'ending' : 'poll';
-  const calls = polled(life.calls, urgency, `how is the order? (${because})`);
+  const ask = (urgency: Urgency) => () =>
+    polled(life.calls, urgency, `how is the order? (${because})`).fetchTradeResult(
+      life.caller,
+      life.tradeKey,
+    );
   let trade: TradeResult | null;
   try {
-    trade = await asking(life, () => calls.fetchTradeResult(life.caller, life.tradeKey));
+    trade = await (because === 'notification'
+      ? asking(life, ask('ending'))
+      : asking(life, ask('poll'), ask('beginning')));
   } catch (error) {
     return unanswered(life, error);
   }

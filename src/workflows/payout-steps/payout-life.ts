@@ -5,6 +5,7 @@ import {
   condition,
   continueAsNew,
   isCancellation,
+  patched,
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -41,6 +42,7 @@ export class PayoutLife {
   private callSinceMs: number | undefined;
   private watch: CancellationScope | undefined;
   private watchEndsMs = 0;
+  private comeForward: (() => void) | undefined;
 
   constructor(carried: CarriedOver | undefined) {
     this.carried = carried;
@@ -107,6 +109,24 @@ export class PayoutLife {
     } finally {
       this.callSinceMs = undefined;
       this.unflag('CALL_WAITS');
+    }
+  }
+
+  /** As `call`, for what waits behind everybody else: once it has waited too long it is asked with more urgency. */
+  async callInTurn<T>(work: () => Promise<T>, urgently: () => Promise<T>): Promise<T> {
+    const scope = new CancellationScope();
+    this.comeForward = () => scope.cancel();
+    try {
+      return await this.call(async () => {
+        try {
+          return await scope.run(work);
+        } catch (error) {
+          if (isCancellation(error)) return urgently();
+          throw error;
+        }
+      });
+    } finally {
+      this.comeForward = undefined;
     }
   }
 
@@ -184,6 +204,7 @@ export class PayoutLife {
     const since = new Date(this.callSinceMs ?? Date.now()).toISOString();
     this.flag('CALL_WAITS', `a call has waited for its turn or its answer since ${since}`);
     showState(this);
+    if (this.comeForward && patched('polls-come-forward')) this.comeForward();
   }
 
   private standDown(): void {

@@ -30,8 +30,15 @@ export async function waitToAsk(
   return record.hinted ? 'notification' : 'poll';
 }
 
-/** One trade query. What was heard before it is answered by it; what comes during it asks again. */
-export async function asking<T>(life: PayoutLife, work: () => Promise<T>): Promise<T> {
+/**
+ * One trade query. What was heard before it is answered by it; what comes during it asks again. It is asked
+ * `urgently`, where given, when its turn is too long in coming, so that a busy application polls late but never stops polling.
+ */
+export async function asking<T>(
+  life: PayoutLife,
+  work: () => Promise<T>,
+  urgently?: () => Promise<T>,
+): Promise<T> {
   const { record } = life;
   if (record.hinted) {
     record.hintAllowedAtMs =
@@ -41,7 +48,7 @@ export async function asking<T>(life: PayoutLife, work: () => Promise<T>): Promi
   record.hinted = false;
   life.pollRequested = false;
   try {
-    return await life.call(work);
+    return await (urgently ? life.callInTurn(work, urgently) : life.call(work));
   } finally {
     record.asks += 1;
   }

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+/** Slow enough that those who begin keep the budget for themselves for a long while. */
+const CALLS_PER_SECOND = 4;
+const BEGINNERS = 40;
+
+test('H38 polls come last, but one that has waited too long is asked among those who begin', async () => {
+  const world = await PayoutWorld.start({
+    env: { PAYMENTS_CALLS_PER_SECOND: `${CALLS_PER_SECOND}`, PAYOUTS_CALL_WAITS: '3s' },
+    settings: { callsPerSecond: CALLS_PER_SECOND },
+  });
+  try {
+    const ref = await world.pay('stuck');
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    const calls = () => world.simulator.control.calls();
+    const polls = () => calls().filter(({ partnerOrderId }) => partnerOrderId === ref.partnerOrderId).length;
+    // Each its own client, and no lock is accepted: two calls, and never a third that would go first.
+    const nothing = { limits: { maxPay: { currency: 'USD', amount: '0.01' } } };
+    await Promise.all(
+      Array.from({ length: BEGINNERS }, () => world.pay('success', { clientId: freshNumber(), ...nothing })),
+    );
+    const begun = () =>
+      calls().filter(({ operation }) => operation === 'accountQuery' || operation === 'fee').length;
+    // By then nothing is on its way that was fetched before them.
+    await eventually(() => begun() > CALLS_PER_SECOND + 2 || undefined);
+    const before = polls();
+    await eventually(() => polls() > before || undefined);
+    // The last few are fetched already when their queue runs empty.
+    expect(begun()).toBeLessThan(2 * BEGINNERS - 10);
+    await world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect((await world.payouts.state(ref)).reasons).toEqual([]);
+  } finally {
+    await world.stop();
+  }
+});
