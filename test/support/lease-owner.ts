@@ -1,0 +1,21 @@
+/** Which of our worker processes owns the call budget, by Temporal's word. */
+import { leaseWorkflowId } from '../../src/domain/identity.ts';
+import { eventually, type PayoutWorld } from './payout-world.ts';
+import type { OwnProcess } from './processes.ts';
+
+/** `PENDING_ACTIVITY_STATE_STARTED` */
+const STARTED = 2;
+
+export async function ownerAmong(world: PayoutWorld, workers: readonly OwnProcess[]): Promise<OwnProcess> {
+  const pid = await eventually(() => ownerPid(world));
+  const found = workers.find(({ child }) => child.pid === pid);
+  if (!found) throw new Error(`${pid} is none of ours`);
+  return found;
+}
+
+async function ownerPid(world: PayoutWorld): Promise<number | undefined> {
+  const { raw } = await world.client.workflow.getHandle(leaseWorkflowId('test', 'default')).describe();
+  const [pending] = raw.pendingActivities ?? [];
+  if (pending?.state !== STARTED || !pending.lastWorkerIdentity) return undefined;
+  return Number.parseInt(pending.lastWorkerIdentity, 10);
+}
