@@ -61,7 +61,7 @@ export class BatchLife {
   }
 
   heard(report: PartReport): void {
-    const slice = this.record.slices.find(({ offset }) => offset === report?.offset);
+    const slice = this.record.slices.find(({ offset }) => offset === report.offset);
     if (!slice || slice.digest !== report.digest) return;
     const { begun, ended } = slice.report ?? { begun: false, ended: false };
     slice.report = report;

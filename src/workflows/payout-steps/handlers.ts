@@ -1,14 +1,6 @@
 /** What a payout can be told and asked. Handlers never throw, but for an update that is refused with its reason. */
 
-import { type RawValue, rawValueTypeInfo } from '@temporalio/common';
-import {
-  ApplicationFailure,
-  condition,
-  defaultPayloadConverter,
-  defineSignal,
-  log,
-  setHandler,
-} from '@temporalio/workflow';
+import { ApplicationFailure, condition, log, setHandler } from '@temporalio/workflow';
 import { NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import {
@@ -23,21 +15,14 @@ import {
   resolveUpdate,
   stateQuery,
 } from '../messages.ts';
+import { isRecord, onSignal } from '../raw-signal.ts';
 import type { PayoutLife } from './payout-life.ts';
 import { stateOf } from './show-state.ts';
 import { takeOverNamed } from './take-over-order.ts';
 
-/**
- * The signal's arguments stay undecoded until the handler looks: a payload that cannot be decoded would
- * otherwise fail every workflow task from then on. The proxy says "raw" for however many arguments come.
- */
-const rawNotification = defineSignal<RawValue[]>(notificationSignal.name, {
-  typeInfo: { inputTypes: new Proxy([], { get: () => rawValueTypeInfo }) },
-});
-
 export function installHandlers(life: PayoutLife): void {
   setHandler(stateQuery, () => stateOf(life));
-  setHandler(rawNotification, (raw) => heard(life, raw));
+  onSignal(notificationSignal, (notification) => heard(life, notification));
   decisions(life);
   setHandler(pollUpdate, () => pollNow(life), { validator: () => demand(canPoll(life)) });
 }
@@ -72,24 +57,14 @@ function decisions(life: PayoutLife): void {
 }
 
 /** A hint for this payout, or one that cannot be read, means: ask. One that names another payout means nothing. */
-function heard(life: PayoutLife, raw: RawValue | undefined): void {
-  const notification = decoded(raw);
-  if (notification === undefined) {
+function heard(life: PayoutLife, notification: unknown): void {
+  if (!isRecord(notification)) {
     log.warn('a notification could not be decoded; it is taken as a hint without content');
   } else if (isForAnother(life, notification)) {
     log.warn('a notification names another payout; it is left aside');
     return;
   }
   life.record.hinted = true;
-}
-
-function decoded(raw: RawValue | undefined): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = raw && defaultPayloadConverter.fromPayload(raw.payload);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function isForAnother(life: PayoutLife, notification: Record<string, unknown>): boolean {
@@ -167,8 +142,4 @@ function demand(problem: string | undefined): void {
 
 function notAccepted(problem: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(problem, NOT_ACCEPTED_NOW);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

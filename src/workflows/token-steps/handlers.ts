@@ -1,7 +1,8 @@
 /** What a renewal can be told and asked. Handlers never throw, but for an update that is refused with its reason. */
-import { ApplicationFailure, condition, setHandler } from '@temporalio/workflow';
+import { ApplicationFailure, condition, log, setHandler } from '@temporalio/workflow';
 import { NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
 import { type CurrentGrant, type Grant, pausedUntilMs, type TokenState } from '../../domain/token-record.ts';
+import { isRecord, onSignal } from '../raw-signal.ts';
 import {
   authorizedSignal,
   carryQuery,
@@ -20,7 +21,7 @@ export function installTokenHandlers(life: TokenLife): void {
   setHandler(tokenStateQuery, () => life.state());
   setHandler(currentGrantQuery, () => current(life));
   setHandler(carryQuery, () => record);
-  setHandler(authorizedSignal, (grant) => authorized(life, grant));
+  onSignal(authorizedSignal, (grant) => authorized(life, grant));
   setHandler(renewUpdate, (request) => renew(life, request), {
     validator: (request) => refuseHopeless(life, request),
   });
@@ -33,11 +34,19 @@ function current({ record: { held } }: TokenLife): CurrentGrant | null {
 }
 
 /** Only our own activity sends it, with what it just got; anything else is left aside. */
-function authorized(life: TokenLife, grant: Partial<Grant> | undefined): void {
-  const { access, fingerprint, livesMs } = grant ?? {};
-  if (typeof access !== 'string' || typeof fingerprint !== 'string' || typeof livesMs !== 'number') return;
+function authorized(life: TokenLife, grant: unknown): void {
+  if (!isGrant(grant)) {
+    log.warn('a grant that cannot be read is left aside');
+    return;
+  }
   life.record.rejectedInARow = 0;
-  life.accept({ ...grant, access, fingerprint, livesMs }, Date.now());
+  life.accept(grant, Date.now());
+}
+
+function isGrant(value: unknown): value is Grant {
+  if (!isRecord(value)) return false;
+  const { access, fingerprint, livesMs } = value;
+  return typeof access === 'string' && typeof fingerprint === 'string' && typeof livesMs === 'number';
 }
 
 /** From the Temporal UI it may come without an argument. */

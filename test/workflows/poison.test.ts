@@ -1,0 +1,51 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { payoutBatchWorkflowId, tokenWorkflowId } from '../../src/domain/identity.ts';
+import { renewUpdate } from '../../src/workflows/token-messages.ts';
+import { batchesOf, manyRows } from '../support/batches.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+const ENCODED = { encoding: bytes('json/plain') };
+const POISON = [{ metadata: ENCODED, data: bytes('{{{') }];
+
+describe('H35 signals that cannot be decoded', () => {
+  let world: PayoutWorld;
+  beforeAll(async () => {
+    world = await PayoutWorld.start();
+  });
+  afterAll(() => world.stop());
+
+  const poison = (workflowId: string, signalName: string, payloads = POISON) =>
+    world.client.workflowService.signalWorkflowExecution({
+      namespace: world.namespace,
+      workflowExecution: { workflowId },
+      signalName,
+      input: { payloads },
+    });
+
+  test('H35 to the renewal of a token: it goes on renewing', async () => {
+    const renewal = world.client.workflow.getHandle(tokenWorkflowId('default', undefined));
+    await eventually(() => renewal.describe().catch(() => undefined));
+    await poison(renewal.workflowId, 'authorized');
+    await poison(renewal.workflowId, 'authorized', [{ metadata: ENCODED, data: bytes('7') }]);
+    const state = await renewal.executeUpdate(renewUpdate, { args: [{}] });
+    expect(state).toMatchObject({ needsAttention: false, needsAuthorization: false });
+  });
+
+  test('H35 to a batch: it goes on paying', async () => {
+    const payouts = manyRows(3);
+    const batches = batchesOf(world);
+    const batchId = freshNumber();
+    const workflowId = payoutBatchWorkflowId('default', batchId);
+    await world.client.workflow.start('payoutBatch', {
+      taskQueue: 'payouts',
+      workflowId,
+      args: [{ app: 'default', batchId, count: payouts.length }],
+      memo: { environment: 'test' },
+    });
+    await poison(workflowId, 'partReport');
+    await poison(workflowId, 'partReport', [{ metadata: ENCODED, data: bytes('{"offset":0}') }]);
+    await batches.start({ batchId, payouts });
+    expect((await batches.result({ batchId })).outcomes.SUCCESS).toBe(3);
+  });
+});
