@@ -209,6 +209,7 @@ describe('look', () => {
       'quote',
       'account',
       'tokens',
+      'budget',
       'doctor',
     ])
       expect(stdout).toContain(`  ${verb} `);
@@ -226,6 +227,21 @@ describe('tokens', () => {
     const renewed = await run('tokens', '--renew', 'application', '--json');
     expect(renewed.json()).toMatchObject([{ renewals: before + 1 }]);
     expect((await run('tokens', '--renew', 'nobody')).code).toBe(3);
+  });
+});
+
+describe('budget', () => {
+  test('shows who has the call budget, and changes its rate without a restart', async () => {
+    await run('account', '--client-id', 'client-1');
+    expect((await run('budget', '--json')).json()).toMatchObject({ callsPerSecond: null, changedBy: null });
+    const changed = await run('budget', '--calls-per-second', '400', '--by', 'olga', '--json');
+    expect(changed.json()).toMatchObject({ app: 'default', callsPerSecond: 400, changedBy: 'olga' });
+    expect((await run('budget')).stdout).toContain('olga');
+    await run('budget', '--calls-per-second', 'default', '--by', 'olga');
+    expect((await run('budget', '--calls-per-second', '0', '--by', 'olga')).code).toBe(2);
+    expect((await run('budget', '--calls-per-second', '9')).code).toBe(2);
+    expect((await run('budget', '--app', 'unknown')).code).toBe(3);
+    expect((await run('account', '--client-id', 'client-1')).code).toBe(0);
   });
 });
 

@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander';
 import { type Answer, EXIT, printFailure, UsageError } from './answer.ts';
 import { type BatchOptions, batch } from './batch-verb.ts';
+import { type BudgetOptions, budget } from './budget-verb.ts';
 import { doctor } from './doctor.ts';
 import { account, checkedApp, type ListFilter, list } from './list-verbs.ts';
 import * as verbs from './payout-verbs.ts';
@@ -154,6 +155,14 @@ verb<Common & TokenOptions>('tokens', 'the tokens, and who has to authorize', (s
 )
   .option('--renew <whose>', 'renew now: application, or the openId of a user')
   .option('--limit <count>', 'at most so many', '50');
+
+verb<BudgetOptions & Common>(
+  'budget',
+  'how many calls a second, and who has them',
+  (session, _none, options) => budget(session, options),
+)
+  .option('--calls-per-second <count>', 'change it now, without a restart; or: default')
+  .option('--by <name>', 'who changes it');
 
 verb<Common & { clientId?: string; order?: string; payerId?: string; openId?: string }>(
   'doctor',

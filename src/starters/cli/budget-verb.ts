@@ -1,0 +1,43 @@
+/** `budget`: how many calls a second an application may make, and a change of it without a restart. */
+import { type Budget, Budgets } from '../budgets.ts';
+import { type Answer, UsageError } from './answer.ts';
+import type { Session } from './session.ts';
+import { facts } from './text.ts';
+
+export interface BudgetOptions {
+  app: string;
+  /** A whole number, or `default`. */
+  callsPerSecond?: string | undefined;
+  by?: string | undefined;
+}
+
+export async function budget(session: Session, { app, callsPerSecond, by }: BudgetOptions): Promise<Answer> {
+  if (session.environment === undefined)
+    throw new UsageError('PAYMENTS_ENVIRONMENT: must name the environment');
+  const budgets = new Budgets(session.client, session.environment);
+  if (callsPerSecond === undefined) return answer(await session.soon(() => budgets.state(app)));
+  if (by === undefined) throw new UsageError('--by must name who changes it');
+  const rate = rateOf(callsPerSecond);
+  return answer(await session.soon(() => budgets.setCallsPerSecond(app, rate, by)));
+}
+
+function rateOf(text: string): number | null {
+  if (text === 'default') return null;
+  const rate = Number(text);
+  if (!/^\d+$/.test(text) || rate < 1 || rate > 10_000)
+    throw new UsageError('--calls-per-second must be a whole number from 1 to 10000, or default');
+  return rate;
+}
+
+function answer(budget: Budget): Answer {
+  const { app, callsPerSecond, changedBy, owner } = budget;
+  return {
+    json: budget,
+    text: facts([
+      ['application', app],
+      ['calls a second', callsPerSecond === null ? "by the workers' configuration" : `${callsPerSecond}`],
+      ['set by', changedBy ?? undefined],
+      ['owner', owner ?? 'none just now'],
+    ]),
+  };
+}
