@@ -1,37 +1,38 @@
 /** `npm run bench`: the figures of the contract, measured on real processes, as one JSON object. */
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { backlog } from './parts/backlog.ts';
-import { budget } from './parts/budget.ts';
-import { handover } from './parts/handover.ts';
-
-type Say = (line: string) => void;
-
-const PARTS: Record<string, (scale: number, say: Say) => Promise<unknown>> = {
-  budget: (scale, say) => budget(Math.round(1_000 * scale), say),
-  backlog: (scale, say) => backlog(Math.round(5_000 * scale), say),
-  handover: (_scale, say) => handover(say),
-};
+import { earlierFigures, type Figures, figuresSchema, figuresText, PART_NAMES } from './figures.ts';
+import { runPart } from './run-part.ts';
+import { endEverything } from './stage.ts';
 
 const program = new Command('bench')
-  .description('measures the call budget; each part says what it ran on')
-  .option('--json <file>', 'write the figures there')
-  .option('--only <parts>', `some of ${Object.keys(PARTS).join(',')}`)
+  .description('measures the product on real processes; each part says what it ran on')
+  .option('--json <file>', 'write the figures there; parts that are not measured now stay as they are')
+  .option('--only <parts>', `some of ${PART_NAMES.join(',')}`)
   .option('--scale <part>', 'of the full number of payouts, such as 0.1', '1')
   .parse();
 
 const options = program.opts<{ json?: string; only?: string; scale: string }>();
-const only = options.only?.split(',') ?? Object.keys(PARTS);
-const figures: Record<string, unknown> = {
-  engine: 'Temporal dev server in memory',
-  measuredAt: new Date().toISOString(),
-  node: process.version,
-};
-for (const name of only) {
-  const part = PARTS[name];
-  if (!part) throw new Error(`there is no part ${name}`);
-  figures[name] = await part(Number(options.scale), (line) => console.error(`${name}: ${line}`));
+const only = options.only?.split(',') ?? PART_NAMES;
+const scale = Number(options.scale);
+const unknown = only.find((name) => !PART_NAMES.some((known) => known === name));
+if (unknown !== undefined) program.error(`there is no part ${unknown}: ${PART_NAMES.join(', ')}`);
+if (!(scale > 0)) program.error('--scale must be a number above 0');
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(signal, () => void endEverything().finally(() => process.exit(130)));
+
+let figures: Figures = earlierFigures(options.json);
+for (const name of PART_NAMES.filter((part) => only.includes(part))) {
+  try {
+    const measured = await runPart(name, scale, (line) => console.error(`${name}: ${line}`));
+    figures = figuresSchema.parse({ ...figures, [name]: measured });
+  } catch (error) {
+    console.error(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    process.exitCode = 1;
+    continue;
+  }
+  // After each part: what was measured is not lost with a later one.
+  if (options.json !== undefined) writeFileSync(options.json, figuresText(figures));
 }
-const text = JSON.stringify(figures, null, 2);
-if (options.json) writeFileSync(options.json, `${text}\n`);
-console.log(text);
+console.log(figuresText(figures));

@@ -1,10 +1,13 @@
 /** Many payouts at once, and their ends. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { PayoutRequest } from '../src/domain/payout.ts';
 import type { BenchStage } from './stage.ts';
+import { eachOf, type Say, untilCounted } from './waits.ts';
 
 /** So many starts are under way at once; the engine is not the subject. */
 const STARTS_AT_ONCE = 25;
+/** Time to come up, to wait for a notification, to ask about a create that was turned away. */
+const LEEWAY_MS = 300_000;
 
 export function benchRequest(number: number, app: string, scenario: string): PayoutRequest {
   return {
@@ -30,26 +33,40 @@ export function benchRequest(number: number, app: string, scenario: string): Pay
   };
 }
 
-export async function startMany(stage: BenchStage, requests: readonly PayoutRequest[]): Promise<void> {
-  const left = [...requests];
-  const one = async () => {
-    for (let request = left.shift(); request; request = left.shift()) await stage.payouts.start(request);
-  };
-  await Promise.all(Array.from({ length: STARTS_AT_ONCE }, one));
+export function benchRequests(count: number, app: string, scenario: string): PayoutRequest[] {
+  return Array.from({ length: count }, (_, number) => benchRequest(number, app, scenario));
 }
 
-/** Until `count` payouts have ended; `look` is called about every second. */
-export async function untilEnded(
-  stage: BenchStage,
-  count: number,
-  look: (ended: number) => void = () => undefined,
-) {
-  for (;;) {
-    const { count: ended } = await stage.client.workflow.count(
-      "WorkflowType = 'payout' AND ExecutionStatus = 'Completed'",
-    );
-    look(ended);
-    if (ended >= count) return;
-    await sleep(1_000);
-  }
+export async function startMany(stage: BenchStage, requests: readonly PayoutRequest[]): Promise<void> {
+  await eachOf(requests, STARTS_AT_ONCE, async (request) => {
+    await stage.payouts.start(request);
+  });
+}
+
+/** Several times what the calls of so many payouts take at that rate. */
+export function patienceMs(payouts: number, callsPerSecond: number): number {
+  return LEEWAY_MS + (4 * 5 * payouts * 1_000) / callsPerSecond;
+}
+
+/** Until that many payouts have ended. */
+export function untilEnded(stage: BenchStage, wanted: number, limitMs: number, say: Say): Promise<void> {
+  const count = () => countOf(stage, "WorkflowType = 'payout' AND ExecutionStatus = 'Completed'");
+  return untilCounted({ what: 'payouts ended', wanted, count, limitMs, say });
+}
+
+/** Until that many payouts wait for the end of their order. */
+export function untilOpen(stage: BenchStage, wanted: number, limitMs: number, say: Say): Promise<void> {
+  const count = () => countOf(stage, "WorkflowType = 'payout' AND PayoutPhase = 'PROCESSING'");
+  return untilCounted({ what: 'payouts open', wanted, count, limitMs, say });
+}
+
+export async function countOf({ client }: BenchStage, query: string): Promise<number> {
+  return (await client.workflow.count(query)).count;
+}
+
+export async function ended({ client }: BenchStage, workflowType: string): Promise<WorkflowExecutionInfo[]> {
+  const query = `WorkflowType = '${workflowType}' AND ExecutionStatus = 'Completed'`;
+  const infos: WorkflowExecutionInfo[] = [];
+  for await (const info of client.workflow.list({ query, pageSize: 1_000 })) infos.push(info);
+  return infos;
 }

@@ -1,10 +1,11 @@
 /** What a bench runs on: an engine in memory, a strict simulator, worker processes, and the notification receiver. */
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { freePorts } from '../scripts/dev-server/ports.ts';
+import { guard } from '../scripts/dev-server/watchdog.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
 import { endOwn, startOwn } from '../scripts/own-process.ts';
 import { type SimulatorControlClient, simulatorControl } from '../simulator/control-client.ts';
@@ -29,47 +30,60 @@ export interface BenchStage {
   payouts: Payouts;
   simulator: SimulatorControlClient;
   workers: ChildProcess[];
+  service: ChildProcess;
   startWorker(): Promise<ChildProcess>;
-  folder: string;
-  stop(): Promise<void>;
 }
 
 const SECRET = 'bench-secret';
 
+let version = 'of unknown version';
+
+/** Of the engine that was started last. */
+export function engineVersion(): string {
+  return version;
+}
+
+/** How to end whatever runs now, the last one first. */
+const endings: (() => unknown)[] = [];
+
+/** Ends all that a stage has started, as far as it had come. */
+export async function endEverything(): Promise<void> {
+  for (let end = endings.pop(); end; end = endings.pop()) await end();
+}
+
+/** Sets up, works, and ends everything; the logs are kept only where it failed, and then named. */
 export async function withStage<T>(
   options: StageOptions,
   work: (stage: BenchStage) => Promise<T>,
 ): Promise<T> {
-  const stage = await setStage(options);
+  const folder = mkdtempSync(join(tmpdir(), 'payouts-bench-'));
   try {
-    return await work(stage);
-  } finally {
-    await stage.stop();
+    const result = await work(await setStage(options, folder));
+    await endEverything();
+    rmSync(folder, { recursive: true, force: true });
+    return result;
+  } catch (error) {
+    await endEverything();
+    throw new Error(`${error instanceof Error ? error.message : String(error)} (logs in ${folder})`, {
+      cause: error,
+    });
   }
 }
 
-async function setStage(options: StageOptions): Promise<BenchStage> {
-  const folder = mkdtempSync(join(tmpdir(), 'payouts-bench-'));
+async function setStage(options: StageOptions, folder: string): Promise<BenchStage> {
   const apps = options.apps ?? ['default'];
   const [simulatorPort = 0, servicePort = 0] = await freePorts(2);
-  const [simulatorUrl, serviceUrl] = [simulatorPort, servicePort].map((port) => `http://127.0.0.1:${port}`);
+  const [simulatorUrl = '', serviceUrl = ''] = [simulatorPort, servicePort].map(
+    (port) => `http://127.0.0.1:${port}`,
+  );
   const engine = await startDevServer({
     always: true,
     ui: false,
     logFile: join(folder, 'engine.log'),
     dynamicConfig: options.dynamicConfig,
   });
-  const children: ChildProcess[] = [];
-  const run = async (program: string, env: Record<string, string>): Promise<ChildProcess> => {
-    const child = await startOwn(
-      program,
-      { PATH: process.env['PATH'], HOME: process.env['HOME'], ...env },
-      join(folder, `${children.length}.log`),
-    );
-    children.push(child);
-    return child;
-  };
-  await run('simulator/main.ts', {
+  endings.push(() => engine.stop());
+  await runProgram(folder, 'simulator/main.ts', {
     SIMULATOR_LISTEN: `127.0.0.1:${simulatorPort}`,
     SIMULATOR_APPS: JSON.stringify(
       apps.map((app) => ({
@@ -83,8 +97,8 @@ async function setStage(options: StageOptions): Promise<BenchStage> {
   const environment: Record<string, string> = {
     TEMPORAL_ADDRESS: engine.address,
     PAYMENTS_ENVIRONMENT: 'test',
-    PAYMENTS_BASE_URL: simulatorUrl ?? '',
-    PAYMENTS_AUTH_URL: simulatorUrl ?? '',
+    PAYMENTS_BASE_URL: simulatorUrl,
+    PAYMENTS_AUTH_URL: simulatorUrl,
     PAYOUTS_SERVICE_LISTEN: `127.0.0.1:${servicePort}`,
     PAYOUTS_LOG_LEVEL: 'error',
     // A create that was turned away is asked about over this window before it is sent again.
@@ -92,25 +106,37 @@ async function setStage(options: StageOptions): Promise<BenchStage> {
     ...applications(apps, folder),
     ...options.env,
   };
-  const startWorker = () => run(options.program ?? 'src/workers/main.ts', environment);
+  const startWorker = () => runProgram(folder, options.program ?? 'src/workers/main.ts', environment);
   const workers = await Promise.all(Array.from({ length: options.workers }, startWorker));
-  await run('src/starters/service/main.ts', environment);
+  const service = await runProgram(folder, 'src/starters/service/main.ts', environment);
   const connection = await Connection.connect({ address: engine.address });
+  endings.push(() => connection.close());
+  const { serverVersion } = await connection.workflowService.getSystemInfo({});
+  if (serverVersion) version = serverVersion;
   const client = new Client({ connection });
   return {
     engine,
     client,
     payouts: new Payouts({ client, environment: 'test' }),
-    simulator: simulatorControl(simulatorUrl ?? ''),
+    simulator: simulatorControl(simulatorUrl),
     workers,
+    service,
     startWorker,
-    folder,
-    stop: async () => {
-      await connection.close();
-      for (const child of children.reverse()) await endOwn(child, 'SIGKILL');
-      await engine.stop();
-    },
   };
+}
+
+/** Gone with this process, however that one ends. */
+async function runProgram(
+  folder: string,
+  program: string,
+  env: Record<string, string>,
+): Promise<ChildProcess> {
+  const known = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
+  const logFile = join(folder, `${program.replaceAll('/', '-')}-${endings.length}.log`);
+  const child = await startOwn(program, { ...known, ...env }, logFile);
+  guard(child);
+  endings.push(() => endOwn(child, 'SIGKILL'));
+  return child;
 }
 
 function applications(apps: readonly string[], folder: string): Record<string, string> {

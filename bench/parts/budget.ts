@@ -1,40 +1,42 @@
 /** Part 1: how much of the call budget is used, and whether it is ever exceeded; beside what Temporal alone does. */
-import { callFigures, round } from '../measures.ts';
-import { benchRequest, startMany, untilEnded } from '../pay.ts';
-import { type BenchStage, type StageOptions, withStage } from '../stage.ts';
+import { callFigures, callsInSlidingSecond, countBy, round } from '../measures.ts';
+import { benchRequests, patienceMs, startMany, untilEnded } from '../pay.ts';
+import { type BenchStage, withStage } from '../stage.ts';
+import type { Say } from '../waits.ts';
+import { LATENCY, LIMIT, SOON_FINAL, STRICT, WORKERS } from './settings.ts';
 
-export const LIMIT = 20;
-/** 100 ms ± 50 ms. */
-export const LATENCY = { answersAfterMs: [50, 150] };
+/** A call arrives this much later than it was sent: 25 ms ± 25 ms. */
+const JITTER = { arrivesAfterMs: [0, 50] };
 
-export async function budget(payouts: number, say: (line: string) => void) {
-  const strict = { callsPerSecond: LIMIT, ...LATENCY };
+export async function budget(payouts: number, say: Say) {
+  const run = (stage: BenchStage) => payAll(stage, payouts, say);
+  const workers = WORKERS;
   say('ours');
-  const ours = await withStage({ workers: 3, simulator: strict }, (stage) => run(stage, payouts, say));
+  const ours = await withStage({ workers, simulator: STRICT }, run);
   say('with ±25 ms of arrival jitter');
-  const jitter = { ...strict, arrivesAfterMs: [0, 50] };
-  const jittered = await withStage({ workers: 3, simulator: jitter }, (stage) => run(stage, payouts, say));
+  const jittered = await withStage({ workers, simulator: { ...STRICT, ...JITTER } }, run);
   say('plain Temporal: maxTaskQueueActivitiesPerSecond, default retries');
-  const plain: StageOptions = { workers: 3, simulator: strict, program: 'bench/plain-worker.ts' };
-  const baseline = await withStage(plain, (stage) => run(stage, payouts, say));
-  return { settings: { payouts, limit: LIMIT, workers: 3, ...LATENCY }, ...ours, jittered, baseline };
+  const baseline = await withStage({ workers, simulator: STRICT, program: 'bench/plain-worker.ts' }, run);
+  return { settings: { payouts, limit: LIMIT, workers, ...LATENCY }, ...ours, jittered, baseline };
 }
 
-async function run(stage: BenchStage, payouts: number, say: (line: string) => void) {
-  const requests = Array.from({ length: payouts }, (_, at) =>
-    benchRequest(at, 'default', 'success final=1s'),
-  );
-  const starting = startMany(stage, requests);
-  await untilEnded(stage, payouts, (ended) => say(`${ended}/${payouts}`));
-  await starting;
+async function payAll(stage: BenchStage, payouts: number, say: Say) {
+  const starting = startMany(stage, benchRequests(payouts, 'default', SOON_FINAL));
+  await Promise.all([starting, untilEnded(stage, payouts, patienceMs(payouts, LIMIT), say)]);
   const calls = await stage.simulator.calls();
-  const figures = callFigures(calls, LIMIT);
   const { debits, paidTwice } = await stage.simulator.ledger();
+  const { utilisation, answered429, seconds } = callFigures(calls, LIMIT);
+  // The simulator's own count: it knows when a call arrived after its jitter.
+  const { maxCallsInAnySecond } = await stage.simulator.counts();
   return {
-    ...figures,
-    callsPerPayout: round(figures.calls / payouts, 3),
-    payoutsPerSecond: round(payouts / figures.seconds, 2),
+    utilisation,
+    answered429,
+    maxCallsInAnySecond,
+    callsPerPayout: round(calls.length / payouts, 3),
+    callsByOperation: countBy(calls, ({ operation }) => operation),
+    payoutsPerSecond: round(payouts / seconds, 2),
     paidOnce: Object.values(debits).filter(({ count }) => count === 1).length,
     paidTwice: paidTwice.length,
+    callsInSlidingSecond: callsInSlidingSecond(calls.map(({ atMs }) => atMs)),
   };
 }

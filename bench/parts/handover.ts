@@ -1,18 +1,20 @@
 /** Part 3: the owner of the budget is killed, stopped, frozen: how long nothing is sent, and whether too much is. */
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { leaseWorkflowId } from '../../src/domain/identity.ts';
 import { callFigures, round } from '../measures.ts';
-import { benchRequest, startMany } from '../pay.ts';
-import { type BenchStage, withStage } from '../stage.ts';
-import { LATENCY, LIMIT } from './budget.ts';
+import { ownerOf } from '../owners.ts';
+import { benchRequests, startMany } from '../pay.ts';
+import { withStage } from '../stage.ts';
+import { type Say, untilSeen } from '../waits.ts';
+import { LATENCY, LIMIT, SOON_FINAL, STRICT, WORKERS } from './settings.ts';
 
 const PAYOUTS = 120;
 const FROZEN_MS = 10_000;
-const STRICT = { callsPerSecond: LIMIT, ...LATENCY };
+const AFTERWARDS_MS = 6_000;
 
-export async function handover(say: (line: string) => void) {
-  const settings = { payouts: PAYOUTS, limit: LIMIT, workers: 3, frozenMs: FROZEN_MS, ...LATENCY };
+export async function handover(say: Say) {
+  const settings = { payouts: PAYOUTS, limit: LIMIT, workers: WORKERS, frozenMs: FROZEN_MS, ...LATENCY };
   say('killed');
   const killed = await during((owner) => end(owner, 'SIGKILL'));
   say('stopped');
@@ -22,46 +24,30 @@ export async function handover(say: (line: string) => void) {
   return { settings, killed, stopped, frozen };
 }
 
-type Process = BenchStage['workers'][number];
-
-async function end(owner: Process, signal: NodeJS.Signals): Promise<void> {
+async function end(owner: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   const exit = once(owner, 'exit');
   owner.kill(signal);
   await exit;
 }
 
-async function freeze(owner: Process): Promise<void> {
+async function freeze(owner: ChildProcess): Promise<void> {
   owner.kill('SIGSTOP');
   await sleep(FROZEN_MS);
   owner.kill('SIGCONT');
 }
 
-function during(strike: (owner: Process) => Promise<void>) {
-  return withStage({ workers: 3, simulator: STRICT }, async (stage) => {
-    await startMany(
-      stage,
-      Array.from({ length: PAYOUTS }, (_, at) => benchRequest(at, 'default', 'success final=1s')),
-    );
-    const owner = await ownerOf(stage);
+function during(strike: (owner: ChildProcess) => Promise<void>) {
+  return withStage({ workers: WORKERS, simulator: STRICT }, async (stage) => {
+    await startMany(stage, benchRequests(PAYOUTS, 'default', SOON_FINAL));
+    const owner = await untilSeen('an owner', 30_000, () => ownerOf(stage, 'default'));
     const begun = (await stage.simulator.calls()).length;
     await strike(owner);
-    await sleep(6_000);
+    await sleep(AFTERWARDS_MS);
     const calls = await stage.simulator.calls();
-    return {
-      gap: longestGap(calls.slice(begun).map(({ atMs }) => atMs)),
-      answered429: callFigures(calls, LIMIT).answered429,
-    };
+    // From the last call before it: there may be none between that one and the strike.
+    const times = calls.slice(Math.max(0, begun - 1)).map(({ atMs }) => atMs);
+    return { gap: longestGap(times), answered429: callFigures(calls, LIMIT).answered429 };
   });
-}
-
-async function ownerOf({ client, workers }: BenchStage): Promise<Process> {
-  for (;;) {
-    const { raw } = await client.workflow.getHandle(leaseWorkflowId('test', 'default')).describe();
-    const pid = Number.parseInt(raw.pendingActivities?.[0]?.lastWorkerIdentity ?? '', 10);
-    const owner = workers.find((worker) => worker.pid === pid);
-    if (owner) return owner;
-    await sleep(100);
-  }
 }
 
 function longestGap(times: readonly number[]): number {

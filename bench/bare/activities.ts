@@ -1,0 +1,2 @@
+/** What the bare workflow calls. */
+export async function nothing(): Promise<void> {}

@@ -1,0 +1,122 @@
+/** What the bench writes, by schema: one object, a key for each part that was run. */
+import { existsSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+
+const count = z.number().int().min(0);
+const ms = z.number().min(0);
+/** What a part ran with; beside each part's figures. */
+const settings = z.record(z.string(), z.unknown());
+
+/** When and on what a part was measured. */
+const about = z.object({
+  measuredAt: z.iso.datetime(),
+  node: z.string(),
+  engine: z.string(),
+  machine: z.string(),
+  /** Of the full size; figures of less than 1 are a trial. */
+  scale: z.number(),
+});
+export type About = z.output<typeof about>;
+
+const budgetRun = z.object({
+  /** Calls served over limit × time, without the first and the last second. */
+  utilisation: z.number(),
+  answered429: count,
+  maxCallsInAnySecond: count,
+  callsPerPayout: z.number(),
+  callsByOperation: z.record(z.string(), count),
+  payoutsPerSecond: z.number(),
+  paidOnce: count,
+  paidTwice: count,
+  /** For each second of the run, the most calls in a sliding second that ended in it. */
+  callsInSlidingSecond: z.array(count),
+});
+const backlogRun = z.object({
+  lockToCreateP50: ms,
+  lockToCreateP99: ms,
+  requotes: z.number(),
+  answered429: count,
+  /** The 0th to the 100th percentile. */
+  lockToCreate: z.array(ms),
+});
+const handoverRun = z.object({ gap: ms, answered429: count });
+const byApplication = z.record(z.string(), z.number());
+const engineRun = z.object({
+  eventsPerPayout: z.number(),
+  serverCpuPerPayout: ms,
+  workerCpuPerPayout: ms,
+  payoutsPerSecondUnlimited: z.number(),
+});
+
+const parts = {
+  budget: budgetRun.extend({ jittered: budgetRun, baseline: budgetRun }),
+  backlog: backlogRun.extend({ baseline: backlogRun }),
+  handover: z.object({ killed: handoverRun, stopped: handoverRun, frozen: handoverRun }),
+  apps: z.object({
+    utilisation: byApplication,
+    answered429: byApplication,
+    maxCallsInAnySecond: byApplication,
+    /** How many distinct processes own the budgets. */
+    owners: count,
+  }),
+  polling: z.object({
+    detectP50: ms,
+    detectP99: ms,
+    leastPossibleP50: ms,
+    leastPossibleP99: ms,
+    pollsPerPayout: z.number(),
+    answered429: count,
+    utilisation: z.number(),
+    /** The 0th to the 100th percentile. */
+    detect: z.array(ms),
+    leastPossible: z.array(ms),
+  }),
+  engine: engineRun.extend({ baseline: engineRun }),
+  waiting: z.object({
+    openPayouts: count,
+    /** MiB. */
+    workerRss: z.number(),
+    workerRssAfterResume: z.number(),
+    /** From the start of the new worker process until every payout has answered from it. */
+    resumeAll: ms,
+    resumeWorkerReady: ms,
+  }),
+};
+
+export type PartName = keyof typeof parts;
+export type PartFigures = { [Name in PartName]: z.output<(typeof parts)[Name]> & { settings: object } };
+export const PART_NAMES = Object.keys(parts).filter(isPart);
+
+export const figuresSchema = z
+  .object({
+    budget: parts.budget.extend({ settings, ...about.shape }),
+    backlog: parts.backlog.extend({ settings, ...about.shape }),
+    handover: parts.handover.extend({ settings, ...about.shape }),
+    apps: parts.apps.extend({ settings, ...about.shape }),
+    polling: parts.polling.extend({ settings, ...about.shape }),
+    engine: parts.engine.extend({ settings, ...about.shape }),
+    waiting: parts.waiting.extend({ settings, ...about.shape }),
+  })
+  .partial();
+export type Figures = z.output<typeof figuresSchema>;
+
+export function isPart(name: string): name is PartName {
+  return Object.hasOwn(parts, name);
+}
+
+/** Throws where the file is there and is no such object. */
+export function readFigures(file: string): Figures {
+  return figuresSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+}
+
+/** Those of a file that may not be there yet. */
+export function earlierFigures(file: string | undefined): Figures {
+  return file !== undefined && existsSync(file) ? readFigures(file) : {};
+}
+
+/** Lists of numbers stand on one line each. */
+export function figuresText(figures: Figures): string {
+  const text = JSON.stringify(figures, null, 2);
+  const compact = text.replace(/\[[\s\d.,e-]+\]/g, (list) => list.replace(/\s+/g, '').replaceAll(',', ', '));
+  return `${compact}\n`;
+}

@@ -1,0 +1,14 @@
+/** Which process owns an application's call budget. */
+import type { ChildProcess } from 'node:child_process';
+import { leaseWorkflowId } from '../src/domain/identity.ts';
+import type { BenchStage } from './stage.ts';
+
+/** Undefined while nobody has it, or while it is on its way from one to another. */
+export async function ownerOf(
+  { client, workers }: BenchStage,
+  app: string,
+): Promise<ChildProcess | undefined> {
+  const { raw } = await client.workflow.getHandle(leaseWorkflowId('test', app)).describe();
+  const pid = Number.parseInt(raw.pendingActivities?.[0]?.lastWorkerIdentity ?? '', 10);
+  return workers.find((worker) => worker.pid === pid);
+}

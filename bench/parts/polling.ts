@@ -1,0 +1,96 @@
+/**
+ * Part 5: nobody notifies. Many payouts are open; now and then the order of one of them becomes final, the others stay
+ * open: how long until that payout has ended, beside the least that the call budget allows.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { callFigures, countBy, percentile, percentiles, round } from '../measures.ts';
+import { benchRequests, ended, patienceMs, startMany, untilEnded, untilOpen } from '../pay.ts';
+import { roundRobinDetects } from '../round-robin.ts';
+import { chosen } from '../seeded.ts';
+import { type BenchStage, withStage } from '../stage.ts';
+import type { Say } from '../waits.ts';
+import { LATENCY, LIMIT, STAYS_OPEN, STRICT, WORKERS } from './settings.ts';
+
+/** So many of the open orders become final; few enough that the number of open ones stays about the same. */
+const PART_FINAL = 0.2;
+/** One after another over several rounds of asking all of them. */
+const ROUNDS = 6;
+/** The longest wait between two polls of one payout is 10 minutes, and a tenth. */
+const SLOWEST_POLL_MS = 660_000;
+
+export async function polling(payouts: number, say: Say) {
+  const finals = Math.max(10, Math.round(payouts * PART_FINAL));
+  const finalsOverMs = (ROUNDS * payouts * 1_000) / LIMIT;
+  const settings = { openPayouts: payouts, finals, finalsOverMs, limit: LIMIT, workers: WORKERS, ...LATENCY };
+  return withStage({ workers: WORKERS, simulator: STRICT, notified: false }, async (stage) => {
+    const requests = benchRequests(payouts, 'default', STAYS_OPEN);
+    await startMany(stage, requests);
+    await untilOpen(stage, payouts, patienceMs(payouts, LIMIT), say);
+    const numbers = chosen(
+      requests.map(({ partnerOrderId }) => partnerOrderId),
+      finals,
+    );
+    const begun = (await stage.simulator.calls()).length;
+    await endOneByOne(stage, numbers, finalsOverMs, say);
+    await untilEnded(stage, finals, SLOWEST_POLL_MS + finalsOverMs, say);
+    return { settings, ...(await figures(stage, payouts, new Set(numbers), begun)) };
+  });
+}
+
+async function endOneByOne({ simulator }: BenchStage, numbers: readonly string[], overMs: number, say: Say) {
+  const begunMs = performance.now();
+  say(`${numbers.length} orders become final over ${Math.round(overMs / 1_000)} s`);
+  for (const [at, number] of numbers.entries()) {
+    await sleep(Math.max(0, begunMs + (at * overMs) / numbers.length - performance.now()));
+    await simulator.changeOrder(number, { status: 'SUCCESS' });
+  }
+}
+
+async function figures(stage: BenchStage, payouts: number, numbers: ReadonlySet<string>, begun: number) {
+  const finals = await finalTimes(stage, numbers);
+  const infos = await ended(stage, 'payout');
+  const detects = infos.flatMap(({ workflowId, closeTime }) => {
+    const finalMs = finals.get(workflowId.split(':').at(-1) ?? '');
+    return finalMs === undefined || !closeTime ? [] : [closeTime.getTime() - finalMs];
+  });
+  const calls = await stage.simulator.calls();
+  const least = leastPossible(payouts, [...finals.values()]);
+  const asked = countBy(
+    calls.filter(({ operation }) => operation === 'queryResult'),
+    ({ partnerOrderId }) => partnerOrderId ?? '',
+  );
+  const polls = [...numbers].reduce((sum, number) => sum + (asked[number] ?? 0), 0);
+  return {
+    detectP50: round(percentile(detects, 0.5), 0),
+    detectP99: round(percentile(detects, 0.99), 0),
+    leastPossibleP50: round(percentile(least, 0.5), 0),
+    leastPossibleP99: round(percentile(least, 0.99), 0),
+    pollsPerPayout: round(polls / numbers.size, 2),
+    answered429: callFigures(calls, LIMIT).answered429,
+    utilisation: callFigures(calls.slice(begun), LIMIT).utilisation,
+    detect: percentiles(detects),
+    leastPossible: percentiles(least),
+  };
+}
+
+/** When the simulator ended each order, by number, in ms since 1970. */
+async function finalTimes({ simulator }: BenchStage, numbers: ReadonlySet<string>) {
+  const { orders } = await simulator.ledger();
+  const finals = new Map<string, number>();
+  for (const { partnerOrderId, finishedAt } of orders)
+    if (partnerOrderId !== null && finishedAt !== null && numbers.has(partnerOrderId))
+      finals.set(partnerOrderId, Date.parse(finishedAt));
+  return finals;
+}
+
+function leastPossible(payouts: number, finals: readonly number[]): number[] {
+  const begunMs = Math.min(...finals);
+  // The final ones stand anywhere among the open ones.
+  const places = chosen(
+    Array.from({ length: payouts }, (_, at) => at),
+    finals.length,
+  );
+  const finalAtMs = Array.from({ length: payouts }, () => Number.POSITIVE_INFINITY);
+  for (const [at, place] of places.entries()) finalAtMs[place] = (finals[at] ?? 0) - begunMs;
+  return roundRobinDetects({ finalAtMs, callsPerSecond: LIMIT });
+}

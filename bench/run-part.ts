@@ -1,0 +1,42 @@
+/** The parts by name, with their full sizes, and what is said about each measurement. */
+import { cpus, totalmem } from 'node:os';
+import type { About, PartFigures, PartName } from './figures.ts';
+import { apps } from './parts/apps.ts';
+import { backlog } from './parts/backlog.ts';
+import { budget } from './parts/budget.ts';
+import { engine } from './parts/engine.ts';
+import { handover } from './parts/handover.ts';
+import { polling } from './parts/polling.ts';
+import { waiting } from './parts/waiting.ts';
+import { engineVersion } from './stage.ts';
+import type { Say } from './waits.ts';
+
+const PARTS: { [Name in PartName]: (scale: number, say: Say) => Promise<PartFigures[Name]> } = {
+  budget: (scale, say) => budget(scaled(1_000, scale), say),
+  backlog: (scale, say) => backlog(scaled(5_000, scale), say),
+  // Its length is that of the strikes, not of the payouts.
+  handover: (_scale, say) => handover(say),
+  apps: (scale, say) => apps(scaled(500, scale), say),
+  polling: (scale, say) => polling(scaled(2_000, scale), say),
+  engine: (scale, say) => engine(scaled(1_000, scale), say),
+  waiting: (scale, say) => waiting(scaled(10_000, scale), say),
+};
+
+function scaled(full: number, scale: number): number {
+  return Math.max(10, Math.round(full * scale));
+}
+
+export async function runPart<Name extends PartName>(
+  name: Name,
+  scale: number,
+  say: Say,
+): Promise<PartFigures[Name] & About> {
+  const measuredAt = new Date().toISOString();
+  const figures = await PARTS[name](scale, say);
+  const engine = `Temporal dev server ${engineVersion()}, in memory`;
+  return { measuredAt, node: process.version, engine, machine: machine(), scale, ...figures };
+}
+
+function machine(): string {
+  return `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, ${process.platform} ${process.arch}`;
+}

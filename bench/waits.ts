@@ -1,0 +1,65 @@
+/** Waits that end: a part that makes no progress fails with what it waited for. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export type Say = (line: string) => void;
+
+/** Thrown when what was waited for did not come in time. */
+export class WaitedInVain extends Error {
+  override readonly name = 'WaitedInVain';
+}
+
+const SAY_EVERY_MS = 10_000;
+
+export interface Wait {
+  /** Such as `payouts ended`. */
+  what: string;
+  wanted: number;
+  count: () => Promise<number>;
+  limitMs: number;
+  say: Say;
+}
+
+/** Until `count` gives at least `wanted`, looked at about every second. */
+export async function untilCounted({ what, wanted, count, limitMs, say }: Wait): Promise<void> {
+  const begunMs = performance.now();
+  let saidMs = begunMs;
+  for (;;) {
+    const now = await count();
+    if (now >= wanted) return;
+    if (performance.now() - begunMs > limitMs)
+      throw new WaitedInVain(`${now} of ${wanted} ${what} after ${Math.round(limitMs / 1_000)} s`);
+    if (performance.now() - saidMs > SAY_EVERY_MS) {
+      say(`${now}/${wanted} ${what}`);
+      saidMs = performance.now();
+    }
+    await sleep(1_000);
+  }
+}
+
+/** Tries again until `look` gives something. */
+export async function untilSeen<T>(
+  what: string,
+  limitMs: number,
+  look: () => Promise<T | undefined>,
+): Promise<T> {
+  const begunMs = performance.now();
+  for (;;) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+    if (performance.now() - begunMs > limitMs) throw new WaitedInVain(`${what} within ${limitMs} ms`);
+    await sleep(100);
+  }
+}
+
+/** Several at once; the order in which they begin is that of the list. */
+export async function eachOf<T>(
+  list: readonly T[],
+  atOnce: number,
+  work: (entry: T) => Promise<void>,
+): Promise<void> {
+  const left = list.values();
+  const one = async () => {
+    for (const entry of left) await work(entry);
+  };
+  await Promise.all(Array.from({ length: atOnce }, one));
+}
