@@ -56,6 +56,8 @@ const parts = {
     utilisation: byApplication,
     answered429: byApplication,
     maxCallsInAnySecond: byApplication,
+    paidOnce: count,
+    paidTwice: count,
     /** How many distinct processes own the budgets. */
     owners: count,
   }),

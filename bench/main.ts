@@ -1,7 +1,15 @@
 /** `npm run bench`: the figures of the contract, measured on real processes, as one JSON object. */
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
-import { earlierFigures, type Figures, figuresSchema, figuresText, PART_NAMES } from './figures.ts';
+import {
+  earlierFigures,
+  type Figures,
+  figuresSchema,
+  figuresText,
+  PART_NAMES,
+  readFigures,
+} from './figures.ts';
+import { writeDocs } from './plots/write.ts';
 import { runPart } from './run-part.ts';
 import { endEverything } from './stage.ts';
 
@@ -10,9 +18,17 @@ const program = new Command('bench')
   .option('--json <file>', 'write the figures there; parts that are not measured now stay as they are')
   .option('--only <parts>', `some of ${PART_NAMES.join(',')}`)
   .option('--scale <part>', 'of the full number of payouts, such as 0.1', '1')
+  .option(
+    '--plots <file>',
+    'measure nothing: write the figures of that file into docs/, with plots and tables',
+  )
   .parse();
 
-const options = program.opts<{ json?: string; only?: string; scale: string }>();
+const options = program.opts<{ json?: string; only?: string; scale: string; plots?: string }>();
+if (options.plots !== undefined) {
+  writeDocs(readFigures(options.plots));
+  process.exit(0);
+}
 const only = options.only?.split(',') ?? PART_NAMES;
 const scale = Number(options.scale);
 const unknown = only.find((name) => !PART_NAMES.some((known) => known === name));

@@ -17,7 +17,8 @@ export interface CallFigures {
 
 /** From the first call that has to do with a payout. */
 export function callFigures(all: Calls, limit: number): CallFigures {
-  const calls = all.slice(all.findIndex(({ operation }) => !TOKEN_CALLS.includes(operation)));
+  const first = all.findIndex(({ operation }) => !TOKEN_CALLS.includes(operation));
+  const calls = first < 0 ? [] : all.slice(first);
   const served = calls.filter(({ status }) => status !== 429).map(({ atMs }) => atMs);
   return {
     utilisation: utilisation(served, limit),

@@ -31,6 +31,7 @@ async function payAll(stage: BenchStage, payoutsEach: number, say: Say): Promise
 
 async function figures({ simulator }: BenchStage) {
   const calls = await simulator.calls();
+  const { debits, paidTwice } = await simulator.ledger();
   const perApp = APPS.map((app) => {
     const own = calls.filter(({ appId }) => appId === `app-${app}`);
     return { app, ...callFigures(own, LIMIT) };
@@ -41,6 +42,8 @@ async function figures({ simulator }: BenchStage) {
     utilisation: by((entry) => entry.utilisation),
     answered429: by((entry) => entry.answered429),
     maxCallsInAnySecond: by((entry) => entry.maxCallsInAnySecond),
+    paidOnce: Object.values(debits).filter(({ count }) => count === 1).length,
+    paidTwice: paidTwice.length,
   };
 }
 

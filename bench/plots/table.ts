@@ -1,0 +1,143 @@
+/** The tables of `docs/benchmarks.md`, written from the figures and from nothing else. */
+import { type About, type Figures, PART_NAMES } from '../figures.ts';
+
+type Part<Name extends keyof Figures> = NonNullable<Figures[Name]>;
+type Row = readonly string[];
+
+const NOT_MEASURED = '–';
+
+export function tables(figures: Figures): string {
+  return PART_NAMES.flatMap((name) => {
+    const part = figures[name];
+    return part ? [`### ${name}`, '', ...measuredOn(part), '', ...rowsOf(figures, name), ''] : [];
+  })
+    .join('\n')
+    .trimEnd();
+}
+
+function measuredOn({ measuredAt, engine, machine, node, scale }: About): string[] {
+  const trial = scale === 1 ? '' : `**A trial at scale ${scale}, no figure to quote.** `;
+  return [`${trial}${measuredAt.slice(0, 16).replace('T', ' ')} UTC, ${engine}, Node ${node}, ${machine}.`];
+}
+
+function rowsOf(figures: Figures, name: (typeof PART_NAMES)[number]): string[] {
+  const { budget, backlog, handover, apps, polling, engine, waiting } = figures;
+  if (name === 'budget' && budget) return budgetTable(budget);
+  if (name === 'backlog' && backlog) return backlogTable(backlog);
+  if (name === 'handover' && handover) return handoverTable(handover);
+  if (name === 'apps' && apps) return appsTable(apps);
+  if (name === 'polling' && polling) return pollingTable(polling);
+  if (name === 'engine' && engine) return engineTable(engine);
+  if (name === 'waiting' && waiting) return waitingTable(waiting);
+  return [];
+}
+
+function budgetTable(budget: Part<'budget'>): string[] {
+  const { jittered, baseline } = budget;
+  const runs = [budget, jittered, baseline];
+  const row = (what: string, show: (run: typeof baseline) => string) => [what, ...runs.map(show)];
+  return table(
+    [`${budget.settings['payouts']} payouts`, 'durable-payouts', 'with arrival jitter', 'plain Temporal'],
+    [
+      row('utilisation', (run) => percent(run.utilisation)),
+      row('answered 429', (run) => `${run.answered429}`),
+      row('most calls in any second', (run) => `${run.maxCallsInAnySecond}`),
+      row('calls a payout', (run) => run.callsPerPayout.toFixed(2)),
+      row('payouts a second', (run) => run.payoutsPerSecond.toFixed(2)),
+      row('paid once, paid twice', (run) => `${run.paidOnce}, ${run.paidTwice}`),
+    ],
+  );
+}
+
+function backlogTable(backlog: Part<'backlog'>): string[] {
+  const runs = [backlog, backlog.baseline];
+  const row = (what: string, show: (run: (typeof backlog)['baseline']) => string) => [
+    what,
+    ...runs.map(show),
+  ];
+  return table(
+    [`${backlog.settings['payouts']} payouts at once`, 'durable-payouts', 'first in, first out'],
+    [
+      row('lock to create, median', (run) => seconds(run.lockToCreateP50)),
+      row('lock to create, p99', (run) => seconds(run.lockToCreateP99)),
+      row('quotes taken again', (run) => `${run.requotes}`),
+      row('answered 429', (run) => `${run.answered429}`),
+    ],
+  );
+}
+
+function handoverTable({ killed, stopped, frozen }: Part<'handover'>): string[] {
+  const row = (what: string, run: typeof killed) => [what, seconds(run.gap), `${run.answered429}`];
+  return table(
+    ['the owner is', 'longest silence', 'answered 429'],
+    [row('killed', killed), row('stopped', stopped), row('frozen for 10 s', frozen)],
+  );
+}
+
+function appsTable({ utilisation, answered429, maxCallsInAnySecond, owners }: Part<'apps'>): string[] {
+  const rows = Object.entries(utilisation).map(([app, part]) => [
+    app,
+    percent(part),
+    `${answered429[app] ?? NOT_MEASURED}`,
+    `${maxCallsInAnySecond[app] ?? NOT_MEASURED}`,
+  ]);
+  const head = ['application', 'utilisation', 'answered 429', 'most calls in any second'];
+  return [...table(head, rows), '', `Processes that own a budget: ${owners}.`];
+}
+
+function pollingTable(polling: Part<'polling'>): string[] {
+  return table(
+    [`${polling.settings['openPayouts']} open payouts`, 'durable-payouts', 'least possible'],
+    [
+      ['final to known, median', seconds(polling.detectP50), seconds(polling.leastPossibleP50)],
+      ['final to known, p99', seconds(polling.detectP99), seconds(polling.leastPossibleP99)],
+      ['polls a payout', polling.pollsPerPayout.toFixed(2), NOT_MEASURED],
+      ['answered 429', `${polling.answered429}`, NOT_MEASURED],
+    ],
+  );
+}
+
+function engineTable(engine: Part<'engine'>): string[] {
+  const { baseline } = engine;
+  const row = (what: string, show: (run: typeof baseline) => number, unit = '') => [
+    what,
+    `${show(engine)}${unit}`,
+    `${show(baseline)}${unit}`,
+    (show(engine) / show(baseline)).toFixed(2),
+  ];
+  return table(
+    [`${engine.settings['payouts']} at full speed`, 'durable-payouts', 'bare workflow', 'ratio'],
+    [
+      row('events a payout', (run) => run.eventsPerPayout),
+      row('server CPU a payout', (run) => run.serverCpuPerPayout, ' ms'),
+      row('worker CPU a payout', (run) => run.workerCpuPerPayout, ' ms'),
+      row('payouts a second', (run) => run.payoutsPerSecondUnlimited),
+    ],
+  );
+}
+
+function waitingTable(waiting: Part<'waiting'>): string[] {
+  return table(
+    ['one worker', ''],
+    [
+      ['open payouts', `${waiting.openPayouts}`],
+      ['memory of the worker', `${waiting.workerRss} MiB`],
+      ['memory of its successor, all taken up', `${waiting.workerRssAfterResume} MiB`],
+      ['all taken up after', seconds(waiting.resumeAll)],
+      ['of that, until the process was ready', seconds(waiting.resumeWorkerReady)],
+    ],
+  );
+}
+
+function table(head: Row, rows: readonly Row[]): string[] {
+  const line = (cells: Row) => `| ${cells.join(' | ')} |`;
+  return [line(head), line(head.map((_, at) => (at === 0 ? '---' : '--:'))), ...rows.map(line)];
+}
+
+function percent(part: number): string {
+  return `${(part * 100).toFixed(1)} %`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(2)} s`;
+}
