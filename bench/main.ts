@@ -11,7 +11,7 @@ import {
 } from './figures.ts';
 import { writeDocs } from './plots/write.ts';
 import { runPart } from './run-part.ts';
-import { endEverything } from './stage.ts';
+import { endEverything, removeLogs } from './stage.ts';
 
 const program = new Command('bench')
   .description('measures the product on real processes; each part says what it ran on')
@@ -35,16 +35,25 @@ const unknown = only.find((name) => !PART_NAMES.some((known) => known === name))
 if (unknown !== undefined) program.error(`there is no part ${unknown}: ${PART_NAMES.join(', ')}`);
 if (!(scale > 0)) program.error('--scale must be a number above 0');
 
+let interrupted = false;
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(signal, () => void endEverything().finally(() => process.exit(130)));
+  process.once(signal, () => {
+    interrupted = true;
+    void endEverything().finally(() => {
+      removeLogs();
+      process.exit(130);
+    });
+  });
 
 let figures: Figures = earlierFigures(options.json);
 for (const name of PART_NAMES.filter((part) => only.includes(part))) {
+  if (interrupted) break;
   try {
     const measured = await runPart(name, scale, (line) => console.error(`${name}: ${line}`));
     figures = figuresSchema.parse({ ...figures, [name]: measured });
   } catch (error) {
-    console.error(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
+    if (!interrupted)
+      console.error(`${name} failed: ${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = 1;
     continue;
   }

@@ -46,6 +46,14 @@ export function engineVersion(): string {
 /** How to end whatever runs now, the last one first. */
 const endings: (() => unknown)[] = [];
 
+/** Of logs that nobody will want to read. */
+const folders = new Set<string>();
+
+export function removeLogs(): void {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  folders.clear();
+}
+
 /** Ends all that a stage has started, as far as it had come. */
 export async function endEverything(): Promise<void> {
   for (let end = endings.pop(); end; end = endings.pop()) await end();
@@ -57,13 +65,15 @@ export async function withStage<T>(
   work: (stage: BenchStage) => Promise<T>,
 ): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-bench-'));
+  folders.add(folder);
   try {
     const result = await work(await setStage(options, folder));
     await endEverything();
-    rmSync(folder, { recursive: true, force: true });
+    removeLogs();
     return result;
   } catch (error) {
     await endEverything();
+    folders.delete(folder);
     throw new Error(`${error instanceof Error ? error.message : String(error)} (logs in ${folder})`, {
       cause: error,
     });
@@ -133,10 +143,10 @@ async function runProgram(
 ): Promise<ChildProcess> {
   const known = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
   const logFile = join(folder, `${program.replaceAll('/', '-')}-${endings.length}.log`);
-  const child = await startOwn(program, { ...known, ...env }, logFile);
-  guard(child);
-  endings.push(() => endOwn(child, 'SIGKILL'));
-  return child;
+  return startOwn(program, { ...known, ...env }, logFile, (child) => {
+    guard(child);
+    endings.push(() => endOwn(child, 'SIGKILL'));
+  });
 }
 
 function applications(apps: readonly string[], folder: string): Record<string, string> {

@@ -6,16 +6,21 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 
-/** Resolves at the program's first line on standard output; all it says goes to `logFile`. */
+/**
+ * Resolves at the program's first line on standard output; all it says goes to `logFile`. `began` is told of the process
+ * before that, for whoever has to end it even while it comes up.
+ */
 export async function startOwn(
   program: string,
   env: NodeJS.ProcessEnv,
   logFile: string,
+  began: (child: ChildProcess) => void = () => undefined,
 ): Promise<ChildProcess> {
   const child = spawn(process.execPath, ['--import', 'tsx', join(ROOT, program)], {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  began(child);
   const log = createWriteStream(logFile);
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });

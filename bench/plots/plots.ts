@@ -1,11 +1,19 @@
 /** The plots of `docs/bench/`, drawn from the figures and from nothing else. */
-import type { About, Figures } from '../figures.ts';
+import type { About, Figures, PartName } from '../figures.ts';
 import { ACROSS, axes, linear, logarithmic, UP } from './axes.ts';
 import { type Colour, drawing, FRAME, path, short, text } from './svg.ts';
 
 type Part<Name extends keyof Figures> = NonNullable<Figures[Name]>;
 
-/** By the name of the file; a plot for each part that was measured. */
+/** The file of a part's plot, and what it shows to those who cannot see it. */
+export const PLOTS: Partial<Record<PartName, { file: string; shows: string }>> = {
+  budget: { file: 'calls.svg', shows: "Most calls in any sliding second, ours and plain Temporal's" },
+  backlog: { file: 'lock-to-create.svg', shows: 'Age of the lock at creation, ours and first in, first out' },
+  handover: { file: 'handover.svg', shows: 'Longest silence when the owner of the budget goes' },
+  polling: { file: 'polling.svg', shows: 'Time from the final order to the ended payout, by polls' },
+};
+
+/** By the name of the file; a plot for each of these parts that was measured. */
 export function plotFiles({ budget, backlog, handover, polling }: Figures): Record<string, string> {
   return {
     ...(budget && { 'calls.svg': callsPlot(budget) }),

@@ -1,5 +1,6 @@
 /** The tables of `docs/benchmarks.md`, written from the figures and from nothing else. */
 import { type About, type Figures, PART_NAMES } from '../figures.ts';
+import { PLOTS } from './plots.ts';
 
 type Part<Name extends keyof Figures> = NonNullable<Figures[Name]>;
 type Row = readonly string[];
@@ -9,10 +10,16 @@ const NOT_MEASURED = '–';
 export function tables(figures: Figures): string {
   return PART_NAMES.flatMap((name) => {
     const part = figures[name];
-    return part ? [`### ${name}`, '', ...measuredOn(part), '', ...rowsOf(figures, name), ''] : [];
+    if (!part) return [];
+    return [`### ${name}`, '', ...measuredOn(part), '', ...rowsOf(figures, name), '', ...plotOf(name)];
   })
     .join('\n')
     .trimEnd();
+}
+
+function plotOf(name: (typeof PART_NAMES)[number]): string[] {
+  const plot = PLOTS[name];
+  return plot ? [`![${plot.shows}](bench/${plot.file})`, ''] : [];
 }
 
 function measuredOn({ measuredAt, engine, machine, node, scale }: About): string[] {
