@@ -6,21 +6,24 @@ import { callFigures, round } from '../measures.ts';
 import { ownerOf } from '../owners.ts';
 import { benchRequests, startMany } from '../pay.ts';
 import { withStage } from '../stage.ts';
-import { type Say, untilSeen } from '../waits.ts';
+import { type Say, untilCounted, untilSeen } from '../waits.ts';
 import { LATENCY, LIMIT, SOON_FINAL, STRICT, WORKERS } from './settings.ts';
 
-const PAYOUTS = 120;
+/** Enough that calls wait all the time, and still do when it is over. */
+const PAYOUTS = 250;
+/** The strike comes in the middle of the work. */
+const CALLS_BEFORE = 2 * LIMIT;
 const FROZEN_MS = 10_000;
 const AFTERWARDS_MS = 6_000;
 
 export async function handover(say: Say) {
   const settings = { payouts: PAYOUTS, limit: LIMIT, workers: WORKERS, frozenMs: FROZEN_MS, ...LATENCY };
   say('killed');
-  const killed = await during((owner) => end(owner, 'SIGKILL'));
+  const killed = await during(say, (owner) => end(owner, 'SIGKILL'));
   say('stopped');
-  const stopped = await during((owner) => end(owner, 'SIGTERM'));
+  const stopped = await during(say, (owner) => end(owner, 'SIGTERM'));
   say('frozen');
-  const frozen = await during(freeze);
+  const frozen = await during(say, freeze);
   return { settings, killed, stopped, frozen };
 }
 
@@ -36,14 +39,26 @@ async function freeze(owner: ChildProcess): Promise<void> {
   owner.kill('SIGCONT');
 }
 
-function during(strike: (owner: ChildProcess) => Promise<void>) {
+function during(say: Say, strike: (owner: ChildProcess) => Promise<void>) {
   return withStage({ workers: WORKERS, simulator: STRICT }, async (stage) => {
-    await startMany(stage, benchRequests(PAYOUTS, 'default', SOON_FINAL));
+    const starting = startMany(stage, benchRequests(PAYOUTS, 'default', SOON_FINAL));
+    // Looked at below; until then its failure must not end the bench.
+    starting.catch(() => undefined);
+    const made = async () => (await stage.simulator.counts()).calls;
+    const busy = {
+      what: 'calls before the strike',
+      wanted: CALLS_BEFORE,
+      count: made,
+      limitMs: 120_000,
+      say,
+    };
+    await untilCounted(busy);
     const owner = await untilSeen('an owner', 30_000, () => ownerOf(stage, 'default'));
     const begun = (await stage.simulator.calls()).length;
     await strike(owner);
     await sleep(AFTERWARDS_MS);
     const calls = await stage.simulator.calls();
+    await starting;
     // From the last call before it: there may be none between that one and the strike.
     const times = calls.slice(Math.max(0, begun - 1)).map(({ atMs }) => atMs);
     return { gap: longestGap(times), answered429: callFigures(calls, LIMIT).answered429 };

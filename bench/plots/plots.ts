@@ -25,8 +25,8 @@ export function plotFiles({ budget, backlog, handover, polling }: Figures): Reco
 
 /** A trial says so in its plot. */
 function subtitle({ measuredAt, engine, machine, scale }: About, what: string): string {
-  const trial = scale === 1 ? '' : `TRIAL at scale ${scale} · `;
-  return `${trial}${what} · ${measuredAt.slice(0, 10)} · ${engine} · ${machine}`;
+  const [from, on] = scale === 1 ? ['', ` · ${machine}`] : [`TRIAL at scale ${scale} · `, ''];
+  return `${from}${what} · ${measuredAt.slice(0, 10)} · ${engine}${on}`;
 }
 
 function callsPlot(budget: Part<'budget'>): string {
