@@ -125,7 +125,7 @@ function engineTable(engine: Part<'engine'>): string[] {
 
 function waitingTable(waiting: Part<'waiting'>): string[] {
   return table(
-    ['one worker', ''],
+    ['one worker', 'measured'],
     [
       ['open payouts', `${waiting.openPayouts}`],
       ['memory of the worker', `${waiting.workerRss} MiB`],
@@ -136,9 +136,20 @@ function waitingTable(waiting: Part<'waiting'>): string[] {
   );
 }
 
+/** Padded as the formatter would. */
 function table(head: Row, rows: readonly Row[]): string[] {
-  const line = (cells: Row) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map((_, at) => (at === 0 ? '---' : '--:'))), ...rows.map(line)];
+  const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((cells) => cells[at]?.length ?? 0)));
+  const line = (cells: Row) => {
+    const padded = widths.map((width, at) => pad(cells[at] ?? '', width, at));
+    return `| ${padded.join(' | ')} |`;
+  };
+  const rule = widths.map((width, at) => (at === 0 ? '-'.repeat(width) : `${'-'.repeat(width - 1)}:`));
+  return [line(head), line(rule), ...rows.map(line)];
+}
+
+/** Names to the left, figures to the right. */
+function pad(cell: string, width: number, at: number): string {
+  return at === 0 ? cell.padEnd(width) : cell.padStart(width);
 }
 
 function percent(part: number): string {
