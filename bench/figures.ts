@@ -49,7 +49,7 @@ const engineRun = z.object({
 });
 
 const parts = {
-  budget: budgetRun.extend({ jittered: budgetRun, baseline: budgetRun }),
+  budget: budgetRun.extend({ jittered: budgetRun, unknownJitter: budgetRun, baseline: budgetRun }),
   backlog: backlogRun.extend({ baseline: backlogRun }),
   handover: z.object({ killed: handoverRun, stopped: handoverRun, frozen: handoverRun }),
   apps: z.object({

@@ -13,11 +13,20 @@ export async function budget(payouts: number, say: Say) {
   const workers = WORKERS;
   say('ours');
   const ours = await withStage({ workers, simulator: STRICT }, run);
-  say('with ±25 ms of arrival jitter');
-  const jittered = await withStage({ workers, simulator: { ...STRICT, ...JITTER } }, run);
+  const simulator = { ...STRICT, ...JITTER };
+  say('with ±25 ms of arrival jitter, which is known');
+  const jittered = await withStage({ workers, simulator, env: { PAYMENTS_ARRIVAL_JITTER: '50ms' } }, run);
+  say('with ±25 ms of arrival jitter, which nobody told it');
+  const unknownJitter = await withStage({ workers, simulator }, run);
   say('plain Temporal: maxTaskQueueActivitiesPerSecond, default retries');
   const baseline = await withStage({ workers, simulator: STRICT, program: 'bench/plain-worker.ts' }, run);
-  return { settings: { payouts, limit: LIMIT, workers, ...LATENCY }, ...ours, jittered, baseline };
+  return {
+    settings: { payouts, limit: LIMIT, workers, ...LATENCY },
+    ...ours,
+    jittered,
+    unknownJitter,
+    baseline,
+  };
 }
 
 async function payAll(stage: BenchStage, payouts: number, say: Say) {

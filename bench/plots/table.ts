@@ -40,11 +40,17 @@ function rowsOf(figures: Figures, name: (typeof PART_NAMES)[number]): string[] {
 }
 
 function budgetTable(budget: Part<'budget'>): string[] {
-  const { jittered, baseline } = budget;
-  const runs = [budget, jittered, baseline];
+  const { jittered, unknownJitter, baseline } = budget;
+  const runs = [budget, jittered, unknownJitter, baseline];
   const row = (what: string, show: (run: typeof baseline) => string) => [what, ...runs.map(show)];
   return table(
-    [`${budget.settings['payouts']} payouts`, 'durable-payouts', 'with arrival jitter', 'plain Temporal'],
+    [
+      `${budget.settings['payouts']} payouts`,
+      'durable-payouts',
+      'arrival jitter, known',
+      'arrival jitter, not known',
+      'plain Temporal',
+    ],
     [
       row('utilisation', (run) => percent(run.utilisation)),
       row('answered 429', (run) => `${run.answered429}`),

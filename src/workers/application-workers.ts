@@ -53,7 +53,7 @@ export async function applicationServer(
   const { name: app } = application;
   const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app };
   const callsPerSecond = application.callsPerSecond ?? config.env.PAYMENTS_CALLS_PER_SECOND;
-  const budget = new CallBudget();
+  const budget = new CallBudget(config.env.PAYMENTS_ARRIVAL_JITTER);
   const activities = await callActivities(parts, application, budget, callsPerSecond);
   const keeper = new LeaseKeeper(client, place);
   const queues = new OwnedQueues({

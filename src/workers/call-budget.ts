@@ -39,7 +39,8 @@ export class CallBudget implements CallGate {
   private term: Term | undefined;
   private readonly turns = new Turns();
   private readonly window = new SendWindow();
-  private readonly margin = new AdaptiveMargin(performance.now());
+  private readonly arrivalJitterMs: number;
+  private readonly margin: AdaptiveMargin;
   /** Calls that passed and have neither been written nor given up. */
   private readonly passed = new Set<GatedCall>();
   private onSpent: () => void = () => undefined;
@@ -48,12 +49,19 @@ export class CallBudget implements CallGate {
   private closedUntilMs = Number.NEGATIVE_INFINITY;
   private widenedAtMs = Number.NEGATIVE_INFINITY;
 
+  /** `arrivalJitterMs`: by how much the times that calls need to reach the service are known to differ. */
+  constructor(arrivalJitterMs = 0) {
+    this.arrivalJitterMs = arrivalJitterMs;
+    this.margin = new AdaptiveMargin(performance.now(), arrivalJitterMs);
+  }
+
   /** Begins a term: no credit is carried over, only debts. */
   open(term: Term): void {
     const now = performance.now();
     this.term = term;
     this.turnMs = now;
-    this.closedUntilMs = Math.max(this.closedUntilMs, now + term.silentMs);
+    const silentMs = term.silentMs === 0 ? 0 : term.silentMs + this.arrivalJitterMs;
+    this.closedUntilMs = Math.max(this.closedUntilMs, now + silentMs);
     for (const age of term.before?.sendAgesMs ?? []) this.window.note(now - age);
     this.margin.start(now, term.before?.marginMs ?? term.learnedMarginMs);
     this.look();

@@ -131,10 +131,24 @@ describe('H37 the parts of a call budget', () => {
     expect(margin.valueMs(0)).toBe(30);
     margin.widen(0);
     expect(margin.valueMs(0)).toBe(45);
-    expect(margin.valueMs(200_000)).toBe(35);
-    for (let times = 0; times < 10; times += 1) margin.widen(200_000);
-    expect(margin.valueMs(200_000)).toBe(60);
-    expect(margin.valueMs(10_000_000)).toBe(10);
+    expect(margin.valueMs(3_000_000)).toBe(35);
+    for (let times = 0; times < 10; times += 1) margin.widen(3_000_000);
+    expect(margin.valueMs(3_000_000)).toBe(60);
+    expect(margin.valueMs(100_000_000)).toBe(10);
+  });
+
+  test('what nobody has complained about is given up soon', () => {
+    const margin = new AdaptiveMargin(0);
+    expect(margin.valueMs(200_000)).toBe(20);
+    expect(margin.valueMs(400_000)).toBe(10);
+  });
+
+  test('a jitter that is known is always kept, and a 429 widens it all the same', () => {
+    const margin = new AdaptiveMargin(0, 80);
+    expect(margin.valueMs(0)).toBe(83);
+    expect(margin.valueMs(100_000_000)).toBe(83);
+    margin.widen(100_000_000);
+    expect(margin.valueMs(100_000_000)).toBe(98);
   });
 
   test('the margin follows how late timers are', () => {
