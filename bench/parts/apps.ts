@@ -1,40 +1,60 @@
-/** Part 4: three applications, each with a limit of its own, share the processes: does each get its whole budget? */
+/**
+ * Part 4: three applications, each with a limit of its own, share the processes: does each get its whole budget? Their
+ * orders stay open and are polled without a pause, for calls are the subject: three times five payouts a second are
+ * more than the engine of a small machine carries.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { callFigures } from '../measures.ts';
 import { ownerOf } from '../owners.ts';
-import { benchRequests, patienceMs, startMany, untilEnded } from '../pay.ts';
+import { benchRequests, patienceMs, startMany, untilEnded, untilOpen } from '../pay.ts';
 import { type BenchStage, withStage } from '../stage.ts';
 import { type Say, untilSeen } from '../waits.ts';
-import { LATENCY, LIMIT, SOON_FINAL, STRICT, WORKERS } from './settings.ts';
+import { LATENCY, LIMIT, STAYS_OPEN, STRICT, WORKERS } from './settings.ts';
 
 const APPS = ['north', 'east', 'south'];
 /** Budgets are spread over the processes within some seconds. */
 const SPREAD_WITHIN_MS = 60_000;
+/** For each payout of an application: a minute at full size. */
+const POLLED_FOR_EACH_MS = 600;
+/** Many more polls than the budgets allow. */
+const RESTLESS = { PAYOUTS_POLL_FIRST: '1s', PAYOUTS_POLL_MAX: '1s' };
 
 export async function apps(payoutsEach: number, say: Say) {
-  const settings = { apps: APPS.length, payoutsEach, limit: LIMIT, workers: WORKERS, ...LATENCY };
-  return withStage({ workers: WORKERS, apps: APPS, simulator: STRICT }, async (stage) => {
+  const measuredMs = payoutsEach * POLLED_FOR_EACH_MS;
+  const settings = { apps: APPS.length, payoutsEach, limit: LIMIT, workers: WORKERS, measuredMs, ...LATENCY };
+  const options = { workers: WORKERS, apps: APPS, simulator: STRICT, env: RESTLESS, notified: false };
+  return withStage(options, async (stage) => {
     const owners = await settledOwners(stage);
     say(`${owners} processes own the ${APPS.length} budgets`);
-    await payAll(stage, payoutsEach, say);
-    return { settings, ...(await figures(stage)), owners: await settledOwners(stage) };
+    const numbers = await openAll(stage, payoutsEach, say);
+    const begun = (await stage.simulator.calls()).length;
+    await sleep(measuredMs);
+    const ended = (await stage.simulator.calls()).length;
+    for (const number of numbers) await stage.simulator.changeOrder(number, { status: 'SUCCESS' });
+    await untilEnded(stage, numbers.length, patienceMs(numbers.length, LIMIT), say);
+    return { settings, ...(await figures(stage, begun, ended)), owners: await settledOwners(stage) };
   });
 }
 
 /** Started in turns, so that no application has a head start. */
-async function payAll(stage: BenchStage, payoutsEach: number, say: Say): Promise<void> {
-  const lists = APPS.map((app) => benchRequests(payoutsEach, app, SOON_FINAL));
+async function openAll(stage: BenchStage, payoutsEach: number, say: Say): Promise<string[]> {
+  const lists = APPS.map((app) => benchRequests(payoutsEach, app, STAYS_OPEN));
   const inTurns = Array.from({ length: payoutsEach }, (_, at) => lists.flatMap((list) => list[at] ?? []));
   const payouts = payoutsEach * APPS.length;
-  const ends = untilEnded(stage, payouts, patienceMs(payouts, LIMIT), say);
-  await Promise.all([startMany(stage, inTurns.flat()), ends]);
+  const open = untilOpen(stage, payouts, patienceMs(payouts, LIMIT), say);
+  await Promise.all([startMany(stage, inTurns.flat()), open]);
+  return inTurns.flat().map(({ partnerOrderId }) => partnerOrderId);
 }
 
-async function figures({ simulator }: BenchStage) {
-  const calls = await simulator.calls();
+async function figures({ simulator }: BenchStage, begun: number, ended: number) {
+  const all = await simulator.calls();
+  const calls = all.slice(begun, ended);
   const { debits, paidTwice } = await simulator.ledger();
   const perApp = APPS.map((app) => {
     const own = calls.filter(({ appId }) => appId === `app-${app}`);
-    return { app, ...callFigures(own, LIMIT) };
+    const ever = all.filter(({ appId }) => appId === `app-${app}`);
+    // Limits count from the first call to the last, the utilisation while all were open.
+    return { app, ...callFigures(ever, LIMIT), utilisation: callFigures(own, LIMIT).utilisation };
   });
   const by = (value: (entry: (typeof perApp)[number]) => number) =>
     Object.fromEntries(perApp.map((entry) => [entry.app, value(entry)]));

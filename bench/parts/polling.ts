@@ -14,15 +14,25 @@ import { LATENCY, LIMIT, STAYS_OPEN, STRICT, WORKERS } from './settings.ts';
 /** So many of the open orders become final; few enough that the number of open ones stays about the same. */
 const PART_FINAL = 0.2;
 /** One after another over several rounds of asking all of them. */
-const ROUNDS = 6;
-/** The longest wait between two polls of one payout is 10 minutes, and a tenth. */
+const ROUNDS = 3;
+/** Who gets no notifications lets payouts be polled often: the budget alone decides how often that is. */
+const POLLS = { PAYOUTS_POLL_FIRST: '10s', PAYOUTS_POLL_MAX: '30s' };
+/** Many rounds. */
 const SLOWEST_POLL_MS = 660_000;
 
 export async function polling(payouts: number, say: Say) {
   const finals = Math.max(10, Math.round(payouts * PART_FINAL));
   const finalsOverMs = (ROUNDS * payouts * 1_000) / LIMIT;
-  const settings = { openPayouts: payouts, finals, finalsOverMs, limit: LIMIT, workers: WORKERS, ...LATENCY };
-  return withStage({ workers: WORKERS, simulator: STRICT, notified: false }, async (stage) => {
+  const settings = {
+    openPayouts: payouts,
+    ...POLLS,
+    finals,
+    finalsOverMs,
+    limit: LIMIT,
+    workers: WORKERS,
+    ...LATENCY,
+  };
+  return withStage({ workers: WORKERS, simulator: STRICT, env: POLLS, notified: false }, async (stage) => {
     const requests = benchRequests(payouts, 'default', STAYS_OPEN);
     await startMany(stage, requests);
     await untilOpen(stage, payouts, patienceMs(payouts, LIMIT), say);

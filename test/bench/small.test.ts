@@ -42,7 +42,7 @@ test(
   async () => {
     const file = join(folder, 'figures.json');
     writeFileSync(file, figuresText({ waiting: { ...about, ...waiting, settings: {} } }));
-    const [code] = await once(bench('--only', 'apps', '--scale', '0.02', '--json', file), 'exit');
+    const [code] = await once(bench('--only', 'apps', '--scale', '0.1', '--json', file), 'exit');
     expect(code).toBe(0);
     const figures = figuresSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
     const { apps } = figures;
@@ -50,7 +50,7 @@ test(
     expect(Object.keys(apps.utilisation)).toEqual(['north', 'east', 'south']);
     expect(Object.values(apps.answered429)).toEqual([0, 0, 0]);
     expect(Math.max(...Object.values(apps.maxCallsInAnySecond))).toBeLessThanOrEqual(20);
-    expect(apps).toMatchObject({ paidOnce: 30, paidTwice: 0, scale: 0.02, node: process.version });
+    expect(apps).toMatchObject({ paidOnce: 30, paidTwice: 0, scale: 0.1, node: process.version });
     expect(apps.engine).toMatch(/dev server [\d.]+, in memory/);
     expect(figures.waiting).toMatchObject(waiting);
   },
