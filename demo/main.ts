@@ -1,5 +1,5 @@
 /** `npm run demo`: pays everything in `examples/payouts.json` on real processes, and checks how each ended. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection } from '@temporalio/client';
@@ -115,9 +115,14 @@ function conclude(rows: readonly Row[]): void {
 }
 
 async function keep(stage: Stage): Promise<void> {
-  const variables = Object.entries(stage.environment).map(([name, value]) => `${name}=${value}`);
-  console.log(`\nEverything stays up until Ctrl-C; logs are in ${stage.folder}. To talk to it:\n`);
-  console.log(`  env ${variables.join(' ')} npm run payouts -- list\n`);
+  const file = join(stage.folder, 'environment');
+  const variables = Object.entries(stage.environment).map(([name, value]) => `${name}='${value}'\n`);
+  writeFileSync(file, variables.join(''), { mode: 0o600 });
+  console.log(
+    `\nEverything stays up until Ctrl-C; logs are in ${stage.folder}. To talk to it from another terminal:\n`,
+  );
+  console.log(`  set -a; . ${file}; set +a     # its addresses and keys, as environment variables`);
+  console.log('  npm run payouts -- list       # other languages: docs/other-languages.md\n');
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
   });

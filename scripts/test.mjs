@@ -6,6 +6,7 @@ import { findBrowser } from './setup/browser.mjs';
 import { CHECKS, closingLine, runCheck, runVitest, sum } from './setup/checks.mjs';
 import { runMain, SetupError, say } from './setup/console.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
+import { readyExamples } from './setup/examples.mjs';
 import { projectRoot } from './setup/paths.mjs';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
@@ -14,9 +15,13 @@ await runMain(async () => {
   await ensureDependencies();
   const cli = process.env['TEMPORAL_ADDRESS'] ? {} : { TEMPORAL_CLI_PATH: await findTemporalCli() };
   await getBrowserReady();
+  const filters = process.argv.slice(2);
+  // The first time takes a minute or two, which the other tests need anyway.
+  const examples = filters.length === 0 ? readyExamples() : undefined;
   const counts = [];
   for (const check of CHECKS) counts.push(await runCheck(check));
-  counts.push(await runVitest(process.argv.slice(2), { ...process.env, ...cli }));
+  counts.push(await runVitest(filters, { ...process.env, ...cli }));
+  await examples;
   const total = sum(counts);
   console.log(closingLine(total));
   return total.failed === 0 ? 0 : 1;

@@ -1,0 +1,89 @@
+"""Pays what a JSON file asks for, and prints how it ended: python pay.py ../payout.json
+
+Run it again and it joins the same payout, running or ended: nothing is paid twice.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from dataclasses import replace
+from datetime import datetime, timezone
+from pathlib import Path
+
+from codec import EncryptionCodec
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes
+from temporalio.envconfig import ClientConfig
+from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
+from temporalio.service import RPCError, RPCStatusCode
+
+
+async def connect() -> Client:
+    """To the engine of TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, …"""
+    converter = replace(
+        DataConverter.default,
+        payload_codec=EncryptionCodec.from_text(os.environ["PAYOUTS_ENCRYPTION_KEYS"]),
+        failure_converter_class=DefaultFailureConverterWithEncodedAttributes,
+    )
+    options = {"target_host": "localhost:7233", **ClientConfig.load_client_connect_config()}
+    return await Client.connect(**options, data_converter=converter)
+
+
+async def start_or_join(client: Client, request: dict) -> WorkflowHandle:
+    """A number starts one payout, ever. The memo promises the worker that these policies saw to it."""
+    payout_id = f"payout:{request.get('app', 'default')}:{request['partnerOrderId']}"
+    try:
+        return await client.start_workflow(
+            "payout",
+            request,
+            id=payout_id,
+            task_queue="payouts",
+            result_type=dict,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
+            memo={"rejectDuplicate": True, "environment": os.environ["PAYMENTS_ENVIRONMENT"]},
+        )
+    except WorkflowAlreadyStartedError:  # It has ended.
+        return client.get_workflow_handle(payout_id, result_type=dict)
+
+
+async def notify(payout: WorkflowHandle, request: dict) -> None:
+    """A hint that something happened: the payout asks the payments service before it believes it."""
+    heard = {
+        "receivedAt": datetime.now(timezone.utc).isoformat(),
+        "partnerOrderId": request["partnerOrderId"],
+    }
+    try:
+        await payout.signal("notification", heard)
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise  # One that has ended needs no hints.
+
+
+def explain(failure: WorkflowFailureError) -> str:
+    """A payout fails on bad input only; its first detail names every bad field."""
+    cause = failure.cause
+    while cause is not None:
+        if isinstance(cause, ApplicationError) and cause.type == "InvalidPayoutRequest":
+            return "\n".join(f"{field['path']} {field['message']}" for field in cause.details[0])
+        cause = cause.__cause__
+    raise failure
+
+
+async def main(file: str) -> None:
+    request = json.loads(Path(file).read_text())
+    client = await connect()
+    payout = await start_or_join(client, request)
+    await notify(payout, request)
+    try:
+        state = await payout.query("state", result_type=dict)
+        print(f"{state['phase']}: {state['sentence']}")
+        print(json.dumps(await payout.result(), indent=2))
+    except WorkflowFailureError as failure:
+        sys.exit(explain(failure))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

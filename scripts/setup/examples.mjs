@@ -1,0 +1,110 @@
+/**
+ * Gets the examples in other languages ready to run, once for each state of their sources, in the cache folder.
+ * Their languages are optional: what is not installed is said, and nothing else of the project needs it.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { lastLines, run } from './child.mjs';
+import { SetupError, say as sayToStderr } from './console.mjs';
+import { PYTHON } from './languages/python.mjs';
+import { withLock } from './lock.mjs';
+import { cacheFolder, projectRoot } from './paths.mjs';
+
+/**
+ * @typedef {import('./console.mjs').Say} Say
+ * @typedef {import('./paths.mjs').Env} Env
+ *
+ * @typedef {object} Language
+ * @property {string} name         as its folder in `examples/`
+ * @property {string} needs        what a person has to install
+ * @property {string[]} probe      ends with 0 where the tools are there and new enough; what it prints names their version
+ * @property {boolean} [versioned] a build is of use to the version that made it only
+ * @property {string[]} sources    the files that a build is made of
+ * @property {string} takes        how long the first build takes
+ * @property {(source: string, target: string) => string[][]} build   the commands, one after the other, in `source`
+ * @property {(source: string, target: string) => string[]} program   the built program, to which arguments are added
+ */
+
+/** @type {Readonly<Record<'python', Language>>} */
+export const LANGUAGES = { python: PYTHON };
+
+const BUILD_LIMIT_MS = 15 * 60_000;
+const READY = '.ready';
+
+/**
+ * Why an example cannot run on this machine; nothing where it can.
+ * @param {Language} language
+ * @param {Env} [env]
+ * @returns {Promise<string | undefined>}
+ */
+export async function whyNot(language, env = process.env) {
+  const { ok } = await probed(language, env);
+  return ok ? undefined : `examples/${language.name} cannot run here: it needs ${language.needs}`;
+}
+
+/**
+ * @param {Language} language   one whose tools are there
+ * @param {{ env?: Env, say?: Say }} [options]
+ * @returns {Promise<string[]>} the program's command line
+ * @throws {SetupError} with what the build said
+ */
+export async function readyExample(language, { env = process.env, say = sayToStderr } = {}) {
+  const source = join(projectRoot, 'examples', language.name);
+  const target = join(cacheFolder(env), 'examples', `${language.name}-${await keyOf(language, source, env)}`);
+  await withLock(`${target}.lock`, {}, async () => {
+    if (existsSync(join(target, READY))) return;
+    say(`getting examples/${language.name} ready, once (${language.takes})`);
+    // What is there was cut short.
+    rmSync(target, { recursive: true, force: true });
+    mkdirSync(target, { recursive: true });
+    for (const command of language.build(source, target)) await built(language, command, source, env);
+    writeFileSync(join(target, READY), '');
+  });
+  return language.program(source, target);
+}
+
+/**
+ * All that can be had, at the same time; a build that fails is told by the test that needs it.
+ * @param {{ env?: Env, say?: Say }} [options]
+ */
+export async function readyExamples(options = {}) {
+  const all = Object.values(LANGUAGES).map(async (language) => {
+    if ((await whyNot(language, options.env)) === undefined) await readyExample(language, options);
+  });
+  await Promise.allSettled(all);
+}
+
+/**
+ * @param {Language} language
+ * @param {Env} env
+ */
+function probed({ probe: [command = '', ...args] }, env) {
+  return run(command, args, { timeoutMs: 60_000, env });
+}
+
+/**
+ * @param {Language} language
+ * @param {string} source
+ * @param {Env} env
+ */
+async function keyOf(language, source, env) {
+  const hash = createHash('sha256');
+  if (language.versioned) hash.update((await probed(language, env)).output);
+  for (const file of language.sources) hash.update(`\n${file}\n`).update(readFileSync(join(source, file)));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/**
+ * @param {Language} language
+ * @param {string[]} command
+ * @param {string} source
+ * @param {Env} env
+ */
+async function built({ name }, [command = '', ...args], source, env) {
+  const ended = await run(command, args, { timeoutMs: BUILD_LIMIT_MS, env, cwd: source });
+  if (ended.ok) return;
+  throw new SetupError(
+    `examples/${name} could not be built: ${command} ${args.join(' ')} ${ended.reason}\n${lastLines(ended, 20)}`,
+  );
+}

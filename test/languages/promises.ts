@@ -1,0 +1,86 @@
+/** What every language's example has to show, with its own Temporal SDK and its own codec. */
+import type { Payload } from '@temporalio/common';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Language, readyExample, whyNot } from '../../scripts/setup/examples.mjs';
+import { payoutWorkflowId } from '../../src/domain/identity.ts';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { startedWith } from '../../src/starters/started-with.ts';
+import { runExample } from '../support/examples.ts';
+import { newKey } from '../support/keys.ts';
+import { createsOf } from '../support/ledger.ts';
+import { freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+/** In a fresh clone the example's packages are fetched and compiled first. */
+const FIRST_BUILD_MS = 15 * 60_000;
+
+export async function promisesOf(language: Language, title: string): Promise<void> {
+  const missing = await whyNot(language);
+  if (missing !== undefined) console.warn(`skipped: ${missing}`);
+
+  describe.skipIf(missing !== undefined)(title, () => {
+    let program: string[];
+    let world: PayoutWorld;
+    beforeAll(async () => {
+      program = await readyExample(language);
+      // The first key encrypts; nothing but a notification makes a payout look for its end.
+      const keys = { PAYOUTS_ENCRYPTION_KEYS: [newKey('new'), newKey('old')].join(',') };
+      world = await PayoutWorld.start({ env: { ...NO_POLLS, ...keys } });
+    }, FIRST_BUILD_MS);
+    afterAll(() => world?.stop());
+
+    const run = (request: PayoutRequest) => runExample(program, world.workerEnvironment, request);
+    const newRequest = () => payoutRequest(freshNumber(), { platform: 'sim:success final=0s' });
+
+    test('a payout is started, notified, read and awaited', async () => {
+      const { code, stderr, state, result } = await run(newRequest());
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(state).toMatch(/^[A-Z_]+: .+\.$/);
+      expect(result()).toMatchObject({
+        outcome: 'SUCCESS',
+        received: { currency: 'CNY', amount: '100.00' },
+        learnedBy: 'notification',
+      });
+    });
+
+    test('what it sends is encrypted with the first key, and says where it comes from', async () => {
+      const request = newRequest();
+      await run(request);
+      const workflowId = payoutWorkflowId('default', request.partnerOrderId);
+      const { events } = await world.client.workflow.getHandle(workflowId).fetchHistory();
+      const start = events?.[0]?.workflowExecutionStartedEventAttributes;
+      const signals = events?.map((event) => event.workflowExecutionSignaledEventAttributes?.input?.payloads);
+      const sent = [start?.input?.payloads, ...(signals ?? [])].flatMap((payloads) => payloads ?? []);
+      expect(sent.map(keyOf)).toEqual(['new', 'new']);
+      const { argument, memo } = await startedWith(
+        world.client,
+        workflowId,
+        start?.firstExecutionRunId ?? '',
+      );
+      expect(argument).toEqual(request);
+      expect(memo).toEqual({ rejectDuplicate: true, environment: 'test' });
+    });
+
+    test('run again after the end, it joins the same payout and pays nothing more', async () => {
+      const request = newRequest();
+      const first = await run(request);
+      const again = await run(request);
+      expect(again.code).toBe(0);
+      expect(again.result()).toEqual(first.result());
+      expect(createsOf(world, request)).toHaveLength(1);
+    });
+
+    test('bad input ends it with every bad field named', async () => {
+      const { code, stderr } = await run({ ...newRequest(), originCurrency: 'usd', clientId: '' });
+      expect(code).toBe(1);
+      expect(stderr).toContain('clientId must not be empty');
+      expect(stderr).toContain('originCurrency must be three capital letters');
+    });
+  });
+}
+
+/** The id of the key that encrypted it; nothing where it is plain. */
+function keyOf({ metadata }: Payload): string | undefined {
+  const text = (name: string) => Buffer.from(metadata?.[name] ?? []).toString();
+  return text('encoding') === 'binary/encrypted' ? text('encryption-key-id') : undefined;
+}

@@ -1,0 +1,36 @@
+/** The examples in other languages as a person runs them. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Environment } from '../../src/config/environment.ts';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { temporaryFolder } from '../setup/fakes.ts';
+
+export interface ExampleRun {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+  /** What it printed before the result. */
+  state: string;
+  /** The result, which it prints last. */
+  result(): unknown;
+}
+
+/** Runs the example with a file that asks for this payout. */
+export async function runExample(
+  [command = '', ...args]: readonly string[],
+  environment: Environment,
+  request: PayoutRequest,
+): Promise<ExampleRun> {
+  const file = join(temporaryFolder(), 'payout.json');
+  writeFileSync(file, JSON.stringify(request));
+  const child = spawn(command, [...args, file], {
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  const [state = '', ...result] = stdout.split('\n');
+  return { code: child.exitCode, stdout, stderr, state, result: () => JSON.parse(result.join('\n')) };
+}
