@@ -11,7 +11,7 @@ import { workerConfig } from '../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/domain/identity.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
 import { TokenSeal } from '../src/encryption/token-seal.ts';
-import { connectWorker } from '../src/temporal/connection.ts';
+import { connectWorker } from '../src/temporal/worker-connection.ts';
 import { installRuntime } from '../src/workers/runtime.ts';
 import { serviceClient } from '../src/workers/service-client.ts';
 import { RenewedTokens } from '../src/workers/tokens/renewed-tokens.ts';

@@ -7,6 +7,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { join } from 'node:path';
 import { lastLines, run } from './child.mjs';
 import { SetupError, say as sayToStderr } from './console.mjs';
+import { GO } from './languages/go.mjs';
+import { JAVA } from './languages/java.mjs';
 import { PYTHON } from './languages/python.mjs';
 import { withLock } from './lock.mjs';
 import { cacheFolder, projectRoot } from './paths.mjs';
@@ -18,7 +20,8 @@ import { cacheFolder, projectRoot } from './paths.mjs';
  * @typedef {object} Language
  * @property {string} name         as its folder in `examples/`
  * @property {string} needs        what a person has to install
- * @property {string[]} probe      ends with 0 where the tools are there and new enough; what it prints names their version
+ * @property {string[]} probe      ends with 0 where the tools are there; what it prints names their version
+ * @property {(printed: string) => boolean} [isNewEnough]   where the probe itself does not say
  * @property {boolean} [versioned] a build is of use to the version that made it only
  * @property {string[]} sources    the files that a build is made of
  * @property {string} takes        how long the first build takes
@@ -26,9 +29,11 @@ import { cacheFolder, projectRoot } from './paths.mjs';
  * @property {(source: string, target: string) => string[]} program   the built program, to which arguments are added
  */
 
-/** @type {Readonly<Record<'python', Language>>} */
-export const LANGUAGES = { python: PYTHON };
+/** @type {Readonly<Record<'python' | 'go' | 'java', Language>>} */
+export const LANGUAGES = { python: PYTHON, go: GO, java: JAVA };
 
+/** A JVM on a busy machine takes seconds, and Go may have to get a newer Go. */
+const PROBE_LIMIT_MS = 3 * 60_000;
 const BUILD_LIMIT_MS = 15 * 60_000;
 const READY = '.ready';
 
@@ -39,8 +44,9 @@ const READY = '.ready';
  * @returns {Promise<string | undefined>}
  */
 export async function whyNot(language, env = process.env) {
-  const { ok } = await probed(language, env);
-  return ok ? undefined : `examples/${language.name} cannot run here: it needs ${language.needs}`;
+  const { ok, output } = await probed(language, env);
+  const usable = ok && (language.isNewEnough?.(output) ?? true);
+  return usable ? undefined : `examples/${language.name} cannot run here: it needs ${language.needs}`;
 }
 
 /**
@@ -79,8 +85,8 @@ export async function readyExamples(options = {}) {
  * @param {Language} language
  * @param {Env} env
  */
-function probed({ probe: [command = '', ...args] }, env) {
-  return run(command, args, { timeoutMs: 60_000, env });
+function probed({ name, probe: [command = '', ...args] }, env) {
+  return run(command, args, { timeoutMs: PROBE_LIMIT_MS, env, cwd: join(projectRoot, 'examples', name) });
 }
 
 /**

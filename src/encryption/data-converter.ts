@@ -1,11 +1,14 @@
 /** How every process writes and reads payloads. */
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DataConverter } from '@temporalio/common';
 import type { KeyRing } from './key-ring.ts';
 import { EncryptionCodec } from './payload-codec.ts';
 
-/** Part of the workflow bundle too, so that it is the same with and without keys. */
-export const FAILURE_CONVERTER_PATH = fileURLToPath(new URL('./failure-converter.ts', import.meta.url));
+/** Part of the workflow bundle too, so that it is the same with and without keys. In a built package it is a `.js`. */
+export const FAILURE_CONVERTER_PATH = fileURLToPath(
+  new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url),
+);
 
 export function dataConverter(ring: KeyRing | undefined): DataConverter {
   return {

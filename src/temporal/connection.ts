@@ -1,12 +1,14 @@
 /**
- * The only place that connects to Temporal. Where to is read from Temporal's own variables and profiles
+ * The only place where programs that start and look connect to Temporal (`worker-connection.ts` is the workers'). Where
+ * to is read from Temporal's own variables and profiles
  * (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*`, `TEMPORAL_PROFILE`), so the
  * same program talks to the dev server, a self-hosted cluster and Temporal Cloud.
  */
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
-import { NativeConnection } from '@temporalio/worker';
 import { encryptionKeys } from '../config/encryption.ts';
+import type { Environment } from '../config/environment.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
 
 export interface Engine<C> {
@@ -15,28 +17,37 @@ export interface Engine<C> {
   address: string;
 }
 
+/** What stands here counts before the variables. */
+export interface Where {
+  connection?: ConnectionOptions | undefined;
+  namespace?: string | undefined;
+  /** Where the payload keys are read from; this process's environment by default. */
+  environment?: Environment | undefined;
+}
+
 /**
  * For processes that start, signal and look. Throws when the engine cannot be reached, and `ConfigError` where
  * payloads have to be encrypted and no key is there.
  */
-export async function connectClient(): Promise<Engine<Connection> & { client: Client }> {
-  const converter = ownDataConverter();
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
-  const connection = await Connection.connect({ connectTimeout: '10s', ...connectionOptions });
-  const client = new Client({ connection, namespace, dataConverter: converter });
-  return { connection, client, namespace, address: connectionOptions.address ?? 'localhost:7233' };
-}
-
-/** For worker processes. */
-export async function connectWorker(): Promise<Engine<NativeConnection> & { client: Client }> {
-  const converter = ownDataConverter();
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
-  const connection = await NativeConnection.connect(connectionOptions);
-  const client = new Client({ connection, namespace, dataConverter: converter });
-  return { connection, client, namespace, address: connectionOptions.address ?? 'localhost:7233' };
+export async function connectClient(where: Where = {}): Promise<Engine<Connection> & { client: Client }> {
+  const converter = ownDataConverter(where.environment);
+  const { connectionOptions, namespace } = loadClientConnectConfig();
+  const options = { connectTimeout: '10s', ...connectionOptions, ...where.connection } as const;
+  const connection = await Connection.connect(options);
+  const client = new Client({
+    connection,
+    namespace: where.namespace ?? namespace ?? 'default',
+    dataConverter: converter,
+  });
+  return {
+    connection,
+    client,
+    namespace: client.options.namespace,
+    address: options.address ?? 'localhost:7233',
+  };
 }
 
 /** The one of this process's environment, so that nobody can forget it. */
-function ownDataConverter() {
-  return dataConverter(encryptionKeys(process.env).payloads);
+export function ownDataConverter(environment: Environment = process.env): DataConverter {
+  return dataConverter(encryptionKeys(environment).payloads);
 }

@@ -1,8 +1,8 @@
 /** `npm run worker`: one worker process. Ends in good order on SIGINT and SIGTERM. */
 import { workerConfig } from '../config/config.ts';
 import { ConfigError } from '../config/config-error.ts';
-import { connectWorker } from '../temporal/connection.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
+import { connectWorker } from '../temporal/worker-connection.ts';
 import { installRuntime } from './runtime.ts';
 import { keepRenewals } from './tokens/keep-renewals.ts';
 import { createWorkers } from './worker.ts';

@@ -1,12 +1,12 @@
 /** The examples in other languages as a person runs them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { temporaryFolder } from '../setup/fakes.ts';
 
 export interface ExampleRun {
   code: number | null;
@@ -24,13 +24,15 @@ export async function runExample(
   environment: Environment,
   request: PayoutRequest,
 ): Promise<ExampleRun> {
-  const file = join(temporaryFolder(), 'payout.json');
+  const folder = mkdtempSync(join(tmpdir(), 'payouts-example-'));
+  const file = join(folder, 'payout.json');
   writeFileSync(file, JSON.stringify(request));
   const child = spawn(command, [...args, file], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  rmSync(folder, { recursive: true, force: true });
   const [state = '', ...result] = stdout.split('\n');
   return { code: child.exitCode, stdout, stderr, state, result: () => JSON.parse(result.join('\n')) };
 }

@@ -1,6 +1,7 @@
 /** The verbs that look without knowing a payout: lists, and the client's accounts. */
 import { appName } from '../../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
+import { listPayouts, type PayoutFilter } from '../payout-list.ts';
 import { type Answer, UsageError } from './answer.ts';
 import type { Session } from './session.ts';
 import { grid, money } from './text.ts';
@@ -17,20 +18,8 @@ export async function list(session: Session, filter: ListFilter): Promise<Answer
   const limit = Number(filter.limit);
   if (!Number.isInteger(limit) || limit < 1) throw new UsageError('--limit must be a whole number from 1');
   const rows = [];
-  for await (const run of session.client.workflow.list({ query: queryOf(filter) })) {
-    const attribute = (name: string) => run.searchAttributes[name]?.[0];
-    const text = (name: string) => String(attribute(name) ?? '');
-    rows.push({
-      partnerOrderId: run.workflowId.split(':').slice(2).join(':'),
-      app: text('PayoutApp'),
-      phase: text('PayoutPhase'),
-      outcome: text('PayoutOutcome'),
-      needsAttention: attribute('PayoutNeedsAttention') === true,
-      orderId: text('PayoutOrderId'),
-      auditStatus: text('PayoutAuditStatus'),
-      startedAt: run.startTime.toISOString(),
-      workflow: run.status.name,
-    });
+  for await (const row of listPayouts(session.client, checkedFilter(filter))) {
+    rows.push(row);
     if (rows.length === limit) break;
   }
   const cells = rows.map((row) => [
@@ -47,18 +36,13 @@ export async function list(session: Session, filter: ListFilter): Promise<Answer
   return { json: rows, text: rows.length === 0 ? 'no payouts' : grid(head, cells) };
 }
 
-/** Only known words get into the query, so there is nothing to escape. */
-function queryOf({ phase, outcome, attention, app }: ListFilter): string {
-  const parts = [
-    "WorkflowType = 'payout'",
-    // A payout that went on as new is one payout, shown by its latest run.
-    "ExecutionStatus != 'ContinuedAsNew'",
-    phase !== undefined && `PayoutPhase = '${oneOf('--phase', phase, PHASES)}'`,
-    outcome !== undefined && `PayoutOutcome = '${oneOf('--outcome', outcome, OUTCOMES)}'`,
-    attention && 'PayoutNeedsAttention = true',
-    app !== undefined && `PayoutApp = '${checkedApp(app)}'`,
-  ];
-  return parts.filter((part) => typeof part === 'string').join(' AND ');
+function checkedFilter({ phase, outcome, attention, app }: ListFilter): PayoutFilter {
+  return {
+    phase: oneOf('--phase', phase, PHASES),
+    outcome: oneOf('--outcome', outcome, OUTCOMES),
+    attention,
+    app: app === undefined ? undefined : checkedApp(app),
+  };
 }
 
 export async function account(
@@ -83,7 +67,13 @@ export function checkedApp(app: string): string {
   return checked.data;
 }
 
-function oneOf(option: string, value: string, known: readonly string[]): string {
-  if (!known.includes(value)) throw new UsageError(`${option} must be one of ${known.join(', ')}`);
-  return value;
+function oneOf<T extends string>(
+  option: string,
+  value: string | undefined,
+  known: readonly T[],
+): T | undefined {
+  const found = known.find((word) => word === value);
+  if (value !== undefined && found === undefined)
+    throw new UsageError(`${option} must be one of ${known.join(', ')}`);
+  return found;
 }

@@ -1,0 +1,114 @@
+package payouts;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.temporal.api.enums.v1.WorkflowIdConflictPolicy;
+import io.temporal.api.enums.v1.WorkflowIdReusePolicy;
+import io.temporal.client.WorkflowClient;
+import io.temporal.client.WorkflowClientOptions;
+import io.temporal.client.WorkflowExecutionAlreadyStarted;
+import io.temporal.client.WorkflowFailedException;
+import io.temporal.client.WorkflowNotFoundException;
+import io.temporal.client.WorkflowOptions;
+import io.temporal.client.WorkflowStub;
+import io.temporal.common.converter.CodecDataConverter;
+import io.temporal.common.converter.DefaultDataConverter;
+import io.temporal.envconfig.ClientConfigProfile;
+import io.temporal.failure.ApplicationFailure;
+import io.temporal.serviceclient.WorkflowServiceStubs;
+import java.io.File;
+import java.io.IOException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Pays what a JSON file asks for, and prints how it ended: {@code java -jar target/pay.jar ../payout.json}
+ *
+ * <p>Run it again and it joins the same payout, running or ended: nothing is paid twice.
+ */
+public final class Pay {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Duration CONNECT_TIMEOUT = Duration.ofMinutes(1);
+
+  public static void main(String[] args) throws IOException {
+    JsonNode request = JSON.readTree(new File(args[0]));
+    ClientConfigProfile engine = ClientConfigProfile.load();
+    WorkflowServiceStubs connection =
+        WorkflowServiceStubs.newConnectedServiceStubs(
+            engine.toWorkflowServiceStubsOptions(), CONNECT_TIMEOUT);
+    try {
+      WorkflowStub payout = startOrJoin(client(engine, connection), request);
+      notify(payout, request);
+      JsonNode state = payout.query("state", JsonNode.class);
+      System.out.println(state.get("phase").asText() + ": " + state.get("sentence").asText());
+      System.out.println(payout.getResult(JsonNode.class).toPrettyString());
+    } catch (WorkflowFailedException failure) {
+      System.err.println(explained(failure));
+      System.exit(1);
+    } finally {
+      connection.shutdown();
+    }
+  }
+
+  private static WorkflowClient client(ClientConfigProfile engine, WorkflowServiceStubs connection) {
+    EncryptionCodec codec = EncryptionCodec.fromText(System.getenv("PAYOUTS_ENCRYPTION_KEYS"));
+    // Failures are encrypted too.
+    var converter =
+        new CodecDataConverter(DefaultDataConverter.newDefaultInstance(), List.of(codec), true);
+    WorkflowClientOptions options =
+        engine.toWorkflowClientOptions().toBuilder().setDataConverter(converter).build();
+    return WorkflowClient.newInstance(connection, options);
+  }
+
+  /** A number starts one payout, ever. The memo promises the worker that these policies saw to it. */
+  private static WorkflowStub startOrJoin(WorkflowClient client, JsonNode request) {
+    String app = request.path("app").asText("default");
+    String payoutId = "payout:" + app + ":" + request.get("partnerOrderId").asText();
+    WorkflowOptions options =
+        WorkflowOptions.newBuilder()
+            .setWorkflowId(payoutId)
+            .setTaskQueue("payouts")
+            .setWorkflowIdReusePolicy(
+                WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE)
+            .setWorkflowIdConflictPolicy(
+                WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING)
+            .setMemo(
+                Map.of(
+                    "rejectDuplicate", true,
+                    "environment", System.getenv("PAYMENTS_ENVIRONMENT")))
+            .build();
+    WorkflowStub payout = client.newUntypedWorkflowStub("payout", options);
+    try {
+      payout.start(request);
+      return payout;
+    } catch (WorkflowExecutionAlreadyStarted ended) {
+      return client.newUntypedWorkflowStub(payoutId);
+    }
+  }
+
+  /** A hint that something happened: the payout asks the payments service before it believes it. */
+  private static void notify(WorkflowStub payout, JsonNode request) {
+    String number = request.get("partnerOrderId").asText();
+    try {
+      payout.signal(
+          "notification", Map.of("receivedAt", Instant.now().toString(), "partnerOrderId", number));
+    } catch (WorkflowNotFoundException ended) {
+      // It needs no hints any more.
+    }
+  }
+
+  /** A payout fails on bad input only; its first detail names every bad field. */
+  private static String explained(WorkflowFailedException failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (!(cause instanceof ApplicationFailure told)) continue;
+      if (!told.getType().equals("InvalidPayoutRequest")) continue;
+      StringBuilder fields = new StringBuilder();
+      for (JsonNode field : told.getDetails().get(0, JsonNode.class))
+        fields.append("%s %s%n".formatted(field.get("path").asText(), field.get("message").asText()));
+      return fields.toString();
+    }
+    throw failure;
+  }
+}

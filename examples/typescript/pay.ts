@@ -1,0 +1,29 @@
+/**
+ * Pays what a JSON file asks for, and prints how it ended: `node pay.js ../payout.json`
+ *
+ * Run it again and it joins the same payout, running or ended: nothing is paid twice.
+ */
+import { readFileSync } from 'node:fs';
+import { connectPayouts, InvalidPayoutRequestError, type Payouts } from 'durable-payouts/client';
+
+async function pay(payouts: Payouts, request: unknown): Promise<void> {
+  const payout = await payouts.start(request);
+  const state = await payouts.state(payout);
+  console.log(`${state.phase}: ${state.sentence}`);
+  // A hint that something happened: the payout asks the payments service before it believes it.
+  const { partnerOrderId } = payout;
+  if (state.phase !== 'DONE')
+    await payouts.notify(payout, { receivedAt: new Date().toISOString(), partnerOrderId });
+  console.log(JSON.stringify(await payouts.result(payout), null, 2));
+}
+
+const { payouts, close } = await connectPayouts();
+try {
+  await pay(payouts, JSON.parse(readFileSync(process.argv[2] ?? 'payout.json', 'utf8')));
+} catch (error) {
+  if (!(error instanceof InvalidPayoutRequestError)) throw error;
+  for (const { path, message } of error.fields) console.error(`${path} ${message}`);
+  process.exitCode = 1;
+} finally {
+  await close();
+}

@@ -1,0 +1,120 @@
+/**
+ * Makes the package that other projects install: `node scripts/pack-client.mjs [FOLDER]`, by default into `dist/`. It holds what
+ * `src/client` reaches and nothing else, and needs only the packages that this code imports.
+ */
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, normalize, resolve } from 'node:path';
+import { lastLines, run } from './setup/child.mjs';
+import { runMain, SetupError, say } from './setup/console.mjs';
+import { projectRoot } from './setup/paths.mjs';
+
+const ENTRY = 'client/index';
+/** Loaded by its path, so no import leads to it. */
+const LOADED_BY_PATH = 'encryption/failure-converter.js';
+const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*(['"])([^'"]+)\1/g;
+
+/**
+ * Builds and packs the client.
+ * @param {string} folder   where the `.tgz` goes
+ * @returns {Promise<string>} its path
+ * @throws {SetupError} with what the compiler or npm said
+ */
+export async function packClient(folder) {
+  const work = mkdtempSync(join(tmpdir(), 'payouts-client-'));
+  try {
+    const [compiled, staged] = [join(work, 'compiled'), join(work, 'package')];
+    const compiler = join(projectRoot, 'node_modules', '.bin', 'tsc');
+    await succeed(compiler, ['-p', 'src/client', '--outDir', compiled], projectRoot);
+    const packages = stage(compiled, join(staged, 'dist'));
+    writeFileSync(join(staged, 'package.json'), `${JSON.stringify(manifest(packages), null, 2)}\n`);
+    copyFileSync(join(projectRoot, 'LICENSE'), join(staged, 'LICENSE'));
+    copyFileSync(join(projectRoot, 'docs', 'client.md'), join(staged, 'README.md'));
+    mkdirSync(folder, { recursive: true });
+    const packed = await succeed('npm', ['pack', '--silent', '--pack-destination', resolve(folder)], staged);
+    return join(folder, packed.trim());
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Copies what the entry reaches, code and types. Answers the packages that it imports.
+ * @param {string} from
+ * @param {string} to
+ */
+function stage(from, to) {
+  const packages = new Set();
+  const files = [`${ENTRY}.js`, `${ENTRY}.d.ts`, LOADED_BY_PATH];
+  for (const file of files) {
+    // The compiler rewrites imports in code, and leaves them in declarations.
+    const text = readFileSync(join(from, file), 'utf8').replace(IMPORT, (all) =>
+      all.replace(/\.ts(['"])$/, '.js$1'),
+    );
+    mkdirSync(dirname(join(to, file)), { recursive: true });
+    writeFileSync(join(to, file), text);
+    for (const [, , name = ''] of text.matchAll(IMPORT))
+      if (name.startsWith('.')) reach(files, normalize(join(dirname(file), name)), file.endsWith('.d.ts'));
+      else if (!name.startsWith('node:')) packages.add(packageOf(name));
+  }
+  return [...packages].sort();
+}
+
+/**
+ * @param {string[]} files
+ * @param {string} code
+ * @param {boolean} isTypes
+ */
+function reach(files, code, isTypes) {
+  const file = isTypes ? code.replace(/\.js$/, '.d.ts') : code;
+  if (!files.includes(file)) files.push(file);
+}
+
+/** @param {string} name   as imported: `zod`, `@temporalio/common/lib/time.js` */
+function packageOf(name) {
+  return name
+    .split('/')
+    .slice(0, name.startsWith('@') ? 2 : 1)
+    .join('/');
+}
+
+/** @param {string[]} packages */
+function manifest(packages) {
+  const { name, version, license, type, engines, dependencies } = JSON.parse(
+    readFileSync(join(projectRoot, 'package.json'), 'utf8'),
+  );
+  const needed = Object.fromEntries(packages.map((one) => [one, dependencies[one]]));
+  const unknown = packages.filter((one) => needed[one] === undefined);
+  if (unknown.length > 0)
+    throw new SetupError(`the client imports ${unknown.join(', ')}, which package.json does not have`);
+  return {
+    name,
+    version,
+    description: 'Start, steer and read payouts from another service',
+    license,
+    type,
+    engines,
+    exports: { './client': { types: `./dist/${ENTRY}.d.ts`, default: `./dist/${ENTRY}.js` } },
+    files: ['dist'],
+    dependencies: needed,
+  };
+}
+
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {string} cwd
+ */
+async function succeed(command, args, cwd) {
+  const ended = await run(command, args, { timeoutMs: 5 * 60_000, cwd });
+  if (!ended.ok)
+    throw new SetupError(`${command} ${args.join(' ')} ${ended.reason}\n${lastLines(ended, 20)}`);
+  return ended.output;
+}
+
+if (process.argv[1] === import.meta.filename)
+  await runMain(async () => {
+    const file = await packClient(process.argv[2] ?? join(projectRoot, 'dist'));
+    say(`the client is at ${file}; in another project: npm install ${file}`);
+    return 0;
+  });

@@ -1,0 +1,49 @@
+/** One call from nothing to everything that another service does with payouts. */
+import type { Client, ConnectionOptions } from '@temporalio/client';
+import { Batches } from '../starters/batches.ts';
+import { type ListedPayout, listPayouts, type PayoutFilter } from '../starters/payout-list.ts';
+import { Payouts } from '../starters/payouts.ts';
+import { ServiceReads } from '../starters/reads.ts';
+import { connectClient } from '../temporal/connection.ts';
+
+export interface PayoutsOptions {
+  /** Temporal's own options; what is absent is read from `TEMPORAL_ADDRESS`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*`, … */
+  connection?: ConnectionOptions | undefined;
+  /** Default `TEMPORAL_NAMESPACE`. */
+  namespace?: string | undefined;
+  /** `keyId:base64(32 bytes)[,keyId:…]`, the first encrypts. Default `PAYOUTS_ENCRYPTION_KEYS`. */
+  encryptionKeys?: string | undefined;
+  /** Recorded with each start: a worker of another environment refuses it. Default `PAYMENTS_ENVIRONMENT`. */
+  environment?: 'test' | 'sandbox' | 'production' | undefined;
+}
+
+export interface PayoutsConnection {
+  payouts: Payouts;
+  batches: Batches;
+  /** Quotes and accounts; a worker asks the payments service. */
+  reads: ServiceReads;
+  /** The newest first, as Temporal's visibility knows them. */
+  list(filter?: PayoutFilter): AsyncGenerator<ListedPayout>;
+  /** Temporal's own client, for what is not here. */
+  client: Client;
+  close(): Promise<void>;
+}
+
+/** Throws when the engine cannot be reached, and `ConfigError` without keys. */
+export async function connectPayouts(options: PayoutsOptions = {}): Promise<PayoutsConnection> {
+  const keys = options.encryptionKeys;
+  const { client, connection } = await connectClient({
+    connection: options.connection,
+    namespace: options.namespace,
+    environment: { ...process.env, ...(keys !== undefined && { PAYOUTS_ENCRYPTION_KEYS: keys }) },
+  });
+  const environment = options.environment ?? (process.env['PAYMENTS_ENVIRONMENT'] || undefined);
+  return {
+    payouts: new Payouts({ client, environment }),
+    batches: new Batches({ client, environment }),
+    reads: new ServiceReads(client),
+    list: (filter) => listPayouts(client, filter),
+    client,
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,32 @@
+/**
+ * `durable-payouts/client`: what another service needs to start, steer and read payouts, and nothing of a worker.
+ * Errors of Temporal come as Temporal's own classes.
+ */
+export { ConfigError } from '../config/config-error.ts';
+export type { FieldError, PayoutRequestInput } from '../contract/payout-request.ts';
+export { checkPayoutRequest } from '../contract/payout-request.ts';
+export type { BatchResult, BatchState } from '../domain/batch.ts';
+export { NOT_ACCEPTED_NOW } from '../domain/failure-types.ts';
+export type { Money } from '../domain/money.ts';
+export type {
+  PayoutOutcome,
+  PayoutPhase,
+  PayoutRequest,
+  PayoutResult,
+  PayoutState,
+  Receiver,
+} from '../domain/payout.ts';
+export { OUTCOMES, PHASES } from '../domain/payout.ts';
+export { BatchConflictError, Batches, type BatchRef, type NewBatch } from '../starters/batches.ts';
+export type { ListedPayout, PayoutFilter } from '../starters/payout-list.ts';
+export {
+  InvalidPayoutRequestError,
+  type Origin,
+  PayoutConflictError,
+  type PayoutRef,
+  Payouts,
+  type StartedPayout,
+} from '../starters/payouts.ts';
+export { ServiceReads } from '../starters/reads.ts';
+export type { CancelRequest, Decision, Notification, Resolution } from '../workflows/messages.ts';
+export { connectPayouts, type PayoutsConnection, type PayoutsOptions } from './connect.ts';

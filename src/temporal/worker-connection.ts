@@ -1,0 +1,13 @@
+/** How worker processes connect to Temporal: by the same variables as everything else. */
+import { Client } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { NativeConnection } from '@temporalio/worker';
+import { type Engine, ownDataConverter } from './connection.ts';
+
+export async function connectWorker(): Promise<Engine<NativeConnection> & { client: Client }> {
+  const converter = ownDataConverter();
+  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const connection = await NativeConnection.connect(connectionOptions);
+  const client = new Client({ connection, namespace, dataConverter: converter });
+  return { connection, client, namespace, address: connectionOptions.address ?? 'localhost:7233' };
+}

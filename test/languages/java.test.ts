@@ -1,0 +1,4 @@
+import { LANGUAGES } from '../../scripts/setup/examples.mjs';
+import { promisesOf } from './promises.ts';
+
+await promisesOf(LANGUAGES.java, 'from Java');
