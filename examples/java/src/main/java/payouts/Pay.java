@@ -18,7 +18,6 @@ import io.temporal.failure.ApplicationFailure;
 import io.temporal.serviceclient.WorkflowServiceStubs;
 import java.io.File;
 import java.io.IOException;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -30,14 +29,12 @@ import java.util.Map;
  */
 public final class Pay {
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final Duration CONNECT_TIMEOUT = Duration.ofMinutes(1);
 
   public static void main(String[] args) throws IOException {
     JsonNode request = JSON.readTree(new File(args[0]));
     ClientConfigProfile engine = ClientConfigProfile.load();
     WorkflowServiceStubs connection =
-        WorkflowServiceStubs.newConnectedServiceStubs(
-            engine.toWorkflowServiceStubsOptions(), CONNECT_TIMEOUT);
+        WorkflowServiceStubs.newServiceStubs(engine.toWorkflowServiceStubsOptions());
     try {
       WorkflowStub payout = startOrJoin(client(engine, connection), request);
       notify(payout, request);
