@@ -9,7 +9,8 @@ import { lastLines, run } from './setup/child.mjs';
 import { runMain, SetupError, say } from './setup/console.mjs';
 import { projectRoot } from './setup/paths.mjs';
 
-const ENTRY = 'client/index';
+/** What is imported as `durable-payouts/NAME`. */
+const ENTRIES = { client: 'client/index', nexus: 'client/nexus' };
 /** Loaded by its path, so no import leads to it. */
 const LOADED_BY_PATH = 'encryption/failure-converter.js';
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*(['"])([^'"]+)\1/g;
@@ -39,13 +40,16 @@ export async function packClient(folder) {
 }
 
 /**
- * Copies what the entry reaches, code and types. Answers the packages that it imports.
+ * Copies what the entries reach, code and types. Answers the packages that it imports.
  * @param {string} from
  * @param {string} to
  */
 function stage(from, to) {
   const packages = new Set();
-  const files = [`${ENTRY}.js`, `${ENTRY}.d.ts`, LOADED_BY_PATH];
+  const files = [
+    ...Object.values(ENTRIES).flatMap((entry) => [`${entry}.js`, `${entry}.d.ts`]),
+    LOADED_BY_PATH,
+  ];
   for (const file of files) {
     // The compiler rewrites imports in code, and leaves them in declarations.
     const text = readFileSync(join(from, file), 'utf8').replace(IMPORT, (all) =>
@@ -80,21 +84,31 @@ function packageOf(name) {
 
 /** @param {string[]} packages */
 function manifest(packages) {
-  const { name, version, license, type, engines, dependencies } = JSON.parse(
-    readFileSync(join(projectRoot, 'package.json'), 'utf8'),
-  );
+  const {
+    name: own,
+    version,
+    license,
+    type,
+    engines,
+    dependencies,
+  } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
   const needed = Object.fromEntries(packages.map((one) => [one, dependencies[one]]));
   const unknown = packages.filter((one) => needed[one] === undefined);
   if (unknown.length > 0)
     throw new SetupError(`the client imports ${unknown.join(', ')}, which package.json does not have`);
   return {
-    name,
+    name: own,
     version,
     description: 'Start, steer and read payouts from another service',
     license,
     type,
     engines,
-    exports: { './client': { types: `./dist/${ENTRY}.d.ts`, default: `./dist/${ENTRY}.js` } },
+    exports: Object.fromEntries(
+      Object.entries(ENTRIES).map(([name, entry]) => [
+        `./${name}`,
+        { types: `./dist/${entry}.d.ts`, default: `./dist/${entry}.js` },
+      ]),
+    ),
     files: ['dist'],
     dependencies: needed,
   };

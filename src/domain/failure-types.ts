@@ -5,3 +5,6 @@ export const INVALID_PAYOUT_REQUEST = 'InvalidPayoutRequest';
 
 /** Refuses an update; the message says why. */
 export const NOT_ACCEPTED_NOW = 'NotAcceptedNow';
+
+/** What the Nexus operation `pay` fails with where the number belongs to another body. */
+export const PAYOUT_CONFLICT = 'PayoutConflict';

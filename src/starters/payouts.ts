@@ -9,6 +9,7 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
   type WorkflowHandle,
+  type WorkflowStartOptions,
 } from '@temporalio/client';
 import {
   ApplicationFailure,
@@ -74,6 +75,11 @@ export interface Origin {
   startedBy?: string | undefined;
 }
 
+export type RunOptions = WorkflowStartOptions<typeof payout> & { args: [CheckedPayoutRequest] };
+
+/** Starts the workflow `payout`, or joins the running one of the same id; answers its first run id. */
+export type RunPayout = (options: RunOptions) => Promise<string>;
+
 /** A payout, and what its starter wrote beside it. */
 interface Joined {
   payout: StartedPayout;
@@ -115,6 +121,11 @@ export class Payouts {
     return (await this.startOrJoin(body, origin)).payout;
   }
 
+  /** Like `start`, where another way to start workflows has to be gone. `run` joins a running one, and answers its first run id. */
+  async startThrough(run: RunPayout, body: PayoutRequestInput | unknown): Promise<StartedPayout> {
+    return (await this.startOrJoin(body, {}, run)).payout;
+  }
+
   /** `joined`: it was there already, and the same batch had not started it. */
   async startForBatch(
     body: PayoutRequestInput | unknown,
@@ -125,17 +136,17 @@ export class Payouts {
     return { payout, joined: memo['batch'] !== batchId };
   }
 
-  private async startOrJoin(body: unknown, origin: Origin): Promise<Joined> {
+  private async startOrJoin(body: unknown, origin: Origin, run = this.runPayout): Promise<Joined> {
     const checked = checkPayoutRequest(body);
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
     const request = checked.value;
     try {
-      const handle = await this.begin(request, 'REJECT_DUPLICATE', origin);
-      return await this.joined(request, handle.firstExecutionRunId);
+      const runId = await run(this.optionsOf(request, 'REJECT_DUPLICATE', origin));
+      return await this.joined(request, runId);
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
-    return this.afterItsEnd(request, origin);
+    return this.afterItsEnd(request, origin, run);
   }
 
   /** Throws Temporal's `WorkflowNotFoundError`, and `PayoutConflictError` where it cannot be read as a payout. */
@@ -186,13 +197,16 @@ export class Payouts {
     return this.client.workflow.getHandle<typeof payout>(payoutWorkflowId(app, partnerOrderId));
   }
 
-  private begin(
+  private readonly runPayout: RunPayout = async (options) =>
+    (await this.client.workflow.start<typeof payout>('payout', options)).firstExecutionRunId;
+
+  private optionsOf(
     request: CheckedPayoutRequest,
     reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY',
     { batch, startedBy }: Origin,
-  ) {
+  ): RunOptions {
     const { app, partnerOrderId, instructedAmount } = request;
-    return this.client.workflow.start<typeof payout>('payout', {
+    return {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId: payoutWorkflowId(app, partnerOrderId),
       workflowIdReusePolicy: reuse,
@@ -210,7 +224,7 @@ export class Payouts {
         { key: PHASE, value: 'CHECKING' },
       ]),
       staticSummary: `payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
-    });
+    };
   }
 
   /** A running payout was joined unseen if there was one, so its body is compared. */
@@ -225,11 +239,9 @@ export class Payouts {
   }
 
   /** The number is spent, unless all that happened under it was a start that failed as bad input. */
-  private async afterItsEnd(request: CheckedPayoutRequest, origin: Origin): Promise<Joined> {
-    if (await this.failedAsBadInput(request)) {
-      const handle = await this.begin(request, 'ALLOW_DUPLICATE_FAILED_ONLY', origin);
-      return this.joined(request, handle.firstExecutionRunId);
-    }
+  private async afterItsEnd(request: CheckedPayoutRequest, origin: Origin, run: RunPayout): Promise<Joined> {
+    if (await this.failedAsBadInput(request))
+      return this.joined(request, await run(this.optionsOf(request, 'ALLOW_DUPLICATE_FAILED_ONLY', origin)));
     const { runId } = await this.handle(request).describe();
     return this.joined(request, runId);
   }

@@ -5,6 +5,7 @@ import { batchActivities } from '../activities/batch-activities.ts';
 import { preparation } from '../activities/prepare-payout.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
+import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
 import {
   type ApplicationParts,
   applicationServer,
@@ -51,6 +52,7 @@ async function workflowWorker({
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowBundle: workflowBundle ?? (await bundleWorkflows()),
     activities: { ...preparation(config), ...batchActivities(config, client) },
+    nexusServices: [payoutsServiceHandler(config.env.PAYMENTS_ENVIRONMENT)],
     dataConverter: dataConverter(config.keys.payloads),
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,
     shutdownGraceTime: SHUTDOWN_GRACE,

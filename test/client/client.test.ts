@@ -45,6 +45,7 @@ test('the package holds no code of workers, workflows or the payments service, a
     '@temporalio/envconfig',
     '@temporalio/proto',
     '@temporalio/workflow',
+    'nexus-rpc',
     'zod',
   ]);
 });

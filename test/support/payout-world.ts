@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, type ConnectionLike } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { DefaultLogger, NativeConnection, Runtime, type WorkflowBundle } from '@temporalio/worker';
 import { inject } from 'vitest';
@@ -221,15 +221,15 @@ export async function eventually<T>(look: () => Promise<T | undefined> | T | und
   }
 }
 
-async function createNamespace(connection: Connection, namespace: string): Promise<void> {
-  await connection.workflowService.registerNamespace({
+export async function createNamespace({ workflowService }: ConnectionLike, namespace: string): Promise<void> {
+  await workflowService.registerNamespace({
     namespace,
     workflowExecutionRetentionPeriod: msToTs('1 day'),
   });
   // The engine's own cache of namespaces is refreshed in its own time.
   await eventually(async () => {
     try {
-      await connection.workflowService.listOpenWorkflowExecutions({ namespace });
+      await workflowService.listOpenWorkflowExecutions({ namespace });
       return true;
     } catch {
       return undefined;

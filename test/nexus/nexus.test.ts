@@ -1,0 +1,142 @@
+/** The Nexus operation `pay`, called by workflows of another namespace on the real engine. */
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { Client, WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure, type DataConverter, NexusOperationFailure } from '@temporalio/common';
+import { bundleWorkflowCode, NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { encryptionKeys } from '../../src/config/encryption.ts';
+import type { PayoutRequest, PayoutResult } from '../../src/domain/payout.ts';
+import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
+import { newKey } from '../support/keys.ts';
+import { createsOf } from '../support/ledger.ts';
+import { createNamespace, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+import type { payInvoice } from './caller.ts';
+
+const ENDPOINT = `payouts-${randomUUID()}`;
+const NAMESPACE = `callers-${randomUUID()}`;
+
+let world: PayoutWorld;
+let native: NativeConnection;
+let bundle: WorkflowBundle;
+let invoices: Team;
+const stops: (() => Promise<void>)[] = [];
+
+/** Runs a workflow that has something paid, and answers what it was told. */
+type Team = (request: PayoutRequest) => Promise<PayoutResult>;
+
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { PAYOUTS_ENCRYPTION_KEYS: newKey('k1') } });
+  await createNamespace(world.client.connection, NAMESPACE);
+  native = await NativeConnection.connect({ address: world.address });
+  await native.operatorService.createNexusEndpoint({
+    spec: { name: ENDPOINT, target: { worker: { namespace: world.namespace, taskQueue: 'payouts' } } },
+  });
+  bundle = await bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('./caller.ts', import.meta.url)),
+    failureConverterPath: FAILURE_CONVERTER_PATH,
+  });
+  invoices = await team('invoices', ownConverter());
+});
+afterAll(async () => {
+  for (const stop of stops) await stop();
+  await native?.close();
+  await world.stop();
+});
+
+function ownConverter(): DataConverter {
+  return dataConverter(encryptionKeys(world.workerEnvironment).payloads);
+}
+
+async function team(taskQueue: string, converter: DataConverter): Promise<Team> {
+  const { connection } = world.client;
+  const worker = await Worker.create({
+    connection: native,
+    namespace: NAMESPACE,
+    taskQueue,
+    workflowBundle: bundle,
+    dataConverter: converter,
+  });
+  const done = worker.run();
+  stops.push(async () => {
+    worker.shutdown();
+    await done;
+  });
+  const client = new Client({ connection, namespace: NAMESPACE, dataConverter: converter });
+  return (request) =>
+    client.workflow.execute<typeof payInvoice>('payInvoice', {
+      taskQueue,
+      workflowId: randomUUID(),
+      args: [ENDPOINT, request],
+    });
+}
+
+/** What stands behind the failure of the caller's workflow, innermost: what it can decide on. */
+async function refusal(work: Promise<unknown>): Promise<ApplicationFailure> {
+  const error: unknown = await work.catch((thrown: unknown) => thrown);
+  if (!(error instanceof WorkflowFailedError) || !(error.cause instanceof NexusOperationFailure))
+    throw new Error('the operation was not refused', { cause: error });
+  let innermost: unknown = error.cause;
+  while (innermost instanceof Error && innermost.cause !== undefined) innermost = innermost.cause;
+  if (innermost instanceof ApplicationFailure) return innermost;
+  throw new Error('it does not say why', { cause: error });
+}
+
+test("another team's workflow has something paid and gets the result when it is there", async () => {
+  const request = payoutRequest(freshNumber());
+  const result = await invoices(request);
+  expect(result).toMatchObject({ outcome: 'SUCCESS', received: { currency: 'CNY', amount: '100.00' } });
+  expect(await world.payouts.result(request)).toEqual(result);
+  // Started as by any other starter: the worker trusts that the number is fresh.
+  const { memo } = await world.payouts.handle(request).describe();
+  expect(memo).toEqual({ rejectDuplicate: true, environment: 'test' });
+});
+
+test('two callers of one payout get one payment, and so does one that calls after its end', async () => {
+  const request = payoutRequest(freshNumber(), { platform: 'sim:success final=1s' });
+  const [one, two] = await Promise.all([invoices(request), invoices(request)]);
+  const late = await invoices({ ...request, instructedAmount: { currency: 'CNY', amount: '100' } });
+  expect([two, late]).toEqual([one, one]);
+  expect(createsOf(world, request)).toHaveLength(1);
+});
+
+test('bad input is refused with every bad field named, and nothing is started', async () => {
+  const request = { ...payoutRequest(freshNumber()), clientId: '', originCurrency: 'usd' };
+  const { type, details } = await refusal(invoices(request));
+  expect(type).toBe('InvalidPayoutRequest');
+  expect(details).toEqual([
+    [
+      { path: 'clientId', message: 'must not be empty' },
+      expect.objectContaining({ path: 'originCurrency' }),
+      expect.objectContaining({ path: 'instructedAmount.currency' }),
+    ],
+  ]);
+  await expect(world.payouts.state(request)).rejects.toThrow();
+});
+
+test('another body under the same number is refused, while the payout runs and after its end', async () => {
+  const request = payoutRequest(freshNumber(), { approval: 'required' });
+  await world.payouts.start(request);
+  const other = { ...request, payerId: 'payer-2' };
+  expect((await refusal(invoices(other))).type).toBe('PayoutConflict');
+  await world.until(request, ({ phase }) => phase === 'AWAITING_APPROVAL');
+  await world.payouts.cancel(request, { by: 'test' });
+  expect((await refusal(invoices(other))).type).toBe('PayoutConflict');
+  expect(await invoices(request)).toMatchObject({ outcome: 'NOT_CREATED', reason: { code: 'CANCELLED' } });
+});
+
+test('a caller that sends plain payloads is served, and its payout is encrypted', async () => {
+  const [codec] = ownConverter().payloadCodecs ?? [];
+  if (!codec) throw new Error('no codec');
+  const plain = {
+    encode: async (payloads) => payloads,
+    decode: (payloads) => codec.decode(payloads),
+  } satisfies typeof codec;
+  const request = payoutRequest(freshNumber());
+  const plainTeam = await team('plain', { ...ownConverter(), payloadCodecs: [plain] });
+  expect(await plainTeam(request)).toMatchObject({ outcome: 'SUCCESS' });
+  const { events } = await world.history(request);
+  const [input] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  expect(Buffer.from(input?.metadata?.['encoding'] ?? []).toString()).toBe('binary/encrypted');
+});
