@@ -106,11 +106,7 @@ test('bad input is refused with every bad field named, and nothing is started', 
   const { type, details } = await refusal(invoices(request));
   expect(type).toBe('InvalidPayoutRequest');
   expect(details).toEqual([
-    [
-      { path: 'clientId', message: 'must not be empty' },
-      expect.objectContaining({ path: 'originCurrency' }),
-      expect.objectContaining({ path: 'instructedAmount.currency' }),
-    ],
+    [{ path: 'clientId', message: 'must not be empty' }, expect.objectContaining({ path: 'originCurrency' })],
   ]);
   await expect(world.payouts.state(request)).rejects.toThrow();
 });
