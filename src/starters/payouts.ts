@@ -7,17 +7,10 @@ import {
   isGrpcServiceError,
   ServiceError,
   WorkflowExecutionAlreadyStartedError,
-  WorkflowFailedError,
   type WorkflowHandle,
 } from '@temporalio/client';
-import {
-  ApplicationFailure,
-  defineSearchAttributeKey,
-  SearchAttributeType,
-  TypedSearchAttributes,
-} from '@temporalio/common';
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { checkPayoutRequest, type FieldError, type PayoutRequestInput } from '../contract/payout-request.ts';
-import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
 import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
 import {
@@ -34,6 +27,7 @@ import {
   stateQuery,
 } from '../workflows/messages.ts';
 import type { payout } from '../workflows/payout.ts';
+import { failedAsBadInput } from './bad-input.ts';
 import { startedWith } from './started-with.ts';
 
 /** Thrown before anything is started; `fields` names every bad field. */
@@ -235,15 +229,8 @@ export class Payouts {
   }
 
   private async failedAsBadInput(request: CheckedPayoutRequest): Promise<boolean> {
-    const handle = this.handle(request);
-    if ((await handle.describe()).status.name !== 'FAILED') return false;
-    try {
-      await handle.result();
-      return false;
-    } catch (error) {
-      const cause = error instanceof WorkflowFailedError ? error.cause : undefined;
-      return rootIs(cause, INVALID_PAYOUT_REQUEST);
-    }
+    const { workflowId, runId, status } = await this.handle(request).describe();
+    return status.name === 'FAILED' && failedAsBadInput(this.client, workflowId, runId);
   }
 }
 
@@ -268,11 +255,6 @@ function droppedWithItsTask(error: unknown): boolean {
     cause.code === FAILED_PRECONDITION &&
     /workflow task failure/.test(cause.details)
   );
-}
-
-function rootIs(error: unknown, type: string): boolean {
-  if (error instanceof ApplicationFailure && error.type === type) return true;
-  return error instanceof Error && error.cause !== undefined && rootIs(error.cause, type);
 }
 
 /** Absent and undefined are the same; key order does not count. */
