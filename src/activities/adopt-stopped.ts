@@ -28,7 +28,8 @@ const MOST_AT_ONCE = 200;
 const PAGE = 100;
 const STARTS_AT_ONCE = 8;
 
-const STOPPED = "ExecutionStatus IN ('Terminated', 'TimedOut', 'Failed')";
+const STOPPED_STATUSES = "('Terminated', 'TimedOut', 'Failed')";
+const STOPPED = `ExecutionStatus IN ${STOPPED_STATUSES}`;
 const STOPPED_NAMES: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'FAILED'];
 const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
 const PHASE = defineSearchAttributeKey('PayoutPhase', SearchAttributeType.KEYWORD);
@@ -57,7 +58,7 @@ async function withoutSuccessor({ client, apps }: Adopter, runs: readonly Listed
   const ids = quotedIds([...new Set(candidates.map(({ workflowId }) => workflowId))]);
   if (ids === '') return [];
   const latest = new Map<string, number>();
-  const query = `WorkflowType = 'payout' AND WorkflowId IN (${ids}) AND NOT (${STOPPED})`;
+  const query = `WorkflowType = 'payout' AND WorkflowId IN (${ids}) AND ExecutionStatus NOT IN ${STOPPED_STATUSES}`;
   for await (const others of pagesOfRuns(client, query, PAGE))
     for (const { workflowId, startedMs } of others)
       latest.set(workflowId, Math.max(startedMs, latest.get(workflowId) ?? 0));

@@ -16,18 +16,18 @@ export function reconcileActivities(
   const adopter = { ...common, reconcileEveryMs: env.PAYOUTS_RECONCILE_EVERY };
   const follower = { ...common, lastLookAfterMs: env.PAYOUTS_FOLLOW_UP.at(-1) ?? 0 };
   return {
-    adoptStopped: (look) => here(environment, look, () => adoptStopped(adopter, look)),
-    followEnded: (look) => here(environment, look, () => followEnded(follower, look)),
+    adoptStopped: (look) => onlyHere(environment, look, () => adoptStopped(adopter, look)),
+    followEnded: (look) => onlyHere(environment, look, () => followEnded(follower, look)),
   };
 }
 
 /** All environments of a namespace share the queue of workflows; the next attempt may find the right worker. */
-async function here<T>(
+export async function onlyHere<T>(
   environment: string,
   meant: { environment: string },
   work: () => Promise<T>,
 ): Promise<T> {
   if (meant.environment === environment) return withHeartbeats(work);
-  const message = `this worker serves ${environment}, the reconciliation is for ${meant.environment}`;
+  const message = `this worker serves ${environment}, it was asked for ${meant.environment}`;
   throw ApplicationFailure.create({ type: 'WRONG_WORKER', message });
 }

@@ -33,6 +33,12 @@ export interface ReturnedPayment {
   seenAt: string;
 }
 
+/** Something that is not as the payout reported it. */
+export interface Difference extends Attention {
+  /** When a look first saw it. ISO 8601. */
+  seenAt: string;
+}
+
 export interface FollowUpResult {
   partnerOrderId: string;
   /** As the payout reported it; it is never rewritten. */
@@ -42,7 +48,7 @@ export interface FollowUpResult {
   /** What came back, by currency. */
   returnedSums: Money[];
   /** Whatever else is not as it was reported. */
-  differences: Attention[];
+  differences: Difference[];
   /** Looks that brought an answer. */
   looks: number;
   lastLookedAt?: string;
@@ -54,7 +60,7 @@ export interface FollowUpRecord {
   lookedAtMs: number;
   answeredAtMs: number;
   returned: ReturnedPayment[];
-  differences: Attention[];
+  differences: Difference[];
   hinted: boolean;
   hintsSpent: number;
   hintAllowedAtMs: number;
@@ -111,7 +117,18 @@ function wasRefunded(splits: readonly Split[], distributeId: string): boolean {
 }
 
 /** How the service's word of now differs from what was reported. Null: it does not know the order. */
-export function differencesOf(request: FollowUpRequest, detail: TradeDetail | null): Attention[] {
+export function differencesSince(
+  request: FollowUpRequest,
+  detail: TradeDetail | null,
+  known: readonly Difference[],
+  nowMs: number,
+): Difference[] {
+  const seenBefore = (code: string) => known.find((one) => one.code === code)?.seenAt;
+  const now = new Date(nowMs).toISOString();
+  return differences(request, detail).map((one) => ({ ...one, seenAt: seenBefore(one.code) ?? now }));
+}
+
+function differences(request: FollowUpRequest, detail: TradeDetail | null): Attention[] {
   if (request.outcome === 'NOT_CREATED') return detail ? [orderExists(detail)] : [];
   if (!detail) return [{ code: 'ORDER_NOT_FOUND', message: 'the service does not know the order any more' }];
   const { outcome } = request;

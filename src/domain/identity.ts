@@ -17,6 +17,13 @@ export function payoutOf(workflowId: string): { app: string; partnerOrderId: str
   return app !== undefined && partnerOrderId !== undefined ? { app, partnerOrderId } : undefined;
 }
 
+/** The same of a follow-up's workflow id. */
+export function payoutOfFollowUp(workflowId: string): ReturnType<typeof payoutOf> {
+  return workflowId.startsWith('payout-follow-up:')
+    ? payoutOf(workflowId.replace('payout-follow-up:', 'payout:'))
+    : undefined;
+}
+
 /** The environment in the name of a queue that `apiTaskQueue` made. */
 export function environmentOfQueue(queue: string): string | undefined {
   return /^payouts-api:([^:]+):/.exec(queue)?.[1];
@@ -25,6 +32,11 @@ export function environmentOfQueue(queue: string): string | undefined {
 /** The Temporal Schedule that finds what was stopped or ended; its workflows add a time to this. */
 export function reconciliationId(environment: string): string {
   return `payout-reconciliation:${environment}`;
+}
+
+/** The Temporal Schedule of the daily report. */
+export function reportId(environment: string): string {
+  return `payout-report:${environment}`;
 }
 
 export function payoutBatchWorkflowId(app: string, batchId: string): string {

@@ -12,6 +12,8 @@ export interface ListedRun {
   startedMs: number;
   /** Undefined while it runs. */
   closedMs: number | undefined;
+  /** The value of a search attribute; undefined where there is none. */
+  attribute(name: string): unknown;
   /** Rejects where it cannot be decoded here. */
   memo(): Promise<Record<string, unknown>>;
 }
@@ -36,14 +38,20 @@ export async function pageOfRuns(
     ...(after && { nextPageToken: after }),
   });
   const converter = client.options.loadedDataConverter;
-  const runs = (executions ?? []).map(({ execution, startTime, closeTime, memo }) => ({
+  const runs = (executions ?? []).map(({ execution, startTime, closeTime, memo, searchAttributes }) => ({
     workflowId: execution?.workflowId ?? '',
     runId: execution?.runId ?? '',
     startedMs: startTime ? tsToMs(startTime) : 0,
     closedMs: closeTime ? tsToMs(closeTime) : undefined,
+    attribute: (name: string) => plain(searchAttributes?.indexedFields?.[name]?.data),
     memo: async () => (await decodeMapFromPayloads(converter, memo?.fields)) ?? {},
   }));
   return { runs, next: nextPageToken?.length ? nextPageToken : undefined };
+}
+
+/** The engine needs to read search attributes, so they are JSON whatever the codec. */
+function plain(data: Uint8Array | null | undefined): unknown {
+  return data ? JSON.parse(Buffer.from(data).toString()) : undefined;
 }
 
 /** Every run, a page at a time. */

@@ -6,19 +6,25 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import type { WorkerConfig } from '../config/config.ts';
-import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../domain/identity.ts';
+import { PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../domain/identity.ts';
 
 /** Temporal was away; once they stand, nobody needs to look again. */
 const TRY_AGAIN_MS = 5_000;
 /** A schedule that could not run meanwhile runs once, and sees everything. */
 const CATCH_UP = '5m';
 
+/** UTC; visibility shows the whole day by then. */
+const REPORT_AT = { hour: 0, minute: 10 };
+
 /** Sees to it in the background; answers how to stop trying. */
 export function keepSchedules(client: Client, config: WorkerConfig): () => void {
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
+  let told = false;
   const tryNow = () => {
-    ensureSchedules(client, config).catch(() => {
+    ensureSchedules(client, config).catch((error: unknown) => {
+      if (!told) console.error(`the schedules cannot be set up yet: ${reasonOf(error)}`);
+      told = true;
       if (!stopped) timer = setTimeout(tryNow, TRY_AGAIN_MS);
     });
   };
@@ -27,6 +33,11 @@ export function keepSchedules(client: Client, config: WorkerConfig): () => void 
     stopped = true;
     clearTimeout(timer);
   };
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : 'no reason given';
 }
 
 /** Creates what is missing and brings the rest up to this process's settings; one that is paused stays paused. */
@@ -50,6 +61,19 @@ function wanted({ env }: WorkerConfig): ScheduleOptions[] {
         taskQueue: PAYOUTS_TASK_QUEUE,
         args: [{ environment }],
         staticSummary: 'starts again what was stopped, follows up what has ended',
+      },
+      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: CATCH_UP },
+    },
+    {
+      scheduleId: reportId(environment),
+      spec: { calendars: [REPORT_AT] },
+      action: {
+        type: 'startWorkflow',
+        workflowType: 'payoutReport',
+        workflowId: reportId(environment),
+        taskQueue: PAYOUTS_TASK_QUEUE,
+        args: [{ environment }],
+        staticSummary: 'the payouts of the day before',
       },
       policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: CATCH_UP },
     },

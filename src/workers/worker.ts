@@ -4,6 +4,7 @@ import { bundleWorkflowCode, Worker, type WorkflowBundleOption } from '@temporal
 import { batchActivities } from '../activities/batch-activities.ts';
 import { preparation } from '../activities/prepare-payout.ts';
 import { reconcileActivities } from '../activities/reconcile-activities.ts';
+import { reportActivities } from '../activities/report-activities.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
 import {
@@ -55,6 +56,7 @@ async function workflowWorker({
       ...preparation(config),
       ...batchActivities(config, client),
       ...reconcileActivities(config, client),
+      ...reportActivities(config, client),
     },
     dataConverter: dataConverter(config.keys.payloads),
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,

@@ -5,6 +5,7 @@ export { payoutBatch } from './payout-batch.ts';
 export { payoutBatchPart } from './payout-batch-part.ts';
 export { payoutFollowUp } from './payout-follow-up.ts';
 export { payoutReconciliation } from './payout-reconciliation.ts';
+export { payoutReport } from './payout-report.ts';
 export { accountQuery, payoutQuote, serviceProbe } from './reads.ts';
 export { tokenRenewal } from './token-renewal.ts';
 export { userAuthorization } from './user-authorization.ts';

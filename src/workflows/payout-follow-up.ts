@@ -15,7 +15,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import {
-  differencesOf,
+  differencesSince,
   type FollowUpPlan,
   type FollowUpRecord,
   type FollowUpRequest,
@@ -107,7 +107,7 @@ function learned(request: FollowUpRequest, record: FollowUpRecord, detail: Trade
   record.looks += 1;
   record.answeredAtMs = Date.now();
   if (detail) record.returned = returnedSince(request, detail, record.returned, record.answeredAtMs);
-  record.differences = differencesOf(request, detail);
+  record.differences = differencesSince(request, detail, record.differences, record.answeredAtMs);
   show(followUpResult(request, record));
 }
 
@@ -124,7 +124,7 @@ function show({ changed, returned, returnedSums, differences }: FollowUpResult):
     upsertSearchAttributes({ PayoutNeedsAttention: [changed] });
   const seen = {
     returned: returned.map(({ distributeId, target, seenAt }) => ({ distributeId, target, seenAt })),
-    differences: differences.map(({ code }) => code),
+    differences: differences.map(({ code, seenAt }) => ({ code, seenAt })),
   };
   if (
     (changed || memo?.['changes'] !== undefined) &&

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
+import { record, replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile, terminate, untilAdopted } from '../support/reconciliation.ts';
@@ -65,6 +66,9 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
     expect(await outcomeOf(body)).toBe('SUCCESS');
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
+    const history = await world.history(body);
+    record('started-again', history);
+    await replays(history);
   });
 
   test('timed out, as only a foreign start can', async () => {

@@ -19,7 +19,7 @@ async function paidWithTheLastMoney() {
   return body;
 }
 
-describe('what was paid is never reported as not created', () => {
+describe('H107 what was paid is never reported as not created', () => {
   test('H7 a foreign start after completion, when the account is empty by now', async () => {
     const body = await paidWithTheLastMoney();
     const handle = await world.client.workflow.start('payout', {

@@ -23,7 +23,7 @@ export async function list(session: Session, filter: ListFilter): Promise<Answer
     rows.push({
       partnerOrderId: run.workflowId.split(':').slice(2).join(':'),
       app: text('PayoutApp'),
-      phase: text('PayoutPhase'),
+      phase: run.type === 'payoutFollowUp' ? 'FOLLOW_UP' : text('PayoutPhase'),
       outcome: text('PayoutOutcome'),
       needsAttention: attribute('PayoutNeedsAttention') === true,
       orderId: text('PayoutOrderId'),
@@ -50,7 +50,8 @@ export async function list(session: Session, filter: ListFilter): Promise<Answer
 /** Only known words get into the query, so there is nothing to escape. */
 function queryOf({ phase, outcome, attention, app }: ListFilter): string {
   const parts = [
-    "WorkflowType = 'payout'",
+    // What needs somebody after its end is known to its follow-up.
+    attention ? "WorkflowType IN ('payout', 'payoutFollowUp')" : "WorkflowType = 'payout'",
     // A payout that went on as new is one payout, shown by its latest run.
     "ExecutionStatus != 'ContinuedAsNew'",
     phase !== undefined && `PayoutPhase = '${oneOf('--phase', phase, PHASES)}'`,

@@ -79,12 +79,19 @@ export class Receiver {
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
     }
-    if (!(await this.exists(workflowId))) return 'unknown';
-    await this.late.deliver(workflowId, notification);
-    return 'ended';
+    try {
+      await this.late.deliver(workflowId, notification);
+      return 'ended';
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      return 'unknown';
+    }
   }
 
-  /** After the end (H34). A payout that was stopped instead asks by itself once it is started again. */
+  /**
+   * After the end (H34). A payout that was stopped instead asks by itself once it is started again. Throws Temporal's
+   * `WorkflowNotFoundError` where there is no such payout.
+   */
   private async follow(workflowId: string, notification: Notification): Promise<void> {
     await this.soon(async () => {
       const ended = await endedPayout(this.client, workflowId);
@@ -96,16 +103,6 @@ export class Receiver {
     return this.soon(() =>
       this.client.workflow.getHandle(workflowId).signal(notificationSignal, notification),
     );
-  }
-
-  private async exists(workflowId: string): Promise<boolean> {
-    try {
-      await this.soon(() => this.client.workflow.getHandle(workflowId).describe());
-      return true;
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return false;
-      throw error;
-    }
   }
 
   /** Through Temporal's visibility, which knows an order number once its payout has come to rest. */
