@@ -15,13 +15,13 @@ const PAGE = 100;
 const STARTS_AT_ONCE = 8;
 
 export interface Follower extends Pick<Adopter, 'client' | 'environment' | 'apps'> {
-  /** After the last look nothing is left to be done. */
-  lastLookAfterMs: number;
+  /** What ended longer ago than this is not dug out by the first reconciliation there ever was. */
+  firstLooksBackMs: number;
 }
 
 export async function followEnded(follower: Follower, { closedAfterMs }: LookFor): Promise<Followed> {
   const found: Followed = { started: 0, leftAlone: [], more: false };
-  const sinceMs = Math.max(closedAfterMs, Date.now() - follower.lastLookAfterMs);
+  const sinceMs = closedAfterMs > 0 ? closedAfterMs : Date.now() - follower.firstLooksBackMs;
   const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED').map((name) => `'${name}'`);
   const query =
     `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND PayoutOutcome IN (${withOrder.join(', ')})` +

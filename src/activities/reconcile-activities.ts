@@ -7,6 +7,8 @@ import { followEnded } from './follow-ended.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import type { ReconcileActivities } from './reconcile-types.ts';
 
+const DAY_MS = 86_400_000;
+
 export function reconcileActivities(
   { env, applications }: WorkerConfig,
   client: Client,
@@ -14,7 +16,7 @@ export function reconcileActivities(
   const environment = env.PAYMENTS_ENVIRONMENT;
   const common = { client, environment, apps: new Set(applications.keys()) };
   const adopter = { ...common, reconcileEveryMs: env.PAYOUTS_RECONCILE_EVERY };
-  const follower = { ...common, lastLookAfterMs: env.PAYOUTS_FOLLOW_UP.at(-1) ?? 0 };
+  const follower = { ...common, firstLooksBackMs: (env.PAYOUTS_FOLLOW_UP.at(-1) ?? 0) + DAY_MS };
   return {
     adoptStopped: (look) => onlyHere(environment, look, () => adoptStopped(adopter, look)),
     followEnded: (look) => onlyHere(environment, look, () => followEnded(follower, look)),

@@ -9,8 +9,8 @@ import {
   type ChangedPayout,
   emptyAppReport,
 } from '../domain/daily-report.ts';
-import { sumsByCurrency } from '../domain/follow-up.ts';
 import { payoutOfFollowUp } from '../domain/identity.ts';
+import { totalsByCurrency } from '../domain/money.ts';
 import { type ListedRun, pagesOfRuns } from '../starters/visibility.ts';
 import { isMeantFor, memoOf } from './report-pages.ts';
 import type { ReportedPage, ReportPage } from './report-types.ts';
@@ -58,7 +58,7 @@ function changeOf(workflowId: string, seen: Changes, day: string): ChangedPayout
   const { from = '', until = '' } = boundsOf(day) ?? {};
   const thatDay = ({ seenAt }: { seenAt: string }) => seenAt >= from && seenAt <= until;
   const payout = payoutOfFollowUp(workflowId);
-  const returned = sumsByCurrency(seen.returned.filter(thatDay).map(({ target }) => target));
+  const returned = totalsByCurrency(seen.returned.filter(thatDay).map(({ target }) => target));
   const differences = seen.differences.filter(thatDay).map(({ code }) => code);
   return payout && returned.length + differences.length > 0 ? [{ ...payout, returned, differences }] : [];
 }

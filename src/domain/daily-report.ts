@@ -1,6 +1,5 @@
 /** The payouts of one day by outcome and difference, and how parts of it are added up. Decisions only, no I/O. */
-import { sumsByCurrency } from './follow-up.ts';
-import type { Money } from './money.ts';
+import { type Money, totalsByCurrency } from './money.ts';
 import { OUTCOMES, type PayoutOutcome } from './payout.ts';
 
 export interface AppReport {
@@ -91,9 +90,9 @@ function addApp(one: AppReport, other: AppReport): AppReport {
     outcomes,
     endedFlagged: one.endedFlagged + other.endedFlagged,
     unreadable: one.unreadable + other.unreadable,
-    received: sumsByCurrency([...one.received, ...other.received]),
-    failed: sumsByCurrency([...one.failed, ...other.failed]),
-    returned: sumsByCurrency([...one.returned, ...other.returned]),
+    received: totalsByCurrency([...one.received, ...other.received]),
+    failed: totalsByCurrency([...one.failed, ...other.failed]),
+    returned: totalsByCurrency([...one.returned, ...other.returned]),
     changed: one.changed + other.changed,
     open: {
       underAnHour: one.open.underAnHour + other.open.underAnHour,

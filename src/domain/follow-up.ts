@@ -1,6 +1,6 @@
 /** What a follow-up knows of an ended payout, what it finds, and when it looks. Decisions only, no I/O. */
 import type { TradeDetail } from '../payments/types.ts';
-import { type Money, sumMoney } from './money.ts';
+import { type Money, totalsByCurrency } from './money.ts';
 import type { Attention, PayoutOutcome, PayoutSettings, Split } from './payout.ts';
 
 /** An ended payout as its own result reported it. */
@@ -165,19 +165,9 @@ export function followUpResult(request: FollowUpRequest, record: FollowUpRecord)
     outcome: request.outcome,
     changed: returned.length > 0 || differences.length > 0,
     returned,
-    returnedSums: sumsByCurrency(returned.map(({ target }) => target)),
+    returnedSums: totalsByCurrency(returned.map(({ target }) => target)),
     differences,
     looks,
     ...(answeredAtMs > 0 && { lastLookedAt: new Date(answeredAtMs).toISOString() }),
   };
-}
-
-export function sumsByCurrency(amounts: readonly Money[]): Money[] {
-  const currencies = [...new Set(amounts.map(({ currency }) => currency))].sort();
-  return currencies.map((currency) =>
-    sumMoney(
-      currency,
-      amounts.filter((one) => one.currency === currency),
-    ),
-  );
 }

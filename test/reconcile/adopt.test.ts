@@ -144,18 +144,18 @@ describe('what is none of its business is left alone', () => {
 
 describe('a batch', () => {
   test('H10 learns the end of a payout that was terminated and started again', async () => {
-    const rows = rowsOf('slow final=1h', 'success');
-    const [stopped] = rows;
-    if (!stopped) throw new Error('two rows');
+    const rows = rowsOf('slow final=1h', 'slow final=1h');
+    const [stopped, other] = rows;
+    if (!stopped || !other) throw new Error('two rows');
     const batches = batchesOf(world);
     const ref = { batchId: freshNumber() };
     await batches.start({ ...ref, payouts: rows });
-    await eventually(() =>
-      world.until(stopped, ({ phase }) => phase === 'PROCESSING').catch(() => undefined),
-    );
+    for (const row of rows)
+      await eventually(() => world.until(row, ({ phase }) => phase === 'PROCESSING').catch(() => undefined));
     const run = await terminate(world, stopped);
-    // It has heard of the other one, and so has looked.
-    await eventually(async () => (await batches.state(ref)).done === 1 || undefined);
+    // The batch hears of the other one's end only by looking at both.
+    world.simulator.control.changeOrder(other.partnerOrderId, { status: 'SUCCESS' });
+    await eventually(async () => (await batches.state(ref)).done > 0 || undefined);
     await untilAdopted(world, stopped, run);
     world.simulator.control.changeOrder(stopped.partnerOrderId, { status: 'SUCCESS' });
     expect((await batches.result(ref)).outcomes).toMatchObject({ SUCCESS: 2, stopped: 0 });

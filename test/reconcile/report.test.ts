@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dailyReportSchema } from '../../src/contract/reports.ts';
 import { addParts, boundsOf, dayBefore, emptyAppReport } from '../../src/domain/daily-report.ts';
 import { pauseAfterStops } from '../../src/domain/reconciliation.ts';
+import { dailyReport } from '../../src/starters/reports.ts';
 import { cli } from '../support/cli.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
@@ -35,13 +36,13 @@ describe('the daily report', () => {
     world.simulator.control.changeOrder(returned.partnerOrderId, { splits: [{ index: 0, refund: true }] });
     const made = await eventually(async () => {
       await reconcile(world);
-      const { code, ...answer } = await report('--json', '--day', day);
-      expect(code).toBe(0);
-      const seen = dailyReportSchema.parse(answer.json());
+      const seen = await dailyReport(world.client, 'test', day);
       const [app] = seen.apps;
       const ended = Object.values(app?.outcomes ?? {}).reduce((sum, count) => sum + count, 0);
       return ended === refs.length && seen.changesInAll > 0 && app?.open.needingAttention ? seen : undefined;
     });
+    const answer = await report('--json', '--day', day);
+    expect(dailyReportSchema.parse(answer.json())).toEqual({ ...made, madeAt: expect.any(String) });
     expect(made).toMatchObject({
       environment: 'test',
       day,
