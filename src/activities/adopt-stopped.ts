@@ -11,7 +11,7 @@ import { failedAsBadInput } from '../starters/bad-input.ts';
 import { isEngineError, isGone } from '../starters/engine-errors.ts';
 import { environmentOf } from '../starters/run-environment.ts';
 import { startedWith } from '../starters/started-with.ts';
-import { type ListedRun, pagesOfRuns, quotedIds } from '../starters/visibility.ts';
+import { isQuotable, type ListedRun, pagesOfRuns, quotedIds } from '../starters/visibility.ts';
 import { inParallel } from './in-parallel.ts';
 import type { Adopted, LookFor } from './reconcile-types.ts';
 
@@ -54,7 +54,9 @@ export async function adoptStopped(adopter: Adopter, { closedAfterMs }: LookFor)
 
 /** Most of them were started again, by an earlier reconciliation, a reset or a person: one query tells. */
 async function withoutSuccessor({ client, apps }: Adopter, runs: readonly ListedRun[]): Promise<string[]> {
-  const candidates = runs.filter(({ workflowId }) => apps.has(payoutOf(workflowId)?.app ?? ''));
+  const candidates = runs.filter(
+    ({ workflowId }) => isQuotable(workflowId) && apps.has(payoutOf(workflowId)?.app ?? ''),
+  );
   const ids = quotedIds([...new Set(candidates.map(({ workflowId }) => workflowId))]);
   if (ids === '') return [];
   const latest = new Map<string, number>();

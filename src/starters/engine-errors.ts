@@ -1,7 +1,8 @@
 /** What a failed question to Temporal was about: the engine, or the one workflow that was asked for. */
 import { isGrpcServiceError, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
 
-/** gRPC's status of that name. */
+/** gRPC's statuses of those names. */
+const INVALID_ARGUMENT = 3;
 const NOT_FOUND = 5;
 
 /** There is no such workflow or run, or its history has been deleted. */
@@ -11,7 +12,9 @@ export function isGone(error: unknown): boolean {
   return isGrpcServiceError(cause) && cause.code === NOT_FOUND;
 }
 
-/** Worth another try later. */
+/** Worth another try later; a question that the engine will never take is not. */
 export function isEngineError(error: unknown): boolean {
-  return error instanceof ServiceError || isGrpcServiceError(error);
+  const cause = error instanceof ServiceError ? error.cause : error;
+  if (isGrpcServiceError(cause)) return cause.code !== INVALID_ARGUMENT;
+  return error instanceof ServiceError;
 }

@@ -64,10 +64,15 @@ export async function* pagesOfRuns(client: Client, query: string, size: number):
   } while (next);
 }
 
-/** Ids as a query takes them. One that could end the quoted text is no payout's, and left out. */
+/** One that could end the quoted text of a query is no payout's. */
+export function isQuotable(workflowId: string): boolean {
+  return !/['"`\\]/.test(workflowId);
+}
+
+/** Ids as a query takes them. */
 export function quotedIds(workflowIds: readonly string[]): string {
   return workflowIds
-    .filter((id) => !/['"`\\]/.test(id))
+    .filter(isQuotable)
     .map((id) => `'${id}'`)
     .join(', ');
 }

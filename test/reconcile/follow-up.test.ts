@@ -44,6 +44,12 @@ async function followed(ref: PayoutRef): Promise<void> {
   });
 }
 
+function priorities({ events }: Awaited<ReturnType<PayoutWorld['history']>>): number[] {
+  return (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+    scheduled ? [scheduled.priority?.priorityKey ?? 0] : [],
+  );
+}
+
 async function paid(scenario = 'success'): Promise<PayoutRef> {
   const ref = await world.pay(scenario);
   await world.payouts.result(ref);
@@ -92,6 +98,10 @@ describe('H22 money that comes back after the end', () => {
     expect(details(ref)).toBe(before + 1);
     expect(await flagged(ref)).toBe(false);
     expect((await followUp(ref).describe()).status.name).toBe('RUNNING');
+    // 1 goes before 5: a look waits for everything that open payouts ask, their polls too.
+    const looks = priorities(await followUp(ref).fetchHistory());
+    expect(looks).toEqual([5]);
+    expect(Math.max(...priorities(await world.history(ref)))).toBeLessThan(5);
   });
 
   test('what the service says now is compared with what was reported', async () => {
