@@ -29,7 +29,8 @@ import {
 import type { TradeDetail } from '../payments/types.ts';
 import { local, spare } from './calls.ts';
 import { changesQuery } from './follow-up-messages.ts';
-import { rawNotification } from './raw-notification.ts';
+import { notificationSignal } from './messages.ts';
+import { onSignal } from './raw-signal.ts';
 
 /** A storm of notifications is a signal a second; a look is some ten events. */
 const LONG_HISTORY_EVENTS = 300;
@@ -41,7 +42,7 @@ export async function payoutFollowUp(
   const record = carried ?? newFollowUpRecord();
   setHandler(changesQuery, () => followUpResult(request, record));
   // Whatever it says, it only makes this look.
-  setHandler(rawNotification, () => {
+  onSignal(notificationSignal, () => {
     record.hinted = true;
   });
   const plan = await local.prepareFollowUp(request);
