@@ -64,8 +64,9 @@ async function nextLook(
   for (;;) {
     const nowMs = Date.now();
     const dueMs = nextLookMs(request, plan, record.lookedAtMs);
-    if (dueMs !== undefined && nowMs >= dueMs) return 'plan';
+    // First, for it has to be paid for: its pause keeps a storm here that would else start one run after another.
     if (record.hinted && nowMs >= record.hintAllowedAtMs) return 'notification';
+    if (dueMs !== undefined && nowMs >= dueMs) return 'plan';
     const untilMs = wakeMs(record, dueMs, nowMs);
     if (untilMs === undefined) return undefined;
     const wasHinted = record.hinted;

@@ -37,7 +37,8 @@ export async function payoutReconciliation({
   for (let slice = 0; slice < MOST_SLICES; slice += 1) {
     if (slice > 0) await sleep(PAUSE_BETWEEN_SLICES);
     if (await nothingIsLeft(environment, report)) {
-      report.seenUntilMs = beganMs;
+      // What was left alone is looked at again until somebody has seen to it.
+      if (report.leftAlone.length === 0) report.seenUntilMs = beganMs;
       break;
     }
     show(report);

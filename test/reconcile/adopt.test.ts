@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
@@ -128,6 +129,26 @@ describe('what is none of its business is left alone', () => {
     expect(await reconcile(world)).toMatchObject({ adopted: 0, waiting: 0, leftAlone: [] });
     expect(await runs()).toBe(before);
     await world.payouts.cancel(restarted, { by: 'olga' });
+  });
+
+  test('one that cannot be read for want of a key is told, until somebody has seen to it', async () => {
+    const body = bodyOf();
+    const stranger = world.speaking(`k9:${randomBytes(32).toString('base64')}`);
+    const handle = await stranger.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${body.partnerOrderId}`,
+      args: [body],
+      memo: { environment: 'test' },
+    });
+    await handle.terminate('by a test');
+    const found = await eventually(async () => {
+      const report = await reconcile(world);
+      return report.leftAlone.length > 0 ? report : undefined;
+    });
+    expect(found).toMatchObject({
+      leftAlone: [{ workflowId: handle.workflowId, why: expect.stringMatching(/cannot be read/) }],
+      seenUntilMs: 0,
+    });
   });
 
   /** Ends as bad input. */
