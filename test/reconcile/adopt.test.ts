@@ -73,7 +73,7 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
   });
 
   test('timed out, as only a foreign start can', async () => {
-    const body = bodyOf({ platform: 'sim:slow final=1h' });
+    const body = bodyOf({ approval: 'required' });
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
       workflowId: `payout:default:${body.partnerOrderId}`,
@@ -83,8 +83,8 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     // However far it came in that time.
     await handle.result().catch(() => undefined);
     await untilAdopted(world, body, handle.firstExecutionRunId);
-    await world.until(body, ({ phase }) => phase === 'PROCESSING');
-    world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
+    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await world.payouts.approve(body, { by: 'olga' });
     expect(await outcomeOf(body)).toBe('SUCCESS');
     expect(createsOf(world, body).length).toBe(1);
   });
