@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { payoutResultSchema, payoutStateSchema, problemSchema } from '../src/contract/payout-answers.ts';
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';
+import { dailyReportSchema, followUpResultSchema } from '../src/contract/reports.ts';
 import { jsonSchema } from '../src/starters/service/openapi.ts';
 
 export const SCHEMAS_FOLDER = join(import.meta.dirname, '../schemas');
@@ -13,6 +14,8 @@ export function schemaFiles(): Record<string, object> {
     'payout-request.json': titled('PayoutRequest', jsonSchema(payoutRequestSchema, 'input')),
     'payout-result.json': titled('PayoutResult', jsonSchema(payoutResultSchema, 'output')),
     'payout-state.json': titled('PayoutState', jsonSchema(payoutStateSchema, 'output')),
+    'follow-up-result.json': titled('FollowUpResult', jsonSchema(followUpResultSchema, 'output')),
+    'daily-report.json': titled('DailyReport', jsonSchema(dailyReportSchema, 'output')),
     'problem.json': titled('Problem', jsonSchema(problemSchema, 'output')),
   };
 }

@@ -3,15 +3,16 @@
  * those that have moved. Visibility may lag or lose, so now and then each payout is asked for by itself.
  */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import type { RowEnd } from '../domain/batch.ts';
 import { BUSY_PHASE, type OpenPayouts } from '../domain/batch-record.ts';
 import { payoutWorkflowId } from '../domain/identity.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
+import { failedAsBadInput } from '../starters/bad-input.ts';
 import type { RowNews } from './batch-types.ts';
 import { inParallel } from './in-parallel.ts';
 
 const IDS_IN_A_QUERY = 100;
 const DESCRIBED_AT_ONCE = 8;
+const STARTED_AGAIN: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'FAILED'];
 
 interface Seen {
   status: { name: string };
@@ -38,10 +39,10 @@ async function moved(client: Client, app: string, known: OpenPayouts): Promise<R
     const partnerOrderId = numberOf.get(run.workflowId);
     if (partnerOrderId === undefined) continue;
     const now = standing(run);
-    if ('ended' in now && !isOutcome(now.ended)) unclear.push(partnerOrderId);
-    else news.set(partnerOrderId, { partnerOrderId, now });
+    if (now) news.set(partnerOrderId, { partnerOrderId, now });
+    else unclear.push(partnerOrderId);
   }
-  // A run that was not completed may have a successor, by a reset or a corrected start: the id decides.
+  // A run that has no outcome may have a successor, by a reset or a new start: the id decides.
   const numbers = unclear.filter((number) => !news.has(number));
   return [...news.values(), ...(await described(client, app, [{ ...known, numbers }]))];
 }
@@ -55,7 +56,7 @@ export async function described(
   const all = open.flatMap((known) => known.numbers.map((number) => ({ known, number })));
   const found = await inParallel(DESCRIBED_AT_ONCE, all, async ({ known, number }) => {
     const now = await describedNow(client, payoutWorkflowId(app, number));
-    return isNews(known, now) ? [{ partnerOrderId: number, now }] : [];
+    return now && isNews(known, now) ? [{ partnerOrderId: number, now }] : [];
   });
   return found.flat();
 }
@@ -64,32 +65,30 @@ function isNews(known: OpenPayouts, now: RowNews['now']): boolean {
   return 'ended' in now || now.phase !== known.phase || now.needsAttention !== known.needsAttention;
 }
 
-async function describedNow(client: Client, workflowId: string): Promise<RowNews['now']> {
+/** Undefined: its workflow was stopped, which is no end. The reconciliation starts it again (H10). */
+async function describedNow(client: Client, workflowId: string): Promise<RowNews['now'] | undefined> {
   try {
-    return standing(await client.workflow.getHandle(workflowId).describe());
+    const found = await client.workflow.getHandle(workflowId).describe();
+    const now = standing(found);
+    if (now) return now;
+    if (!STARTED_AGAIN.includes(found.status.name)) return { ended: 'stopped' };
+    const isBad = found.status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, found.runId));
+    return isBad ? { ended: 'invalid' } : undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { ended: 'stopped' };
     throw error;
   }
 }
 
-function standing({ status, searchAttributes }: Seen): RowNews['now'] {
+/** Undefined where this run alone does not say. */
+function standing({ status, searchAttributes }: Seen): RowNews['now'] | undefined {
   const attribute = (name: string) => searchAttributes[name]?.[0];
   if (status.name === 'RUNNING' || status.name === 'PAUSED') {
     const phase = PHASES.find((known) => known === attribute('PayoutPhase')) ?? BUSY_PHASE;
     return { phase, needsAttention: attribute('PayoutNeedsAttention') === true };
   }
-  if (status.name === 'COMPLETED') return { ended: outcomeOf(attribute('PayoutOutcome')) };
-  // A payout's workflow fails on bad input only.
-  return { ended: status.name === 'FAILED' ? 'invalid' : 'stopped' };
-}
-
-function outcomeOf(attribute: unknown): RowEnd {
-  return OUTCOMES.find((outcome) => outcome === attribute) ?? 'stopped';
-}
-
-function isOutcome(end: RowEnd): boolean {
-  return OUTCOMES.some((outcome) => outcome === end);
+  const outcome = OUTCOMES.find((known) => known === attribute('PayoutOutcome'));
+  return status.name === 'COMPLETED' && outcome ? { ended: outcome } : undefined;
 }
 
 /** A payout's number holds neither quotes nor backslashes, so there is nothing to escape. */

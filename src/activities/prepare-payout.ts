@@ -1,9 +1,11 @@
 /** The first activity of a payout, which is no API call: decides bad input, and fixes the settings. */
+import { activityInfo } from '@temporalio/activity';
 import { payoutSettings, type WorkerConfig } from '../config/config.ts';
 import { checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
 import { apiTaskQueue, payoutWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { invalid, NOT_CONFIGURED } from './invalid.ts';
+import { followUpPlan } from './prepare-follow-up.ts';
 import { authorizationLink, tokenPlan } from './prepare-token.ts';
 import type { LocalActivities, ReadPlan } from './types.ts';
 
@@ -19,6 +21,12 @@ export function preparation(config: WorkerConfig): LocalActivities {
       const { app } = checked.value;
       const apiQueue = apiTaskQueue(config.env.PAYMENTS_ENVIRONMENT, app);
       return { request: checked.value, settings: payoutSettings(config.env, apiQueue) };
+    },
+    async prepareFollowUp(request) {
+      return followUpPlan(config, request);
+    },
+    async isFirstRun(firstRunId) {
+      return activityInfo().workflowExecution?.runId === firstRunId;
     },
     async prepareRead(app, openId) {
       const plan = readPlan(config, app);

@@ -1,6 +1,7 @@
 /** What workflows and activities say to each other. Types only, so that workflows can import them. */
 
 import type { LeaseTerm, Released } from '../domain/call-budget-lease.ts';
+import type { FollowUpPlan } from '../domain/follow-up.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
 import type { CheckedPayoutRequest, PayoutSettings } from '../domain/payout.ts';
 import type { Clearance } from '../domain/payout-record.ts';
@@ -117,4 +118,8 @@ export interface LocalActivities {
     request: unknown,
     start: { workflowId: string; environment?: unknown },
   ): Promise<{ request: CheckedPayoutRequest; settings: PayoutSettings }>;
+  /** When to look, and on which queue. */
+  prepareFollowUp(request: unknown): Promise<FollowUpPlan>;
+  /** False in the runs that a Workflow Reset makes. */
+  isFirstRun(firstRunId: string): Promise<boolean>;
 }

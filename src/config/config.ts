@@ -8,7 +8,7 @@ import type { PayoutSettings } from '../domain/payout.ts';
 import type { CreateMeaning } from '../payments/index.ts';
 import { type Application, readApplications } from './applications.ts';
 import { ConfigError } from './config-error.ts';
-import { duration } from './duration.ts';
+import { duration, durations } from './duration.ts';
 import { type Keys, mayGoWithout, readKeys } from './encryption.ts';
 import { type Environment, withoutEmpty } from './environment.ts';
 import { logLevel } from './log-level.ts';
@@ -53,6 +53,9 @@ const settingsShape = {
   PAYOUTS_POLL_FIRST: duration.default(30_000),
   PAYOUTS_POLL_MAX: duration.default(600_000),
   PAYOUTS_APPROVAL_EXPIRES: duration.default(86_400_000),
+  // A Temporal Schedule counts in seconds.
+  PAYOUTS_RECONCILE_EVERY: duration.refine((ms) => ms >= 1_000, 'must be at least 1s').default(900_000),
+  PAYOUTS_FOLLOW_UP: durations.default([86_400_000, 604_800_000, 2_592_000_000]),
   PAYOUTS_STUCK_AFTER: duration.default(86_400_000),
   PAYOUTS_CALL_WAITS: duration.default(300_000),
   PAYOUTS_BATCH_WINDOW: z.coerce.number().int().min(1).max(5_000).default(200),

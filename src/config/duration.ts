@@ -8,6 +8,13 @@ export const duration = z
   .regex(/^\d{1,9}(ms|s|m|h|d)$/, 'must be a duration such as 500ms, 30s, 10m, 12h or 30d')
   .transform(durationMs);
 
+/** `1d,7d,30d`: in rising order, at most ten. */
+export const durations = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .pipe(z.array(duration).min(1).max(10))
+  .refine((list) => list.every((each, at) => each > (list[at - 1] ?? 0)), 'must rise from one to the next');
+
 /** Milliseconds of a text that `duration` has accepted. */
 function durationMs(text: string): number {
   const unit = text.replace(/^\d+/, '');

@@ -12,7 +12,7 @@ export const KEY_LENGTH = 12;
  * How a row can end: as its payout did, or
  * `conflict`: its number belongs to a payout with another body;
  * `invalid`: the payout was refused as bad input;
- * `stopped`: somebody stopped the payout's workflow, so look at it;
+ * `stopped`: nothing is left of the payout's workflow, or nobody watches it any more, so look at it;
  * `notStarted`: the batch was cancelled first.
  */
 export const ROW_ENDS = [...OUTCOMES, 'conflict', 'invalid', 'stopped', 'notStarted'] as const;

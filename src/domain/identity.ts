@@ -6,6 +6,39 @@ export function payoutWorkflowId(app: string, partnerOrderId: string): string {
   return `payout:${app}:${partnerOrderId}`;
 }
 
+/** What looks again after the payout's end. */
+export function payoutFollowUpWorkflowId(app: string, partnerOrderId: string): string {
+  return `payout-follow-up:${app}:${partnerOrderId}`;
+}
+
+/** The application and the number in a payout's workflow id; undefined where it is somebody's own invention. */
+export function payoutOf(workflowId: string): { app: string; partnerOrderId: string } | undefined {
+  const [, app, partnerOrderId] = /^payout:([^:]+):(.+)$/s.exec(workflowId) ?? [];
+  return app !== undefined && partnerOrderId !== undefined ? { app, partnerOrderId } : undefined;
+}
+
+/** The same of a follow-up's workflow id. */
+export function payoutOfFollowUp(workflowId: string): ReturnType<typeof payoutOf> {
+  return workflowId.startsWith('payout-follow-up:')
+    ? payoutOf(workflowId.replace('payout-follow-up:', 'payout:'))
+    : undefined;
+}
+
+/** The environment in the name of a queue that `apiTaskQueue` made. */
+export function environmentOfQueue(queue: string): string | undefined {
+  return /^payouts-api:([^:]+):/.exec(queue)?.[1];
+}
+
+/** The Temporal Schedule that finds what was stopped or ended; its workflows add a time to this. */
+export function reconciliationId(environment: string): string {
+  return `payout-reconciliation:${environment}`;
+}
+
+/** The Temporal Schedule of the daily report. */
+export function reportId(environment: string): string {
+  return `payout-report:${environment}`;
+}
+
 export function payoutBatchWorkflowId(app: string, batchId: string): string {
   return `payout-batch:${app}:${batchId}`;
 }

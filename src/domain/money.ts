@@ -63,6 +63,20 @@ export function sumMoney(currency: string, amounts: readonly Money[]): Money {
   return amounts.reduce(addMoney, { currency, amount: '0.00' });
 }
 
+/**
+ * One total for each currency, in their order. A day's total may have more digits than any amount that callers may
+ * send, so unlike the other functions this one has no limit. Throws `RangeError` on anything but two decimals.
+ */
+export function totalsByCurrency(amounts: readonly Money[]): Money[] {
+  const totals = new Map<string, bigint>();
+  for (const { currency, amount } of amounts) {
+    if (!/^\d+\.\d{2}$/.test(amount)) throw new RangeError('not an amount with two decimals');
+    totals.set(currency, (totals.get(currency) ?? 0n) + BigInt(amount.replace('.', '')));
+  }
+  const currencies = [...totals.keys()].sort();
+  return currencies.map((currency) => ({ currency, amount: fromMinorUnits(totals.get(currency) ?? 0n) }));
+}
+
 /** Compares decimal texts of any precision (exchange rates), such as `"7.1"` with `"7.0999"`. */
 export function compareDecimals(left: string, right: string): number {
   const scale = Math.max(decimalsOf(left), decimalsOf(right));

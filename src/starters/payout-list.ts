@@ -15,7 +15,7 @@ const filterSchema = z.strictObject({
 
 export type PayoutFilter = z.input<typeof filterSchema>;
 
-/** The words are as last written at rest: empty where they never were. */
+/** The words are as last written at rest: empty where they never were. The phase of a follow-up is `FOLLOW_UP`. */
 export interface ListedPayout {
   partnerOrderId: string;
   app: string;
@@ -40,7 +40,8 @@ export async function* listPayouts(client: Client, filter: PayoutFilter = {}): A
 
 function queryOf({ phase, outcome, attention, app }: PayoutFilter): string {
   const parts = [
-    "WorkflowType = 'payout'",
+    // What needs somebody after its end is known to its follow-up.
+    attention ? "WorkflowType IN ('payout', 'payoutFollowUp')" : "WorkflowType = 'payout'",
     // A payout that went on as new is one payout, shown by its latest run.
     "ExecutionStatus != 'ContinuedAsNew'",
     phase !== undefined && `PayoutPhase = '${phase}'`,
@@ -57,7 +58,7 @@ function listed(run: WorkflowExecutionInfo): ListedPayout {
   return {
     partnerOrderId: run.workflowId.split(':').slice(2).join(':'),
     app: text('PayoutApp'),
-    phase: text('PayoutPhase'),
+    phase: run.type === 'payoutFollowUp' ? 'FOLLOW_UP' : text('PayoutPhase'),
     outcome: text('PayoutOutcome'),
     needsAttention: attribute('PayoutNeedsAttention') === true,
     orderId: text('PayoutOrderId'),

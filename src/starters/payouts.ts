@@ -7,18 +7,11 @@ import {
   isGrpcServiceError,
   ServiceError,
   WorkflowExecutionAlreadyStartedError,
-  WorkflowFailedError,
   type WorkflowHandle,
   type WorkflowStartOptions,
 } from '@temporalio/client';
-import {
-  ApplicationFailure,
-  defineSearchAttributeKey,
-  SearchAttributeType,
-  TypedSearchAttributes,
-} from '@temporalio/common';
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
 import { checkPayoutRequest, type FieldError, type PayoutRequestInput } from '../contract/payout-request.ts';
-import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
 import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
 import {
@@ -35,6 +28,7 @@ import {
   stateQuery,
 } from '../workflows/messages.ts';
 import type { payout } from '../workflows/payout.ts';
+import { failedAsBadInput } from './bad-input.ts';
 import { startedWith } from './started-with.ts';
 
 /** Thrown before anything is started; `fields` names every bad field. */
@@ -247,15 +241,8 @@ export class Payouts {
   }
 
   private async failedAsBadInput(request: CheckedPayoutRequest): Promise<boolean> {
-    const handle = this.handle(request);
-    if ((await handle.describe()).status.name !== 'FAILED') return false;
-    try {
-      await handle.result();
-      return false;
-    } catch (error) {
-      const cause = error instanceof WorkflowFailedError ? error.cause : undefined;
-      return rootIs(cause, INVALID_PAYOUT_REQUEST);
-    }
+    const { workflowId, runId, status } = await this.handle(request).describe();
+    return status.name === 'FAILED' && failedAsBadInput(this.client, workflowId, runId);
   }
 }
 
@@ -280,11 +267,6 @@ function droppedWithItsTask(error: unknown): boolean {
     cause.code === FAILED_PRECONDITION &&
     /workflow task failure/.test(cause.details)
   );
-}
-
-function rootIs(error: unknown, type: string): boolean {
-  if (error instanceof ApplicationFailure && error.type === type) return true;
-  return error instanceof Error && error.cause !== undefined && rootIs(error.cause, type);
 }
 
 /** Absent and undefined are the same; key order does not count. */

@@ -4,6 +4,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { connectWorker } from '../temporal/worker-connection.ts';
 import { installRuntime } from './runtime.ts';
+import { keepSchedules } from './schedules.ts';
 import { keepRenewals } from './tokens/keep-renewals.ts';
 import { createWorkers } from './worker.ts';
 
@@ -14,13 +15,15 @@ async function main(): Promise<void> {
   await registerSearchAttributes(connection, namespace);
   const workers = await createWorkers({ config, connection, client, namespace });
   const running = Promise.all(workers.map((worker) => worker.run()));
-  const stopKeeping = keepRenewals(client, config);
+  const stopRenewals = keepRenewals(client, config);
+  const stopSchedules = keepSchedules(client, config);
   const apps = [...config.applications.keys()].join(', ');
   console.log(
     `worker ready: ${config.env.PAYMENTS_ENVIRONMENT}, applications ${apps}, engine ${address}/${namespace}`,
   );
   await running;
-  stopKeeping();
+  stopRenewals();
+  stopSchedules();
   await connection.close();
 }
 

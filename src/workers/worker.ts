@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, Worker, type WorkflowBundleOption } from '@temporalio/worker';
 import { batchActivities } from '../activities/batch-activities.ts';
 import { preparation } from '../activities/prepare-payout.ts';
+import { reconcileActivities } from '../activities/reconcile-activities.ts';
+import { reportActivities } from '../activities/report-activities.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
 import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
@@ -51,7 +53,12 @@ async function workflowWorker({
     namespace,
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowBundle: workflowBundle ?? (await bundleWorkflows()),
-    activities: { ...preparation(config), ...batchActivities(config, client) },
+    activities: {
+      ...preparation(config),
+      ...batchActivities(config, client),
+      ...reconcileActivities(config, client),
+      ...reportActivities(config, client),
+    },
     nexusServices: [payoutsServiceHandler(config.env.PAYMENTS_ENVIRONMENT)],
     dataConverter: dataConverter(config.keys.payloads),
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,

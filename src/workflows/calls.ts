@@ -13,25 +13,26 @@ import type { PayoutSettings } from '../domain/payout.ts';
 import {
   NEVER,
   NEXT_POLL_IS_THE_RETRY,
+  NO_HURRY,
   UNTIL_ANSWERED,
   untilGivenOrRefused,
   WHILE_A_PERSON_WAITS,
 } from './retry-policies.ts';
 
-/**
- * Who goes first among an application's calls, 1 before 5.
- */
+/** Who goes first among an application's calls, 1 before 5: the engine knows no more levels than these. */
 export const PRIORITY = {
   /** Nothing works without it. Its queue has slots of its own, so that no number of waiting calls starves it. */
   token: 1,
   /** A lock is ticking, or nobody knows whether money moved. */
-  create: 2,
+  create: 1,
   /** The end is known to be near: one or two calls and the payout is off the books. */
-  ending: 3,
+  ending: 2,
   /** Not begun yet: delaying it costs nothing but time. */
-  beginning: 4,
+  beginning: 3,
   /** Only in case a notification got lost. */
-  poll: 5,
+  poll: 4,
+  /** After the end: only what nobody else needs (H22). */
+  followUp: 5,
 } as const;
 
 /** A worker that was killed is noticed this soon, well before the call's own deadline. */
@@ -60,6 +61,14 @@ export function polled(settings: CallSettings, urgency: Urgency, summary: string
   return proxyActivities<ServiceActivities>({
     ...options(settings, urgency, summary),
     retry: NEXT_POLL_IS_THE_RETRY,
+  });
+}
+
+/** Reads after the end. */
+export function spare(settings: CallSettings, summary: string) {
+  return proxyActivities<Pick<ServiceActivities, 'fetchTradeDetail'>>({
+    ...options(settings, 'followUp', summary),
+    retry: NO_HURRY,
   });
 }
 

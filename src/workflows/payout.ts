@@ -9,6 +9,7 @@ import type { PayoutRequest, PayoutResult, Reason } from '../domain/payout.ts';
 import type { CarriedOver } from '../domain/payout-record.ts';
 import { local } from './calls.ts';
 import { checkAccount, waitUntilDue } from './payout-steps/acceptable-quote.ts';
+import { askFirstWhereDoubtful, existsAfterAll } from './payout-steps/ask-first.ts';
 import { createOnce } from './payout-steps/create-once.ts';
 import { followToTheEnd } from './payout-steps/follow-to-the-end.ts';
 import { installHandlers } from './payout-steps/handlers.ts';
@@ -29,16 +30,26 @@ export async function payout(request: PayoutRequest, carried?: CarriedOver): Pro
 
 async function pay(life: PayoutLife): Promise<PayoutResult> {
   try {
+    await create(life);
+  } catch (error) {
+    if (error instanceof NotCreated) return notCreated(life, error.reason);
+    throw error;
+  }
+  return followToTheEnd(life);
+}
+
+/** Returns when the order exists; throws `NotCreated` when neither this run nor any other has created it. */
+async function create(life: PayoutLife): Promise<void> {
+  await askFirstWhereDoubtful(life);
+  try {
     if (life.record.creation.stage === 'quoting') {
       await waitUntilDue(life);
       await checkAccount(life);
     }
     await createOnce(life);
   } catch (error) {
-    if (error instanceof NotCreated) return notCreated(life, error.reason);
-    throw error;
+    if (!(error instanceof NotCreated) || !(await existsAfterAll(life))) throw error;
   }
-  return followToTheEnd(life);
 }
 
 /** Decides bad input, without a call to the service: the only way for this workflow to fail. */

@@ -44,6 +44,14 @@ export const NEXT_POLL_IS_THE_RETRY: RetryPolicy = {
   nonRetryableErrorTypes: ANY_ANSWER_BUT_BUSY,
 };
 
+/** Reads after the end: days are left, so an outage is waited out slowly. */
+export const NO_HURRY: RetryPolicy = {
+  initialInterval: '1m',
+  backoffCoefficient: 2,
+  maximumInterval: '6h',
+  nonRetryableErrorTypes: HOPELESS,
+};
+
 /** Reads that a person waits for: a hiccup is bridged, an outage is told within a minute. */
 export const WHILE_A_PERSON_WAITS: RetryPolicy = {
   initialInterval: '1s',

@@ -39,9 +39,20 @@ describe('the environment is read once, and every bad key is named', () => {
     expect(env.PAYOUTS_POLL_FIRST).toBe(30_000);
     expect(env.PAYOUTS_POLL_MAX).toBe(600_000);
     expect(env.PAYOUTS_APPROVAL_EXPIRES).toBe(86_400_000);
+    expect(env.PAYOUTS_RECONCILE_EVERY).toBe(900_000);
+    expect(env.PAYOUTS_FOLLOW_UP).toEqual([86_400_000, 604_800_000, 2_592_000_000]);
     expect([...env.PAYMENTS_CREATE_CODES]).toEqual([['429', 'busy']]);
     expect(env.PAYMENTS_REPEATED_CREATE).toBe('review');
     expect(env.PAYOUTS_CREATE_CHECK).toBe('doubtful');
+  });
+
+  test('follow-ups are a list in rising order, and a reconciliation comes at most once a second', () => {
+    expect(problems({ ...good, PAYOUTS_FOLLOW_UP: '7d,1d' }).join()).toMatch(/PAYOUTS_FOLLOW_UP.*rise/);
+    expect(problems({ ...good, PAYOUTS_FOLLOW_UP: '1d,soon' }).join()).toMatch(/PAYOUTS_FOLLOW_UP/);
+    expect(problems({ ...good, PAYOUTS_RECONCILE_EVERY: '10ms' }).join()).toMatch(
+      /PAYOUTS_RECONCILE_EVERY.*1s/,
+    );
+    expect(workerConfig({ ...good, PAYOUTS_FOLLOW_UP: '1h, 30d' }).env.PAYOUTS_FOLLOW_UP.length).toBe(2);
   });
 
   test('missing and bad keys come together, and no value is quoted', () => {

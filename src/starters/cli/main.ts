@@ -6,6 +6,7 @@ import { type BudgetOptions, budget } from './budget-verb.ts';
 import { doctor } from './doctor.ts';
 import { account, checkedApp, type ListFilter, list } from './list-verbs.ts';
 import * as verbs from './payout-verbs.ts';
+import { type ReportOptions, report } from './report-verb.ts';
 import { inSession, type Session } from './session.ts';
 import { type TokenOptions, tokens } from './token-verb.ts';
 
@@ -140,6 +141,16 @@ program
   .option('--json', 'print one JSON document')
   .action((options: ListFilter & { json?: true }) =>
     inSession(options.json === true, (session) => list(session, options)),
+  );
+
+// Of all applications, so it has none of its own.
+program
+  .command('report')
+  .description('the payouts of a day by outcome and difference, and what is open now')
+  .option('--day <YYYY-MM-DD>', 'which day (UTC); today by default')
+  .option('--json', 'print one JSON document')
+  .action((options: ReportOptions & { json?: true }) =>
+    inSession(options.json === true, (session) => report(session, options)),
   );
 
 verb<Common & { clientId: string; openId?: string }>(

@@ -3,10 +3,12 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { payoutWorkflowId } from '../../domain/identity.ts';
 import type { Notification as Heard } from '../../payments/index.ts';
 import { type Notification, notificationSignal } from '../../workflows/messages.ts';
+import { endedPayout } from '../ended-payout.ts';
+import { tellFollowUp } from '../follow-ups.ts';
 import { Coalesced } from './coalesced.ts';
 import { UnknownNotifications, type UnknownOptions } from './unknown-notifications.ts';
 
-/** `delivered`: Temporal has it. `ended`: the payout is over. `unknown`: kept for a while and looked up again. */
+/** `delivered`: Temporal has it. `ended`: so it has, for the follow-up. `unknown`: kept for a while and looked up again. */
 export type Received = 'delivered' | 'ended' | 'unknown';
 
 /** Thrown when more lookups are under way than Temporal should be asked for: the sender may try again. */
@@ -24,6 +26,7 @@ type Kept = { app: string; heard: Heard; receivedAt: string };
 export class Receiver {
   private readonly client: Client;
   private readonly signals: Coalesced<Notification>;
+  private readonly late: Coalesced<Notification>;
   private readonly unknown: UnknownNotifications<Kept>;
   private readonly timer: NodeJS.Timeout;
   private lookups = 0;
@@ -32,12 +35,13 @@ export class Receiver {
   constructor(client: Client, options: UnknownOptions = {}) {
     this.client = client;
     this.signals = new Coalesced((workflowId, notification) => this.signal(workflowId, notification));
+    this.late = new Coalesced((workflowId, notification) => this.follow(workflowId, notification));
     this.unknown = new UnknownNotifications(options);
     this.timer = setInterval(() => void this.lookAgain(), LOOK_AGAIN_EVERY_MS).unref();
   }
 
   /**
-   * Resolves with `delivered` only when Temporal has it. Rejects when Temporal does not answer, or with
+   * Resolves with `delivered` or `ended` only when Temporal has it. Rejects when Temporal does not answer, or with
    * `ReceiverBusyError`; nothing is kept then, and the sender must try again.
    */
   async receive(app: string, heard: Heard, receivedAt = new Date().toISOString()): Promise<Received> {
@@ -75,23 +79,30 @@ export class Receiver {
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
     }
-    return (await this.exists(workflowId)) ? 'ended' : 'unknown';
+    try {
+      await this.late.deliver(workflowId, notification);
+      return 'ended';
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      return 'unknown';
+    }
+  }
+
+  /**
+   * After the end (H34). A payout that was stopped instead asks by itself once it is started again. Throws Temporal's
+   * `WorkflowNotFoundError` where there is no such payout.
+   */
+  private async follow(workflowId: string, notification: Notification): Promise<void> {
+    await this.soon(async () => {
+      const ended = await endedPayout(this.client, workflowId);
+      if (ended) await tellFollowUp(this.client, ended, notification);
+    });
   }
 
   private signal(workflowId: string, notification: Notification): Promise<void> {
     return this.soon(() =>
       this.client.workflow.getHandle(workflowId).signal(notificationSignal, notification),
     );
-  }
-
-  private async exists(workflowId: string): Promise<boolean> {
-    try {
-      await this.soon(() => this.client.workflow.getHandle(workflowId).describe());
-      return true;
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return false;
-      throw error;
-    }
   }
 
   /** Through Temporal's visibility, which knows an order number once its payout has come to rest. */

@@ -11,7 +11,7 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { CreateAnswer } from '../../activities/types.ts';
 import { activityTimeoutMs, sendWithinMs } from '../../domain/deadlines.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
-import type { Clearance, Doubt } from '../../domain/payout-record.ts';
+import type { Doubt } from '../../domain/payout-record.ts';
 import { once } from '../calls.ts';
 import { acceptableQuote, lockExpiresAtMs } from './acceptable-quote.ts';
 import { NotCreated, type PayoutLife } from './payout-life.ts';
@@ -21,20 +21,19 @@ import { review, settle } from './unknown-order.ts';
 /** Returns when the order exists; throws `NotCreated` when it surely does not and will not. */
 export async function createOnce(life: PayoutLife): Promise<void> {
   const { record } = life;
-  let cleared: Clearance | undefined;
   while (record.creation.stage !== 'created') {
-    if (record.creation.stage === 'settling') cleared = await settle(life);
-    else if (record.creation.stage === 'review') cleared = await review(life);
-    else await send(life, await acceptableQuote(life), cleared);
+    if (record.creation.stage === 'settling') life.cleared = await settle(life);
+    else if (record.creation.stage === 'review') life.cleared = await review(life);
+    else await send(life, await acceptableQuote(life));
   }
 }
 
 /** Sends the create and leaves the stage that its answer, or the lack of one, leads to. */
-async function send(life: PayoutLife, quote: AgreedQuote, cleared: Clearance | undefined): Promise<void> {
+async function send(life: PayoutLife, quote: AgreedQuote): Promise<void> {
   life.endIfCancelled();
   life.enter('CREATING');
   life.record.creation = { stage: 'sending' };
-  const answer = await attempt(life, quote, cleared);
+  const answer = await attempt(life, quote);
   if (answer === undefined) doubt(life, 'unknown');
   else if (answer.kind === 'created') takeOverCreated(life, answer.order, quote);
   else if (answer.kind === 'not-created') notCreated(life, answer);
@@ -42,12 +41,8 @@ async function send(life: PayoutLife, quote: AgreedQuote, cleared: Clearance | u
   else surelyNothingHappened(life);
 }
 
-async function attempt(
-  life: PayoutLife,
-  quote: AgreedQuote,
-  cleared: Clearance | undefined,
-): Promise<CreateAnswer | undefined> {
-  const { settings } = life;
+async function attempt(life: PayoutLife, quote: AgreedQuote): Promise<CreateAnswer | undefined> {
+  const { settings, cleared } = life;
   const { memo, firstExecutionRunId } = workflowInfo();
   const summary = `create: pay ${quote.pay.amount} ${quote.pay.currency} for ${quote.target.amount} ${quote.target.currency}`;
   try {
@@ -103,7 +98,7 @@ function surelyNothingHappened(life: PayoutLife): void {
 }
 
 /** The window begins where the create's own deadline ends: until then it may still be on its way. */
-function doubt(life: PayoutLife, because: Doubt): void {
+export function doubt(life: PayoutLife, because: Doubt): void {
   const { callTimeoutMs, settleWindowMs } = life.settings;
   const untilMs = Date.now() + activityTimeoutMs(callTimeoutMs) + settleWindowMs;
   life.record.creation = { stage: 'settling', doubt: because, untilMs, asks: 0 };

@@ -11,7 +11,12 @@ import {
 } from '@temporalio/workflow';
 import type { Caller } from '../../activities/types.ts';
 import type { CheckedPayoutRequest, PayoutPhase, PayoutSettings, Reason } from '../../domain/payout.ts';
-import { type CarriedOver, newRecord, type PayoutRecord } from '../../domain/payout-record.ts';
+import {
+  type CarriedOver,
+  type Clearance,
+  newRecord,
+  type PayoutRecord,
+} from '../../domain/payout-record.ts';
 import type { TradeKey } from '../../payments/types.ts';
 import type { CallSettings } from '../calls.ts';
 import type { Resolution } from '../messages.ts';
@@ -35,6 +40,8 @@ export class PayoutLife {
   /** What a person said in NEEDS_REVIEW, until the review has acted on it. */
   resolution: Resolution | undefined;
   pollRequested = false;
+  /** This run has asked and found that nothing was created; worth nothing to another run. */
+  cleared: Clearance | undefined;
 
   private readonly carried: CarriedOver | undefined;
   private prepared: { request: CheckedPayoutRequest; settings: PayoutSettings } | undefined;
@@ -54,6 +61,11 @@ export class PayoutLife {
     prepare: () => Promise<{ request: CheckedPayoutRequest; settings: PayoutSettings }>,
   ): Promise<void> {
     this.prepared = this.carried ?? (await prepare());
+  }
+
+  /** It goes on with what an earlier run knew, and asks nothing that was asked before. */
+  get isContinued(): boolean {
+    return this.carried !== undefined;
   }
 
   get request(): CheckedPayoutRequest {

@@ -1,0 +1,69 @@
+/** Finds payouts that have ended with an order, and starts the follow-up of each (H22). */
+
+import { payoutFollowUpWorkflowId, payoutOf } from '../domain/identity.ts';
+import { OUTCOMES } from '../domain/payout.ts';
+import { endedPayout } from '../starters/ended-payout.ts';
+import { isEngineError, isGone } from '../starters/engine-errors.ts';
+import { startFollowUp } from '../starters/follow-ups.ts';
+import { type ListedRun, pagesOfRuns, quotedIds } from '../starters/visibility.ts';
+import type { Adopter } from './adopt-stopped.ts';
+import { inParallel } from './in-parallel.ts';
+import type { Followed, LookFor } from './reconcile-types.ts';
+
+const MOST_AT_ONCE = 500;
+const PAGE = 100;
+const STARTS_AT_ONCE = 8;
+
+export interface Follower extends Pick<Adopter, 'client' | 'environment' | 'apps'> {
+  /** What ended longer ago than this is not dug out by the first reconciliation there ever was. */
+  firstLooksBackMs: number;
+}
+
+export async function followEnded(follower: Follower, { closedAfterMs }: LookFor): Promise<Followed> {
+  const found: Followed = { started: 0, leftAlone: [], more: false };
+  const sinceMs = closedAfterMs > 0 ? closedAfterMs : Date.now() - follower.firstLooksBackMs;
+  const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED').map((name) => `'${name}'`);
+  const query =
+    `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND PayoutOutcome IN (${withOrder.join(', ')})` +
+    ` AND CloseTime >= '${new Date(sinceMs).toISOString()}'`;
+  for await (const runs of pagesOfRuns(follower.client, query, PAGE)) {
+    if (found.started >= MOST_AT_ONCE) return { ...found, more: true };
+    await inParallel(STARTS_AT_ONCE, await withoutFollowUp(follower, runs), async (workflowId) => {
+      const verdict = await followOne(follower, workflowId);
+      if (verdict === 'started') found.started += 1;
+      else if (verdict !== 'not-ours') found.leftAlone.push({ workflowId, why: verdict.why });
+    });
+  }
+  return found;
+}
+
+/** Payouts that were seen by an earlier reconciliation have one: one query tells. */
+async function withoutFollowUp({ client, apps }: Follower, runs: readonly ListedRun[]): Promise<string[]> {
+  const payoutByFollowUp = new Map<string, string>();
+  for (const { workflowId } of runs) {
+    const { app = '', partnerOrderId = '' } = payoutOf(workflowId) ?? {};
+    if (apps.has(app)) payoutByFollowUp.set(payoutFollowUpWorkflowId(app, partnerOrderId), workflowId);
+  }
+  const ids = quotedIds([...payoutByFollowUp.keys()]);
+  if (ids === '') return [];
+  const query = `WorkflowType = 'payoutFollowUp' AND WorkflowId IN (${ids})`;
+  for await (const known of pagesOfRuns(client, query, PAGE))
+    for (const { workflowId } of known) payoutByFollowUp.delete(workflowId);
+  return [...payoutByFollowUp.values()];
+}
+
+async function followOne(
+  { client, environment }: Follower,
+  workflowId: string,
+): Promise<'started' | 'not-ours' | { why: string }> {
+  try {
+    const ended = await endedPayout(client, workflowId);
+    const isOurs = ended && (ended.environment ?? environment) === environment;
+    return isOurs && (await startFollowUp(client, ended)) ? 'started' : 'not-ours';
+  } catch (error) {
+    if (isGone(error)) return 'not-ours';
+    // The engine is away or busy: everything is tried again. Anything else is about this payout alone.
+    if (isEngineError(error)) throw error;
+    return { why: error instanceof Error ? `cannot be read: ${error.name}` : 'cannot be read' };
+  }
+}

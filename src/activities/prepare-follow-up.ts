@@ -1,0 +1,37 @@
+/** When a follow-up looks, and on which queue; no API call. */
+import { z } from 'zod';
+import type { WorkerConfig } from '../config/config.ts';
+import { appName, fieldErrors } from '../contract/payout-request.ts';
+import type { FollowUpPlan } from '../domain/follow-up.ts';
+import { apiTaskQueue } from '../domain/identity.ts';
+import { invalid, NOT_CONFIGURED } from './invalid.ts';
+
+/** What it cannot do without. */
+const requestSchema = z.object({
+  environment: z.string().optional(),
+  app: appName,
+  clientId: z.string().min(1),
+  partnerOrderId: z.string().min(1),
+  splits: z.array(z.unknown()),
+  endedAtMs: z.number(),
+});
+
+/** However rarely this configuration polls. */
+const LONGEST_FIRST_PAUSE_MS = 60_000;
+
+export function followUpPlan({ env, applications }: WorkerConfig, request: unknown): FollowUpPlan {
+  const parsed = requestSchema.safeParse(request);
+  if (!parsed.success) throw invalid(fieldErrors(parsed.error));
+  const { app, environment } = parsed.data;
+  if (!applications.has(app)) throw invalid([NOT_CONFIGURED]);
+  const here = env.PAYMENTS_ENVIRONMENT;
+  if (environment !== undefined && environment !== here)
+    throw invalid([{ path: 'environment', message: `this is ${here}` }]);
+  return {
+    environment: here,
+    apiQueue: apiTaskQueue(here, app),
+    callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
+    looksAfterMs: env.PAYOUTS_FOLLOW_UP,
+    hintPauseMs: Math.min(LONGEST_FIRST_PAUSE_MS, 2 * env.PAYOUTS_POLL_FIRST),
+  };
+}

@@ -1,0 +1,46 @@
+/** Payouts that are open now, by age. */
+import type { Client } from '@temporalio/client';
+import { type AppReport, addParts, ageGroup, emptyAppReport } from '../domain/daily-report.ts';
+import { payoutOf } from '../domain/identity.ts';
+import { isGone } from '../starters/engine-errors.ts';
+import { type ListedRun, pageOfRuns } from '../starters/visibility.ts';
+import { inParallel } from './in-parallel.ts';
+import { isMeantFor, pageToken } from './report-pages.ts';
+import type { ReportedPage, ReportPage } from './report-types.ts';
+
+const PAGE = 500;
+const READ_AT_ONCE = 8;
+
+export async function reportOpen(client: Client, { environment, after }: ReportPage): Promise<ReportedPage> {
+  const query = "WorkflowType = 'payout' AND ExecutionStatus = 'Running'";
+  const { runs, next } = await pageOfRuns(client, query, PAGE, pageToken(after));
+  const rows = await inParallel(READ_AT_ONCE, runs, async (run) =>
+    (await isMeantFor(run, environment)) ? rowOf(client, run) : [],
+  );
+  const part = addParts([{ apps: rows.flat(), changes: [] }]);
+  return { ...part, ...(next && { next: Buffer.from(next).toString('base64') }) };
+}
+
+async function rowOf(client: Client, run: ListedRun): Promise<AppReport[]> {
+  const { app } = payoutOf(run.workflowId) ?? {};
+  if (app === undefined) return [];
+  const report = emptyAppReport(app);
+  report.open[ageGroup(Date.now() - (await beganMs(client, run)))] = 1;
+  if (run.attribute('PayoutNeedsAttention') === true) report.open.needingAttention = 1;
+  return [report];
+}
+
+/** A payout that stays open goes on as new every few hours: it is as old as its first run. */
+async function beganMs(client: Client, { workflowId, runId, startedMs }: ListedRun): Promise<number> {
+  try {
+    const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
+    const firstRunId = raw.workflowExecutionInfo?.firstRunId || runId;
+    if (firstRunId === runId) return startedMs;
+    const { startTime } = await client.workflow.getHandle(workflowId, firstRunId).describe();
+    return startTime.getTime();
+  } catch (error) {
+    // Retention has deleted it.
+    if (isGone(error)) return startedMs;
+    throw error;
+  }
+}

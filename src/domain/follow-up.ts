@@ -1,0 +1,173 @@
+/** What a follow-up knows of an ended payout, what it finds, and when it looks. Decisions only, no I/O. */
+import type { TradeDetail } from '../payments/types.ts';
+import { type Money, totalsByCurrency } from './money.ts';
+import type { Attention, PayoutOutcome, PayoutSettings, Split } from './payout.ts';
+
+/** An ended payout as its own result reported it. */
+export interface FollowUpRequest {
+  /** Absent where nothing says for which environment the payout was made. */
+  environment?: string | undefined;
+  app: string;
+  openId?: string | undefined;
+  clientId: string;
+  partnerOrderId: string;
+  outcome: PayoutOutcome;
+  splits: Split[];
+  /** When the payout's workflow ended: looks are counted from here. Unix milliseconds. */
+  endedAtMs: number;
+}
+
+export interface FollowUpPlan extends Pick<PayoutSettings, 'environment' | 'apiQueue' | 'callTimeoutMs'> {
+  /** When to look, counted from the payout's end. */
+  looksAfterMs: number[];
+  /** After a notification that changed nothing, the next one waits this long at first. */
+  hintPauseMs: number;
+}
+
+/** A payment that came back after the payout was reported. */
+export interface ReturnedPayment {
+  distributeId: string;
+  target: Money;
+  refundReason?: string;
+  /** When a look first saw it. ISO 8601. */
+  seenAt: string;
+}
+
+/** Something that is not as the payout reported it. */
+export interface Difference extends Attention {
+  /** When a look first saw it. ISO 8601. */
+  seenAt: string;
+}
+
+export interface FollowUpResult {
+  partnerOrderId: string;
+  /** As the payout reported it; it is never rewritten. */
+  outcome: PayoutOutcome;
+  changed: boolean;
+  returned: ReturnedPayment[];
+  /** What came back, by currency. */
+  returnedSums: Money[];
+  /** Whatever else is not as it was reported. */
+  differences: Difference[];
+  /** Looks that brought an answer. */
+  looks: number;
+  lastLookedAt?: string;
+}
+
+/** Everything here survives continue-as-new. */
+export interface FollowUpRecord {
+  looks: number;
+  lookedAtMs: number;
+  answeredAtMs: number;
+  returned: ReturnedPayment[];
+  differences: Difference[];
+  hinted: boolean;
+  hintsSpent: number;
+  hintAllowedAtMs: number;
+}
+
+const LONGEST_HINT_PAUSE_MS = 3_600_000;
+
+export function newFollowUpRecord(): FollowUpRecord {
+  return {
+    looks: 0,
+    lookedAtMs: 0,
+    answeredAtMs: 0,
+    returned: [],
+    differences: [],
+    hinted: false,
+    hintsSpent: 0,
+    hintAllowedAtMs: 0,
+  };
+}
+
+/** The next look by the plan; several that were missed are one. Undefined after the last. */
+export function nextLookMs(
+  { endedAtMs }: Pick<FollowUpRequest, 'endedAtMs'>,
+  { looksAfterMs }: Pick<FollowUpPlan, 'looksAfterMs'>,
+  lookedAtMs: number,
+): number | undefined {
+  return looksAfterMs.map((after) => endedAtMs + after).find((dueMs) => dueMs > lookedAtMs);
+}
+
+/** Each notification doubles the pause before the next one counts, so that forged ones cost few questions. */
+export function hintPauseMs(firstMs: number, spent: number): number {
+  return Math.min(LONGEST_HINT_PAUSE_MS, firstMs * 2 ** Math.min(spent, 30));
+}
+
+/** Payments that are marked as returned now and were not in the payout's result. */
+export function returnedSince(
+  { splits }: FollowUpRequest,
+  detail: TradeDetail,
+  known: readonly ReturnedPayment[],
+  nowMs: number,
+): ReturnedPayment[] {
+  return detail.splits
+    .filter(({ distributeId, refunded }) => refunded && !wasRefunded(splits, distributeId))
+    .map(({ distributeId, target, refundReason }) => ({
+      distributeId,
+      target,
+      ...(refundReason !== undefined && { refundReason }),
+      seenAt: known.find((one) => one.distributeId === distributeId)?.seenAt ?? new Date(nowMs).toISOString(),
+    }));
+}
+
+function wasRefunded(splits: readonly Split[], distributeId: string): boolean {
+  return splits.some((split) => split.distributeId === distributeId && split.refunded);
+}
+
+/** How the service's word of now differs from what was reported. Null: it does not know the order. */
+export function differencesSince(
+  request: FollowUpRequest,
+  detail: TradeDetail | null,
+  known: readonly Difference[],
+  nowMs: number,
+): Difference[] {
+  const seenBefore = (code: string) => known.find((one) => one.code === code)?.seenAt;
+  const now = new Date(nowMs).toISOString();
+  return differences(request, detail).map((one) => ({ ...one, seenAt: seenBefore(one.code) ?? now }));
+}
+
+function differences(request: FollowUpRequest, detail: TradeDetail | null): Attention[] {
+  if (request.outcome === 'NOT_CREATED') return detail ? [orderExists(detail)] : [];
+  if (!detail) return [{ code: 'ORDER_NOT_FOUND', message: 'the service does not know the order any more' }];
+  const { outcome } = request;
+  const found: Attention[] = [];
+  if (detail.status !== outcome)
+    found.push({ code: 'OUTCOME_CHANGED', message: `reported was ${outcome}, it says ${detail.status} now` });
+  const payments = changedPayments(request.splits, detail);
+  if (payments.length > 0) found.push({ code: 'PAYMENTS_CHANGED', message: payments.join('; ') });
+  return found;
+}
+
+function orderExists({ orderId, status }: TradeDetail): Attention {
+  const message = `reported was NOT_CREATED, but the service has order ${orderId}, which is ${status}`;
+  return { code: 'ORDER_EXISTS', message };
+}
+
+function changedPayments(splits: readonly Split[], detail: TradeDetail): string[] {
+  const now = new Map(detail.splits.map((split) => [split.distributeId, split]));
+  const changed = splits.flatMap(({ distributeId, status, target }) => {
+    const other = now.get(distributeId);
+    now.delete(distributeId);
+    if (!other) return [`payment ${distributeId} is gone`];
+    const same = other.target.currency === target.currency && other.target.amount === target.amount;
+    if (!same) return [`payment ${distributeId} is ${other.target.amount} ${other.target.currency} now`];
+    return other.status === status ? [] : [`payment ${distributeId} was ${status}, is ${other.status} now`];
+  });
+  return [...changed, ...[...now.keys()].map((distributeId) => `payment ${distributeId} is new`)];
+}
+
+export function followUpResult(request: FollowUpRequest, record: FollowUpRecord): FollowUpResult {
+  const { returned, differences, looks, answeredAtMs } = record;
+  return {
+    partnerOrderId: request.partnerOrderId,
+    outcome: request.outcome,
+    changed: returned.length > 0 || differences.length > 0,
+    returned,
+    returnedSums: totalsByCurrency(returned.map(({ target }) => target)),
+    differences,
+    looks,
+    ...(answeredAtMs > 0 && { lastLookedAt: new Date(answeredAtMs).toISOString() }),
+  };
+}

@@ -1,0 +1,30 @@
+/** What a reconciliation finds, and how long a payout that is stopped again and again waits for its next turn. */
+
+/** Something that a person should look at, for nobody will start it again. */
+export interface LeftAlone {
+  workflowId: string;
+  why: string;
+}
+
+export interface ReconciliationReport {
+  /** Payouts whose workflow had been stopped, started again. */
+  adopted: number;
+  /** Stopped again and again: their next turn comes later. */
+  waiting: number;
+  /** Follow-ups started. */
+  followed: number;
+  /** At most the first hundred. */
+  leftAlone: LeftAlone[];
+  /** Whatever closed before this has been seen. Unix milliseconds; 0: nothing has. */
+  seenUntilMs: number;
+}
+
+/** Stops in a row after which nobody believes in a mistake any more. */
+const STOPS_WITHOUT_PAUSE = 3;
+export const LONGEST_PAUSE_MS = 6 * 3_600_000;
+
+/** How long after its `stops`-th stop a payout rests: not at all at first, then ever longer. */
+export function pauseAfterStops(stops: number, everyMs: number): number {
+  if (stops <= STOPS_WITHOUT_PAUSE) return 0;
+  return Math.min(LONGEST_PAUSE_MS, everyMs * 2 ** Math.min(stops - STOPS_WITHOUT_PAUSE, 30));
+}

@@ -1,0 +1,65 @@
+/** `report`: the payouts of a day by outcome and difference, and what is open now. */
+import { type AppReport, boundsOf, type DailyReport } from '../../domain/daily-report.ts';
+import type { Money } from '../../domain/money.ts';
+import { OUTCOMES } from '../../domain/payout.ts';
+import { dailyReport } from '../reports.ts';
+import { type Answer, UsageError } from './answer.ts';
+import type { Session } from './session.ts';
+import { grid, money } from './text.ts';
+
+export interface ReportOptions {
+  day?: string | undefined;
+}
+
+export async function report({ client, environment }: Session, { day }: ReportOptions): Promise<Answer> {
+  const wanted = day ?? new Date().toISOString().slice(0, 10);
+  if (!boundsOf(wanted)) throw new UsageError('--day must be a date such as 2026-01-31');
+  const made = await dailyReport(client, environment ?? 'test', wanted);
+  return { json: made, text: textOf(made) };
+}
+
+function textOf({ environment, day, madeAt, apps, changes, changesInAll }: DailyReport): string {
+  const head = `${environment}, ${day} (UTC), made at ${madeAt}`;
+  if (apps.length === 0) return `${head}\nno payouts`;
+  const ended = grid(
+    ['app', ...OUTCOMES, 'flagged', 'received', 'failed', 'returned', 'changed'],
+    apps.map((one) => [
+      one.app,
+      ...OUTCOMES.map((outcome) => String(one.outcomes[outcome])),
+      String(one.endedFlagged),
+      sums(one.received),
+      sums(one.failed),
+      sums(one.returned),
+      String(one.changed),
+    ]),
+  );
+  const open = grid(
+    ['open now', 'under 1 h', '1 h to 1 d', '1 d to 7 d', 'older', 'need a person'],
+    apps.map(openRow),
+  );
+  const found = grid(
+    ['payout', 'app', 'returned', 'differences'],
+    changes.map((one) => [one.partnerOrderId, one.app, sums(one.returned), one.differences.join(', ')]),
+  );
+  const more = changesInAll > changes.length ? `${changesInAll - changes.length} more are not listed` : '';
+  const unreadable = apps.reduce((sum, one) => sum + one.unreadable, 0);
+  return [
+    head,
+    ended,
+    unreadable > 0 && `! ${unreadable} results could not be read, so the sums lack them`,
+    open,
+    changes.length > 0 && `not as reported:\n${found}`,
+    more,
+  ]
+    .filter((part) => typeof part === 'string' && part !== '')
+    .join('\n');
+}
+
+function openRow({ app, open }: AppReport): string[] {
+  const { underAnHour, underADay, underAWeek, older, needingAttention } = open;
+  return [app, ...[underAnHour, underADay, underAWeek, older, needingAttention].map(String)];
+}
+
+function sums(amounts: readonly Money[]): string {
+  return amounts.map(money).join('\n');
+}

@@ -1,0 +1,22 @@
+/** An ended payout as its follow-up needs to know it, read from Temporal. */
+import type { Client } from '@temporalio/client';
+import { checkPayoutRequest } from '../contract/payout-request.ts';
+import type { FollowUpRequest } from '../domain/follow-up.ts';
+import type { payout } from '../workflows/payout.ts';
+import { environmentOf } from './run-environment.ts';
+import { startedWith } from './started-with.ts';
+
+/** Undefined where it has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`. */
+export async function endedPayout(client: Client, workflowId: string): Promise<FollowUpRequest | undefined> {
+  const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
+  if (status.name !== 'COMPLETED') return undefined;
+  const run = client.workflow.getHandle<typeof payout>(workflowId, runId);
+  const { outcome, splits } = await run.result();
+  const { argument, memo } = await startedWith(client, workflowId, runId);
+  const request = checkPayoutRequest(argument);
+  if (!request.ok) return undefined;
+  const { app, openId, clientId, partnerOrderId } = request.value;
+  const environment = await environmentOf(client, { workflowId, runId }, memo);
+  const endedAtMs = closeTime?.getTime() ?? Date.now();
+  return { environment, app, openId, clientId, partnerOrderId, outcome, splits, endedAtMs };
+}

@@ -1,0 +1,77 @@
+/**
+ * Nothing is forgotten: started by a Temporal Schedule, it finds payouts whose workflow was stopped and starts them
+ * again, and starts the follow-up of those that have ended. What one run does not finish the next one does.
+ */
+import {
+  proxyActivities,
+  setCurrentDetails,
+  sleep,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { ReconcileActivities } from '../activities/reconcile-types.ts';
+import { LONGEST_PAUSE_MS, type ReconciliationReport } from '../domain/reconciliation.ts';
+
+/** Between two slices, for every payout that is started again asks the service at once. */
+const PAUSE_BETWEEN_SLICES = '30s';
+const MOST_SLICES = 100;
+const MOST_TOLD = 100;
+/** Visibility is written this late at most, by far. */
+const OVERLAP_MS = 3_600_000;
+
+const activities = proxyActivities<ReconcileActivities>({
+  startToCloseTimeout: '10m',
+  // A worker that was killed is noticed this soon.
+  heartbeatTimeout: '8s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
+});
+
+export async function payoutReconciliation({
+  environment,
+}: {
+  environment: string;
+}): Promise<ReconciliationReport> {
+  const beganMs = Date.now();
+  const seenUntilMs = seenBefore(workflowInfo().lastResult);
+  const report: ReconciliationReport = { adopted: 0, waiting: 0, followed: 0, leftAlone: [], seenUntilMs };
+  for (let slice = 0; slice < MOST_SLICES; slice += 1) {
+    if (slice > 0) await sleep(PAUSE_BETWEEN_SLICES);
+    if (await nothingIsLeft(environment, report)) {
+      // What was left alone is looked at again until somebody has seen to it.
+      if (report.leftAlone.length === 0) report.seenUntilMs = beganMs;
+      break;
+    }
+    show(report);
+  }
+  show(report);
+  return report;
+}
+
+async function nothingIsLeft(environment: string, report: ReconciliationReport): Promise<boolean> {
+  const closedAfter = (overlapMs: number) => Math.max(0, report.seenUntilMs - overlapMs);
+  // A payout that waits for its next turn was stopped up to the longest pause ago.
+  const stopped = { environment, closedAfterMs: closedAfter(OVERLAP_MS + LONGEST_PAUSE_MS) };
+  const adopted = await activities.adoptStopped(stopped);
+  const followed = await activities.followEnded({ environment, closedAfterMs: closedAfter(OVERLAP_MS) });
+  report.adopted += adopted.adopted;
+  report.followed += followed.started;
+  report.waiting = adopted.waiting;
+  report.leftAlone = [...adopted.leftAlone, ...followed.leftAlone].slice(0, MOST_TOLD);
+  return !adopted.more && !followed.more;
+}
+
+/** What the last run of the schedule answered. */
+function seenBefore(last: unknown): number {
+  if (typeof last !== 'object' || last === null || !('seenUntilMs' in last)) return 0;
+  return typeof last.seenUntilMs === 'number' ? last.seenUntilMs : 0;
+}
+
+function show({ adopted, waiting, followed, leftAlone }: ReconciliationReport): void {
+  const lines = [
+    `${adopted} stopped payouts started again, ${waiting} waiting for their turn, ${followed} follow-ups started`,
+    ...leftAlone.map(({ workflowId, why }) => `⚠ LEFT_ALONE: ${workflowId} ${why}`),
+  ];
+  setCurrentDetails(lines.join('\n\n'));
+  const known = workflowInfo().searchAttributes['PayoutNeedsAttention']?.[0] === true;
+  if (leftAlone.length > 0 && !known) upsertSearchAttributes({ PayoutNeedsAttention: [true] });
+}

@@ -1,0 +1,54 @@
+/** The report of one day: by a Temporal Schedule for the day before, or for whoever asks. Reads Temporal only. */
+import { ApplicationFailure, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
+import type { ReportActivities, ReportedPage, ReportPage } from '../activities/report-types.ts';
+import {
+  addParts,
+  boundsOf,
+  type DailyReport,
+  dayBefore,
+  MOST_CHANGES,
+  type ReportPart,
+} from '../domain/daily-report.ts';
+import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
+
+const activities = proxyActivities<ReportActivities>({
+  startToCloseTimeout: '10m',
+  // A worker that was killed is noticed this soon.
+  heartbeatTimeout: '8s',
+  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
+});
+
+export async function payoutReport({
+  environment,
+  day = dayBefore(Date.now()),
+}: {
+  environment: string;
+  day?: string | undefined;
+}): Promise<DailyReport> {
+  if (!boundsOf(day))
+    throw ApplicationFailure.nonRetryable('day: must be a date such as 2026-01-31', INVALID_PAYOUT_REQUEST);
+  const question = { environment, day };
+  const { apps, changes } = addParts([
+    await pages(question, (page) => activities.reportEnded(page)),
+    await pages(question, (page) => activities.reportOpen(page)),
+    await pages(question, (page) => activities.reportChanged(page)),
+  ]);
+  const listed = changes.slice(0, MOST_CHANGES);
+  const madeAt = new Date(Date.now()).toISOString();
+  setCurrentDetails(`The payouts of ${day}; ${changes.length} were found to be not as reported.`);
+  return { environment, day, madeAt, apps, changes: listed, changesInAll: changes.length };
+}
+
+async function pages(
+  question: ReportPage,
+  read: (page: ReportPage) => Promise<ReportedPage>,
+): Promise<ReportPart> {
+  let sum: ReportPart = { apps: [], changes: [] };
+  let after: string | undefined;
+  do {
+    const page: ReportedPage = await read({ ...question, ...(after !== undefined && { after }) });
+    sum = addParts([sum, page]);
+    after = page.next;
+  } while (after !== undefined);
+  return sum;
+}

@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createsOf, debitsOf } from '../support/ledger.ts';
+import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+import { resetBefore } from '../support/resets.ts';
+
+let world: PayoutWorld;
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '500ms' } });
+});
+afterAll(() => world.stop());
+
+/** A payout that took the last of its payer's money. */
+async function paidWithTheLastMoney() {
+  const body = payoutRequest(freshNumber(), { payerId: `payer-${freshNumber()}` });
+  await world.payouts.start(body);
+  await world.payouts.result(body);
+  world.simulator.control.setAccounts(body.payerId, [{ currency: 'USD', available: '0.00' }]);
+  return body;
+}
+
+describe('H107 what was paid is never reported as not created', () => {
+  test('H7 a foreign start after completion, when the account is empty by now', async () => {
+    const body = await paidWithTheLastMoney();
+    const handle = await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${body.partnerOrderId}`,
+      args: [body],
+    });
+    expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
+    expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
+  });
+
+  test('H6 a Workflow Reset to before its quote, when the account is empty by now', async () => {
+    const body = await paidWithTheLastMoney();
+    await resetBefore(world, body.partnerOrderId, 'quotePayout');
+    expect(await world.payouts.result(body)).toMatchObject({ outcome: 'SUCCESS' });
+    expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
+  });
+
+  test('H6 a Workflow Reset of a payout that ended without an order ends the same way again', async () => {
+    const body = payoutRequest(freshNumber(), { limits: { minRate: '99' } });
+    await world.payouts.start(body);
+    await world.payouts.result(body);
+    await resetBefore(world, body.partnerOrderId, 'quotePayout');
+    expect(await world.payouts.result(body)).toMatchObject({ outcome: 'NOT_CREATED' });
+    expect(createsOf(world, body)).toEqual([]);
+  });
+});

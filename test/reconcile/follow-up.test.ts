@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { payoutFollowUpWorkflowId } from '../../src/domain/identity.ts';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { changesQuery } from '../../src/workflows/follow-up-messages.ts';
+import type { payoutFollowUp } from '../../src/workflows/payout-follow-up.ts';
+import { record, replays } from '../support/histories.ts';
+import { type OwnService, post, startService } from '../support/http.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { reconcile } from '../support/reconciliation.ts';
+
+const LOOKS = { PAYOUTS_FOLLOW_UP: '1s,1h' };
+
+let world: PayoutWorld;
+let service: OwnService;
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: LOOKS });
+  service = await startService(world.client);
+});
+afterAll(async () => {
+  await service.close();
+  await world.stop();
+});
+
+const followUp = ({ partnerOrderId }: PayoutRef) =>
+  world.client.workflow.getHandle<typeof payoutFollowUp>(payoutFollowUpWorkflowId('default', partnerOrderId));
+const changes = async (ref: PayoutRef) => followUp(ref).query(changesQuery);
+const details = (ref: PayoutRef) =>
+  world.simulator.control.calls({ partnerOrderId: ref.partnerOrderId, operation: 'queryPayDetail' }).length;
+const flagged = async (ref: PayoutRef) =>
+  (await followUp(ref).describe()).searchAttributes['PayoutNeedsAttention']?.[0] === true;
+const notify = (ref: PayoutRef) =>
+  post(`${service.url}/v1/notifications/default`, { partner_order_id: ref.partnerOrderId });
+
+/** Visibility lags a little behind the payout's end. */
+async function followed(ref: PayoutRef): Promise<void> {
+  await eventually(async () => {
+    await reconcile(world);
+    return followUp(ref)
+      .describe()
+      .then(
+        () => true,
+        () => undefined,
+      );
+  });
+}
+
+function priorities({ events }: Awaited<ReturnType<PayoutWorld['history']>>): number[] {
+  return (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+    scheduled ? [scheduled.priority?.priorityKey ?? 0] : [],
+  );
+}
+
+async function paid(scenario = 'success'): Promise<PayoutRef> {
+  const ref = await world.pay(scenario);
+  await world.payouts.result(ref);
+  return ref;
+}
+
+const comesBack = (ref: PayoutRef, index = 0) =>
+  world.simulator.control.changeOrder(ref.partnerOrderId, {
+    splits: [{ index, refund: true, refundReason: 'account closed' }],
+  });
+
+describe('H22 money that comes back after the end', () => {
+  test('is seen by the next look, flagged, and reported as returned; the result stands as it was', async () => {
+    const ref = await paid('split splits=3');
+    comesBack(ref, 1);
+    await followed(ref);
+    const found = await eventually(async () => {
+      const seen = await changes(ref);
+      return seen.looks > 0 ? seen : undefined;
+    });
+    const result = await world.payouts.result(ref);
+    expect(found).toMatchObject({
+      outcome: 'SUCCESS',
+      changed: true,
+      returned: [
+        {
+          distributeId: result.splits[1]?.distributeId,
+          target: result.splits[1]?.target,
+          refundReason: 'account closed',
+        },
+      ],
+      returnedSums: [result.splits[1]?.target],
+      differences: [],
+      looks: 1,
+    });
+    await eventually(async () => (await flagged(ref)) || undefined);
+    expect(result.splits.map(({ refunded }) => refunded)).toEqual([false, false, false]);
+  });
+
+  test('nothing came back: one question for the detail alone, nothing flagged, and it looks again later', async () => {
+    const ref = await paid();
+    const before = details(ref);
+    await followed(ref);
+    await eventually(async () => (await changes(ref)).looks === 1 || undefined);
+    expect(await changes(ref)).toMatchObject({ changed: false, returned: [], returnedSums: [] });
+    expect(details(ref)).toBe(before + 1);
+    expect(await flagged(ref)).toBe(false);
+    expect((await followUp(ref).describe()).status.name).toBe('RUNNING');
+    // 1 goes before 5: a look waits for everything that open payouts ask, their polls too.
+    const looks = priorities(await followUp(ref).fetchHistory());
+    expect(looks).toEqual([5]);
+    expect(Math.max(...priorities(await world.history(ref)))).toBeLessThan(5);
+  });
+
+  test('what the service says now is compared with what was reported', async () => {
+    const ref = await paid('split splits=2');
+    world.simulator.control.changeOrder(ref.partnerOrderId, {
+      splits: [{ index: 0, status: 'FAILED' }],
+      answers: { queryPayDetail: { status: 'PARTIAL_SUCCESS' } },
+    });
+    await followed(ref);
+    await eventually(async () => (await flagged(ref)) || undefined);
+    const { differences } = await changes(ref);
+    expect(differences.map(({ code }) => code)).toEqual(['OUTCOME_CHANGED', 'PAYMENTS_CHANGED']);
+  });
+
+  test('one that is over is not followed up twice, and a payout without an order not at all', async () => {
+    const ref = await paid();
+    const none = await world.pay('success', { limits: { minRate: '99' } });
+    await world.payouts.result(none);
+    await followed(ref);
+    const { runId } = await followUp(ref).describe();
+    expect((await reconcile(world)).followed).toBe(0);
+    expect((await followUp(ref).describe()).runId).toBe(runId);
+    await expect(followUp(none).describe()).rejects.toThrow(/not found/i);
+  });
+});
+
+describe('H34 a notification after the payout closed', () => {
+  test('makes the follow-up look again at once, and is accepted only when Temporal has it', async () => {
+    const ref = await paid('success notify=none');
+    comesBack(ref);
+    expect(await notify(ref)).toMatchObject({ status: 202, body: { received: 'ended' } });
+    await eventually(async () => (await flagged(ref)) || undefined);
+    expect((await changes(ref)).returned.length).toBe(1);
+  });
+
+  test('H36 a storm of them costs a handful of questions', async () => {
+    const ref = await paid('success notify=none');
+    const before = details(ref);
+    const answers = await Promise.all(Array.from({ length: 200 }, () => notify(ref)));
+    expect(answers.every(({ status }) => status === 202)).toBe(true);
+    await eventually(() => details(ref) > before || undefined);
+    const { events } = await followUp(ref).fetchHistory();
+    const signals = events?.filter((event) => event.workflowExecutionSignaledEventAttributes).length ?? 0;
+    expect(signals).toBeGreaterThan(0);
+    expect(signals).toBeLessThan(30);
+    expect(details(ref) - before).toBeLessThan(10);
+  });
+
+  test('about a payout that was reported as not created: an order that exists after all is flagged', async () => {
+    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'success notify=none readLag=1h');
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
+    expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');
+    world.simulator.control.changeOrder(ref.partnerOrderId, { visible: true });
+    await notify(ref);
+    await eventually(async () => (await flagged(ref)) || undefined);
+    expect((await changes(ref)).differences).toMatchObject([{ code: 'ORDER_EXISTS' }]);
+  });
+
+  test('one that cannot be decoded is a hint like any other', async () => {
+    const ref = await paid('success notify=none');
+    await followed(ref);
+    await eventually(async () => (await changes(ref)).looks === 1 || undefined);
+    await world.client.workflowService.signalWorkflowExecution({
+      namespace: world.namespace,
+      workflowExecution: { workflowId: followUp(ref).workflowId },
+      signalName: 'notification',
+      input: { payloads: [{ metadata: { encoding: Buffer.from('json/plain') }, data: Buffer.from('{') }] },
+    });
+    await eventually(async () => (await changes(ref)).looks === 2 || undefined);
+  });
+});
+
+describe('H40 the history of a follow-up', () => {
+  test('replays', async () => {
+    const ref = await paid('success notify=none');
+    comesBack(ref);
+    await notify(ref);
+    await eventually(async () => (await changes(ref)).looks > 0 || undefined);
+    const history = await followUp(ref).fetchHistory();
+    record('follow-up', history);
+    await replays(history);
+  });
+});

@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dailyReportSchema } from '../../src/contract/reports.ts';
+import { addParts, boundsOf, dayBefore, emptyAppReport } from '../../src/domain/daily-report.ts';
+import { pauseAfterStops } from '../../src/domain/reconciliation.ts';
+import { dailyReport } from '../../src/starters/reports.ts';
+import { cli } from '../support/cli.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { reconcile } from '../support/reconciliation.ts';
+
+let world: PayoutWorld;
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { PAYOUTS_FOLLOW_UP: '1s' } });
+});
+afterAll(() => world.stop());
+
+const today = () => new Date().toISOString().slice(0, 10);
+const report = (...args: string[]) => cli(world.workerEnvironment, ['report', ...args]);
+
+describe('the daily report', () => {
+  test('counts and adds up exactly what ended, what is open, and what came back', async () => {
+    // A day that ends in the middle of the test is another day.
+    const day = today();
+    const whole = { instructedAmount: { currency: 'CNY', amount: '9999999999999999.99' } };
+    const refs = [
+      await world.pay('success', whole),
+      await world.pay('success', { instructedAmount: { currency: 'CNY', amount: '0.01' } }),
+      await world.pay('partial splits=2 failed=1'),
+      await world.pay('failure'),
+      await world.pay('success', { limits: { minRate: '99' } }),
+    ];
+    const open = await world.pay('returned');
+    await Promise.all(refs.map((ref) => world.payouts.result(ref)));
+    await world.until(open, ({ needsAttention }) => needsAttention);
+    const [returned] = refs.slice(1);
+    if (!returned) throw new Error('five payouts');
+    world.simulator.control.changeOrder(returned.partnerOrderId, { splits: [{ index: 0, refund: true }] });
+    const made = await eventually(async () => {
+      await reconcile(world);
+      const seen = await dailyReport(world.client, 'test', day);
+      const [app] = seen.apps;
+      const ended = Object.values(app?.outcomes ?? {}).reduce((sum, count) => sum + count, 0);
+      return ended === refs.length && seen.changesInAll > 0 && app?.open.needingAttention ? seen : undefined;
+    });
+    const answer = await report('--json', '--day', day);
+    expect(dailyReportSchema.parse(answer.json())).toEqual({ ...made, madeAt: expect.any(String) });
+    expect(made).toMatchObject({
+      environment: 'test',
+      day,
+      apps: [
+        {
+          app: 'default',
+          outcomes: { SUCCESS: 2, PARTIAL_SUCCESS: 1, FAILED: 1, NOT_CREATED: 1 },
+          unreadable: 0,
+          received: [{ currency: 'CNY', amount: '10000000000000050.00' }],
+          failed: [{ currency: 'CNY', amount: '150.00' }],
+          returned: [{ currency: 'CNY', amount: '0.01' }],
+          changed: 1,
+          open: { underAnHour: 1, underADay: 0, underAWeek: 0, older: 0, needingAttention: 1 },
+        },
+      ],
+      changes: [
+        {
+          app: 'default',
+          partnerOrderId: returned.partnerOrderId,
+          returned: [{ currency: 'CNY', amount: '0.01' }],
+          differences: [],
+        },
+      ],
+      changesInAll: 1,
+    });
+    const { stdout } = await report('--day', day);
+    expect(stdout).toContain('10000000000000050.00 CNY');
+    expect(stdout).toContain(returned.partnerOrderId);
+    const listed = await cli(world.workerEnvironment, ['list', '--attention']);
+    expect(listed.stdout).toContain(returned.partnerOrderId);
+  });
+
+  test('another day holds none of it; a day that is none is bad input', async () => {
+    const other = await report('--json', '--day', '2020-02-29');
+    const [app] = dailyReportSchema.parse(other.json()).apps;
+    expect(app?.outcomes).toEqual({ SUCCESS: 0, PARTIAL_SUCCESS: 0, FAILED: 0, NOT_CREATED: 0 });
+    expect((await report('--day', '2021-02-29')).code).toBe(2);
+  });
+});
+
+describe('the arithmetic of reports and pauses', () => {
+  test('parts add up by application and by currency, in any order', () => {
+    const one = { ...emptyAppReport('one'), received: [{ currency: 'CNY', amount: '0.10' }] };
+    const other = { ...emptyAppReport('one'), received: [{ currency: 'USD', amount: '1.00' }] };
+    const both = addParts([
+      { apps: [other, emptyAppReport('another')], changes: [] },
+      { apps: [one, one], changes: [] },
+    ]);
+    expect(both.apps.map(({ app }) => app)).toEqual(['another', 'one']);
+    expect(both.apps[1]?.received).toEqual([
+      { currency: 'CNY', amount: '0.20' },
+      { currency: 'USD', amount: '1.00' },
+    ]);
+  });
+
+  test('days are UTC days', () => {
+    expect(dayBefore(Date.parse('2026-03-01T00:10:00Z'))).toBe('2026-02-28');
+    expect(boundsOf('2026-03-01')).toEqual({
+      from: '2026-03-01T00:00:00.000Z',
+      until: '2026-03-01T23:59:59.999Z',
+    });
+    expect(boundsOf('2026-02-30')).toBeUndefined();
+  });
+
+  test('the first three stops cost no pause, the next ones twice as long each, at most six hours', () => {
+    expect([1, 3, 4, 5, 40].map((stops) => pauseAfterStops(stops, 900_000) / 60_000)).toEqual([
+      0, 0, 30, 60, 360,
+    ]);
+  });
+});

@@ -1,0 +1,30 @@
+/** The reconciliation, run now instead of by its schedule; and what to compare afterwards. */
+import { PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
+import type { ReconciliationReport } from '../../src/domain/reconciliation.ts';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import type { payoutReconciliation } from '../../src/workflows/payout-reconciliation.ts';
+import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
+
+export async function reconcile(world: PayoutWorld): Promise<ReconciliationReport> {
+  return world.client.workflow.execute<typeof payoutReconciliation>('payoutReconciliation', {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: `reconcile-${freshNumber()}`,
+    args: [{ environment: 'test' }],
+  });
+}
+
+/** Visibility lags a little, so it may take another run. Resolves once a run of this payout is going on again. */
+export async function untilAdopted(world: PayoutWorld, ref: PayoutRef, stoppedRun: string): Promise<void> {
+  await eventually(async () => {
+    await reconcile(world);
+    return (await world.payouts.handle(ref).describe()).runId === stoppedRun ? undefined : true;
+  });
+}
+
+/** Ends the payout's workflow as somebody does in the Temporal UI; answers which run that was. */
+export async function terminate(world: PayoutWorld, ref: PayoutRef): Promise<string> {
+  const handle = world.payouts.handle(ref);
+  const { runId } = await handle.describe();
+  await handle.terminate('by a test');
+  return runId;
+}
