@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { payoutResultSchema, payoutStateSchema, problemSchema } from '../src/contract/payout-answers.ts';
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';
+import { receivingAccountResultSchema, receivingAccountSchema } from '../src/contract/receiving-account.ts';
 import { jsonSchema } from '../src/starters/service/openapi.ts';
 
 export const SCHEMAS_FOLDER = join(import.meta.dirname, '../schemas');
@@ -13,6 +14,14 @@ export function schemaFiles(): Record<string, object> {
     'payout-request.json': titled('PayoutRequest', jsonSchema(payoutRequestSchema, 'input')),
     'payout-result.json': titled('PayoutResult', jsonSchema(payoutResultSchema, 'output')),
     'payout-state.json': titled('PayoutState', jsonSchema(payoutStateSchema, 'output')),
+    'receiving-account-request.json': titled(
+      'ReceivingAccountRequest',
+      jsonSchema(receivingAccountSchema, 'input'),
+    ),
+    'receiving-account-result.json': titled(
+      'ReceivingAccountResult',
+      jsonSchema(receivingAccountResultSchema, 'output'),
+    ),
     'problem.json': titled('Problem', jsonSchema(problemSchema, 'output')),
   };
 }

@@ -1,24 +1,9 @@
 /**
  * How other programs start, steer and read payouts. Talks to Temporal only; never to the payments service.
  */
-import { isDeepStrictEqual } from 'node:util';
-import {
-  type Client,
-  isGrpcServiceError,
-  ServiceError,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowFailedError,
-  type WorkflowHandle,
-} from '@temporalio/client';
-import {
-  ApplicationFailure,
-  defineSearchAttributeKey,
-  SearchAttributeType,
-  TypedSearchAttributes,
-} from '@temporalio/common';
+import { type Client, isGrpcServiceError, ServiceError, type WorkflowHandle } from '@temporalio/client';
 import { checkPayoutRequest, type FieldError, type PayoutRequestInput } from '../contract/payout-request.ts';
-import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
-import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../domain/identity.ts';
+import { payoutWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
 import {
   approveUpdate,
@@ -34,7 +19,8 @@ import {
   stateQuery,
 } from '../workflows/messages.ts';
 import type { payout } from '../workflows/payout.ts';
-import { startedWith } from './started-with.ts';
+import { APP, PHASE } from './search-keys.ts';
+import { startOf, startOrJoin } from './start-once.ts';
 
 /** Thrown before anything is started; `fields` names every bad field. */
 export class InvalidPayoutRequestError extends Error {
@@ -86,9 +72,6 @@ export interface PayoutStart {
   startedBy: string | undefined;
 }
 
-const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
-const PHASE = defineSearchAttributeKey('PayoutPhase', SearchAttributeType.KEYWORD);
-
 /** gRPC's status of that name. */
 const FAILED_PRECONDITION = 9;
 
@@ -125,28 +108,40 @@ export class Payouts {
     return { payout, joined: memo['batch'] !== batchId };
   }
 
-  private async startOrJoin(body: unknown, origin: Origin): Promise<Joined> {
+  private async startOrJoin(body: unknown, { batch, startedBy }: Origin): Promise<Joined> {
     const checked = checkPayoutRequest(body);
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
-    const request = checked.value;
-    try {
-      const handle = await this.begin(request, 'REJECT_DUPLICATE', origin);
-      return await this.joined(request, handle.firstExecutionRunId);
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    }
-    return this.afterItsEnd(request, origin);
+    const { app, partnerOrderId, instructedAmount } = checked.value;
+    const workflowId = payoutWorkflowId(app, partnerOrderId);
+    const { runId, memo } = await startOrJoin(this.client, {
+      type: 'payout',
+      workflowId,
+      request: checked.value,
+      summary: `payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
+      memo: {
+        ...(this.environment && { environment: this.environment }),
+        ...(batch !== undefined && { batch }),
+        ...(startedBy !== undefined && { startedBy }),
+      },
+      attributes: [
+        { key: APP, value: app },
+        { key: PHASE, value: 'CHECKING' },
+      ],
+      read: checkPayoutRequest,
+      conflict: () => new PayoutConflictError(partnerOrderId),
+    });
+    return { payout: { workflowId, runId, app, partnerOrderId }, memo };
   }
 
   /** Throws Temporal's `WorkflowNotFoundError`, and `PayoutConflictError` where it cannot be read as a payout. */
   async startOf(ref: PayoutRef): Promise<PayoutStart> {
-    const { runId, workflowId } = await this.handle(ref).describe();
-    const { argument, memo, firstRunId } = await startedWith(this.client, workflowId, runId);
+    const { argument, startedBy } = await startOf(
+      this.client,
+      payoutWorkflowId(ref.app ?? 'default', ref.partnerOrderId),
+    );
     const request = checkPayoutRequest(argument);
     if (!request.ok) throw new PayoutConflictError(ref.partnerOrderId);
-    const first = firstRunId === runId ? memo : (await startedWith(this.client, workflowId, firstRunId)).memo;
-    const startedBy = memo['startedBy'] ?? first['startedBy'];
-    return { request: request.value, startedBy: typeof startedBy === 'string' ? startedBy : undefined };
+    return { request: request.value, startedBy };
   }
 
   async state(ref: PayoutRef): Promise<PayoutState> {
@@ -185,66 +180,6 @@ export class Payouts {
   handle({ app = 'default', partnerOrderId }: PayoutRef): WorkflowHandle<typeof payout> {
     return this.client.workflow.getHandle<typeof payout>(payoutWorkflowId(app, partnerOrderId));
   }
-
-  private begin(
-    request: CheckedPayoutRequest,
-    reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY',
-    { batch, startedBy }: Origin,
-  ) {
-    const { app, partnerOrderId, instructedAmount } = request;
-    return this.client.workflow.start<typeof payout>('payout', {
-      taskQueue: PAYOUTS_TASK_QUEUE,
-      workflowId: payoutWorkflowId(app, partnerOrderId),
-      workflowIdReusePolicy: reuse,
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      args: [request],
-      // What the worker takes as the promise that no earlier run had this number.
-      memo: {
-        rejectDuplicate: reuse === 'REJECT_DUPLICATE',
-        ...(this.environment && { environment: this.environment }),
-        ...(batch !== undefined && { batch }),
-        ...(startedBy !== undefined && { startedBy }),
-      },
-      typedSearchAttributes: new TypedSearchAttributes([
-        { key: APP, value: app },
-        { key: PHASE, value: 'CHECKING' },
-      ]),
-      staticSummary: `payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
-    });
-  }
-
-  /** A running payout was joined unseen if there was one, so its body is compared. */
-  private async joined(request: CheckedPayoutRequest, runId: string): Promise<Joined> {
-    const { app, partnerOrderId } = request;
-    const workflowId = payoutWorkflowId(app, partnerOrderId);
-    const { argument, memo, firstRunId } = await startedWith(this.client, workflowId, runId);
-    const theirs = checkPayoutRequest(argument);
-    if (!theirs.ok || !sameBody(theirs.value, request)) throw new PayoutConflictError(partnerOrderId);
-    // A payout that was continued as new is still the run that was started.
-    return { payout: { workflowId, runId: firstRunId, app, partnerOrderId }, memo };
-  }
-
-  /** The number is spent, unless all that happened under it was a start that failed as bad input. */
-  private async afterItsEnd(request: CheckedPayoutRequest, origin: Origin): Promise<Joined> {
-    if (await this.failedAsBadInput(request)) {
-      const handle = await this.begin(request, 'ALLOW_DUPLICATE_FAILED_ONLY', origin);
-      return this.joined(request, handle.firstExecutionRunId);
-    }
-    const { runId } = await this.handle(request).describe();
-    return this.joined(request, runId);
-  }
-
-  private async failedAsBadInput(request: CheckedPayoutRequest): Promise<boolean> {
-    const handle = this.handle(request);
-    if ((await handle.describe()).status.name !== 'FAILED') return false;
-    try {
-      await handle.result();
-      return false;
-    } catch (error) {
-      const cause = error instanceof WorkflowFailedError ? error.cause : undefined;
-      return rootIs(cause, INVALID_PAYOUT_REQUEST);
-    }
-  }
 }
 
 /**
@@ -268,14 +203,4 @@ function droppedWithItsTask(error: unknown): boolean {
     cause.code === FAILED_PRECONDITION &&
     /workflow task failure/.test(cause.details)
   );
-}
-
-function rootIs(error: unknown, type: string): boolean {
-  if (error instanceof ApplicationFailure && error.type === type) return true;
-  return error instanceof Error && error.cause !== undefined && rootIs(error.cause, type);
-}
-
-/** Absent and undefined are the same; key order does not count. */
-function sameBody(left: CheckedPayoutRequest, right: CheckedPayoutRequest): boolean {
-  return isDeepStrictEqual(JSON.parse(JSON.stringify(left)), JSON.parse(JSON.stringify(right)));
 }

@@ -30,6 +30,8 @@ export const PRIORITY = {
   ending: 3,
   /** Not begun yet: delaying it costs nothing but time. */
   beginning: 4,
+  /** A receiving account: no lock is ticking and no money moves. */
+  account: 4,
   /** Only in case a notification got lost. */
   poll: 5,
 } as const;
@@ -75,6 +77,14 @@ export function asked(settings: CallSettings, summary: string) {
 export function once(settings: CallSettings, summary: string) {
   return proxyActivities<Pick<ServiceActivities, 'createPayout'>>({
     ...options(settings, 'create', summary),
+    retry: NEVER,
+  });
+}
+
+/** The opening of a receiving account. */
+export function openingOnce(settings: CallSettings, summary: string) {
+  return proxyActivities<Pick<ServiceActivities, 'openReceivingAccount'>>({
+    ...options(settings, 'account', summary),
     retry: NEVER,
   });
 }

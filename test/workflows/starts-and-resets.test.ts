@@ -3,6 +3,7 @@ import { InvalidPayoutRequestError, PayoutConflictError } from '../../src/starte
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { resetBefore } from '../support/resets.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {
@@ -181,23 +182,8 @@ describe('bad input', () => {
 });
 
 describe('H6 a Workflow Reset never pays again', () => {
-  async function reset(partnerOrderId: string, beforeActivity: string): Promise<void> {
-    const handle = world.payouts.handle({ partnerOrderId });
-    const { events } = await handle.fetchHistory();
-    const scheduled = events?.findIndex(
-      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === beforeActivity,
-    );
-    const task = events?.slice(0, scheduled).findLast((event) => event.workflowTaskCompletedEventAttributes);
-    const { workflowId } = handle;
-    const { runId } = await handle.describe();
-    await world.client.workflowService.resetWorkflowExecution({
-      namespace: world.namespace,
-      workflowExecution: { workflowId, runId },
-      workflowTaskFinishEventId: task?.eventId ?? null,
-      requestId: freshNumber(),
-      reason: 'test',
-    });
-  }
+  const reset = (partnerOrderId: string, beforeActivity: string) =>
+    resetBefore(world, world.payouts.handle({ partnerOrderId }), beforeActivity);
 
   test.each(['checkAccount', 'quotePayout', 'createPayout', 'fetchTradeResult', 'fetchTradeDetail'])(
     'after its end, to before %s: the order is found',

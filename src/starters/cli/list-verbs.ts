@@ -61,7 +61,7 @@ function queryOf({ phase, outcome, attention, app }: ListFilter): string {
   return parts.filter((part) => typeof part === 'string').join(' AND ');
 }
 
-export async function account(
+export async function clientAccounts(
   session: Session,
   { app, clientId, openId }: { app: string; clientId: string; openId?: string | undefined },
 ): Promise<Answer> {

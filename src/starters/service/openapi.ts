@@ -2,6 +2,11 @@
 import { z } from 'zod';
 import { payoutResultSchema, payoutStateSchema, problemSchema } from '../../contract/payout-answers.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
+import {
+  receivingAccountResultSchema,
+  receivingAccountSchema,
+  receivingAccountStateSchema,
+} from '../../contract/receiving-account.ts';
 import { OPEN_ROUTES } from './open-routes.ts';
 import type { Operation } from './operation.ts';
 
@@ -9,6 +14,9 @@ const NAMED = {
   PayoutRequest: payoutRequestSchema,
   PayoutState: payoutStateSchema,
   PayoutResult: payoutResultSchema,
+  ReceivingAccountRequest: receivingAccountSchema,
+  ReceivingAccountState: receivingAccountStateSchema,
+  ReceivingAccountResult: receivingAccountResultSchema,
   Problem: problemSchema,
 };
 
@@ -143,7 +151,7 @@ function bare(schema: z.ZodType, io: 'input' | 'output') {
 }
 
 function ioOf(name: string): 'input' | 'output' {
-  return name === 'PayoutRequest' ? 'input' : 'output';
+  return name.endsWith('Request') ? 'input' : 'output';
 }
 
 /** `POST /v1/payouts/{partnerOrderId}/approve` is `postPayoutsPartnerOrderIdApprove`. */

@@ -1,7 +1,6 @@
 /** What a payout can be told and asked. Handlers never throw, but for an update that is refused with its reason. */
 
-import { ApplicationFailure, condition, log, setHandler } from '@temporalio/workflow';
-import { NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
+import { condition, log, setHandler } from '@temporalio/workflow';
 import type { PayoutState } from '../../domain/payout.ts';
 import {
   approveUpdate,
@@ -15,7 +14,8 @@ import {
   resolveUpdate,
   stateQuery,
 } from '../messages.ts';
-import { isRecord, onSignal } from '../raw-signal.ts';
+import { onSignal } from '../raw-signal.ts';
+import { demand, named, notAccepted } from '../refusals.ts';
 import type { PayoutLife } from './payout-life.ts';
 import { stateOf } from './show-state.ts';
 import { takeOverNamed } from './take-over-order.ts';
@@ -129,17 +129,4 @@ function resolvable(life: PayoutLife, resolution: Resolution): string | undefine
       : 'orderId: is missing';
   if (created !== false) return 'created: must be true or false';
   return resolution.then === 'end' || resolution.then === 'retry' ? undefined : 'then: must be end or retry';
-}
-
-function named(message: unknown): string | undefined {
-  const by = isRecord(message) ? message['by'] : undefined;
-  return typeof by === 'string' && by.trim() !== '' ? undefined : 'by: must name who decides';
-}
-
-function demand(problem: string | undefined): void {
-  if (problem) throw notAccepted(problem);
-}
-
-function notAccepted(problem: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(problem, NOT_ACCEPTED_NOW);
 }

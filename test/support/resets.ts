@@ -1,0 +1,23 @@
+import type { WorkflowHandle } from '@temporalio/client';
+import { freshNumber, type PayoutWorld } from './payout-world.ts';
+
+/** Resets the workflow, as an operator can, to right before it scheduled the first activity of this type. */
+export async function resetBefore(
+  world: PayoutWorld,
+  handle: Pick<WorkflowHandle, 'workflowId' | 'fetchHistory' | 'describe'>,
+  activityType: string,
+): Promise<void> {
+  const { events } = await handle.fetchHistory();
+  const scheduled = events?.findIndex(
+    (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activityType,
+  );
+  const task = events?.slice(0, scheduled).findLast((event) => event.workflowTaskCompletedEventAttributes);
+  const { runId } = await handle.describe();
+  await world.client.workflowService.resetWorkflowExecution({
+    namespace: world.namespace,
+    workflowExecution: { workflowId: handle.workflowId, runId },
+    workflowTaskFinishEventId: task?.eventId ?? null,
+    requestId: freshNumber(),
+    reason: 'test',
+  });
+}
