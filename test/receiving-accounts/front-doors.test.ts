@@ -55,11 +55,11 @@ describe('over HTTP', () => {
     const { body } = await ended(requestId);
     expect(body).toMatchObject({ state: { phase: 'DONE' }, result: { outcome: 'OPENED', payerId } });
     const [accountId = ''] = await openedFor(world, request);
-    expect(await get(`${at}/${payerId}/USD/balance`, as('shop'))).toMatchObject({
+    expect(await get(`${at}/balance/${payerId}/USD`, as('shop'))).toMatchObject({
       status: 200,
       body: { balance: { currency: 'USD', amount: '0.00' }, accountIds: [accountId] },
     });
-    expect(await get(`${at}/${accountId}/detail`, as('shop'))).toMatchObject({
+    expect(await get(`${at}/detail/${accountId}`, as('shop'))).toMatchObject({
       status: 200,
       body: { id: accountId, payer_id: payerId },
     });
@@ -72,7 +72,7 @@ describe('over HTTP', () => {
     const bad = await post(at, { ...openingRequest(), currency: 'dollars', x: 1 }, as('desk'));
     expect(bad).toMatchObject({ status: 400, body: { errors: [{ path: 'currency' }, { path: 'x' }] } });
     expect((await get(`${at}/nobody`, as('shop'))).status).toBe(404);
-    expect((await get(`${at}/RA-nobody/detail`, as('shop'))).status).toBe(404);
+    expect((await get(`${at}/detail/RA-nobody`, as('shop'))).status).toBe(404);
     const end = { created: false, then: 'end' };
     expect((await post(`${at}/nobody/resolve`, end, as('desk'))).status).toBe(404);
     const request = openingRequest();
@@ -86,7 +86,7 @@ describe('over HTTP', () => {
     expect((await post(at, openingRequest())).status).toBe(401);
     expect((await post(at, openingRequest(), as('shop'))).status).toBe(403);
     expect((await post(at, openingRequest(), as('other'))).status).toBe(403);
-    for (const path of ['any', 'any/USD/balance', 'any/detail']) {
+    for (const path of ['any', 'balance/any/USD', 'detail/any']) {
       expect((await get(`${at}/${path}`)).status).toBe(401);
       expect((await get(`${at}/${path}`, as('other'))).status).toBe(403);
     }
@@ -130,7 +130,7 @@ describe('on the command line', () => {
     const fault = { operation: 'receivingAccountCreate', times: 1, fault: { kind: 'drop-after' } } as const;
     world.simulator.control.addFault(fault);
     await run('open', file(request));
-    const [accountId = ''] = await openedFor(world, request);
+    const accountId = await eventually(async () => (await openedFor(world, request))[0]);
     await eventually(
       async () => (await run('status', request.requestId)).stdout.includes(accountId) || undefined,
     );

@@ -9,7 +9,7 @@ import { type ListFilter, list } from './list-verbs.ts';
 import * as verbs from './payout-verbs.ts';
 import { inSession } from './session.ts';
 import { type TokenOptions, tokens } from './token-verb.ts';
-import { BY, type Common, verbsOf } from './verb.ts';
+import { BY, type Common, STARTER, verbsOf } from './verb.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 done; 1 unexpected, or the engine does not answer; 2 bad input; 3 no such payout;
@@ -26,26 +26,30 @@ const program = new Command('payouts')
   .description('start, steer and read cross-border payouts')
   .addHelpText('after', EXIT_CODES)
   .exitOverride()
+  // What stands after a verb is the verb's own, or of a verb below it.
+  .enablePositionalOptions()
   .configureOutput({ writeErr: (text) => void (wantsJson() || process.stderr.write(text)) });
 
 const verb = verbsOf(program);
 
 const ref = (partnerOrderId: string, { app }: Common) => ({ app, partnerOrderId });
 
-verb<Common & { dryRun?: true; wait?: true }>(
+verb<Common & { dryRun?: true; wait?: true; by?: string }>(
   'start <file>',
   'start the payouts in FILE (one, or a list; - reads standard input), or join them',
-  (session, file, { dryRun, wait }) =>
-    dryRun ? verbs.quote(session, file) : verbs.start(session, file, wait === true),
+  (session, file, { dryRun, wait, by }) =>
+    dryRun ? verbs.quote(session, file) : verbs.start(session, file, wait === true, by),
 )
   .option('--dry-run', 'ask for quotes and show them; create nothing')
-  .option('--wait', 'wait for the results');
+  .option('--wait', 'wait for the results')
+  .option(...STARTER);
 
 verb<BatchOptions & Common>('batch <file>', 'pay all of FILE, a JSON array or one payout a line', batch)
   .option(
     '--batch-id <id>',
     'the batch; by default named by its rows, so that the same file is the same batch',
   )
+  .option(...STARTER)
   .option('--watch', 'show the progress and wait for the end');
 
 verb('status <id>', 'where a payout stands', (session, id, options) =>

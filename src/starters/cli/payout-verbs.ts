@@ -24,10 +24,16 @@ function check(body: unknown, prefix: string): CheckedPayoutRequest {
   );
 }
 
-export async function start(session: Session, file: string, wait: boolean): Promise<Answer> {
+export async function start(
+  session: Session,
+  file: string,
+  wait: boolean,
+  startedBy: string | undefined,
+): Promise<Answer> {
   const requests = readRequests(file);
   const started: StartedPayout[] = [];
-  for (const request of requests) started.push(await session.soon(() => session.payouts.start(request)));
+  for (const request of requests)
+    started.push(await session.soon(() => session.payouts.start(request, { startedBy })));
   if (!wait)
     return {
       json: started,

@@ -10,6 +10,7 @@ export interface Common {
 }
 
 export const BY = ['--by <name>', 'who decides'] as const;
+export const STARTER = ['--by <name>', 'who starts it, and so cannot approve it'] as const;
 
 /** Adds a verb; its first argument, if it takes one, and its options go to `run`. */
 export type AddVerb = <Options extends Common>(

@@ -115,7 +115,7 @@ function lookUpBalance({ reads, patiently }: Engine): Operation {
   return operation(
     {
       method: 'GET',
-      path: '/v1/receiving-accounts/{payerId}/{currency}/balance',
+      path: '/v1/receiving-accounts/balance/{payerId}/{currency}',
       verb: 'account',
       summary: 'What a payer has received in one currency, and the accounts for it',
       answer: { status: 200, description: 'The balance', schema: balance },
@@ -133,7 +133,7 @@ function lookUpDetail({ reads, patiently }: Engine): Operation {
   return operation(
     {
       method: 'GET',
-      path: '/v1/receiving-accounts/{accountId}/detail',
+      path: '/v1/receiving-accounts/detail/{accountId}',
       verb: 'account',
       summary: 'One receiving account as the payments service writes it',
       answer: { status: 200, description: 'Its record', schema: record },

@@ -1,6 +1,5 @@
 /** What a payout can be told and asked. Handlers never throw, but for an update that is refused with its reason. */
-
-import { condition, log, setHandler } from '@temporalio/workflow';
+import { condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { PayoutState } from '../../domain/payout.ts';
 import {
   approveUpdate,
@@ -14,7 +13,7 @@ import {
   resolveUpdate,
   stateQuery,
 } from '../messages.ts';
-import { onSignal } from '../raw-signal.ts';
+import { isRecord, onSignal } from '../raw-signal.ts';
 import { demand, named, notAccepted } from '../refusals.ts';
 import type { PayoutLife } from './payout-life.ts';
 import { stateOf } from './show-state.ts';
@@ -34,12 +33,13 @@ function decisions(life: PayoutLife): void {
     return stateOf(life);
   };
   const validator = (decision: Decision) => demand(named(decision) ?? canDecide(life));
+  const byAnother = (decision: Decision) => demand(named(decision) ?? canDecide(life) ?? startedBy(decision));
   setHandler(
     approveUpdate,
     decide(({ by }) => {
       if (record.quote) record.approved = { by, quote: record.quote };
     }),
-    { validator },
+    { validator: byAnother },
   );
   setHandler(
     refuseUpdate,
@@ -101,6 +101,13 @@ function canDecide({ record }: PayoutLife): string | undefined {
   if (record.phase !== 'AWAITING_APPROVAL') return `no approval is waited for: the payout is ${record.phase}`;
   if (record.approved || record.refused) return 'it has been decided already';
   return undefined;
+}
+
+/** However it is asked: by HTTP, the command line, an SDK or the Temporal UI. */
+function startedBy({ by }: Decision): string | undefined {
+  const starter = workflowInfo().memo?.['startedBy'];
+  const same = typeof starter === 'string' && starter.trim().toLowerCase() === by.trim().toLowerCase();
+  return same ? 'who started a payout cannot approve it' : undefined;
 }
 
 function canCancel({ record }: PayoutLife): string | undefined {
