@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
 import { get, type OwnService, post, startService } from '../support/http.ts';
-import { openedFor, openingRequest, sendsSeen } from '../support/openings.ts';
+import { accountsOf, openedFor, openingRequest, sendsSeen, untilOpening } from '../support/openings.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
@@ -104,7 +104,7 @@ describe('on the command line', () => {
     expect(opened.json()).toMatchObject({ outcome: 'OPENED', accountId });
     const [again, other, bad, balance, detail, unknown] = await Promise.all([
       run('status', request.requestId),
-      run('open', '-').then(() => run('status', 'no-such-request')),
+      run('status', 'no-such-request'),
       cli(
         world.workerEnvironment,
         ['account', 'open', '-', '--json'],
@@ -131,9 +131,9 @@ describe('on the command line', () => {
     world.simulator.control.addFault(fault);
     await run('open', file(request));
     const accountId = await eventually(async () => (await openedFor(world, request))[0]);
-    await eventually(
-      async () => (await run('status', request.requestId)).stdout.includes(accountId) || undefined,
-    );
+    const accounts = accountsOf(world);
+    await untilOpening(accounts, request, ({ phase }) => phase === 'NEEDS_REVIEW');
+    expect((await run('status', request.requestId)).stdout).toContain(accountId);
     expect((await run('resolve', request.requestId, '--by', 'olga')).code).toBe(2);
     const taken = await run('resolve', request.requestId, '--by', 'olga', '--created', accountId, '--json');
     expect(taken.json()).toMatchObject({ phase: 'DONE', outcome: 'OPENED', accountId, learnedBy: 'person' });

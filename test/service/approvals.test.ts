@@ -59,6 +59,9 @@ describe('a payout that wants approval', () => {
     const status = await run('status', id);
     expect(status.stdout).toMatch(/lock lives until +\S+ \((\d+ s left|it has run out)\)/);
     expect(status.stdout).toContain(`for 100.00 CNY`);
+    // What the Temporal UI shows of it, above its history.
+    const shown = await world.payouts.handle(ref(id)).query('__temporal_workflow_metadata');
+    expect(JSON.stringify(shown)).toContain('Its lock lives until');
     expect(createsOf(world, ref(id))).toEqual([]);
     expect((await approve(id, 'desk')).status).toBe(200);
     const { outcome, ...end } = await ends(id);
