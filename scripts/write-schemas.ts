@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { payoutResultSchema, payoutStateSchema, problemSchema } from '../src/contract/payout-answers.ts';
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';
+import { receivingAccountResultSchema, receivingAccountSchema } from '../src/contract/receiving-account.ts';
 import { dailyReportSchema, followUpResultSchema } from '../src/contract/reports.ts';
 import { jsonSchema } from '../src/starters/service/openapi.ts';
 
@@ -16,6 +17,14 @@ export function schemaFiles(): Record<string, object> {
     'payout-state.json': titled('PayoutState', jsonSchema(payoutStateSchema, 'output')),
     'follow-up-result.json': titled('FollowUpResult', jsonSchema(followUpResultSchema, 'output')),
     'daily-report.json': titled('DailyReport', jsonSchema(dailyReportSchema, 'output')),
+    'receiving-account-request.json': titled(
+      'ReceivingAccountRequest',
+      jsonSchema(receivingAccountSchema, 'input'),
+    ),
+    'receiving-account-result.json': titled(
+      'ReceivingAccountResult',
+      jsonSchema(receivingAccountResultSchema, 'output'),
+    ),
     'problem.json': titled('Problem', jsonSchema(problemSchema, 'output')),
   };
 }

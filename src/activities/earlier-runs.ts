@@ -1,5 +1,5 @@
 /**
- * Whether any other run of a payout has ever set out to create its order. Temporal's own histories are the
+ * Whether any other run of a workflow has ever set out to send what must not be sent twice, such as a create. Temporal's own histories are the
  * evidence: a Workflow Reset, a terminated run or an earlier start under the same id leaves one.
  */
 import { ApplicationFailure } from '@temporalio/activity';
@@ -21,6 +21,7 @@ export async function createWasScheduledElsewhere(
   histories: RunHistories,
   workflowId: string,
   ownRunId: string,
+  activityType = 'createPayout',
 ): Promise<boolean> {
   const runs = await histories.runsOf(workflowId);
   if (!runs.includes(ownRunId))
@@ -30,7 +31,7 @@ export async function createWasScheduledElsewhere(
     });
   for (const runId of runs.filter((run) => run !== ownRunId)) {
     // A history that is gone proves nothing, so it counts as a create.
-    if ((await histories.scheduled(workflowId, runId, 'createPayout')) !== false) return true;
+    if ((await histories.scheduled(workflowId, runId, activityType)) !== false) return true;
   }
   return false;
 }

@@ -5,10 +5,10 @@ import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
 
 export const NOT_CONFIGURED: FieldError = { path: 'app', message: 'is not configured' };
 
-export function invalid(errors: FieldError[]): ApplicationFailure {
-  const message = errors.map(({ path, message: what }) => `${path} ${what}`).join('; ');
+export function invalid(errors: FieldError[], what = 'payout request'): ApplicationFailure {
+  const message = errors.map((error) => `${error.path} ${error.message}`).join('; ');
   return ApplicationFailure.nonRetryable(
-    `the payout request is not valid: ${message}`,
+    `the ${what} is not valid: ${message}`,
     INVALID_PAYOUT_REQUEST,
     errors,
   );

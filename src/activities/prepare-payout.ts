@@ -1,15 +1,17 @@
-/** The first activity of a payout, which is no API call: decides bad input, and fixes the settings. */
+/** The first activity of a workflow, which is no API call: decides bad input, and fixes the settings. */
 import { activityInfo } from '@temporalio/activity';
 import { payoutSettings, type WorkerConfig } from '../config/config.ts';
 import { checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
-import { apiTaskQueue, payoutWorkflowId } from '../domain/identity.ts';
+import { checkReceivingAccount } from '../contract/receiving-account.ts';
+import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import type { CheckedReceivingAccountOrder } from '../domain/receiving-account.ts';
 import { invalid, NOT_CONFIGURED } from './invalid.ts';
 import { followUpPlan } from './prepare-follow-up.ts';
 import { authorizationLink, tokenPlan } from './prepare-token.ts';
-import type { LocalActivities, ReadPlan } from './types.ts';
+import type { LocalActivities, ReadPlan, StartFacts } from './types.ts';
 
-type Start = Parameters<LocalActivities['preparePayout']>[1];
+const ACCOUNT = 'receiving account request';
 
 export function preparation(config: WorkerConfig): LocalActivities {
   return {
@@ -27,6 +29,14 @@ export function preparation(config: WorkerConfig): LocalActivities {
     },
     async isFirstRun(firstRunId) {
       return activityInfo().workflowExecution?.runId === firstRunId;
+    },
+    async prepareReceivingAccount(request, start) {
+      const checked = checkReceivingAccount(request);
+      if (!checked.ok) throw invalid(checked.errors, ACCOUNT);
+      const problems = notOpenedHere(config, checked.value, start);
+      if (problems.length > 0) throw invalid(problems, ACCOUNT);
+      const apiQueue = apiTaskQueue(config.env.PAYMENTS_ENVIRONMENT, checked.value.app);
+      return { request: checked.value, settings: payoutSettings(config.env, apiQueue) };
     },
     async prepareRead(app, openId) {
       const plan = readPlan(config, app);
@@ -59,17 +69,37 @@ function readPlan({ env, applications }: WorkerConfig, app: unknown): ReadPlan {
 function notHere(
   { env, applications }: WorkerConfig,
   request: CheckedPayoutRequest,
-  start: Start,
+  start: StartFacts,
 ): FieldError[] {
-  const problems: FieldError[] = [];
-  if (!applications.has(request.app)) problems.push(NOT_CONFIGURED);
-  problems.push(...userMissing(env, request), ...otherEnvironment(env, start.environment));
-  // The workflow id is what makes a number unique: under any other id the same payout could be started twice.
-  const expected = payoutWorkflowId(request.app, request.partnerOrderId);
-  if (start.workflowId !== expected)
-    problems.push({ path: 'partnerOrderId', message: `must be started under the workflow id ${expected}` });
-  return problems;
+  const { app, partnerOrderId } = request;
+  return [
+    ...(applications.has(app) ? [] : [NOT_CONFIGURED]),
+    ...userMissing(env, request),
+    ...otherEnvironment(env, start.environment),
+    ...otherId('partnerOrderId', start, payoutWorkflowId(app, partnerOrderId)),
+  ];
 }
+
+function notOpenedHere(
+  { env, applications }: WorkerConfig,
+  { app, openId, requestId }: CheckedReceivingAccountOrder,
+  start: StartFacts,
+): FieldError[] {
+  return [
+    ...(applications.has(app) ? [] : [NOT_CONFIGURED]),
+    ...(env.PAYMENTS_GATEWAY_TOKEN === 'user' && openId === undefined ? [USER_MISSING] : []),
+    ...otherEnvironment(env, start.environment),
+    ...otherId('requestId', start, receivingAccountWorkflowId(app, requestId)),
+  ];
+}
+
+/** The workflow id is what makes a number unique: under any other id the same could be started twice. */
+function otherId(path: string, { workflowId }: StartFacts, expected: string): FieldError[] {
+  if (workflowId === expected) return [];
+  return [{ path, message: `must be started under the workflow id ${expected}` }];
+}
+
+const USER_MISSING = { path: 'openId', message: 'is needed: calls are made with the token of a user' };
 
 export function userMissing(
   { PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN }: WorkerConfig['env'],
@@ -77,7 +107,7 @@ export function userMissing(
 ): FieldError[] {
   const asUser = PAYMENTS_GATEWAY_TOKEN === 'user' || PAYMENTS_TRADE_TOKEN === 'user';
   if (!asUser || openId !== undefined) return [];
-  return [{ path: 'openId', message: 'is needed: calls are made with the token of a user' }];
+  return [USER_MISSING];
 }
 
 export function otherEnvironment(

@@ -2,12 +2,14 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import { OrderNotExistError, type PaymentsClient, UnauthorisedError } from '../payments/index.ts';
 import type { TradeKey } from '../payments/types.ts';
-import { type Claim, createPayout } from './create-payout.ts';
+import { createPayout } from './create-payout.ts';
 import { createWasScheduledElsewhere, type RunHistories } from './earlier-runs.ts';
 import { mapped } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import * as receiving from './open-receiving-account.ts';
 import { probeService } from './probe-service.ts';
 import { RecentAccounts } from './recent-accounts.ts';
+import type { Claim } from './send-once.ts';
 import type { Caller, ServiceActivities } from './types.ts';
 
 export interface ServiceDependencies {
@@ -66,6 +68,16 @@ export function serviceActivities({
     probeService: (caller, question) => call(caller, () => probeService(client, question)),
     fetchTradeDetail: (caller, key) =>
       read(caller, () => orNull(() => client.tradeDetail(key, optionsOf(caller)))),
+    openReceivingAccount: (caller, open) =>
+      call(caller, () => receiving.openReceivingAccount(client, stillOurs, caller, open)),
+    listReceivingAccounts: (caller, which) =>
+      read(caller, () => receiving.listReceivingAccounts(client, caller, which)),
+    askWhetherOpened: (caller, which) =>
+      read(caller, () => receiving.askWhetherOpened(client, histories, caller, which)),
+    fetchReceivingBalance: (caller, { payerId, currency }) =>
+      read(caller, () => client.receivingAccountBalance(payerId, currency, optionsOf(caller))),
+    fetchReceivingDetail: (caller, accountId) =>
+      read(caller, () => receiving.receivingAccountDetail(client, caller, accountId)),
   };
 }
 

@@ -4,9 +4,9 @@ import { type Grant, kindOf, type TokenOwner } from '../domain/token-record.ts';
 import { fingerprint, type TokenSeal } from '../encryption/token-seal.ts';
 import { NotSentError, type PaymentsClient, PaymentsError } from '../payments/index.ts';
 import type { UserTokens } from '../payments/types.ts';
-import type { Claim } from './create-payout.ts';
 import { asFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import type { Claim } from './send-once.ts';
 import type { AuthorizationActivities, TokenActivities } from './types.ts';
 
 export interface TokenDependencies {

@@ -5,13 +5,17 @@ import type { FollowUpPlan } from '../domain/follow-up.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
 import type { CheckedPayoutRequest, PayoutSettings } from '../domain/payout.ts';
 import type { Clearance } from '../domain/payout-record.ts';
+import type { CheckedReceivingAccountOrder } from '../domain/receiving-account.ts';
 import type { Grant, TokenOwner } from '../domain/token-record.ts';
 import type {
   ClientAccounts,
   CreatePayoutRequest,
+  OpaqueRecord,
   PayoutOrder,
   Quote,
   QuoteRequest,
+  ReceivingAccountBalance,
+  ReceivingAccountRequest,
   TradeDetail,
   TradeKey,
   TradeResult,
@@ -24,26 +28,32 @@ export interface Caller {
   openId?: string | undefined;
 }
 
-export interface CreateOrder {
-  order: CreatePayoutRequest;
+/** What the activity needs to know to send at most once. */
+export interface SendGuard {
   /** The first run of the workflow chain; a Workflow Reset makes another run send this same input. */
   firstRunId: string;
   /** The number may not be fresh (a foreign start, or `PAYOUTS_CREATE_CHECK=always`): ask before sending. */
   askFirst: boolean;
   cleared?: Clearance | undefined;
-  /** After this the lock is taken to have run out, and nothing is sent. Unix milliseconds. */
-  lockExpiresAtMs: number;
   /** Counted from the activity's start: later than this nothing is sent. */
   sendWithinMs: number;
 }
+
+export interface CreateOrder extends SendGuard {
+  order: CreatePayoutRequest;
+  /** After this the lock is taken to have run out, and nothing is sent. Unix milliseconds. */
+  lockExpiresAtMs: number;
+}
+
+/** Nothing left this process. */
+export type NothingSent = { kind: 'not-sent'; why: 'may-exist' | 'lock-expired' | 'unreachable' };
 
 /** What became of a create. A failure instead of an answer means: sent, and nothing is known. */
 export type CreateAnswer =
   | { kind: 'created'; order: PayoutOrder }
   /** The service answered a code that its operator has confirmed to mean "not created". */
   | { kind: 'not-created'; meaning: 'refused' | 'lock-expired' | 'insufficient' | 'busy'; message: string }
-  /** Nothing left this process. */
-  | { kind: 'not-sent'; why: 'may-exist' | 'lock-expired' | 'unreachable' };
+  | NothingSent;
 
 export interface Question {
   key: TradeKey;
@@ -55,6 +65,32 @@ export interface Question {
 export type WhetherCreated =
   | { exists: true; trade: TradeResult; runId: string }
   | { exists: false; earlierSend: boolean; runId: string };
+
+export interface OpenAccount extends SendGuard {
+  request: ReceivingAccountRequest;
+}
+
+/** What became of an opening. A failure instead of an answer means: sent, and nothing is known. */
+export type OpenAnswer =
+  | { kind: 'opened'; account: OpaqueRecord }
+  /** `surely`: by code and status, or by our own check; else the list of accounts is looked at first. */
+  | { kind: 'refused'; surely: boolean; message: string }
+  /** The service says that it did not serve the call: too many at once, or its token. */
+  | { kind: 'busy'; message: string }
+  | NothingSent;
+
+/** Whose accounts: the service lists them by payer and currency. */
+export interface ListedAccounts {
+  payerId: string;
+  currency: string;
+}
+
+/** What the service lists (null: it does not say), and whether any other run has ever set out to open the account. */
+export interface WhetherOpened {
+  listed: string[] | null;
+  earlierSend: boolean;
+  runId: string;
+}
 
 /** What a probe may look at: an existing order shows more than none. */
 export interface ProbeQuestion {
@@ -74,6 +110,13 @@ export interface ServiceActivities {
   /** Null: the service says that the order does not exist. */
   fetchTradeResult(caller: Caller, key: TradeKey): Promise<TradeResult | null>;
   fetchTradeDetail(caller: Caller, key: TradeKey): Promise<TradeDetail | null>;
+  openReceivingAccount(caller: Caller, open: OpenAccount): Promise<OpenAnswer>;
+  /** The accounts' numbers; null when the service does not say. */
+  listReceivingAccounts(caller: Caller, which: ListedAccounts): Promise<string[] | null>;
+  askWhetherOpened(caller: Caller, which: ListedAccounts & { workflowId: string }): Promise<WhetherOpened>;
+  fetchReceivingBalance(caller: Caller, which: ListedAccounts): Promise<ReceivingAccountBalance>;
+  /** Null: the service answers that there is no such account. */
+  fetchReceivingDetail(caller: Caller, accountId: string): Promise<OpaqueRecord | null>;
   /** Harmless reads that tell which of the specification's open points hold here. */
   probeService(caller: Caller, question: ProbeQuestion): Promise<ProbeFinding[]>;
 }
@@ -106,6 +149,17 @@ export interface LeaseActivities {
   holdBudget(term: LeaseTerm): Promise<Released>;
 }
 
+/** How a workflow was started: its id, and the environment that its starter meant. */
+export interface StartFacts {
+  workflowId: string;
+  environment?: unknown;
+}
+
+export interface Prepared<Request> {
+  request: Request;
+  settings: PayoutSettings;
+}
+
 /** No API call: decides whether the request can be worked on at all. */
 export interface LocalActivities {
   /** The application is configured here; else fails as `InvalidPayoutRequest`. */
@@ -114,10 +168,11 @@ export interface LocalActivities {
   /** The link, without its `state`: that one is a secret between the browser and us. */
   prepareAuthorization(owner: unknown): Promise<TokenPlan & { link: string }>;
   prepareQuote(request: unknown): Promise<ReadPlan & { request: CheckedPayoutRequest }>;
-  preparePayout(
+  preparePayout(request: unknown, start: StartFacts): Promise<Prepared<CheckedPayoutRequest>>;
+  prepareReceivingAccount(
     request: unknown,
-    start: { workflowId: string; environment?: unknown },
-  ): Promise<{ request: CheckedPayoutRequest; settings: PayoutSettings }>;
+    start: StartFacts,
+  ): Promise<Prepared<CheckedReceivingAccountOrder>>;
   /** When to look, and on which queue. */
   prepareFollowUp(request: unknown): Promise<FollowUpPlan>;
   /** False in the runs that a Workflow Reset makes. */

@@ -6,7 +6,7 @@ import type { Read } from './config-error.ts';
 import { type Environment, isLoopback } from './environment.ts';
 import type { Listen } from './listen.ts';
 
-/** What a caller may be allowed to do. `read` looks at payouts and batches; the others are the routes' names. */
+/** What a caller may do. `read` looks at what was started, `open` is for receiving accounts, `metrics` scrapes; the others are the routes' names. */
 export const VERBS = [
   'start',
   'read',
@@ -18,6 +18,8 @@ export const VERBS = [
   'batch',
   'quote',
   'account',
+  'open',
+  'metrics',
 ] as const;
 export type Verb = (typeof VERBS)[number];
 

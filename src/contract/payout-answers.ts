@@ -77,6 +77,9 @@ export const payoutStateSchema = z.strictObject({
   needsAttention: z.boolean(),
   reasons: z.array(z.strictObject({ code: z.string(), message: z.string() })),
   approvalExpiresAt: time.exactOptional(),
+  lockExpiresAt: time
+    .exactOptional()
+    .describe('while it waits for approval: until then its quote is used as it stands'),
   partnerOrderId: ended.partnerOrderId.exactOptional(),
   outcome: ended.outcome.exactOptional(),
   debits: ended.debits.exactOptional(),

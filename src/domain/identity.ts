@@ -48,6 +48,11 @@ export function batchPartWorkflowId(app: string, batchId: string, offset: number
   return `payout-batch-part:${app}:${batchId}:${offset}:${digest.slice(0, 16)}`;
 }
 
+/** The opening of a receiving account, known by the caller's own number of the request. */
+export function receivingAccountWorkflowId(app: string, requestId: string): string {
+  return `receiving-account:${app}:${requestId}`;
+}
+
 /** The queue that carries every call to the payments service for one application of one environment. */
 export function apiTaskQueue(environment: string, app: string): string {
   return `payouts-api:${environment}:${app}`;

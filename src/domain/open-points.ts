@@ -127,6 +127,14 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     probe: '',
   },
   {
+    id: 'receiving-account-record',
+    open: "the fields of a receiving account's record, and which codes say that none was opened",
+    assumption:
+      'its number is `id`, `account_id` or `accountId`; the record is handed on as it is written. Codes: 900002, or any with an HTTP status of 400 to 499',
+    setting: '',
+    probe: '',
+  },
+  {
     id: 'currnecy',
     open: "the receiving account's currency is written `currency` in the table and `currnecy` in the sample",
     assumption: '`currency` is sent',

@@ -1,10 +1,13 @@
 /** What operators and callers read of a payout: one plain sentence, the next step, the reasons for concern. */
 
+import { lockExpiresAtMs } from './deadlines.ts';
 import type { PayoutPhase, PayoutState } from './payout.ts';
 import type { PayoutRecord } from './payout-record.ts';
 import { auditStatusOf } from './trade-verdict.ts';
 
-export function payoutState(record: PayoutRecord, partnerOrderId: string): PayoutState {
+export function payoutState(record: PayoutRecord, partnerOrderId: string, lockLifetimeMs = 0): PayoutState {
+  const waitsWith = record.phase === 'AWAITING_APPROVAL' ? record.quote : undefined;
+  const lockEndsAtMs = lockExpiresAtMs(record.quotedAtMs, lockLifetimeMs);
   const { result, attention, quote, order, trade } = record;
   const audit = auditStatusOf(trade?.auditStatus);
   return {
@@ -16,6 +19,7 @@ export function payoutState(record: PayoutRecord, partnerOrderId: string): Payou
     needsAttention: attention.length > 0,
     reasons: attention,
     ...(record.approvalExpiresAtMs !== undefined && { approvalExpiresAt: iso(record.approvalExpiresAtMs) }),
+    ...(waitsWith && { lockExpiresAt: iso(lockEndsAtMs) }),
     ...(quote && { quote }),
     ...(order && { orderId: order.orderId }),
     ...(trade && { received: trade.received, failed: trade.failed }),
@@ -44,7 +48,7 @@ const SENTENCES: Record<PayoutPhase, (record: PayoutRecord) => Said> = {
   }),
   AWAITING_APPROVAL: ({ quote }) => ({
     sentence: `Waiting for somebody to approve${quote ? ` paying ${show(quote.pay)} for ${show(quote.target)}` : ''}.`,
-    nextStep: 'Approve, refuse or cancel.',
+    nextStep: 'Approve, refuse or cancel. Approved after its lock has run out, it is quoted anew first.',
   }),
   CREATING: () => ({
     sentence: 'The order is being created; from here on it cannot be cancelled.',

@@ -159,6 +159,8 @@ export interface PayoutState extends Partial<PayoutResult> {
   needsAttention: boolean;
   reasons: Attention[];
   approvalExpiresAt?: string;
+  /** While it waits for approval: until then the quote is used as it stands; later, a new one is asked for. */
+  lockExpiresAt?: string;
 }
 
 /** The settings a payout keeps for its whole life, read from the worker's configuration at its start. */

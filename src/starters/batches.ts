@@ -3,7 +3,7 @@
  * not sure, calls again with the same rows. Talks to Temporal only.
  */
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { TypedSearchAttributes } from '@temporalio/common';
 import { batchRequestSchema, checkRows, digestOf } from '../contract/payout-batch.ts';
 import { checked } from '../contract/payout-request.ts';
 import type { BatchRequest, BatchResult, BatchState, RowRange, TakenRows } from '../domain/batch.ts';
@@ -12,6 +12,7 @@ import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { addUpdate, batchStateQuery, takenRowsQuery } from '../workflows/batch-messages.ts';
 import type { payoutBatch } from '../workflows/payout-batch.ts';
 import { InvalidPayoutRequestError, untilTaken } from './payouts.ts';
+import { APP } from './search-keys.ts';
 import { slicesOf } from './slices.ts';
 
 /** Thrown when the batch was started with other rows, or by somebody else. Nothing was added. */
@@ -38,8 +39,6 @@ export interface CheckedBatch {
   request: BatchRequest;
   rows: CheckedPayoutRequest[];
 }
-
-const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
 
 type Soon = <T>(call: () => Promise<T>) => Promise<T>;
 

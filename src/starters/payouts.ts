@@ -1,18 +1,9 @@
 /**
  * How other programs start, steer and read payouts. Talks to Temporal only; never to the payments service.
  */
-import { isDeepStrictEqual } from 'node:util';
-import {
-  type Client,
-  isGrpcServiceError,
-  ServiceError,
-  WorkflowExecutionAlreadyStartedError,
-  type WorkflowHandle,
-  type WorkflowStartOptions,
-} from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { type Client, isGrpcServiceError, ServiceError, type WorkflowHandle } from '@temporalio/client';
 import { checkPayoutRequest, type FieldError, type PayoutRequestInput } from '../contract/payout-request.ts';
-import { PAYOUTS_TASK_QUEUE, payoutWorkflowId } from '../domain/identity.ts';
+import { payoutWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
 import {
   approveUpdate,
@@ -28,8 +19,8 @@ import {
   stateQuery,
 } from '../workflows/messages.ts';
 import type { payout } from '../workflows/payout.ts';
-import { failedAsBadInput } from './bad-input.ts';
-import { startedWith } from './started-with.ts';
+import { APP, PHASE } from './search-keys.ts';
+import { type Run, startOf, startOrJoin } from './start-once.ts';
 
 /** Thrown before anything is started; `fields` names every bad field. */
 export class InvalidPayoutRequestError extends Error {
@@ -69,10 +60,8 @@ export interface Origin {
   startedBy?: string | undefined;
 }
 
-export type RunOptions = WorkflowStartOptions<typeof payout> & { args: [CheckedPayoutRequest] };
-
 /** Starts the workflow `payout`, or joins the running one of the same id; answers its first run id. */
-export type RunPayout = (options: RunOptions) => Promise<string>;
+export type RunPayout = Run<CheckedPayoutRequest>;
 
 /** A payout, and what its starter wrote beside it. */
 interface Joined {
@@ -85,9 +74,6 @@ export interface PayoutStart {
   request: CheckedPayoutRequest;
   startedBy: string | undefined;
 }
-
-const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
-const PHASE = defineSearchAttributeKey('PayoutPhase', SearchAttributeType.KEYWORD);
 
 /** gRPC's status of that name. */
 const FAILED_PRECONDITION = 9;
@@ -130,28 +116,41 @@ export class Payouts {
     return { payout, joined: memo['batch'] !== batchId };
   }
 
-  private async startOrJoin(body: unknown, origin: Origin, run = this.runPayout): Promise<Joined> {
+  private async startOrJoin(body: unknown, { batch, startedBy }: Origin, run?: RunPayout): Promise<Joined> {
     const checked = checkPayoutRequest(body);
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
-    const request = checked.value;
-    try {
-      const runId = await run(this.optionsOf(request, 'REJECT_DUPLICATE', origin));
-      return await this.joined(request, runId);
-    } catch (error) {
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    }
-    return this.afterItsEnd(request, origin, run);
+    const { app, partnerOrderId, instructedAmount } = checked.value;
+    const workflowId = payoutWorkflowId(app, partnerOrderId);
+    const { runId, memo } = await startOrJoin(this.client, {
+      type: 'payout',
+      workflowId,
+      request: checked.value,
+      summary: `payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
+      memo: {
+        ...(this.environment && { environment: this.environment }),
+        ...(batch !== undefined && { batch }),
+        ...(startedBy !== undefined && { startedBy }),
+      },
+      attributes: [
+        { key: APP, value: app },
+        { key: PHASE, value: 'CHECKING' },
+      ],
+      read: checkPayoutRequest,
+      conflict: () => new PayoutConflictError(partnerOrderId),
+      ...(run && { run }),
+    });
+    return { payout: { workflowId, runId, app, partnerOrderId }, memo };
   }
 
   /** Throws Temporal's `WorkflowNotFoundError`, and `PayoutConflictError` where it cannot be read as a payout. */
   async startOf(ref: PayoutRef): Promise<PayoutStart> {
-    const { runId, workflowId } = await this.handle(ref).describe();
-    const { argument, memo, firstRunId } = await startedWith(this.client, workflowId, runId);
+    const { argument, startedBy } = await startOf(
+      this.client,
+      payoutWorkflowId(ref.app ?? 'default', ref.partnerOrderId),
+    );
     const request = checkPayoutRequest(argument);
     if (!request.ok) throw new PayoutConflictError(ref.partnerOrderId);
-    const first = firstRunId === runId ? memo : (await startedWith(this.client, workflowId, firstRunId)).memo;
-    const startedBy = memo['startedBy'] ?? first['startedBy'];
-    return { request: request.value, startedBy: typeof startedBy === 'string' ? startedBy : undefined };
+    return { request: request.value, startedBy };
   }
 
   async state(ref: PayoutRef): Promise<PayoutState> {
@@ -190,60 +189,6 @@ export class Payouts {
   handle({ app = 'default', partnerOrderId }: PayoutRef): WorkflowHandle<typeof payout> {
     return this.client.workflow.getHandle<typeof payout>(payoutWorkflowId(app, partnerOrderId));
   }
-
-  private readonly runPayout: RunPayout = async (options) =>
-    (await this.client.workflow.start<typeof payout>('payout', options)).firstExecutionRunId;
-
-  private optionsOf(
-    request: CheckedPayoutRequest,
-    reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY',
-    { batch, startedBy }: Origin,
-  ): RunOptions {
-    const { app, partnerOrderId, instructedAmount } = request;
-    return {
-      taskQueue: PAYOUTS_TASK_QUEUE,
-      workflowId: payoutWorkflowId(app, partnerOrderId),
-      workflowIdReusePolicy: reuse,
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      args: [request],
-      // What the worker takes as the promise that no earlier run had this number.
-      memo: {
-        rejectDuplicate: reuse === 'REJECT_DUPLICATE',
-        ...(this.environment && { environment: this.environment }),
-        ...(batch !== undefined && { batch }),
-        ...(startedBy !== undefined && { startedBy }),
-      },
-      typedSearchAttributes: new TypedSearchAttributes([
-        { key: APP, value: app },
-        { key: PHASE, value: 'CHECKING' },
-      ]),
-      staticSummary: `payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
-    };
-  }
-
-  /** A running payout was joined unseen if there was one, so its body is compared. */
-  private async joined(request: CheckedPayoutRequest, runId: string): Promise<Joined> {
-    const { app, partnerOrderId } = request;
-    const workflowId = payoutWorkflowId(app, partnerOrderId);
-    const { argument, memo, firstRunId } = await startedWith(this.client, workflowId, runId);
-    const theirs = checkPayoutRequest(argument);
-    if (!theirs.ok || !sameBody(theirs.value, request)) throw new PayoutConflictError(partnerOrderId);
-    // A payout that was continued as new is still the run that was started.
-    return { payout: { workflowId, runId: firstRunId, app, partnerOrderId }, memo };
-  }
-
-  /** The number is spent, unless all that happened under it was a start that failed as bad input. */
-  private async afterItsEnd(request: CheckedPayoutRequest, origin: Origin, run: RunPayout): Promise<Joined> {
-    if (await this.failedAsBadInput(request))
-      return this.joined(request, await run(this.optionsOf(request, 'ALLOW_DUPLICATE_FAILED_ONLY', origin)));
-    const { runId } = await this.handle(request).describe();
-    return this.joined(request, runId);
-  }
-
-  private async failedAsBadInput(request: CheckedPayoutRequest): Promise<boolean> {
-    const { workflowId, runId, status } = await this.handle(request).describe();
-    return status.name === 'FAILED' && failedAsBadInput(this.client, workflowId, runId);
-  }
 }
 
 /**
@@ -267,9 +212,4 @@ function droppedWithItsTask(error: unknown): boolean {
     cause.code === FAILED_PRECONDITION &&
     /workflow task failure/.test(cause.details)
   );
-}
-
-/** Absent and undefined are the same; key order does not count. */
-function sameBody(left: CheckedPayoutRequest, right: CheckedPayoutRequest): boolean {
-  return isDeepStrictEqual(JSON.parse(JSON.stringify(left)), JSON.parse(JSON.stringify(right)));
 }

@@ -5,8 +5,15 @@ import type { ProbeQuestion } from '../activities/types.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
-import type { ClientAccounts } from '../payments/types.ts';
-import type { accountQuery, payoutQuote, QuotedPayout, serviceProbe } from '../workflows/reads.ts';
+import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../payments/types.ts';
+import type {
+  accountQuery,
+  payoutQuote,
+  QuotedPayout,
+  receivingBalanceQuery,
+  receivingDetailQuery,
+  serviceProbe,
+} from '../workflows/reads.ts';
 
 /** No money moves here, so unlike a payout a read may be given up. */
 const GIVE_UP_AFTER = '2 minutes';
@@ -30,6 +37,27 @@ export class ServiceReads {
     return this.client.workflow.execute<typeof accountQuery>('accountQuery', {
       ...options('account-query', app),
       args: [{ app, openId, clientId }],
+    });
+  }
+
+  /** What `payerId` has received in `currency`, and the accounts for it. */
+  async receivingBalance(
+    app: string,
+    payerId: string,
+    currency: string,
+    openId?: string,
+  ): Promise<ReceivingAccountBalance> {
+    return this.client.workflow.execute<typeof receivingBalanceQuery>('receivingBalanceQuery', {
+      ...options('receiving-balance', app),
+      args: [{ app, openId, payerId, currency }],
+    });
+  }
+
+  /** One receiving account as the service writes it; null when it knows none of this number. */
+  async receivingDetail(app: string, accountId: string, openId?: string): Promise<OpaqueRecord | null> {
+    return this.client.workflow.execute<typeof receivingDetailQuery>('receivingDetailQuery', {
+      ...options('receiving-detail', app),
+      args: [{ app, openId, accountId }],
     });
   }
 

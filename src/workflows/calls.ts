@@ -29,6 +29,8 @@ export const PRIORITY = {
   ending: 2,
   /** Not begun yet: delaying it costs nothing but time. */
   beginning: 3,
+  /** A receiving account: no lock is ticking and no money moves. */
+  account: 3,
   /** Only in case a notification got lost. */
   poll: 4,
   /** After the end: only what nobody else needs (H22). */
@@ -84,6 +86,14 @@ export function asked(settings: CallSettings, summary: string) {
 export function once(settings: CallSettings, summary: string) {
   return proxyActivities<Pick<ServiceActivities, 'createPayout'>>({
     ...options(settings, 'create', summary),
+    retry: NEVER,
+  });
+}
+
+/** The opening of a receiving account. */
+export function openingOnce(settings: CallSettings, summary: string) {
+  return proxyActivities<Pick<ServiceActivities, 'openReceivingAccount'>>({
+    ...options(settings, 'account', summary),
     retry: NEVER,
   });
 }

@@ -1,11 +1,18 @@
 /** The workflow types that workers run. */
 export { callBudgetLease } from './call-budget-lease.ts';
+export { openReceivingAccount } from './open-receiving-account.ts';
 export { payout } from './payout.ts';
 export { payoutBatch } from './payout-batch.ts';
 export { payoutBatchPart } from './payout-batch-part.ts';
 export { payoutFollowUp } from './payout-follow-up.ts';
 export { payoutReconciliation } from './payout-reconciliation.ts';
 export { payoutReport } from './payout-report.ts';
-export { accountQuery, payoutQuote, serviceProbe } from './reads.ts';
+export {
+  accountQuery,
+  payoutQuote,
+  receivingBalanceQuery,
+  receivingDetailQuery,
+  serviceProbe,
+} from './reads.ts';
 export { tokenRenewal } from './token-renewal.ts';
 export { userAuthorization } from './user-authorization.ts';

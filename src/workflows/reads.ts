@@ -6,7 +6,7 @@ import type { ProbeQuestion } from '../activities/types.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
 import type { PayoutRequest, Reason } from '../domain/payout.ts';
 import { quoteProblem } from '../domain/quote-check.ts';
-import type { ClientAccounts, Quote } from '../payments/types.ts';
+import type { ClientAccounts, OpaqueRecord, Quote, ReceivingAccountBalance } from '../payments/types.ts';
 import { asked, local } from './calls.ts';
 
 export interface QuotedPayout {
@@ -38,6 +38,28 @@ export async function accountQuery(question: {
 }): Promise<ClientAccounts | null> {
   const { caller, calls } = await local.prepareRead(question.app, question.openId);
   return asked(calls, 'which accounts?').checkAccount(caller, question.clientId);
+}
+
+/** What a payer has received in one currency, and the accounts for it. */
+export async function receivingBalanceQuery(question: {
+  app: string;
+  openId?: string | undefined;
+  payerId: string;
+  currency: string;
+}): Promise<ReceivingAccountBalance> {
+  const { caller, calls } = await local.prepareRead(question.app, question.openId);
+  const { payerId, currency } = question;
+  return asked(calls, 'what was received?').fetchReceivingBalance(caller, { payerId, currency });
+}
+
+/** One receiving account as the service writes it; null when it knows none of this number. */
+export async function receivingDetailQuery(question: {
+  app: string;
+  openId?: string | undefined;
+  accountId: string;
+}): Promise<OpaqueRecord | null> {
+  const { caller, calls } = await local.prepareRead(question.app, question.openId);
+  return asked(calls, 'what is this account?').fetchReceivingDetail(caller, question.accountId);
 }
 
 /** Which of the specification's open points hold on the service that this worker talks to. */

@@ -60,7 +60,10 @@ export const WHILE_A_PERSON_WAITS: RetryPolicy = {
   nonRetryableErrorTypes: [...HOPELESS, 'UNAUTHORISED'],
 };
 
-/** A create is sent at most once by one activity; what follows is decided by asking, never by a repeat. */
+/**
+ * A create, of a payout's order or of a receiving account, is sent at most once by one activity; what follows
+ * is decided by asking, never by a repeat.
+ */
 export const NEVER: RetryPolicy = { maximumAttempts: 1 };
 
 /** Slow enough to spare a service that is down, quick enough for a token that lives for seconds. */

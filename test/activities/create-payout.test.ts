@@ -1,7 +1,8 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
-import { type Claim, createPayout } from '../../src/activities/create-payout.ts';
+import { createPayout } from '../../src/activities/create-payout.ts';
+import type { Claim } from '../../src/activities/send-once.ts';
 import type { CreateOrder } from '../../src/activities/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';

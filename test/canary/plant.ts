@@ -4,6 +4,8 @@ import { request } from 'undici';
 import type { FaultInput } from '../../simulator/index.ts';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { ReceivingAccountState } from '../../src/domain/receiving-account.ts';
+import { type OpeningRef, ReceivingAccounts } from '../../src/starters/receiving-accounts.ts';
 import { renewUpdate } from '../../src/workflows/token-messages.ts';
 import { cli } from '../support/cli.ts';
 import { eventually, freshNumber } from '../support/payout-world.ts';
@@ -31,11 +33,13 @@ const canaryRequest = (scenario: string, over: Partial<PayoutRequest> = {}) =>
   withCanaries(payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over }));
 
 export async function plant(stage: CanaryStage): Promise<void> {
+  const openings = await accounts(stage);
   await payouts(stage);
   await approval(stage);
   await badInput(stage);
   await tokens(stage);
   await notifications(stage);
+  await openings();
 }
 
 /** One payout for each call and each fault; it has struck once the payout has ended or wants somebody. */
@@ -62,6 +66,24 @@ async function approval({ payouts: starter, simulator }: CanaryStage): Promise<v
   await starter.approve(ref, { by: 'olga', note: CANARIES.note });
   await starter.result(ref);
   simulator.control.removeFaults();
+}
+
+/** One receiving account for each call and each fault. Answers how to wait for what becomes of them. */
+async function accounts({ simulator, client }: CanaryStage): Promise<() => Promise<void>> {
+  const starter = new ReceivingAccounts({ client, environment: 'test' });
+  const begun: OpeningRef[] = [];
+  for (const operation of ['receivingAccountBalance', 'receivingAccountCreate'] as const)
+    for (const fault of FAULTS) {
+      simulator.control.addFault({ operation, times: 1, fault });
+      const personal = { payerId: CANARIES.accountNumber, monthSaleVolume: CANARIES.idCardNumber };
+      const usages = [CANARIES.accountName];
+      begun.push(await starter.open({ requestId: freshNumber(), currency: 'USD', usages, ...personal }));
+    }
+  const all = async (there: (state: ReceivingAccountState) => boolean): Promise<void> => {
+    for (const ref of begun) await eventually(async () => there(await starter.state(ref)) || undefined);
+  };
+  await all(({ phase }) => phase !== 'CHECKING' && phase !== 'OPENING');
+  return () => all(({ phase, needsAttention }) => phase === 'DONE' || needsAttention);
 }
 
 /** Refused at the edge, and past the edge by who does not use our library. */

@@ -1,16 +1,15 @@
-/** A Workflow Reset as a person does it in the Temporal UI. */
+import type { WorkflowHandle } from '@temporalio/client';
 import { freshNumber, type PayoutWorld } from './payout-world.ts';
 
-/** To just before the workflow first scheduled this activity. */
+/** Resets the workflow, as an operator can, to right before it scheduled the first activity of this type. */
 export async function resetBefore(
   world: PayoutWorld,
-  partnerOrderId: string,
-  activity: string,
+  handle: Pick<WorkflowHandle, 'workflowId' | 'fetchHistory' | 'describe'>,
+  activityType: string,
 ): Promise<void> {
-  const handle = world.payouts.handle({ partnerOrderId });
   const { events } = await handle.fetchHistory();
   const scheduled = events?.findIndex(
-    (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activity,
+    (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activityType,
   );
   const task = events?.slice(0, scheduled).findLast((event) => event.workflowTaskCompletedEventAttributes);
   const { runId } = await handle.describe();

@@ -182,7 +182,8 @@ describe('bad input', () => {
 });
 
 describe('H6 a Workflow Reset never pays again', () => {
-  const reset = (partnerOrderId: string, activity: string) => resetBefore(world, partnerOrderId, activity);
+  const reset = (partnerOrderId: string, beforeActivity: string) =>
+    resetBefore(world, world.payouts.handle({ partnerOrderId }), beforeActivity);
 
   test.each(['checkAccount', 'quotePayout', 'createPayout', 'fetchTradeResult', 'fetchTradeDetail'])(
     'after its end, to before %s: the order is found',

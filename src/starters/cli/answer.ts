@@ -11,6 +11,7 @@ import type { FieldError } from '../../contract/payout-request.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
 import { BatchConflictError } from '../batches.ts';
 import { InvalidPayoutRequestError, PayoutConflictError } from '../payouts.ts';
+import { ReceivingAccountConflictError } from '../receiving-accounts.ts';
 
 /** Stable: scripts rely on them. */
 export const EXIT = {
@@ -62,14 +63,20 @@ function fieldLines(fields: FieldError[] = []): string {
   return fields.map(({ path, message }) => `  ${path} ${message}\n`).join('');
 }
 
+const CONFLICTS = [PayoutConflictError, BatchConflictError, ReceivingAccountConflictError];
+
 function explain(error: unknown): Failure {
   if (error instanceof UsageError) return bad('USAGE', error.message, error.fields);
   if (error instanceof InvalidPayoutRequestError)
-    return bad('INVALID_PAYOUT_REQUEST', 'the payout request is not valid', error.fields);
-  if (error instanceof PayoutConflictError || error instanceof BatchConflictError)
+    return bad('INVALID_PAYOUT_REQUEST', 'the request is not valid', error.fields);
+  if (CONFLICTS.some((conflict) => error instanceof conflict) && error instanceof Error)
     return { code: 'CONFLICT', message: error.message, exitCode: EXIT.refused };
   if (error instanceof WorkflowNotFoundError)
-    return { code: 'NOT_FOUND', message: 'there is no such payout or token', exitCode: EXIT.notFound };
+    return {
+      code: 'NOT_FOUND',
+      message: 'there is no such payout, request or token',
+      exitCode: EXIT.notFound,
+    };
   return explainFailure(error) ?? unexpected(error);
 }
 

@@ -18,6 +18,7 @@ export interface BatchOptions {
   app: string;
   batchId?: string;
   watch?: true;
+  by?: string;
 }
 
 export async function batch(session: Session, file: string, options: BatchOptions): Promise<Answer> {
@@ -30,7 +31,7 @@ export async function batch(session: Session, file: string, options: BatchOption
   const batches = new Batches({ client, environment, soon });
   const bar = showProgress();
   try {
-    const state = await batches.start({ ...ref, payouts: rows }, bar.show);
+    const state = await batches.start({ ...ref, payouts: rows, startedBy: options.by }, bar.show);
     if (!options.watch) return answer(ref, state, rows);
     await untilEnd(session, batches, ref, bar.show);
   } finally {

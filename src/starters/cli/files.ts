@@ -9,3 +9,12 @@ export function readText(file: string): string {
     throw new UsageError(`${file} cannot be read`);
   }
 }
+
+export function readJson(file: string): unknown {
+  const text = readText(file);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError(`${file} is not JSON`);
+  }
+}

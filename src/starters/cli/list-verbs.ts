@@ -45,7 +45,7 @@ function checkedFilter({ phase, outcome, attention, app }: ListFilter): PayoutFi
   };
 }
 
-export async function account(
+export async function clientAccounts(
   session: Session,
   { app, clientId, openId }: { app: string; clientId: string; openId?: string | undefined },
 ): Promise<Answer> {

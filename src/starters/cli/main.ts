@@ -1,19 +1,16 @@
 /** `npm run payouts -- <verb>`: the command line. Talks to Temporal only. */
 import { Command, CommanderError } from 'commander';
-import { type Answer, EXIT, printFailure, UsageError } from './answer.ts';
+import { accountVerbs } from './account-verbs.ts';
+import { EXIT, printFailure, UsageError } from './answer.ts';
 import { type BatchOptions, batch } from './batch-verb.ts';
 import { type BudgetOptions, budget } from './budget-verb.ts';
 import { doctor } from './doctor.ts';
-import { account, checkedApp, type ListFilter, list } from './list-verbs.ts';
+import { type ListFilter, list } from './list-verbs.ts';
 import * as verbs from './payout-verbs.ts';
 import { type ReportOptions, report } from './report-verb.ts';
-import { inSession, type Session } from './session.ts';
+import { inSession } from './session.ts';
 import { type TokenOptions, tokens } from './token-verb.ts';
-
-interface Common {
-  app: string;
-  json?: true;
-}
+import { BY, type Common, STARTER, verbsOf } from './verb.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 done; 1 unexpected, or the engine does not answer; 2 bad input; 3 no such payout;
@@ -30,47 +27,30 @@ const program = new Command('payouts')
   .description('start, steer and read cross-border payouts')
   .addHelpText('after', EXIT_CODES)
   .exitOverride()
+  // What stands after a verb is the verb's own, or of a verb below it.
+  .enablePositionalOptions()
   .configureOutput({ writeErr: (text) => void (wantsJson() || process.stderr.write(text)) });
 
-function verb<Options extends Common>(
-  usage: string,
-  description: string,
-  run: (session: Session, argument: string, options: Options) => Promise<Answer>,
-): Command {
-  return program
-    .command(usage)
-    .description(description)
-    .option('--app <name>', 'the application that pays', 'default')
-    .option('--json', 'print one JSON document')
-    .action(async (...given: unknown[]) => {
-      const [argument] = given;
-      const command = given.at(-1);
-      if (!(command instanceof Command)) throw new UsageError('the command line could not be read');
-      const options = command.opts<Options>();
-      await inSession(options.json === true, async (session) => {
-        checkedApp(options.app);
-        return run(session, typeof argument === 'string' ? argument : '', options);
-      });
-    });
-}
+const verb = verbsOf(program);
 
 const ref = (partnerOrderId: string, { app }: Common) => ({ app, partnerOrderId });
-const BY = ['--by <name>', 'who decides'] as const;
 
-verb<Common & { dryRun?: true; wait?: true }>(
+verb<Common & { dryRun?: true; wait?: true; by?: string }>(
   'start <file>',
   'start the payouts in FILE (one, or a list; - reads standard input), or join them',
-  (session, file, { dryRun, wait }) =>
-    dryRun ? verbs.quote(session, file) : verbs.start(session, file, wait === true),
+  (session, file, { dryRun, wait, by }) =>
+    dryRun ? verbs.quote(session, file) : verbs.start(session, file, wait === true, by),
 )
   .option('--dry-run', 'ask for quotes and show them; create nothing')
-  .option('--wait', 'wait for the results');
+  .option('--wait', 'wait for the results')
+  .option(...STARTER);
 
 verb<BatchOptions & Common>('batch <file>', 'pay all of FILE, a JSON array or one payout a line', batch)
   .option(
     '--batch-id <id>',
     'the batch; by default named by its rows, so that the same file is the same batch',
   )
+  .option(...STARTER)
   .option('--watch', 'show the progress and wait for the end');
 
 verb('status <id>', 'where a payout stands', (session, id, options) =>
@@ -153,13 +133,7 @@ program
     inSession(options.json === true, (session) => report(session, options)),
   );
 
-verb<Common & { clientId: string; openId?: string }>(
-  'account',
-  "the client's accounts",
-  (session, _none, options) => account(session, options),
-)
-  .requiredOption('--client-id <id>', 'client number')
-  .option('--open-id <id>', 'the user to act for, where user tokens are used');
+accountVerbs(verb);
 
 verb<Common & TokenOptions>('tokens', 'the tokens, and who has to authorize', (session, _none, options) =>
   tokens(session, options),

@@ -5,24 +5,15 @@ import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../doma
 import type { Resolution } from '../../workflows/messages.ts';
 import { InvalidPayoutRequestError, type PayoutRef, type StartedPayout } from '../payouts.ts';
 import { type Answer, EXIT, UsageError } from './answer.ts';
-import { readText } from './files.ts';
+import { readJson } from './files.ts';
 import type { Session } from './session.ts';
 import { facts, grid, money, quoteText, resultText, stateText } from './text.ts';
 
 /** One payout or a list of them, all checked before anything is done with any. `-` reads standard input. */
 export function readRequests(file: string): CheckedPayoutRequest[] {
-  const bodies = z.array(z.unknown()).min(1).or(z.unknown()).parse(parse(file));
+  const bodies = z.array(z.unknown()).min(1).or(z.unknown()).parse(readJson(file));
   if (!Array.isArray(bodies)) return [check(bodies, '')];
   return bodies.map((body, row) => check(body, bodies.length > 1 ? `${row}.` : ''));
-}
-
-function parse(file: string): unknown {
-  const text = readText(file);
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new UsageError(`${file} is not JSON`);
-  }
 }
 
 function check(body: unknown, prefix: string): CheckedPayoutRequest {
@@ -33,10 +24,16 @@ function check(body: unknown, prefix: string): CheckedPayoutRequest {
   );
 }
 
-export async function start(session: Session, file: string, wait: boolean): Promise<Answer> {
+export async function start(
+  session: Session,
+  file: string,
+  wait: boolean,
+  startedBy: string | undefined,
+): Promise<Answer> {
   const requests = readRequests(file);
   const started: StartedPayout[] = [];
-  for (const request of requests) started.push(await session.soon(() => session.payouts.start(request)));
+  for (const request of requests)
+    started.push(await session.soon(() => session.payouts.start(request, { startedBy })));
   if (!wait)
     return {
       json: started,

@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { connectClient } from '../../temporal/connection.ts';
 import { Payouts } from '../payouts.ts';
 import { ServiceReads } from '../reads.ts';
+import { ReceivingAccounts } from '../receiving-accounts.ts';
 import { type Answer, print, printFailure } from './answer.ts';
 
 /** A query or an update that no worker answers within this time fails, instead of hanging. */
@@ -15,6 +16,7 @@ export interface Session {
   environment: string | undefined;
   payouts: Payouts;
   reads: ServiceReads;
+  receivingAccounts: ReceivingAccounts;
   /** Fails what takes too long; for everything but waiting for a result. */
   soon<T>(work: () => Promise<T>): Promise<T>;
 }
@@ -32,6 +34,7 @@ export async function inSession(json: boolean, verb: (session: Session) => Promi
       environment,
       payouts: new Payouts({ client, environment }),
       reads: new ServiceReads(client),
+      receivingAccounts: new ReceivingAccounts({ client, environment }),
       soon: (work) => connection.withDeadline(Date.now() + NO_WORKER_ANSWERS_MS, work),
     };
     print(await verb(session), json);

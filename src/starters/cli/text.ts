@@ -30,6 +30,7 @@ export function stateText(state: PayoutState): string {
     ['order', state.orderId],
     ['outcome', state.outcome],
     ['quote', state.quote && quoteText(state.quote)],
+    ['lock lives until', state.lockExpiresAt && withTimeLeft(state.lockExpiresAt)],
     ['received', state.received && money(state.received)],
     ['failed', state.failed && money(state.failed)],
     ['audit', state.auditStatus],
@@ -39,6 +40,12 @@ export function stateText(state: PayoutState): string {
   ]);
   const attention = state.reasons.map(({ code, message }) => pc.yellow(`! ${code}: ${message}`));
   return [lines, ...attention].join('\n');
+}
+
+/** How long that is from now, by this machine's clock. */
+function withTimeLeft(time: string): string {
+  const seconds = Math.ceil((Date.parse(time) - Date.now()) / 1_000);
+  return `${time} (${seconds > 0 ? `${seconds} s left` : 'it has run out'})`;
 }
 
 export function resultText(result: PayoutResult): string {

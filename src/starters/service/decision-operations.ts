@@ -1,5 +1,4 @@
 /** What people decide about a payout. Who decides is the key's name, which no body can say otherwise. */
-import { WorkflowNotFoundError } from '@temporalio/client';
 import { z } from 'zod';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { payoutStateSchema } from '../../contract/payout-answers.ts';
@@ -8,6 +7,7 @@ import type { PayoutState } from '../../domain/payout.ts';
 import type { PayoutRef, PayoutStart } from '../payouts.ts';
 import { demandAmount, demandApplication } from './callers.ts';
 import type { Engine } from './engine.ts';
+import { unlessEnded } from './explained.ts';
 import { noBody, type Operation, ofApp, ofPayout, operation } from './operation.ts';
 import { Problem } from './problem.ts';
 
@@ -60,7 +60,7 @@ function decision<B extends z.ZodType>(
       const ref = { ...params, ...query };
       const start = await engine.soon(() => engine.payouts.startOf(ref));
       demandMayDecide(caller, verb, start);
-      return engine.patiently(() => unlessEnded(() => send(ref, caller.name, said)));
+      return engine.patiently(() => unlessEnded('payout', () => send(ref, caller.name, said)));
     },
   );
 }
@@ -70,14 +70,4 @@ function demandMayDecide(caller: Caller, verb: DecisionVerb, { request, startedB
   if (verb === 'approve' || verb === 'resolve') demandAmount(caller, request.instructedAmount);
   if (verb === 'approve' && startedBy === caller.name)
     throw new Problem(403, 'who started a payout cannot approve it');
-}
-
-/** It exists, for its start was read; so what cannot be found is one that still runs. */
-async function unlessEnded<T>(send: () => Promise<T>): Promise<T> {
-  try {
-    return await send();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw new Problem(409, 'this payout has ended');
-    throw error;
-  }
 }

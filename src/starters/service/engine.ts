@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { Batches } from '../batches.ts';
 import { Payouts } from '../payouts.ts';
 import { ServiceReads } from '../reads.ts';
+import { ReceivingAccounts } from '../receiving-accounts.ts';
 
 const TEMPORAL_ANSWERS_WITHIN_MS = 10_000;
 /** A worker has to ask the payments service first, in its turn. */
@@ -12,6 +13,7 @@ export interface Engine {
   payouts: Payouts;
   batches: Batches;
   reads: ServiceReads;
+  receivingAccounts: ReceivingAccounts;
   /** Fails what takes longer than Temporal and a worker should. */
   soon<T>(work: () => Promise<T>): Promise<T>;
   /** The same for what goes on to the payments service. */
@@ -28,6 +30,7 @@ export function engineOf(client: Client, environment: string): Engine {
     payouts: new Payouts({ client, environment }),
     batches: new Batches({ client, environment, soon }),
     reads: new ServiceReads(client),
+    receivingAccounts: new ReceivingAccounts({ client, environment }),
     soon,
     patiently: within(SERVICE_ANSWERS_WITHIN_MS),
   };

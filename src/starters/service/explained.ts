@@ -12,6 +12,7 @@ import { z } from 'zod';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
 import { BatchConflictError } from '../batches.ts';
 import { InvalidPayoutRequestError, PayoutConflictError } from '../payouts.ts';
+import { ReceivingAccountConflictError } from '../receiving-accounts.ts';
 import { badFields, Problem } from './problem.ts';
 
 const TRY_AGAIN_IN_SECONDS = 5;
@@ -21,16 +22,35 @@ const [INVALID_ARGUMENT, NOT_FOUND] = [3, 5];
 
 const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }));
 
+const CONFLICTS = [PayoutConflictError, BatchConflictError, ReceivingAccountConflictError];
+
 /** Undefined for what nobody foresaw. */
 export function explained(error: unknown): Problem | undefined {
   if (error instanceof InvalidPayoutRequestError) return badFields(error.fields);
-  if (error instanceof PayoutConflictError || error instanceof BatchConflictError)
+  if (CONFLICTS.some((conflict) => error instanceof conflict) && error instanceof Error)
     return new Problem(409, error.message);
   if (error instanceof WorkflowNotFoundError) return new Problem(404, 'it is not known');
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return failed(applicationFailure(error.cause));
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return away();
   return engineFailed(error);
+}
+
+/** Bad input is the one way for it to fail. Its number is free for the same start, corrected. */
+export function refusedStart(error: unknown): never {
+  const problem = explained(error);
+  if (problem?.status !== 400) throw error;
+  throw new Problem(409, 'its start was refused as bad input', undefined, problem.fields);
+}
+
+/** It is known to exist; so what cannot be found is one that still runs. */
+export async function unlessEnded<T>(what: string, send: () => Promise<T>): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw new Problem(409, `this ${what} has ended`);
+    throw error;
+  }
 }
 
 function failed(cause: ApplicationFailure | undefined): Problem {

@@ -8,13 +8,18 @@ const TEMPORAL_ANSWERS_WITHIN_MS = 3_000;
 export function healthRoutes(server: FastifyInstance, client: Client): void {
   server.get('/healthz', async () => ({ status: 'ok' }));
   server.get('/readyz', async () => {
-    try {
-      await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
-        client.workflowService.getSystemInfo({}),
-      );
-    } catch {
-      throw new Problem(503, 'Temporal does not answer', 1);
-    }
+    if (!(await temporalAnswers(client))) throw new Problem(503, 'Temporal does not answer', 1);
     return { status: 'ok' };
   });
+}
+
+export async function temporalAnswers(client: Client): Promise<boolean> {
+  try {
+    await client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, () =>
+      client.workflowService.getSystemInfo({}),
+    );
+    return true;
+  } catch {
+    return false;
+  }
 }

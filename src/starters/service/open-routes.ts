@@ -1,7 +1,11 @@
-/** The routes that want no key, as the OpenAPI document lists them. */
+/** What stands on the server beside the operations. */
+import type { Verb } from '../../config/callers.ts';
+
+/** The routes beside the operations, as the OpenAPI document lists them. Without `verb` they want no key. */
 export interface OpenRoute {
   method: 'GET' | 'POST';
   path: string;
+  verb?: Verb;
   summary: string;
   answers: Readonly<Record<number, string>>;
 }
@@ -36,6 +40,13 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
     path: '/readyz',
     summary: 'It reaches Temporal',
     answers: { 200: 'it does', 503: 'it does not' },
+  },
+  {
+    method: 'GET',
+    path: '/metrics',
+    verb: 'metrics',
+    summary: 'What this process counts of itself, for Prometheus',
+    answers: { 200: "Prometheus' text format", 401: 'no key, or an unknown one', 403: 'not for this key' },
   },
   { method: 'GET', path: '/openapi.json', summary: 'This document', answers: { 200: 'OpenAPI 3.1' } },
   { method: 'GET', path: '/docs', summary: 'This document, for people', answers: { 200: 'a page' } },

@@ -2,6 +2,11 @@
 import { z } from 'zod';
 import { payoutResultSchema, payoutStateSchema, problemSchema } from '../../contract/payout-answers.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
+import {
+  receivingAccountResultSchema,
+  receivingAccountSchema,
+  receivingAccountStateSchema,
+} from '../../contract/receiving-account.ts';
 import { OPEN_ROUTES } from './open-routes.ts';
 import type { Operation } from './operation.ts';
 
@@ -9,6 +14,9 @@ const NAMED = {
   PayoutRequest: payoutRequestSchema,
   PayoutState: payoutStateSchema,
   PayoutResult: payoutResultSchema,
+  ReceivingAccountRequest: receivingAccountSchema,
+  ReceivingAccountState: receivingAccountStateSchema,
+  ReceivingAccountResult: receivingAccountResultSchema,
   Problem: problemSchema,
 };
 
@@ -42,9 +50,10 @@ export function openApiDocument(operations: readonly Operation[]): OpenApiDocume
     paths[path] = { ...paths[path], [method.toLowerCase()]: documented };
   };
   for (const one of operations) put(one.path, one.method, documented(one));
-  for (const { method, path, summary, answers } of OPEN_ROUTES)
+  for (const { method, path, verb, summary, answers } of OPEN_ROUTES)
     put(path, method, {
       summary,
+      ...(verb && forKeysWith(verb)),
       operationId: operationId(method, path),
       ...withParameters(pathParameters(path)),
       responses: Object.fromEntries(
@@ -78,9 +87,8 @@ function documented(one: Operation): DocumentedOperation {
   };
   return {
     summary: one.summary,
-    description: `For keys with the verb \`${one.verb}\`.`,
+    ...forKeysWith(one.verb),
     operationId: operationId(one.method, one.path),
-    security: [{ bearer: [] }],
     ...withParameters([...parameters(one.params, 'path'), ...parameters(one.query, 'query')]),
     ...(one.body instanceof z.ZodUndefined ? {} : { requestBody: requestBody(one) }),
     responses: {
@@ -88,6 +96,10 @@ function documented(one: Operation): DocumentedOperation {
       ...Object.fromEntries(Object.entries(problems).map(([code, what]) => [code, problem(what)])),
     },
   };
+}
+
+function forKeysWith(verb: string): Pick<DocumentedOperation, 'description' | 'security'> {
+  return { description: `For keys with the verb \`${verb}\`.`, security: [{ bearer: [] }] };
 }
 
 const AUTHORITY = { 401: 'no key, or an unknown one', 403: 'what this key may not do' };
@@ -143,7 +155,7 @@ function bare(schema: z.ZodType, io: 'input' | 'output') {
 }
 
 function ioOf(name: string): 'input' | 'output' {
-  return name === 'PayoutRequest' ? 'input' : 'output';
+  return name.endsWith('Request') ? 'input' : 'output';
 }
 
 /** `POST /v1/payouts/{partnerOrderId}/approve` is `postPayoutsPartnerOrderIdApprove`. */

@@ -9,6 +9,7 @@ import type { Engine } from './engine.ts';
 import type { Operation } from './operation.ts';
 import { payoutOperations } from './payout-operations.ts';
 import { readOperations } from './read-operations.ts';
+import { receivingAccountOperations } from './receiving-account-operations.ts';
 
 export function operationsOf(engine: Engine): Operation[] {
   return [
@@ -16,6 +17,7 @@ export function operationsOf(engine: Engine): Operation[] {
     ...decisionOperations(engine),
     ...batchOperations(engine),
     ...readOperations(engine),
+    ...receivingAccountOperations(engine),
   ];
 }
 

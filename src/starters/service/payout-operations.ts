@@ -6,9 +6,8 @@ import type { PayoutResult, PayoutState } from '../../domain/payout.ts';
 import type { PayoutRef } from '../payouts.ts';
 import { demandAmount, demandApplication } from './callers.ts';
 import type { Engine } from './engine.ts';
-import { explained } from './explained.ts';
+import { refusedStart } from './explained.ts';
 import { noBody, nothing, type Operation, ofApp, ofPayout, operation } from './operation.ts';
-import { Problem } from './problem.ts';
 
 const started = z.strictObject({
   workflowId: z.string(),
@@ -70,11 +69,4 @@ async function whatBecame(
   // One that says it is done ends in this very moment.
   const ended = status.name === 'COMPLETED' || (status.name === 'RUNNING' && state.phase === 'DONE');
   return ended ? { state, result: await payouts.result(ref) } : { state };
-}
-
-/** The one way for a payout to fail. Its number is free for the same start, corrected. */
-function refusedStart(error: unknown): never {
-  const problem = explained(error);
-  if (problem?.status !== 400) throw error;
-  throw new Problem(409, 'its start was refused as bad input', undefined, problem.fields);
 }

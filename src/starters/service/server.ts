@@ -7,7 +7,9 @@ import { createNotificationVerifier } from '../../payments/index.ts';
 import { Authorizations } from '../authorizations.ts';
 import { docsRoutes } from './docs-routes.ts';
 import { engineOf } from './engine.ts';
-import { healthRoutes } from './health-routes.ts';
+import { healthRoutes, temporalAnswers } from './health-routes.ts';
+import { ServiceMetrics } from './metrics.ts';
+import { metricsRoute } from './metrics-route.ts';
 import { notificationRoute } from './notification-route.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { operationsOf, serveOperations } from './operations.ts';
@@ -41,15 +43,21 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
     },
     forceCloseConnections: 'idle',
   });
+  const metrics = new ServiceMetrics();
+  metrics.watch(server);
+  metrics.watchTemporal(() => temporalAnswers(client));
   answerProblems(server);
   healthRoutes(server, client);
   const seal = new TokenSeal(config.keys.tokens);
   oauthRoutes(server, new Authorizations({ client, environment: config.PAYMENTS_ENVIRONMENT, seal }));
   const receiver = new Receiver(client);
   server.addHook('onClose', async () => receiver.close());
-  notificationRoute(server, { receiver, verifier, fields: config.PAYMENTS_NOTIFICATION_FIELDS });
+  metrics.watchReceiver(receiver);
+  const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
+  notificationRoute(server, { receiver, verifier, fields, metrics });
   const operations = operationsOf(engineOf(client, config.PAYMENTS_ENVIRONMENT));
   docsRoutes(server, operations);
+  metricsRoute(server, config.callers, metrics);
   serveOperations(server, config.callers, operations);
   return server;
 }

@@ -1,14 +1,12 @@
 /** From the account check to a quote that may be used: within limits, affordable, approved where asked. */
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import { accountProblem } from '../../domain/account-check.ts';
+import { lockExpiresAtMs } from '../../domain/deadlines.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
 import { agreedQuote, quoteProblem, withinApproval } from '../../domain/quote-check.ts';
 import { untilAnswered } from '../calls.ts';
 import { NotCreated, type PayoutLife } from './payout-life.ts';
-
-/** The part of a lock's life that must be left for the create to be sent. */
-const LOCK_MARGIN = 0.1;
 
 /** Waits for `notBefore`, cancellably. */
 export async function waitUntilDue(life: PayoutLife): Promise<void> {
@@ -39,12 +37,8 @@ export async function acceptableQuote(life: PayoutLife): Promise<AgreedQuote> {
   return acceptableQuote(life);
 }
 
-export function lockExpiresAtMs(life: PayoutLife): number {
-  return life.record.quotedAtMs + life.settings.lockLifetimeMs * (1 - LOCK_MARGIN);
-}
-
 function lockIsAlive(life: PayoutLife): boolean {
-  return Date.now() < lockExpiresAtMs(life);
+  return Date.now() < lockExpiresAtMs(life.record.quotedAtMs, life.settings.lockLifetimeMs);
 }
 
 async function freshQuote(life: PayoutLife): Promise<AgreedQuote> {

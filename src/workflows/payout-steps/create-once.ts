@@ -9,11 +9,11 @@
  */
 import { workflowInfo } from '@temporalio/workflow';
 import type { CreateAnswer } from '../../activities/types.ts';
-import { activityTimeoutMs, sendWithinMs } from '../../domain/deadlines.ts';
+import { activityTimeoutMs, lockExpiresAtMs, sendWithinMs } from '../../domain/deadlines.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { Doubt } from '../../domain/payout-record.ts';
 import { once } from '../calls.ts';
-import { acceptableQuote, lockExpiresAtMs } from './acceptable-quote.ts';
+import { acceptableQuote } from './acceptable-quote.ts';
 import { NotCreated, type PayoutLife } from './payout-life.ts';
 import { takeOverCreated } from './take-over-order.ts';
 import { review, settle } from './unknown-order.ts';
@@ -52,7 +52,7 @@ async function attempt(life: PayoutLife, quote: AgreedQuote): Promise<CreateAnsw
         firstRunId: firstExecutionRunId,
         askFirst: memo?.['rejectDuplicate'] !== true || settings.createCheck === 'always',
         cleared,
-        lockExpiresAtMs: lockExpiresAtMs(life),
+        lockExpiresAtMs: lockExpiresAtMs(life.record.quotedAtMs, settings.lockLifetimeMs),
         sendWithinMs: sendWithinMs(settings.callTimeoutMs),
       }),
     );

@@ -1,7 +1,5 @@
 /** What a payout can be told and asked. Handlers never throw, but for an update that is refused with its reason. */
-
-import { ApplicationFailure, condition, log, setHandler } from '@temporalio/workflow';
-import { NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
+import { condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { PayoutState } from '../../domain/payout.ts';
 import {
   approveUpdate,
@@ -16,6 +14,7 @@ import {
   stateQuery,
 } from '../messages.ts';
 import { isRecord, onSignal } from '../raw-signal.ts';
+import { demand, named, notAccepted } from '../refusals.ts';
 import type { PayoutLife } from './payout-life.ts';
 import { stateOf } from './show-state.ts';
 import { takeOverNamed } from './take-over-order.ts';
@@ -34,12 +33,13 @@ function decisions(life: PayoutLife): void {
     return stateOf(life);
   };
   const validator = (decision: Decision) => demand(named(decision) ?? canDecide(life));
+  const byAnother = (decision: Decision) => demand(named(decision) ?? canDecide(life) ?? startedBy(decision));
   setHandler(
     approveUpdate,
     decide(({ by }) => {
       if (record.quote) record.approved = { by, quote: record.quote };
     }),
-    { validator },
+    { validator: byAnother },
   );
   setHandler(
     refuseUpdate,
@@ -103,6 +103,13 @@ function canDecide({ record }: PayoutLife): string | undefined {
   return undefined;
 }
 
+/** However it is asked: by HTTP, the command line, an SDK or the Temporal UI. */
+function startedBy({ by }: Decision): string | undefined {
+  const starter = workflowInfo().memo?.['startedBy'];
+  const same = typeof starter === 'string' && starter.trim().toLowerCase() === by.trim().toLowerCase();
+  return same ? 'who started a payout cannot approve it' : undefined;
+}
+
 function canCancel({ record }: PayoutLife): string | undefined {
   if (record.phase === 'DONE') return 'the payout has ended';
   if (record.creation.stage === 'quoting') return undefined;
@@ -129,17 +136,4 @@ function resolvable(life: PayoutLife, resolution: Resolution): string | undefine
       : 'orderId: is missing';
   if (created !== false) return 'created: must be true or false';
   return resolution.then === 'end' || resolution.then === 'retry' ? undefined : 'then: must be end or retry';
-}
-
-function named(message: unknown): string | undefined {
-  const by = isRecord(message) ? message['by'] : undefined;
-  return typeof by === 'string' && by.trim() !== '' ? undefined : 'by: must name who decides';
-}
-
-function demand(problem: string | undefined): void {
-  if (problem) throw notAccepted(problem);
-}
-
-function notAccepted(problem: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(problem, NOT_ACCEPTED_NOW);
 }

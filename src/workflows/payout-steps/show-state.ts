@@ -18,7 +18,9 @@ export function showState(life: PayoutLife): void {
 }
 
 export function stateOf(life: PayoutLife): PayoutState {
-  return payoutState(life.record, life.checkedRequest?.partnerOrderId ?? '');
+  const { record, checkedRequest } = life;
+  if (!checkedRequest) return payoutState(record, '');
+  return payoutState(record, checkedRequest.partnerOrderId, life.settings.lockLifetimeMs);
 }
 
 /** No personal data here: ids and statuses only. */
@@ -44,11 +46,15 @@ function details(state: PayoutState): string {
     `Next: ${state.nextStep}`,
     quote &&
       `Pays ${quote.pay.amount} ${quote.pay.currency} for ${quote.target.amount} ${quote.target.currency} at ${quote.exchangeRate}, fee ${quote.fee.amount} ${quote.fee.currency}`,
+    state.lockExpiresAt && `Its lock lives until ${state.lockExpiresAt}`,
+    state.approvalExpiresAt &&
+      state.phase === 'AWAITING_APPROVAL' &&
+      `The approval expires ${state.approvalExpiresAt}`,
     received &&
       `Received ${received.amount} ${received.currency}${failed ? `, failed ${failed.amount}` : ''}`,
     state.lastAskedAt &&
       `Service last asked ${state.lastAskedAt}, last confirmed ${state.lastConfirmedAt ?? 'never'}`,
     ...state.reasons.map((reason) => `⚠ ${reason.code}: ${reason.message}`),
   ];
-  return lines.filter((line) => line !== undefined && line !== '').join('\n\n');
+  return lines.filter((line) => typeof line === 'string' && line !== '').join('\n\n');
 }

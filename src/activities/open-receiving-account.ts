@@ -1,0 +1,100 @@
+/** Opening a receiving account: sent at most once where there is any doubt, and looked for in the list of accounts. */
+import { activityInfo } from '@temporalio/activity';
+import {
+  IllegalParameterError,
+  InvalidRequestError,
+  MalformedAnswerError,
+  type PaymentsClient,
+  type PaymentsError,
+  RateLimitedError,
+  RefusedError,
+  UnauthorisedError,
+} from '../payments/index.ts';
+import { createWasScheduledElsewhere, type RunHistories } from './earlier-runs.ts';
+import { asFailure } from './failures.ts';
+import { type Claim, mustNotSend, surelyNotSent } from './send-once.ts';
+import type { Caller, ListedAccounts, OpenAccount, OpenAnswer, WhetherOpened } from './types.ts';
+
+const optionsOf = ({ openId }: Caller) => (openId === undefined ? {} : { openId });
+
+/**
+ * Sends the request, unless this run cannot be sure that nobody has sent it before; then says so and sends
+ * nothing. Throws when it was sent and no answer can be trusted: the account may exist.
+ */
+export async function openReceivingAccount(
+  client: PaymentsClient,
+  stillOurs: Claim,
+  caller: Caller,
+  { request, ...guard }: OpenAccount,
+): Promise<OpenAnswer> {
+  const deadline = performance.now() + guard.sendWithinMs;
+  const held = await mustNotSend(stillOurs, guard);
+  if (held) return held;
+  try {
+    const account = await client.openReceivingAccount(request, { ...optionsOf(caller), deadline });
+    return { kind: 'opened', account };
+  } catch (error) {
+    return answerOf(error);
+  }
+}
+
+function answerOf(error: unknown): OpenAnswer {
+  if (error instanceof InvalidRequestError || error instanceof IllegalParameterError)
+    return { kind: 'refused', surely: true, message: error.message };
+  if (error instanceof RefusedError)
+    return { kind: 'refused', surely: statusRefusesToo(error), message: error.message };
+  // Documented as not served; whether that is so shows in the list of accounts.
+  if (error instanceof RateLimitedError || error instanceof UnauthorisedError)
+    return { kind: 'busy', message: error.message };
+  const nothing = surelyNotSent(error);
+  if (nothing) return nothing;
+  throw asFailure(error);
+}
+
+/** No code of this operation is documented, so a code alone is not taken for "not opened". */
+function statusRefusesToo({ httpStatus = 0 }: PaymentsError): boolean {
+  return httpStatus >= 400 && httpStatus < 500;
+}
+
+/** The payer's accounts of one currency; null when the service does not want to say, for whatever reason. */
+export async function listReceivingAccounts(
+  client: PaymentsClient,
+  caller: Caller,
+  { payerId, currency }: ListedAccounts,
+): Promise<string[] | null> {
+  try {
+    return (await client.receivingAccountBalance(payerId, currency, optionsOf(caller))).accountIds;
+  } catch (error) {
+    if (REFUSALS.some((refusal) => error instanceof refusal)) return null;
+    throw error;
+  }
+}
+
+const REFUSALS = [RefusedError, MalformedAnswerError, IllegalParameterError, InvalidRequestError];
+
+/** What the list shows now, and whether any other run under this id has ever set out to open the account. */
+export async function askWhetherOpened(
+  client: PaymentsClient,
+  histories: RunHistories,
+  caller: Caller,
+  { workflowId, ...which }: ListedAccounts & { workflowId: string },
+): Promise<WhetherOpened> {
+  const runId = activityInfo().workflowExecution?.runId ?? '';
+  const listed = await listReceivingAccounts(client, caller, which);
+  const earlierSend = await createWasScheduledElsewhere(histories, workflowId, runId, 'openReceivingAccount');
+  return { listed, earlierSend, runId };
+}
+
+/** Null: the service answers that there is no such account. */
+export async function receivingAccountDetail(
+  client: PaymentsClient,
+  caller: Caller,
+  accountId: string,
+): Promise<Record<string, unknown> | null> {
+  try {
+    return await client.receivingAccountDetail(accountId, optionsOf(caller));
+  } catch (error) {
+    if (error instanceof RefusedError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,99 @@
+/** How other programs open receiving accounts. Talks to Temporal only; balance and detail are in `reads.ts`. */
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { checkReceivingAccount, type ReceivingAccountInput } from '../contract/receiving-account.ts';
+import { receivingAccountWorkflowId } from '../domain/identity.ts';
+import type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
+import type { openReceivingAccount } from '../workflows/open-receiving-account.ts';
+import {
+  type OpeningResolution,
+  openingStateQuery,
+  resolveOpeningUpdate,
+} from '../workflows/opening-messages.ts';
+import { InvalidPayoutRequestError, type Origin, untilTaken } from './payouts.ts';
+import { APP } from './search-keys.ts';
+import { startOrJoin } from './start-once.ts';
+
+/** Thrown when the number is taken by a request with another body. Nothing was started or changed. */
+export class ReceivingAccountConflictError extends Error {
+  override readonly name = 'ReceivingAccountConflictError';
+  constructor(requestId: string) {
+    super(`requestId ${requestId} belongs to a request with another body`);
+  }
+}
+
+/** Which request: the caller's own number, and the application that asked (`default`). */
+export interface OpeningRef {
+  app?: string | undefined;
+  requestId: string;
+}
+
+export interface StartedOpening {
+  workflowId: string;
+  runId: string;
+  app: string;
+  requestId: string;
+}
+
+export interface ReceivingAccountsOptions {
+  client: Client;
+  /** Recorded with each start; a worker of another environment refuses it. */
+  environment?: string | undefined;
+}
+
+export class ReceivingAccounts {
+  private readonly client: Client;
+  private readonly environment: string | undefined;
+
+  constructor({ client, environment }: ReceivingAccountsOptions) {
+    this.client = client;
+    this.environment = environment;
+  }
+
+  /**
+   * Asks for an account, or joins the request that was made with the same body, running or ended.
+   * Throws `InvalidPayoutRequestError` or `ReceivingAccountConflictError`; nothing is started then.
+   */
+  async open(
+    body: ReceivingAccountInput | unknown,
+    { startedBy }: Pick<Origin, 'startedBy'> = {},
+  ): Promise<StartedOpening> {
+    const checked = checkReceivingAccount(body);
+    if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
+    const { app, requestId, currency } = checked.value;
+    const workflowId = receivingAccountWorkflowId(app, requestId);
+    const { runId } = await startOrJoin(this.client, {
+      type: 'openReceivingAccount',
+      workflowId,
+      request: checked.value,
+      summary: `receiving account in ${currency}`,
+      memo: {
+        ...(this.environment && { environment: this.environment }),
+        ...(startedBy !== undefined && { startedBy }),
+      },
+      attributes: [{ key: APP, value: app }],
+      read: checkReceivingAccount,
+      conflict: () => new ReceivingAccountConflictError(requestId),
+    });
+    return { workflowId, runId, app, requestId };
+  }
+
+  async state(ref: OpeningRef): Promise<ReceivingAccountState> {
+    return this.handle(ref).query(openingStateQuery);
+  }
+
+  /** Waits for the end. Throws Temporal's `WorkflowFailedError` where the start was bad input. */
+  async result(ref: OpeningRef): Promise<ReceivingAccountResult> {
+    return this.handle(ref).result();
+  }
+
+  /** Answers once the decision has been acted on. */
+  async resolve(ref: OpeningRef, resolution: OpeningResolution): Promise<ReceivingAccountState> {
+    return untilTaken(() => this.handle(ref).executeUpdate(resolveOpeningUpdate, { args: [resolution] }));
+  }
+
+  handle({ app = 'default', requestId }: OpeningRef): WorkflowHandle<typeof openReceivingAccount> {
+    return this.client.workflow.getHandle<typeof openReceivingAccount>(
+      receivingAccountWorkflowId(app, requestId),
+    );
+  }
+}

@@ -1,0 +1,5 @@
+/** The search attributes that starters write; workflows write the rest. */
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+
+export const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
+export const PHASE = defineSearchAttributeKey('PayoutPhase', SearchAttributeType.KEYWORD);

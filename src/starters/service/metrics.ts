@@ -1,0 +1,86 @@
+/** What the service counts of itself. No id and nothing that a caller wrote is ever a label: routes are patterns. */
+import type { FastifyInstance } from 'fastify';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Received, Receiver } from './receiver.ts';
+
+/** `refused`: not verified. `unusable`: verified, and no notification. `not_taken`: the sender must try again. */
+export type NotificationEnd = Received | 'refused' | 'unusable' | 'not_taken';
+
+/** From what an answer out of memory takes to the longest that a route waits. */
+const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export class ServiceMetrics {
+  private readonly registry = new Registry();
+  private readonly registers = [this.registry];
+  private readonly requests = new Counter({
+    name: 'payouts_http_requests_total',
+    help: 'Requests by route and answered status; route none: there is no such route',
+    labelNames: ['method', 'route', 'status'],
+    registers: this.registers,
+  });
+  private readonly durations = new Histogram({
+    name: 'payouts_http_request_duration_seconds',
+    help: 'From the first byte of a request to the last of its answer',
+    labelNames: ['method', 'route'],
+    buckets: SECONDS,
+    registers: this.registers,
+  });
+  private readonly notifications = new Counter({
+    name: 'payouts_notifications_total',
+    help: 'Notifications by what became of them',
+    labelNames: ['result'],
+    registers: this.registers,
+  });
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry });
+    // Known from the start, so that a first one is an increase.
+    for (const result of ['delivered', 'ended', 'unknown', 'refused', 'unusable', 'not_taken'] as const)
+      this.notifications.inc({ result }, 0);
+  }
+
+  get contentType(): string {
+    return this.registry.contentType;
+  }
+
+  /** Every answer of `server`, whatever its route. */
+  watch(server: FastifyInstance): void {
+    server.addHook('onResponse', async ({ method, routeOptions: { url } }, reply) => {
+      const route = url?.replaceAll(/:(\w+)/g, '{$1}') ?? 'none';
+      this.requests.inc({ method, route, status: reply.statusCode });
+      this.durations.observe({ method, route }, reply.elapsedTime / 1_000);
+    });
+  }
+
+  /** Asked at each scrape. */
+  watchTemporal(answers: () => Promise<boolean>): void {
+    new Gauge({
+      name: 'payouts_temporal_reachable',
+      help: '1 where Temporal answers, else 0',
+      registers: this.registers,
+      async collect() {
+        this.set((await answers()) ? 1 : 0);
+      },
+    });
+  }
+
+  watchReceiver(receiver: Receiver): void {
+    new Gauge({
+      name: 'payouts_notifications_waiting',
+      help: 'Notifications for orders that nobody knows yet, kept to be looked up again',
+      registers: this.registers,
+      collect() {
+        this.set(receiver.waiting);
+      },
+    });
+  }
+
+  notified(result: NotificationEnd): void {
+    this.notifications.inc({ result });
+  }
+
+  /** Prometheus' text format. */
+  async text(): Promise<string> {
+    return this.registry.metrics();
+  }
+}

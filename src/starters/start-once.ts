@@ -1,0 +1,104 @@
+/**
+ * Starting a workflow whose id is the caller's own number: the same body joins it, running or ended; another body
+ * is refused; the number is spent by any end but a start that failed as bad input.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import {
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowStartOptions,
+} from '@temporalio/client';
+import { type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
+import type { CheckedOr } from '../contract/payout-request.ts';
+import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
+import { failedAsBadInput } from './bad-input.ts';
+import { startedWith } from './started-with.ts';
+
+/** What is started, and how it is told from something else under the same number. */
+export interface Once<Request> {
+  type: string;
+  workflowId: string;
+  request: Request;
+  summary: string;
+  memo: Record<string, unknown>;
+  attributes: SearchAttributePair[];
+  /** Reads what another start gave. */
+  read(argument: unknown): CheckedOr<Request>;
+  /** What is thrown when that was another body. */
+  conflict(): Error;
+  /** Another way to start workflows than the client's own. */
+  run?: Run<Request>;
+}
+
+export type RunOptions<Request> = WorkflowStartOptions & { args: [Request] };
+
+/** Starts the workflow, or joins the running one of the same id; answers its first run id. */
+export type Run<Request> = (options: RunOptions<Request>) => Promise<string>;
+
+/** The run that was started, and what its starter wrote beside it. */
+export interface JoinedRun {
+  runId: string;
+  memo: Record<string, unknown>;
+}
+
+type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
+
+export async function startOrJoin<Request>(client: Client, once: Once<Request>): Promise<JoinedRun> {
+  try {
+    return await joined(client, once, await begin(client, once, 'REJECT_DUPLICATE'));
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+  if (await endedAsBadInput(client, once.workflowId))
+    return joined(client, once, await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY'));
+  const { runId } = await client.workflow.getHandle(once.workflowId).describe();
+  return joined(client, once, runId);
+}
+
+/** What it was started with, and by whom if its starter said so. Throws Temporal's `WorkflowNotFoundError`. */
+export async function startOf(
+  client: Client,
+  workflowId: string,
+): Promise<{ argument: unknown; startedBy: string | undefined }> {
+  const { runId } = await client.workflow.getHandle(workflowId).describe();
+  const { argument, memo, firstRunId } = await startedWith(client, workflowId, runId);
+  const first = firstRunId === runId ? memo : (await startedWith(client, workflowId, firstRunId)).memo;
+  const startedBy = memo['startedBy'] ?? first['startedBy'];
+  return { argument, startedBy: typeof startedBy === 'string' ? startedBy : undefined };
+}
+
+function begin<Request>(client: Client, once: Once<Request>, reuse: Reuse): Promise<string> {
+  const options: RunOptions<Request> = {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: once.workflowId,
+    workflowIdReusePolicy: reuse,
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    args: [once.request],
+    // What the worker takes as the promise that no earlier run had this number.
+    memo: { rejectDuplicate: reuse === 'REJECT_DUPLICATE', ...once.memo },
+    typedSearchAttributes: new TypedSearchAttributes(once.attributes),
+    staticSummary: once.summary,
+  };
+  const byClient: Run<Request> = async () =>
+    (await client.workflow.start(once.type, options)).firstExecutionRunId;
+  return (once.run ?? byClient)(options);
+}
+
+/** A running one was joined unseen if there was one, so its body is compared. */
+async function joined<Request>(client: Client, once: Once<Request>, runId: string): Promise<JoinedRun> {
+  const { argument, memo, firstRunId } = await startedWith(client, once.workflowId, runId);
+  const theirs = once.read(argument);
+  if (!theirs.ok || !sameBody(theirs.value, once.request)) throw once.conflict();
+  // One that was continued as new is still the run that was started.
+  return { runId: firstRunId, memo };
+}
+
+async function endedAsBadInput(client: Client, workflowId: string): Promise<boolean> {
+  const { runId, status } = await client.workflow.getHandle(workflowId).describe();
+  return status.name === 'FAILED' && failedAsBadInput(client, workflowId, runId);
+}
+
+/** Absent and undefined are the same; key order does not count. */
+function sameBody(left: unknown, right: unknown): boolean {
+  return isDeepStrictEqual(JSON.parse(JSON.stringify(left)), JSON.parse(JSON.stringify(right)));
+}

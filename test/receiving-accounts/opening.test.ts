@@ -1,0 +1,265 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FaultInput } from '../../simulator/index.ts';
+import type { ReceivingAccountOrder } from '../../src/domain/receiving-account.ts';
+import { InvalidPayoutRequestError } from '../../src/starters/payouts.ts';
+import {
+  ReceivingAccountConflictError,
+  type ReceivingAccounts,
+} from '../../src/starters/receiving-accounts.ts';
+import { record, replays } from '../support/histories.ts';
+import { accountsOf, openedFor, openingRequest, sendsSeen, untilOpening } from '../support/openings.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { resetBefore } from '../support/resets.ts';
+
+let world: PayoutWorld;
+let accounts: ReceivingAccounts;
+
+/** Those that take a settle window: begun one after the other, and their windows run side by side. */
+const slow = {
+  undocumented: openingRequest(),
+  limited: openingRequest(),
+  unanswered: [openingRequest(), openingRequest(), openingRequest(), openingRequest()],
+  reset: [openingRequest(), openingRequest()],
+};
+
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '500ms' } });
+  accounts = accountsOf(world);
+  await begin(slow.undocumented, { kind: 'envelope', code: 31_001 });
+  for (const request of slow.unanswered) await begin(request, { kind: 'drop-before' });
+  // The last with a fault, for it is sent again by itself.
+  await begin(slow.limited, { kind: 'status', status: 429 });
+  for (const [at, activity] of ['listReceivingAccounts', 'openReceivingAccount'].entries()) {
+    const request = slow.reset[at] ?? openingRequest();
+    await accounts.open(request);
+    await accounts.result(request);
+    await resetBefore(world, accounts.handle(request), activity);
+  }
+  for (const request of [...slow.unanswered, ...slow.reset])
+    await untilOpening(accounts, request, ({ phase }) => phase === 'NEEDS_REVIEW');
+  for (const request of [slow.undocumented, slow.limited]) await accounts.result(request);
+});
+afterAll(() => world.stop());
+
+/** Has the next send struck by `fault`, and answers once it was. */
+async function begin(request: ReceivingAccountOrder, fault: FaultInput): Promise<void> {
+  spoil(fault);
+  await accounts.open(request);
+  await eventually(async () => {
+    const { phase } = await accounts.state(request);
+    return (phase !== 'CHECKING' && phase !== 'OPENING') || undefined;
+  });
+}
+
+const by = 'olga';
+const spoil = (fault: FaultInput, times = 1) =>
+  world.simulator.control.addFault({ operation: 'receivingAccountCreate', times, fault });
+
+/** Opened so that no answer came, until a person is asked. */
+async function inReview(fault: FaultInput) {
+  const before = sendsSeen(world);
+  const request = openingRequest();
+  spoil(fault);
+  await accounts.open(request);
+  const state = await untilOpening(accounts, request, ({ phase }) => phase === 'NEEDS_REVIEW');
+  return { request, state, sends: () => sendsSeen(world) - before };
+}
+
+describe('a receiving account', () => {
+  test('is opened once, and is answered as the service writes it', async () => {
+    const request = openingRequest({ bankLocation: 'Hong Kong', monthSaleVolume: '10000' });
+    const started = await accounts.open(request);
+    expect(started.workflowId).toBe(`receiving-account:default:${request.requestId}`);
+    const result = await accounts.result(request);
+    expect(result).toMatchObject({
+      outcome: 'OPENED',
+      learnedBy: 'answer',
+      account: { payer_id: request.payerId, currency: 'USD', bank_location: 'Hong Kong' },
+    });
+    expect(await openedFor(world, request)).toEqual([result.accountId]);
+    expect(await accounts.state(request)).toMatchObject({ phase: 'DONE', needsAttention: false, ...result });
+    const history = await accounts.handle(request).fetchHistory();
+    record('account-opened', history);
+    await replays(history);
+  });
+
+  test('the same request joins it, at once and after its end; another body is refused', async () => {
+    const request = openingRequest();
+    const all = await Promise.all(Array.from({ length: 6 }, () => accounts.open(request)));
+    await accounts.result(request);
+    all.push(await accounts.open({ app: 'default', ...request }));
+    expect(new Set(all.map(({ runId }) => runId)).size).toBe(1);
+    await expect(accounts.open({ ...request, currency: 'EUR' })).rejects.toThrow(
+      ReceivingAccountConflictError,
+    );
+    expect((await openedFor(world, request)).length).toBe(1);
+  });
+
+  test('every bad field is named, at the edge and past it', async () => {
+    const bad = {
+      ...openingRequest(),
+      payerId: 'a/b',
+      currency: 'usd',
+      bankLocation: 'Mars',
+      usages: [],
+      x: 1,
+    };
+    const failure = await accounts.open(bad).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(InvalidPayoutRequestError);
+    const paths = ['payerId', 'currency', 'bankLocation', 'usages', 'x'];
+    expect(failure).toMatchObject({ fields: paths.map((path) => ({ path })) });
+    const { workflowId } = accounts.handle(bad);
+    const raw = { taskQueue: 'payouts', workflowId, args: [bad] };
+    await expect(world.client.workflow.execute('openReceivingAccount', raw)).rejects.toMatchObject({
+      cause: { type: 'InvalidPayoutRequest', message: expect.stringContaining('payerId') },
+    });
+  });
+
+  test('under another workflow id than its own it is bad input', async () => {
+    const raw = { taskQueue: 'payouts', workflowId: `mine-${openingRequest().requestId}` };
+    const started = world.client.workflow.execute('openReceivingAccount', {
+      ...raw,
+      args: [openingRequest()],
+    });
+    await expect(started).rejects.toMatchObject({ cause: { message: expect.stringContaining('requestId') } });
+  });
+
+  test.each([
+    ['the code for an illegal parameter', { kind: 'envelope', code: 900_002 }],
+    ['a code and a status that both refuse', { kind: 'envelope', code: 31_001, status: 400 }],
+  ] as const)('%s ends it as NOT_OPENED, without a person', async (_what, fault) => {
+    const request = openingRequest();
+    spoil(fault);
+    await accounts.open(request);
+    expect(await accounts.result(request)).toMatchObject({
+      outcome: 'NOT_OPENED',
+      reason: { code: 'REFUSED_BY_SERVICE', message: expect.stringMatching(/900002|31001/) },
+    });
+    expect(await openedFor(world, request)).toEqual([]);
+  });
+
+  test('a code that nobody documented, and no new account in the list: NOT_OPENED, without a person', async () => {
+    expect(await accounts.result(slow.undocumented)).toMatchObject({
+      outcome: 'NOT_OPENED',
+      reason: { code: 'REFUSED_BY_SERVICE', message: expect.stringContaining('31001') },
+    });
+    expect(await openedFor(world, slow.undocumented)).toEqual([]);
+  });
+
+  test('a 429 that was not served is sent again by itself, once it shows in no list', async () => {
+    expect((await accounts.result(slow.limited)).outcome).toBe('OPENED');
+    expect((await openedFor(world, slow.limited)).length).toBe(1);
+  });
+
+  test('cancelled before it was sent, it ends; while it is sent, that has no effect', async () => {
+    const listing = world.hold({ operation: 'receivingAccountBalance' }, 'before');
+    const early = openingRequest();
+    await accounts.open(early);
+    await eventually(listing.arrived);
+    await accounts.handle(early).cancel();
+    expect(await accounts.result(early)).toMatchObject({ reason: { code: 'CANCELLED' } });
+    listing.release();
+    const sending = world.hold({ operation: 'receivingAccountCreate' }, 'before');
+    const late = openingRequest();
+    await accounts.open(late);
+    await eventually(sending.arrived);
+    await accounts.handle(late).cancel();
+    sending.release();
+    expect(await openedFor(world, early)).toEqual([]);
+  });
+});
+
+describe('H115 the answer to an opening is lost', () => {
+  test.each([
+    ['dropped after it took effect', { kind: 'drop-after' }],
+    ['a 500 that took effect', { kind: 'status', status: 500, effect: 'commit' }],
+    ['an answer that cannot be read', { kind: 'garbage', effect: 'commit' }],
+    ['a 429 that took effect', { kind: 'rate-limited-but-executes' }],
+    ['a code that nobody documented, and it took effect', { kind: 'envelope', code: 7, effect: 'commit' }],
+  ] as const)(
+    '%s: a person is shown the account that turned up, nothing is sent again',
+    async (_what, fault) => {
+      const { request, state, sends } = await inReview(fault);
+      const [accountId = ''] = await openedFor(world, request);
+      expect(state).toMatchObject({ candidates: [accountId], needsAttention: true });
+      await accounts.resolve(request, { by, created: true, accountId });
+      expect(await accounts.result(request)).toMatchObject({
+        outcome: 'OPENED',
+        accountId,
+        account: { id: accountId },
+        learnedBy: 'person',
+      });
+      expect(sends()).toBe(1);
+    },
+  );
+});
+
+describe('H115 neither an answer nor a new account', () => {
+  const next = () => slow.unanswered.pop() ?? openingRequest();
+
+  test('each waits for a person, and nothing was sent again', async () => {
+    for (const request of slow.unanswered) {
+      expect(await accounts.state(request)).toMatchObject({ candidates: [], needsAttention: true });
+      expect(await openedFor(world, request)).toEqual([]);
+    }
+  });
+
+  test('a review is found by its search attribute; a person may have it sent again', async () => {
+    const request = next();
+    const { workflowId } = accounts.handle(request);
+    const query = `WorkflowId = '${workflowId}' AND PayoutNeedsAttention = true`;
+    await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
+    await accounts.resolve(request, { by, created: false, then: 'retry' });
+    expect((await accounts.result(request)).outcome).toBe('OPENED');
+    expect((await openedFor(world, request)).length).toBe(1);
+    const history = await accounts.handle(request).fetchHistory();
+    record('account-reviewed', history);
+    await replays(history);
+  });
+
+  test('a person may end it, and is answered with the end', async () => {
+    const request = next();
+    const answer = await accounts.resolve(request, { by, created: false, then: 'end' });
+    expect(answer).toMatchObject({ phase: 'DONE', outcome: 'NOT_OPENED', needsAttention: false });
+    expect(await openedFor(world, request)).toEqual([]);
+  });
+
+  test('an account that turned up since a person looked makes "send again" void', async () => {
+    const request = next();
+    // Somebody else's request for the same payer, as far as this one can know.
+    const other = openingRequest({ payerId: request.payerId });
+    await accounts.open(other);
+    const { accountId = '' } = await accounts.result(other);
+    const answer = await accounts.resolve(request, { by, created: false, then: 'retry' });
+    expect(answer).toMatchObject({ phase: 'NEEDS_REVIEW', candidates: [accountId] });
+    expect(await openedFor(world, request)).toEqual([accountId]);
+  });
+
+  test('an account that is not it is not believed, and the review goes on', async () => {
+    const earlier = openingRequest();
+    await accounts.open(earlier);
+    const { accountId: foreign = '' } = await accounts.result(earlier);
+    const request = next();
+    const refusals = [
+      [{ by, created: true, accountId: 'RA-nobody' }, /knows no such account/],
+      [{ by, created: true, accountId: foreign }, /another payer/],
+      [{ by: ' ', created: false, then: 'end' }, /by: must name/],
+    ] as const;
+    for (const [said, why] of refusals)
+      await expect(accounts.resolve(request, said)).rejects.toMatchObject({
+        cause: { type: 'NotAcceptedNow', message: expect.stringMatching(why) },
+      });
+    expect(await accounts.state(request)).toMatchObject({ phase: 'NEEDS_REVIEW', needsAttention: true });
+  });
+});
+
+test('H6 a Workflow Reset, to wherever, opens no second account', async () => {
+  for (const request of slow.reset) {
+    const [accountId = '', ...more] = await openedFor(world, request);
+    expect(more).toEqual([]);
+    expect((await accounts.state(request)).candidates).toEqual([accountId]);
+    await accounts.resolve(request, { by, created: true, accountId });
+    expect(await accounts.result(request)).toMatchObject({ outcome: 'OPENED', accountId });
+    expect(await openedFor(world, request)).toEqual([accountId]);
+  }
+});

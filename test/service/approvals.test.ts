@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { payoutStateSchema } from '../../src/contract/payout-answers.ts';
+import type { PayoutState } from '../../src/domain/payout.ts';
+import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { cli } from '../support/cli.ts';
+import { get, type OwnService, post, startService } from '../support/http.ts';
+import { createsOf } from '../support/ledger.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+let world: PayoutWorld;
+let service: OwnService;
+let at: string;
+const run = (...args: string[]) => cli(world.workerEnvironment, args);
+
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { PAYMENTS_LOCK_LIFETIME: '2s', PAYOUTS_APPROVAL_EXPIRES: '1h' } });
+  service = await startService(world.client, {
+    PAYOUTS_SERVICE_KEYS_FILE: keysFile([callerEntry('shop'), callerEntry('desk')]),
+  });
+  at = `${service.url}/v1/payouts`;
+});
+
+afterAll(async () => {
+  await service.close();
+  await world.stop();
+});
+
+const asked = (over: object = {}) =>
+  payoutRequest(freshNumber(), { platform: 'sim:success', approval: 'required', ...over });
+
+async function started(over: object = {}): Promise<string> {
+  const body = asked(over);
+  expect((await post(at, body, as('shop'))).status).toBe(202);
+  return body.partnerOrderId;
+}
+
+const stateOf = async (id: string): Promise<PayoutState> =>
+  z.object({ state: payoutStateSchema }).parse((await get(`${at}/${id}`, as('desk'))).body).state;
+
+const until = (id: string, wanted: (state: PayoutState) => boolean): Promise<PayoutState> =>
+  eventually(async () => {
+    const state = await stateOf(id);
+    return wanted(state) ? state : undefined;
+  });
+const waits = (id: string) => until(id, ({ phase }) => phase === 'AWAITING_APPROVAL');
+const ends = (id: string) => until(id, ({ outcome }) => outcome !== undefined);
+const approve = (id: string, who: string) => post(`${at}/${id}/approve`, '', as(who));
+const ref = (partnerOrderId: string) => ({ partnerOrderId });
+
+describe('a payout that wants approval', () => {
+  test('waits with its quote, the end of its lock and of its patience on show, until it is approved', async () => {
+    const id = await started();
+    const { quote, lockExpiresAt = '', approvalExpiresAt = '', lastAskedAt = '' } = await waits(id);
+    expect(quote?.target).toEqual({ currency: 'CNY', amount: '100.00' });
+    expect(Date.parse(lockExpiresAt)).toBeGreaterThan(Date.parse(lastAskedAt));
+    expect(Date.parse(approvalExpiresAt)).toBeGreaterThan(Date.parse(lockExpiresAt));
+    const status = await run('status', id);
+    expect(status.stdout).toMatch(/lock lives until +\S+ \((\d+ s left|it has run out)\)/);
+    expect(status.stdout).toContain(`for 100.00 CNY`);
+    // What the Temporal UI shows of it, above its history.
+    const shown = await world.payouts.handle(ref(id)).query('__temporal_workflow_metadata');
+    expect(JSON.stringify(shown)).toContain('Its lock lives until');
+    expect(createsOf(world, ref(id))).toEqual([]);
+    expect((await approve(id, 'desk')).status).toBe(200);
+    const { outcome, ...end } = await ends(id);
+    expect(outcome).toBe('SUCCESS');
+    expect(end).not.toHaveProperty('lockExpiresAt');
+  });
+
+  test('H51 its starter cannot approve it through any door; somebody else can', async () => {
+    const id = await started();
+    await waits(id);
+    expect((await approve(id, 'shop')).status).toBe(403);
+    const byCli = await run('approve', id, '--by', 'Shop', '--json');
+    expect(byCli.code).toBe(4);
+    expect(byCli.json()).toMatchObject({ error: { message: expect.stringContaining('started') } });
+    // As the Temporal UI sends it: by name, in plain.
+    const byUi = world.payouts.handle(ref(id)).executeUpdate('approve', { args: [{ by: ' shop ' }] });
+    await expect(byUi).rejects.toMatchObject({ cause: { type: 'NotAcceptedNow' } });
+    expect((await stateOf(id)).phase).toBe('AWAITING_APPROVAL');
+    await world.payouts.handle(ref(id)).executeUpdate('approve', { args: [{ by: 'olga' }] });
+    expect((await ends(id)).outcome).toBe('SUCCESS');
+  });
+
+  test('on the command line: who started it with --by cannot approve it; another approves or refuses', async () => {
+    const [one, two] = [asked(), asked()];
+    const begun = await cli(
+      world.workerEnvironment,
+      ['start', '-', '--by', 'olga'],
+      JSON.stringify([one, two]),
+    );
+    expect(begun.code).toBe(0);
+    await Promise.all([waits(one.partnerOrderId), waits(two.partnerOrderId)]);
+    expect((await run('approve', one.partnerOrderId, '--by', 'olga')).code).toBe(4);
+    expect((await run('approve', one.partnerOrderId, '--by', 'piet')).code).toBe(0);
+    expect((await run('refuse', two.partnerOrderId, '--by', 'piet', '--note', 'no')).code).toBe(0);
+    expect((await ends(one.partnerOrderId)).outcome).toBe('SUCCESS');
+    expect((await ends(two.partnerOrderId)).reason?.code).toBe('APPROVAL_REFUSED');
+  });
+
+  test('approved after its lock ran out it is quoted anew; dearer than approved, it asks again', async () => {
+    const free = await started();
+    const bounded = await started({ limits: { maxPay: { currency: 'USD', amount: '20.00' } } });
+    const [first, second] = [await waits(free), await waits(bounded)];
+    const over = Math.max(...[first, second].map(({ lockExpiresAt = '' }) => Date.parse(lockExpiresAt)));
+    await eventually(() => Date.now() > over || undefined);
+    const { rates } = world.simulator.control.settings();
+    world.simulator.control.changeSettings({ rates: { ...rates, 'USD/CNY': '6.5000' } });
+    try {
+      for (const id of [free, bounded]) expect((await approve(id, 'desk')).status).toBe(200);
+      // Its caller's own limit bounds the price, so this one may go on.
+      const paid = await ends(bounded);
+      expect(paid).toMatchObject({ outcome: 'SUCCESS', quote: { exchangeRate: '6.5000' } });
+      expect(paid.quote?.lockRateId).not.toBe(second.quote?.lockRateId);
+      // This one has only the price that was approved.
+      const again = await until(
+        free,
+        ({ phase, quote }) => phase === 'AWAITING_APPROVAL' && quote?.lockRateId !== first.quote?.lockRateId,
+      );
+      expect(again.quote?.exchangeRate).toBe('6.5000');
+      expect(again.approvalExpiresAt).toBe(first.approvalExpiresAt);
+      expect(createsOf(world, ref(free))).toEqual([]);
+      expect((await approve(free, 'desk')).status).toBe(200);
+      expect((await ends(free)).outcome).toBe('SUCCESS');
+    } finally {
+      world.simulator.control.changeSettings({ rates });
+    }
+  });
+});
+
+describe('waiting', () => {
+  test('notBefore outlives the workers; approval expires by the setting', async () => {
+    const notBefore = new Date(Date.now() + 3_000).toISOString();
+    const due = await started({ approval: 'none', notBefore });
+    await until(due, ({ phase }) => phase === 'SCHEDULED' || Date.now() > Date.parse(notBefore));
+    await world.stopWorkers();
+    await eventually(() => Date.now() > Date.parse(notBefore) || undefined);
+    expect(createsOf(world, ref(due))).toEqual([]);
+    await world.startWorkers({ PAYOUTS_APPROVAL_EXPIRES: '300ms' });
+    const { outcome, createdAt = '' } = await ends(due);
+    expect(outcome).toBe('SUCCESS');
+    expect(createdAt >= notBefore).toBe(true);
+    const forgotten = await started();
+    expect((await ends(forgotten)).reason?.code).toBe('APPROVAL_EXPIRED');
+    expect(createsOf(world, ref(forgotten))).toEqual([]);
+  });
+
+  test('for notBefore ends with a cancel, over HTTP or on the command line', async () => {
+    const notBefore = new Date(Date.now() + 3_600_000).toISOString();
+    const ids = [await started({ notBefore }), await started({ notBefore })];
+    const [first = '', second = ''] = ids;
+    for (const id of ids) await until(id, ({ phase }) => phase === 'SCHEDULED');
+    expect((await post(`${at}/${first}/cancel`, { reason: 'no' }, as('desk'))).status).toBe(200);
+    expect((await run('cancel', second, '--by', 'piet')).code).toBe(0);
+    for (const id of ids) expect((await ends(id)).reason?.code).toBe('CANCELLED');
+  });
+});

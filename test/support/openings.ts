@@ -1,0 +1,42 @@
+/** Receiving accounts for tests: requests, and the simulator's truth about what was opened. */
+import type { ReceivingAccountOrder, ReceivingAccountState } from '../../src/domain/receiving-account.ts';
+import { ServiceReads } from '../../src/starters/reads.ts';
+import { type OpeningRef, ReceivingAccounts } from '../../src/starters/receiving-accounts.ts';
+import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
+
+/** Each has a payer of its own, so that what one opens is in no other's list. */
+export function openingRequest(over: Partial<ReceivingAccountOrder> = {}): ReceivingAccountOrder {
+  const number = freshNumber();
+  return { requestId: `r-${number}`, payerId: number, currency: 'USD', usages: ['a-market'], ...over };
+}
+
+export function accountsOf(world: PayoutWorld): ReceivingAccounts {
+  return new ReceivingAccounts({ client: world.client, environment: 'test' });
+}
+
+/** The payer's accounts, by the service's own list. */
+export async function openedFor(
+  world: PayoutWorld,
+  { payerId, currency }: ReceivingAccountOrder,
+): Promise<string[]> {
+  const { accountIds } = await new ServiceReads(world.client).receivingBalance('default', payerId, currency);
+  return accountIds;
+}
+
+/** How many requests to open an account have arrived in all, whatever became of them. */
+export function sendsSeen(world: PayoutWorld): number {
+  return world.simulator.control.calls({ operation: 'receivingAccountCreate' }).length;
+}
+
+export async function untilOpening(
+  accounts: ReceivingAccounts,
+  ref: OpeningRef,
+  wanted: (state: ReceivingAccountState) => boolean,
+): Promise<ReceivingAccountState> {
+  return eventually(async () => {
+    const state = await accounts.state(ref);
+    if (wanted(state)) return state;
+    if (state.phase === 'DONE') throw new Error(`it has ended otherwise: ${JSON.stringify(state)}`);
+    return undefined;
+  });
+}
