@@ -8,6 +8,7 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 180_000,
     pool: 'forks',
-    maxWorkers: 2,
+    // Tests mostly wait: for timers, for processes, for the engine.
+    maxWorkers: 3,
   },
 });

@@ -16,7 +16,7 @@ import { installRuntime } from '../src/workers/runtime.ts';
 import { serviceClient } from '../src/workers/service-client.ts';
 import { RenewedTokens } from '../src/workers/tokens/renewed-tokens.ts';
 import { TokenRenewals } from '../src/workers/tokens/token-renewals.ts';
-import { bundleWorkflows } from '../src/workers/worker.ts';
+import { bundleWorkflows } from '../src/workers/workflow-bundle.ts';
 
 const config = workerConfig(process.env);
 installRuntime(config.env);

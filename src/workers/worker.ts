@@ -1,12 +1,11 @@
 /** What one worker process runs: the workflows, and for each application, while it owns the budget, its calls. */
-import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, Worker, type WorkflowBundleOption } from '@temporalio/worker';
+import { Worker } from '@temporalio/worker';
 import { batchActivities } from '../activities/batch-activities.ts';
 import { preparation } from '../activities/prepare-payout.ts';
 import { reconcileActivities } from '../activities/reconcile-activities.ts';
 import { reportActivities } from '../activities/report-activities.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
-import { dataConverter, FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
+import { dataConverter } from '../encryption/data-converter.ts';
 import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
 import {
   type ApplicationParts,
@@ -15,16 +14,12 @@ import {
   SHUTDOWN_GRACE,
 } from './application-workers.ts';
 import { Ownership } from './budget/ownership.ts';
-
-export interface WorkerParts extends ApplicationParts {
-  /** Bundled once where many workers share it; else bundled from source. */
-  workflowBundle?: WorkflowBundleOption;
-}
+import { workflowBundle } from './workflow-bundle.ts';
 
 /** After a worker was killed its payouts wait this long for it before another worker takes them up. */
 const STICKY_QUEUE_TIMEOUT = '2s';
 
-export async function createWorkers(parts: WorkerParts): Promise<Runnable[]> {
+export async function createWorkers(parts: ApplicationParts): Promise<Runnable[]> {
   const workflows = await workflowWorker(parts);
   const applications = [...parts.config.applications.values()];
   const environment = parts.config.env.PAYMENTS_ENVIRONMENT;
@@ -34,25 +29,12 @@ export async function createWorkers(parts: WorkerParts): Promise<Runnable[]> {
   return [workflows, ...(await Promise.all(servers))];
 }
 
-export function bundleWorkflows() {
-  return bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
-    failureConverterPath: FAILURE_CONVERTER_PATH,
-  });
-}
-
-async function workflowWorker({
-  config,
-  connection,
-  client,
-  namespace,
-  workflowBundle,
-}: WorkerParts): Promise<Worker> {
+async function workflowWorker({ config, connection, client, namespace }: ApplicationParts): Promise<Worker> {
   return Worker.create({
     connection,
     namespace,
     taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowBundle: workflowBundle ?? (await bundleWorkflows()),
+    workflowBundle: await workflowBundle(config.env.PAYOUTS_WORKFLOW_BUNDLE),
     activities: {
       ...preparation(config),
       ...batchActivities(config, client),

@@ -3,12 +3,13 @@ import { payoutBatchWorkflowId } from '../../src/domain/identity.ts';
 import type { Batches } from '../../src/starters/batches.ts';
 import { batchesOf, debitsByRow, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
 import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { terminate, untilAdopted } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
 let batches: Batches;
 beforeAll(async () => {
-  world = await PayoutWorld.start();
+  world = await PayoutWorld.start({ env: { PAYOUTS_RECONCILE_EVERY: '1s' } });
   batches = batchesOf(world);
 });
 afterAll(() => world.stop());
@@ -81,11 +82,11 @@ describe('a batch pays each of its rows', () => {
     );
     expect(state).toMatchObject({ needingAttention: 1, outcomes: { SUCCESS: 1 } });
     await world.payouts.resolve(lost, { by: 'olga', created: false, then: 'end' });
-    await world.payouts.handle(stopped).terminate();
-    expect(await batches.result(ref)).toMatchObject({
-      outcomes: { SUCCESS: 1, NOT_CREATED: 1, stopped: 1 },
-      rows: { stopped: [1] },
-    });
+    // A payout whose workflow was stopped has not ended: it is started again, and the batch learns its end.
+    await untilAdopted(world, stopped, await terminate(world, stopped));
+    await world.simulator.control.changeOrder(stopped.partnerOrderId, { status: 'SUCCESS' });
+    expect(await batches.result(ref)).toMatchObject({ outcomes: { SUCCESS: 2, NOT_CREATED: 1, stopped: 0 } });
+    expect(debitsByRow(world, [lost, stopped, fine])).toEqual([0, 1, 1]);
   });
 
   test('cancelled: no more rows are started, and those that were started go on', async () => {

@@ -1,11 +1,10 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, inject, test } from 'vitest';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
-import { bundleWorkflows } from '../../src/workers/worker.ts';
 import { renewUpdate } from '../../src/workflows/token-messages.ts';
 import { newKey } from '../support/keys.ts';
 import { debitsOf } from '../support/ledger.ts';
@@ -66,7 +65,7 @@ test('H50 keys rotate while payouts and renewals are open: none is lost, all his
     const history = await world.history(ref);
     expect([...keysIn(history)].sort()).toEqual(['k1', 'k2']);
     await Worker.runReplayHistory(
-      { workflowBundle: await bundleWorkflows(), dataConverter: dataConverter(ring) },
+      { workflowBundle: { codePath: inject('workflowBundle') }, dataConverter: dataConverter(ring) },
       history,
     );
   }

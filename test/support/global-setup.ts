@@ -1,23 +1,27 @@
 /** One engine for all test files of a run: the one of TEMPORAL_ADDRESS, or a dev server that ends with the run. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startDevServer } from '../../scripts/dev-server.ts';
+import { bundleWorkflows } from '../../src/workers/workflow-bundle.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
     temporalAddress: string;
     temporalUiUrl: string;
+    /** A file: bundled once for all the workers of a run. */
+    workflowBundle: string;
   }
 }
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-test-engine-'));
-  const server = await startDevServer({
-    dbFile: join(folder, 'temporal.db'),
-    logFile: join(folder, 'engine.log'),
-  });
+  // In memory: the tests that are about a database on disk start an engine of their own.
+  const server = await startDevServer({ logFile: join(folder, 'engine.log') });
+  const bundle = join(folder, 'workflows.js');
+  writeFileSync(bundle, (await bundleWorkflows()).code);
+  project.provide('workflowBundle', bundle);
   project.provide('temporalAddress', server.address);
   project.provide('temporalUiUrl', server.uiUrl);
   return async () => {

@@ -2,18 +2,19 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { Worker, type WorkflowBundle } from '@temporalio/worker';
-import { bundleWorkflows } from '../../src/workers/worker.ts';
+import { Worker } from '@temporalio/worker';
+import { inject } from 'vitest';
 
 export const HISTORIES = join(import.meta.dirname, '../histories');
 
-let bundle: Promise<WorkflowBundle> | undefined;
-
 /** Rejects with the SDK's `DeterminismViolationError` when today's code would have decided otherwise. */
 export async function replays(history: History): Promise<void> {
-  bundle ??= bundleWorkflows();
   const workflowId = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? 'unknown';
-  await Worker.runReplayHistory({ workflowBundle: await bundle }, history, workflowId);
+  await Worker.runReplayHistory(
+    { workflowBundle: { codePath: inject('workflowBundle') } },
+    history,
+    workflowId,
+  );
 }
 
 /** `RECORD_HISTORIES=2 npx vitest run …` adds a generation to the corpus, and never rewrites one. */

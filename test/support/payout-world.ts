@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, type ConnectionLike } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
-import { DefaultLogger, NativeConnection, Runtime, type WorkflowBundle } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { inject } from 'vitest';
 import {
   type FaultInput,
@@ -24,7 +24,7 @@ import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import type { Runnable } from '../../src/workers/application-workers.ts';
 import { keepRenewals } from '../../src/workers/tokens/keep-renewals.ts';
-import { bundleWorkflows, createWorkers } from '../../src/workers/worker.ts';
+import { createWorkers } from '../../src/workers/worker.ts';
 import { payoutRequest } from './requests.ts';
 
 // What the tests provoke is logged as warnings by the thousand; what they assert is never a log line.
@@ -54,8 +54,6 @@ export interface WorldOptions {
   /** Without workers nothing moves until `startWorkers`. */
   idle?: boolean;
 }
-
-let bundle: Promise<WorkflowBundle> | undefined;
 
 export class PayoutWorld {
   readonly namespace: string;
@@ -97,6 +95,7 @@ export class PayoutWorld {
       PAYMENTS_BASE_URL: simulator.url,
       PAYMENTS_AUTH_URL: simulator.url,
       PAYMENTS_CALLS_PER_SECOND: '500',
+      PAYOUTS_WORKFLOW_BUNDLE: inject('workflowBundle'),
       ...options.env,
     };
     const keys = encryptionKeys(env).payloads;
@@ -113,7 +112,6 @@ export class PayoutWorld {
 
   async startWorkers(change: Environment = {}): Promise<void> {
     this.env = { ...this.env, ...change };
-    bundle ??= bundleWorkflows();
     const config = workerConfig(this.env);
     const client = this.speaking(this.env['PAYOUTS_ENCRYPTION_KEYS']);
     const workers = await createWorkers({
@@ -121,7 +119,6 @@ export class PayoutWorld {
       connection: this.native,
       client,
       namespace: this.namespace,
-      workflowBundle: await bundle,
     });
     const done = Promise.all(workers.map((worker) => worker.run()));
     this.running = { workers, done, stopKeeping: keepRenewals(client, config) };

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bundleWorkflows } from '../../src/workers/worker.ts';
+import { bundleWorkflows } from '../../src/workers/workflow-bundle.ts';
 
 describe('workflow code is deterministic by construction', () => {
   let modules: string[];
