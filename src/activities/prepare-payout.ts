@@ -42,6 +42,15 @@ export function preparation(config: WorkerConfig): LocalActivities {
       const plan = readPlan(config, app);
       return typeof openId === 'string' ? { ...plan, caller: { ...plan.caller, openId } } : plan;
     },
+    async lookAtWorker() {
+      return {
+        nowMs: Date.now(),
+        environment: config.env.PAYMENTS_ENVIRONMENT,
+        applications: [...config.applications.keys()],
+        payloadKeys: config.keys.payloads?.ids ?? [],
+        tokenKeys: config.keys.tokens?.ids ?? [],
+      };
+    },
     async prepareToken(owner) {
       return tokenPlan(config, owner);
     },

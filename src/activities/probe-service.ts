@@ -3,10 +3,11 @@
  * cannot be read is a finding like any other: this never throws for what the service does.
  */
 import { randomUUID } from 'node:crypto';
+import { type ClockReading, reading } from '../domain/clock-reading.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../domain/open-points.ts';
 import { type PaymentsClient, PaymentsError } from '../payments/index.ts';
 import type { TradeKey, TradeResult } from '../payments/types.ts';
-import type { ProbeQuestion } from './types.ts';
+import type { ProbeQuestion, ServiceProbed } from './types.ts';
 
 /** The part of the client that a probe may use: nothing in it changes anything but a lock that runs out. */
 export type Probed = Pick<PaymentsClient, 'ping' | 'quote' | 'tradeResult' | 'payoutOrder'>;
@@ -19,9 +20,10 @@ const EARLIEST_SENSIBLE = '2020-01-01T00:00:00.000Z';
 /** What only a service that has read and accepted a query says. */
 const BY_ITS_OWN_RULES = ['ORDER_NOT_EXIST', 'ILLEGAL_PARAMETER'];
 
-export async function probeService(client: Probed, question: ProbeQuestion): Promise<ProbeFinding[]> {
+export async function probeService(client: Probed, question: ProbeQuestion): Promise<ServiceProbed> {
+  let clock: ClockReading | undefined;
   const [gateway, unknown, existing, quoted] = await Promise.all([
-    told(() => client.ping()),
+    told(() => pingWithClock(client, (seen) => (clock = seen))),
     told(() => client.tradeResult(neverUsed(question))),
     existingOrder(client, question),
     quotedFor(client, question.payerId),
@@ -34,13 +36,39 @@ export async function probeService(client: Probed, question: ProbeQuestion): Pro
     ...(existing ?? {}),
     ...(quoted && { 'quote-lock': quoted }),
   };
-  return OPEN_POINTS.map(({ id, probe }) => ({
-    id,
-    ...(findings[id] ?? {
-      verdict: 'not probed',
-      detail: probe === '' ? 'no harmless read can tell' : `needs more: ${probe}`,
-    }),
-  }));
+  return {
+    findings: OPEN_POINTS.map(({ id, probe }) => ({
+      id,
+      ...(findings[id] ?? {
+        verdict: 'not probed',
+        detail: probe === '' ? 'no harmless read can tell' : `needs more: ${probe}`,
+      }),
+    })),
+    reached: whetherReached([unknown, gateway]),
+    ...(clock !== undefined && { clock }),
+  };
+}
+
+/** Headers give whole seconds. The reading begins when the call leaves, for it may have waited for its turn. */
+async function pingWithClock(client: Probed, saw: (clock: ClockReading) => void): Promise<void> {
+  let leftMs = 0;
+  await client.ping({
+    beforeSend: () => {
+      leftMs = Date.now();
+    },
+    dated: (date) => {
+      const thereMs = Date.parse(date);
+      if (!Number.isNaN(thereMs)) saw(reading(thereMs, leftMs, Date.now(), 1_000));
+    },
+  });
+}
+
+/** Any answer by the service's own rules will do; that it is refused is told by the findings. */
+function whetherReached(answers: readonly Told[]): ServiceProbed['reached'] {
+  const failures = answers.flatMap((answer) => ('error' in answer ? [answer.error] : []));
+  const away = failures.filter(({ httpStatus = 599 }) => httpStatus === 429 || httpStatus >= 500);
+  if (away.length < answers.length) return { ok: true, detail: 'asked through a worker, and it answered' };
+  return { ok: false, detail: away[0]?.message ?? 'no answer' };
 }
 
 /** A number that no payout can have. */

@@ -1,6 +1,7 @@
 /** What workflows and activities say to each other. Types only, so that workflows can import them. */
 
 import type { LeaseTerm, Released } from '../domain/call-budget-lease.ts';
+import type { ClockReading } from '../domain/clock-reading.ts';
 import type { FollowUpPlan } from '../domain/follow-up.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
 import type { CheckedPayoutRequest, PayoutSettings } from '../domain/payout.ts';
@@ -99,6 +100,25 @@ export interface ProbeQuestion {
   payerId?: string | undefined;
 }
 
+/** What came of a probe. */
+export interface ServiceProbed {
+  findings: ProbeFinding[];
+  /** Whether the service answered at all, be it with a refusal; if not, what came instead. */
+  reached: { ok: boolean; detail: string };
+  /** The service's clock as this worker saw it; absent where its answer carries no date. */
+  clock?: ClockReading;
+}
+
+/** A worker as it describes itself: ids and names only, never a key or a secret. */
+export interface WorkerView {
+  nowMs: number;
+  environment: string;
+  applications: string[];
+  /** The first encrypts. Empty: payloads are plain. */
+  payloadKeys: string[];
+  tokenKeys: string[];
+}
+
 /** One call to the payments service each; served by the application's own queue. */
 export interface ServiceActivities {
   /** With a `currency`, an answer of the last seconds that shows a usable account in it is good enough. */
@@ -118,7 +138,7 @@ export interface ServiceActivities {
   /** Null: the service answers that there is no such account. */
   fetchReceivingDetail(caller: Caller, accountId: string): Promise<OpaqueRecord | null>;
   /** Harmless reads that tell which of the specification's open points hold here. */
-  probeService(caller: Caller, question: ProbeQuestion): Promise<ProbeFinding[]>;
+  probeService(caller: Caller, question: ProbeQuestion): Promise<ServiceProbed>;
 }
 
 /** What a read on behalf of a person needs to know: for whom to call, on which queue, for how long. */
@@ -164,6 +184,7 @@ export interface Prepared<Request> {
 export interface LocalActivities {
   /** The application is configured here; else fails as `InvalidPayoutRequest`. */
   prepareRead(app: unknown, openId?: unknown): Promise<ReadPlan>;
+  lookAtWorker(): Promise<WorkerView>;
   prepareToken(owner: unknown): Promise<TokenPlan>;
   /** The link, without its `state`: that one is a secret between the browser and us. */
   prepareAuthorization(owner: unknown): Promise<TokenPlan & { link: string }>;

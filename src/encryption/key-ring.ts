@@ -36,6 +36,11 @@ export class KeyRing {
     this.current = current;
   }
 
+  /** In order; never the keys. */
+  get ids(): string[] {
+    return [...this.keys.keys()];
+  }
+
   /** Nonce, ciphertext and tag, one after the other. `about` is bound to it without being in it. */
   encrypt(plain: Uint8Array, about = ''): Buffer {
     const nonce = randomBytes(NONCE_BYTES);

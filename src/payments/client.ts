@@ -55,7 +55,7 @@ export class PaymentsClient {
     return oauth.applicationToken(this.#path, call);
   }
 
-  ping(call?: CallOptions): Promise<void> {
+  ping(call?: CallOptions & { dated?: (date: string) => void }): Promise<void> {
     return oauth.ping(this.#path, call);
   }
 

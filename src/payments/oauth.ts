@@ -71,9 +71,16 @@ export async function applicationToken(path: RequestPath, options?: CallOptions)
   return path.send({ operation: 'applicationToken', target, schema: applicationTokenAnswer }, options);
 }
 
-/** Whether the gateway takes the token. The spec shows no answer, and it may echo the headers: dropped. */
-export async function ping(path: RequestPath, options?: CallOptions): Promise<void> {
-  await path.send({ operation: 'ping', target: { path: '/v2/httpbin/get' }, schema: z.unknown() }, options);
+/**
+ * Whether the gateway takes the token. The spec shows no answer, and it may echo the headers: dropped. `dated` is told
+ * the `Date` header, of a refusal too.
+ */
+export async function ping(
+  path: RequestPath,
+  options?: CallOptions & { dated?: (date: string) => void },
+): Promise<void> {
+  const target = { path: '/v2/httpbin/get' };
+  await path.send({ operation: 'ping', target, schema: z.unknown(), dated: options?.dated }, options);
 }
 
 function grantTokens(

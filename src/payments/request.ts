@@ -15,6 +15,8 @@ export interface Call<T> extends AnswerRules<T> {
   target: Target;
   /** Written with `writeExactJson`. */
   body?: unknown;
+  /** Told the answer's `Date` header, whatever the answer says. */
+  dated?: ((date: string) => void) | undefined;
 }
 
 interface Prepared {
@@ -68,6 +70,7 @@ export class RequestPath {
       await this.#lastChecks(gated, context, options);
       const mayWrite = () => this.options.gate?.mayWrite?.(gated) ?? true;
       const exchange = await this.#transport.exchange({ ...request, mayWrite });
+      if (exchange.is === 'answer' && exchange.date !== undefined) call.dated?.(exchange.date);
       const outcome = outcomeOf(call, context, exchange, this.options.createCodes);
       if (outcome.tokenRejected && token) this.#tellRejected(token);
       if (wasLimited(outcome)) this.options.gate?.limited?.(retryAfterMs(exchange));

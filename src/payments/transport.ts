@@ -22,7 +22,7 @@ export interface WireRequest {
 
 /** `status` without `body`: the answer broke off. `tooLarge`: it went over the cap. */
 export type Exchange =
-  | { is: 'answer'; status: number; body: Buffer; retryAfter?: string | undefined }
+  | { is: 'answer'; status: number; body: Buffer; retryAfter?: string | undefined; date?: string | undefined }
   | { is: 'broken-answer'; status: number; transportCode: string; tooLarge: boolean }
   /** Nothing of the request was written, for want of a connection. */
   | { is: 'not-received'; transportCode: string }
@@ -111,11 +111,11 @@ export class Transport {
 
   async #answer(response: Dispatcher.ResponseData): Promise<Exchange> {
     const status = response.statusCode;
-    const header = response.headers['retry-after'];
-    const retryAfter = Array.isArray(header) ? header[0] : header;
+    const retryAfter = first(response.headers['retry-after']);
+    const date = first(response.headers['date']);
     try {
       const body = await readCapped(response.body, this.#maxBodyBytes);
-      return { is: 'answer', status, body, retryAfter };
+      return { is: 'answer', status, body, retryAfter, date };
     } catch (error) {
       const transportCode = safeErrorCode(error);
       return { is: 'broken-answer', status, transportCode, tooLarge: transportCode === 'BODY_TOO_LARGE' };
@@ -131,6 +131,10 @@ function withoutAnswer(attempt: Attempt, transportCode: string): Exchange {
   if (transportCode === 'UND_ERR_CLOSED' || transportCode === 'UND_ERR_DESTROYED')
     return { is: 'withheld', reason: 'closed' };
   return { is: 'not-received', transportCode };
+}
+
+function first(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
 }
 
 async function readCapped(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer> {

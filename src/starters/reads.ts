@@ -1,9 +1,8 @@
 /** Reads of the payments service on behalf of people, each through a small workflow on a worker. */
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import type { ProbeQuestion } from '../activities/types.ts';
+import type { ProbeQuestion, ServiceProbed } from '../activities/types.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
-import type { ProbeFinding } from '../domain/open-points.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../payments/types.ts';
 import type {
@@ -61,7 +60,7 @@ export class ServiceReads {
     });
   }
 
-  async probe(app: string, question: ProbeQuestion, openId?: string): Promise<ProbeFinding[]> {
+  async probe(app: string, question: ProbeQuestion, openId?: string): Promise<ServiceProbed> {
     return this.client.workflow.execute<typeof serviceProbe>('serviceProbe', {
       ...options('service-probe', app),
       args: [{ app, openId, ...question }],

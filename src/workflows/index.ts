@@ -13,6 +13,7 @@ export {
   receivingBalanceQuery,
   receivingDetailQuery,
   serviceProbe,
+  workerProbe,
 } from './reads.ts';
 export { tokenRenewal } from './token-renewal.ts';
 export { userAuthorization } from './user-authorization.ts';

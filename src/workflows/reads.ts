@@ -2,8 +2,7 @@
  * Reads for people: only workers talk to the payments service, so whoever wants to look asks through one of
  * these. They move no money and remember nothing.
  */
-import type { ProbeQuestion } from '../activities/types.ts';
-import type { ProbeFinding } from '../domain/open-points.ts';
+import type { ProbeQuestion, ServiceProbed, WorkerView } from '../activities/types.ts';
 import type { PayoutRequest, Reason } from '../domain/payout.ts';
 import { quoteProblem } from '../domain/quote-check.ts';
 import type { ClientAccounts, OpaqueRecord, Quote, ReceivingAccountBalance } from '../payments/types.ts';
@@ -65,7 +64,15 @@ export async function receivingDetailQuery(question: {
 /** Which of the specification's open points hold on the service that this worker talks to. */
 export async function serviceProbe(
   question: { app: string; openId?: string | undefined } & ProbeQuestion,
-): Promise<ProbeFinding[]> {
+): Promise<ServiceProbed> {
   const { caller, calls } = await local.prepareRead(question.app, question.openId);
   return asked(calls, 'which open points hold?').probeService(caller, question);
+}
+
+/**
+ * The worker that happens to answer. It had to read `from` and its answer has to be read, so both sides hold the keys
+ * that the other one writes with.
+ */
+export async function workerProbe(from: string): Promise<WorkerView & { from: string }> {
+  return { ...(await local.lookAtWorker()), from };
 }

@@ -14,7 +14,7 @@ describe('doctor asks the service, through a worker, which open points hold', ()
   afterAll(() => world.stop());
 
   const verdict = (findings: ProbeFinding[], id: string) => findings.find((one) => one.id === id)?.verdict;
-  const probe = (question = {}) => reads.probe('default', question);
+  const probe = async (question = {}) => (await reads.probe('default', question)).findings;
 
   test('every point of the register has a finding', async () => {
     expect((await probe()).map(({ id }) => id)).toEqual(OPEN_POINTS.map(({ id }) => id));

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -242,23 +241,5 @@ describe('budget', () => {
     expect((await run('budget', '--calls-per-second', '9')).code).toBe(2);
     expect((await run('budget', '--app', 'unknown')).code).toBe(3);
     expect((await run('account', '--client-id', 'client-1')).code).toBe(0);
-  });
-});
-
-describe('doctor', () => {
-  test('all is well: exit 0, with a verdict on each open point', async () => {
-    const answer = await run('doctor', '--json', '--client-id', 'client-1', '--payer-id', 'payer-1');
-    expect(answer.json()).toMatchObject({ healthy: true });
-    expect(answer.code).toBe(0);
-  });
-
-  test('nobody serves the queues: exit 6, and what to start', async () => {
-    await world.stopWorkers();
-    const keys = { PAYOUTS_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}` };
-    const environment = { ...world.workerEnvironment, ...keys, PAYMENTS_ENVIRONMENT: 'sandbox' };
-    const answer = await cli(environment, ['doctor']);
-    expect(answer.code).toBe(6);
-    expect(answer.stdout).toContain('nobody serves the queue');
-    expect(answer.stdout).toContain('npm run worker');
   });
 });

@@ -1,44 +1,89 @@
-/** `doctor`: is everything there that payouts need, and which of the specification's open points hold here? */
+/**
+ * `doctor`: is everything there that payouts need, and which of the specification's open points hold here? Each check
+ * says what it saw and what to do; what cannot be told from here is `unknown`, never guessed.
+ */
 import pc from 'picocolors';
-import type { ProbeQuestion } from '../../activities/types.ts';
-import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../domain/identity.ts';
+import type { ProbeQuestion, ServiceProbed } from '../../activities/types.ts';
+import { ConfigError } from '../../config/config-error.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
-import { missingSearchAttributes, registrationCommand } from '../../temporal/search-attributes.ts';
-import type { ServiceReads } from '../reads.ts';
-import { Tokens } from '../tokens.ts';
 import { type Answer, EXIT } from './answer.ts';
+import { type Check, isWell, messageOf, problem, type Verdict } from './doctor/check.ts';
+import { type ClockReadings, clocksAgree } from './doctor/clocks.ts';
+import { engineVersion, namespaceKept, searchAttributes } from './doctor/engine.ts';
+import { keysAgree } from './doctor/keys.ts';
+import { priorities } from './doctor/priorities.ts';
+import { notAsked, serviceAnswers, tokenStates } from './doctor/service.ts';
+import { budgetOwned, queuesServed } from './doctor/workers.ts';
 import type { Session } from './session.ts';
 import { grid } from './text.ts';
 
-/** Temporal's numbers for the two sides of a task queue. */
-const WORKFLOW_TASKS = 1;
-const ACTIVITY_TASKS = 2;
-
-interface Check {
-  check: string;
-  ok: boolean;
-  detail: string;
-  /** What to do when it is not ok. */
-  advice?: string;
+export interface DoctorOptions {
+  app: string;
+  question: ProbeQuestion;
+  openId?: string | undefined;
 }
 
-export async function doctor(
+interface Examined {
+  checks: Check[];
+  probed?: ServiceProbed | undefined;
+}
+
+export async function doctor(session: Session, options: DoctorOptions): Promise<Answer> {
+  return report(await examined(session, options));
+}
+
+/** Nothing else can be looked at without the engine. */
+export function withoutEngine(error: unknown): Answer {
+  if (error instanceof ConfigError)
+    return report({ checks: [problem('keys', error.message, 'docs/operations.md, Keys')] });
+  const address = process.env['TEMPORAL_ADDRESS'] || 'the default address';
+  const advice = 'is it running, and is TEMPORAL_ADDRESS (or TEMPORAL_PROFILE) right?';
+  return report({ checks: [problem('engine', `no answer at ${address}: ${messageOf(error)}`, advice)] });
+}
+
+async function examined(session: Session, { app, question, openId }: DoctorOptions): Promise<Examined> {
+  const checks: Check[] = [];
+  const clocks: ClockReadings = {};
+  const wanting = await foundWanting(session, app, checks, clocks);
+  if (wanting !== undefined) return { checks: [...checks, notAsked(wanting), clocksAgree(clocks)] };
+  const { check, probed } = await serviceAnswers(session, app, question, openId);
+  clocks.service = probed?.clock;
+  return { checks: [...checks, check, clocksAgree(clocks)], probed };
+}
+
+/** Everything on the way to the payments service. Answers why it need not be asked: the question would only wait. */
+async function foundWanting(
   session: Session,
   app: string,
-  question: ProbeQuestion,
-  openId?: string,
-): Promise<Answer> {
-  const environment = process.env['PAYMENTS_ENVIRONMENT'] || 'test';
-  const checks = [
-    await engine(session),
-    await searchAttributes(session),
-    await served(session, PAYOUTS_TASK_QUEUE, WORKFLOW_TASKS, 'workflows'),
-    await served(session, apiTaskQueue(environment, app), ACTIVITY_TASKS, `API calls of ${app}`),
-  ];
-  const { probe, findings } = await asked(session, checks, (reads) => reads.probe(app, question, openId));
-  checks.push(probe, await tokenStates(session, app));
+  checks: Check[],
+  clocks: ClockReadings,
+): Promise<string | undefined> {
+  const environment = session.environment ?? 'test';
+  checks.push(await engineVersion(session));
+  const namespace = await namespaceKept(session, environment);
+  checks.push(namespace.check);
+  if (namespace.missing) return 'there is no namespace';
+  checks.push(await searchAttributes(session));
+  const priority = await priorities(session);
+  clocks.engine = priority.clock;
+  const queues = await queuesServed(session, environment, app);
+  checks.push(priority.check, ...queues);
+  if (!queues.every(isWell)) return 'no worker could ask it';
+  const keys = await keysAgree(session);
+  clocks.worker = keys.clock;
+  checks.push(keys.check);
+  if (!isWell(keys.check)) return 'its answer could not be read';
+  checks.push(await budgetOwned(session, environment, app));
+  const tokens = await tokenStates(session, app);
+  checks.push(tokens.check);
+  return tokens.applicationHasNone ? 'there is no token' : undefined;
+}
+
+function report({ checks, probed }: Examined): Answer {
+  const findings = probed?.findings ?? [];
   const healthy =
-    checks.every(({ ok }) => ok) && !findings.some(({ verdict }) => verdict === 'does not hold');
+    !checks.some(({ verdict }) => verdict === 'problem') &&
+    !findings.some(({ verdict }) => verdict === 'does not hold');
   return {
     json: { healthy, checks, openPoints: findings.map(withPoint) },
     text: [checks.map(line).join('\n'), table(findings)].filter((part) => part !== '').join('\n\n'),
@@ -46,84 +91,18 @@ export async function doctor(
   };
 }
 
-async function engine({ client, namespace, address, soon }: Session): Promise<Check> {
-  const { serverVersion } = await soon(() => client.workflowService.getSystemInfo({}));
-  const { config } = await soon(() => client.workflowService.describeNamespace({ namespace }));
-  const days = Math.round(Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) / 86_400);
-  return {
-    check: 'engine',
-    ok: true,
-    detail: `${address}, namespace ${namespace}, server ${serverVersion}, keeps ended payouts for ${days} days`,
-  };
-}
-
-async function searchAttributes({ client, namespace, soon }: Session): Promise<Check> {
-  const missing = await soon(() => missingSearchAttributes(client.connection, namespace));
-  if (missing.length === 0) return { check: 'search attributes', ok: true, detail: 'all there' };
-  return {
-    check: 'search attributes',
-    ok: false,
-    detail: `missing: ${missing.join(', ')}`,
-    advice: registrationCommand(missing, namespace),
-  };
-}
-
-async function served(
-  { client, namespace, soon }: Session,
-  queue: string,
-  taskQueueType: typeof WORKFLOW_TASKS | typeof ACTIVITY_TASKS,
-  what: string,
-): Promise<Check> {
-  const { pollers } = await soon(() =>
-    client.workflowService.describeTaskQueue({ namespace, taskQueue: { name: queue }, taskQueueType }),
-  );
-  const ok = (pollers ?? []).length > 0;
-  return {
-    check: `worker for ${what}`,
-    ok,
-    detail: ok ? `queue ${queue} is served` : `nobody serves the queue ${queue}`,
-    ...(!ok && { advice: 'start one: npm run worker (with the same PAYMENTS_ENVIRONMENT and application)' }),
-  };
-}
-
-/** Without a worker the probe would only wait. */
-async function asked(
-  session: Session,
-  checks: readonly Check[],
-  ask: (reads: ServiceReads) => Promise<ProbeFinding[]>,
-) {
-  const check = 'payments service';
-  if (!checks.every(({ ok }) => ok))
-    return { probe: { check, ok: false, detail: 'not asked, for no worker could ask it' }, findings: [] };
-  try {
-    const findings = await ask(session.reads);
-    return { probe: { check, ok: true, detail: 'asked through a worker' }, findings };
-  } catch (error) {
-    const detail = error instanceof Error && error.cause instanceof Error ? error.cause.message : 'no answer';
-    return { probe: { check, ok: false, detail }, findings: [] };
-  }
-}
-
-/** Looks at a hundred: where more users than that have to authorize, the rest is seen once these are well. */
-async function tokenStates({ client, soon }: Session, app: string): Promise<Check> {
-  const check = 'tokens';
-  try {
-    const tokens = await soon(() => new Tokens(client).list(app, 100));
-    const bad = tokens.filter((token) => 'ended' in token || token.needsAttention);
-    const detail = `${tokens.length} known, ${bad.length} need somebody`;
-    return { check, ok: bad.length === 0, detail, ...(bad.length > 0 && { advice: 'payouts tokens' }) };
-  } catch {
-    return { check, ok: false, detail: 'nobody answers for them' };
-  }
-}
-
 function withPoint(finding: ProbeFinding) {
   return { ...OPEN_POINTS.find(({ id }) => id === finding.id), ...finding };
 }
 
-function line({ check, ok, detail, advice }: Check): string {
-  const mark = ok ? pc.green('ok  ') : pc.red('BAD ');
-  return `${mark} ${check}: ${detail}${advice ? `\n       ${advice}` : ''}`;
+const MARKS: Record<Verdict, string> = {
+  ok: pc.green('ok  '),
+  problem: pc.red('BAD '),
+  unknown: pc.yellow('?   '),
+};
+
+function line({ check, verdict, detail, advice }: Check): string {
+  return `${MARKS[verdict]} ${check}: ${detail}${advice === undefined ? '' : `\n       ${advice}`}`;
 }
 
 function table(findings: readonly ProbeFinding[]): string {

@@ -4,8 +4,8 @@ import { accountVerbs } from './account-verbs.ts';
 import { EXIT, printFailure, UsageError } from './answer.ts';
 import { type BatchOptions, batch } from './batch-verb.ts';
 import { type BudgetOptions, budget } from './budget-verb.ts';
-import { doctor } from './doctor.ts';
-import { type ListFilter, list } from './list-verbs.ts';
+import { doctor, withoutEngine } from './doctor.ts';
+import { checkedApp, type ListFilter, list } from './list-verbs.ts';
 import * as verbs from './payout-verbs.ts';
 import { type ReportOptions, report } from './report-verb.ts';
 import { inSession } from './session.ts';
@@ -149,16 +149,27 @@ verb<BudgetOptions & Common>(
   .option('--calls-per-second <count>', 'change it now, without a restart; or: default')
   .option('--by <name>', 'who changes it');
 
-verb<Common & { clientId?: string; order?: string; payerId?: string; openId?: string }>(
-  'doctor',
-  'check the engine, the workers and the payments service',
-  (session, _none, { app, clientId, order, payerId, openId }) =>
-    doctor(session, app, { clientId, partnerOrderId: order, payerId }, openId),
-)
+interface Doctor extends Common {
+  clientId?: string;
+  order?: string;
+  payerId?: string;
+  openId?: string;
+}
+
+// Its answer is worth something without an engine too.
+program
+  .command('doctor')
+  .description('check engine, workers, keys, clocks, tokens and the payments service, and say what to do')
+  .option('--app <name>', 'the application that pays', 'default')
+  .option('--json', 'print one JSON document')
   .option('--client-id <id>', 'a client whose accounts may be read')
   .option('--payer-id <id>', 'a payer for whom a quote may be asked')
   .option('--order <id>', 'an existing payout to compare spellings with')
-  .option('--open-id <id>', 'the user to act for, where user tokens are used');
+  .option('--open-id <id>', 'the user to act for, where user tokens are used')
+  .action(({ app, json, clientId, order, payerId, openId }: Doctor) => {
+    const options = { app: checkedApp(app), question: { clientId, partnerOrderId: order, payerId }, openId };
+    return inSession(json === true, (session) => doctor(session, options), withoutEngine);
+  });
 
 function wantsJson(): boolean {
   return process.argv.includes('--json');

@@ -21,7 +21,12 @@ export interface Session {
   soon<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export async function inSession(json: boolean, verb: (session: Session) => Promise<Answer>): Promise<void> {
+/** `failed` answers instead where there was no connection, for a verb that has more to say about it. */
+export async function inSession(
+  json: boolean,
+  verb: (session: Session) => Promise<Answer>,
+  failed?: (error: unknown) => Answer,
+): Promise<void> {
   let close: (() => Promise<void>) | undefined;
   try {
     const { connection, client, namespace, address } = await connectClient();
@@ -39,7 +44,8 @@ export async function inSession(json: boolean, verb: (session: Session) => Promi
     };
     print(await verb(session), json);
   } catch (error) {
-    printFailure(error, json);
+    if (failed && close === undefined) print(failed(error), json);
+    else printFailure(error, json);
   } finally {
     await close?.();
   }

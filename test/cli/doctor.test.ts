@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { startDevServer } from '../../scripts/dev-server.ts';
+import type { Environment } from '../../src/config/environment.ts';
+import { type CliRun, cli } from '../support/cli.ts';
+import { newKey } from '../support/keys.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
+
+const answerSchema = z.object({
+  healthy: z.boolean(),
+  checks: z.array(
+    z.object({
+      check: z.string(),
+      verdict: z.enum(['ok', 'problem', 'unknown']),
+      detail: z.string(),
+      advice: z.string().optional(),
+    }),
+  ),
+});
+
+function checkOf(run: CliRun, name: string) {
+  const { checks } = answerSchema.parse(run.json());
+  const found = checks.find(({ check }) => check === name);
+  if (!found) throw new Error(`no check ${name} in ${run.stdout}`);
+  return found;
+}
+
+function problemsOf(run: CliRun): string[] {
+  const { checks } = answerSchema.parse(run.json());
+  return checks.filter(({ verdict }) => verdict === 'problem').map(({ check }) => check);
+}
+
+describe('doctor, in a world of its own', () => {
+  const keys = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_TOKEN_KEYS: newKey('t1') };
+  let world: PayoutWorld;
+  const run = (change: Environment = {}, ...args: string[]) =>
+    cli({ ...world.workerEnvironment, ...change }, ['doctor', '--json', ...args]);
+
+  beforeAll(async () => {
+    world = await PayoutWorld.start({ env: keys });
+  });
+  afterAll(() => world.stop());
+
+  test('all is well: exit 0, every check ok, a verdict on each open point, and no key is ever shown', async () => {
+    const answer = await run({}, '--client-id', 'client-1', '--payer-id', 'payer-1');
+    expect(problemsOf(answer)).toEqual([]);
+    expect(answer.code).toBe(0);
+    const { healthy, checks } = answerSchema.parse(answer.json());
+    expect(healthy).toBe(true);
+    expect(checks.map(({ check, verdict }) => `${check}: ${verdict}`)).toEqual([
+      'engine: ok',
+      'namespace: ok',
+      'search attributes: ok',
+      'priorities: ok',
+      'worker for workflows: ok',
+      'worker for API calls of default: ok',
+      'keys: ok',
+      'call budget: ok',
+      'tokens: ok',
+      'payments service: ok',
+      'clocks: ok',
+    ]);
+    expect(checkOf(answer, 'keys').detail).toContain('k1');
+    for (const ring of Object.values(keys)) expect(answer.stdout).not.toContain(ring.split(':')[1]);
+  });
+
+  test('in plain words for a person', async () => {
+    const answer = await cli(world.workerEnvironment, ['doctor']);
+    expect(answer.stdout).toMatch(/^ok {3}engine: .*server \d+\.\d+/m);
+    expect(answer.stdout).toContain('What the specification leaves open');
+  });
+
+  test('another key under the same id, and no key at all: said, and what to do', async () => {
+    const other = await run({ PAYOUTS_ENCRYPTION_KEYS: newKey('k1') });
+    expect(other.code).toBe(6);
+    expect(checkOf(other, 'keys')).toMatchObject({
+      verdict: 'problem',
+      detail: expect.stringContaining('(k1)'),
+      advice: expect.stringContaining('PAYOUTS_ENCRYPTION_KEYS'),
+    });
+    expect(checkOf(other, 'payments service').verdict).toBe('unknown');
+    const none = await run({ PAYOUTS_ENCRYPTION_KEYS: '' });
+    expect(checkOf(none, 'keys').detail).toContain('cannot read what the worker writes');
+  });
+
+  test('a machine whose clock is five minutes ahead is told so', async () => {
+    const ahead = 'const now = Date.now; Date.now = () => now() + 300_000;';
+    const answer = await run({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}` });
+    expect(problemsOf(answer)).toEqual(['clocks']);
+    expect(checkOf(answer, 'clocks').detail).toMatch(/the engine against this machine \d+ s behind/);
+  });
+
+  test('a service that answers nothing usable is a problem, not an open question', async () => {
+    const fault = { kind: 'status', status: 503 } as const;
+    const { id } = world.simulator.control.addFault({ operation: 'any', fault });
+    const answer = await run();
+    world.simulator.control.removeFault(id);
+    expect(answer.code).toBe(6);
+    expect(problemsOf(answer)).toEqual(['payments service']);
+    expect(checkOf(answer, 'payments service').detail).toContain('503');
+  });
+
+  test('nobody serves the queues, a search attribute is missing, histories go too soon: each with its command', async () => {
+    await world.stopWorkers();
+    const { connection } = world.client;
+    const { namespace } = world;
+    await connection.operatorService.removeSearchAttributes({
+      namespace,
+      searchAttributes: ['PayoutOutcome'],
+    });
+    const answer = await eventually(async () => {
+      const seen = await run({ PAYMENTS_ENVIRONMENT: 'sandbox' });
+      return seen.stdout.includes('missing: PayoutOutcome') ? seen : undefined;
+    });
+    expect(answer.code).toBe(6);
+    expect(checkOf(answer, 'search attributes').advice).toContain('--name PayoutOutcome --type Keyword');
+    expect(checkOf(answer, 'namespace').advice).toContain(`update --retention 31d --namespace ${namespace}`);
+    expect(checkOf(answer, 'worker for API calls of default')).toMatchObject({
+      detail: 'nobody serves the queue payouts-api:sandbox:default',
+      advice: expect.stringContaining('npm run worker'),
+    });
+  });
+});
+
+describe('doctor, where something is wrong from the beginning', () => {
+  test('a service that refuses the application its token: named by its code, and nothing is asked in vain', async () => {
+    const world = await PayoutWorld.start({ env: { PAYMENTS_APP_SECRET: 'mistyped' } });
+    try {
+      const answer = await eventually(async () => {
+        const seen = await cli(world.workerEnvironment, ['doctor', '--json']);
+        return seen.stdout.includes('REFUSED') ? seen : undefined;
+      });
+      expect(answer.code).toBe(6);
+      expect(checkOf(answer, 'tokens')).toMatchObject({
+        detail: expect.stringMatching(/^application: .*REFUSED/),
+        advice: expect.stringContaining('payouts tokens'),
+      });
+      expect(checkOf(answer, 'payments service').detail).toBe('not asked: there is no token');
+    } finally {
+      await world.stop();
+    }
+  });
+
+  test('an engine without priorities, and a namespace that is not there', async () => {
+    const engine = await startDevServer({
+      always: true,
+      ui: false,
+      dynamicConfig: { 'matching.useNewMatcher': false },
+    });
+    try {
+      const environment = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' };
+      const there = { ...environment, TEMPORAL_ADDRESS: engine.address };
+      expect(checkOf(await cli(there, ['doctor', '--json']), 'priorities')).toMatchObject({
+        verdict: 'problem',
+        advice: expect.stringContaining('matching.useNewMatcher'),
+      });
+      const nowhere = await cli({ ...there, TEMPORAL_NAMESPACE: 'nope' }, ['doctor', '--json']);
+      expect(nowhere.code).toBe(6);
+      expect(checkOf(nowhere, 'namespace').advice).toContain('namespace create');
+    } finally {
+      await engine.stop();
+    }
+  });
+
+  test('no engine, and no keys where they are needed: still an answer, with what to do', async () => {
+    const local = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' };
+    const away = await cli({ ...local, TEMPORAL_ADDRESS: '127.0.0.1:9' }, ['doctor', '--json']);
+    expect(away.code).toBe(6);
+    expect(checkOf(away, 'engine').advice).toContain('TEMPORAL_ADDRESS');
+    const keyless = await cli({ PAYMENTS_ENVIRONMENT: 'production' }, ['doctor', '--json']);
+    expect(checkOf(keyless, 'keys').detail).toContain('PAYOUTS_ENCRYPTION_KEYS');
+  });
+});
