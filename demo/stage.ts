@@ -12,6 +12,7 @@ export interface Stage {
   engine: DevServer;
   simulatorUrl: string;
   serviceUrl: string;
+  codecUrl: string;
   /** Where the logs of every process lie. */
   folder: string;
   /** What another program needs in its environment to work with this stage. */
@@ -26,11 +27,12 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
   const [simulatorPort = 0, servicePort = 0, codecPort = 0] = await freePorts(3);
   const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
   const serviceUrl = `http://127.0.0.1:${servicePort}`;
+  const codecUrl = `http://127.0.0.1:${codecPort}`;
   say('starting the Temporal dev server (SQLite, Web UI) …');
   const engine = await startDevServer({
     dbFile: join(folder, 'temporal.db'),
     logFile: join(folder, 'engine.log'),
-    codecEndpoint: `http://127.0.0.1:${codecPort}`,
+    codecEndpoint: codecUrl,
   });
   const environment = demoEnvironment(engine, simulatorUrl, serviceUrl);
   const children: ChildProcess[] = [];
@@ -66,7 +68,7 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
     await stop();
     throw error;
   }
-  return { engine, simulatorUrl, serviceUrl, folder, environment, stop };
+  return { engine, simulatorUrl, serviceUrl, codecUrl, folder, environment, stop };
 }
 
 /** Short waits, so that a demo takes seconds; the codes are those that the simulator answers. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { cli } from '../support/cli.ts';
+import { CAN_HAVE_TERMINAL, cli, cliOnTerminal } from '../support/cli.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -167,9 +167,23 @@ describe('look', () => {
         partnerOrderId: ref.partnerOrderId,
         phase: 'NEEDS_REVIEW',
         needsAttention: true,
+        reasons: [expect.objectContaining({ code: 'NEEDS_REVIEW' })],
       }),
     );
     expect((await run('list', '--phase', "x' OR 1=1")).code).toBe(2);
+  });
+
+  test.skipIf(!CAN_HAVE_TERMINAL)('a terminal gets colours, a pipe and NO_COLOR do not', async () => {
+    const piped = await cli({ ...world.workerEnvironment, CI: 'true' }, ['list', '--attention']);
+    expect(piped.stdout).toContain('NEEDS_REVIEW: ');
+    expect(piped.stdout).not.toContain('\u001b[');
+    const terminal = await cliOnTerminal(world.workerEnvironment, ['list', '--attention']);
+    expect(terminal.stdout).toContain('\u001b[33m');
+    const without = await cliOnTerminal({ ...world.workerEnvironment, NO_COLOR: '1' }, [
+      'list',
+      '--attention',
+    ]);
+    expect(without.stdout).not.toContain('\u001b[3');
   });
 
   test('account shows balances through a worker, never by calling the service itself', async () => {

@@ -1,5 +1,5 @@
 /** The command line as a person uses it: a real process for each call. */
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -16,7 +16,29 @@ export interface CliRun {
 }
 
 export async function cli(environment: Environment, args: readonly string[], input = ''): Promise<CliRun> {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN, ...args], {
+  return ended(process.execPath, ['--import', 'tsx', MAIN, ...args], environment, input);
+}
+
+/** util-linux has it on every Linux but the barest; elsewhere its options are others. */
+export const CAN_HAVE_TERMINAL = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
+
+/** The same on a terminal: `script` gives it one. */
+export async function cliOnTerminal(environment: Environment, args: readonly string[]): Promise<CliRun> {
+  const command = [process.execPath, '--import', 'tsx', MAIN, ...args].map(quotedForShell).join(' ');
+  return ended('script', ['-qec', command, '/dev/null'], { TERM: 'xterm', ...environment }, '');
+}
+
+function quotedForShell(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+async function ended(
+  program: string,
+  args: readonly string[],
+  environment: Environment,
+  input: string,
+): Promise<CliRun> {
+  const child = spawn(program, args, {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
   });
   child.stdin.end(input);

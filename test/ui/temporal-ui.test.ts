@@ -1,30 +1,58 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { operatorsStorage } from '../../scripts/screenshots/operators-storage.ts';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
 import { launchBrowser } from '../support/browser.ts';
-import { PayoutWorld } from '../support/payout-world.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 describe('an operator opens the Temporal UI in a real browser', () => {
   let world: PayoutWorld;
   let browser: Browser;
+  let inReview: PayoutRef;
+  let toApprove: PayoutRef;
+  let partial: PayoutRef;
+
   beforeAll(async () => {
     world = await PayoutWorld.start();
     browser = await launchBrowser();
+    inReview = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    toApprove = await world.pay('success', { approval: 'required' });
+    partial = await world.pay('partial splits=3 failed=1');
+    await world.payouts.result(partial);
+    await world.until(toApprove, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await world.until(inReview, ({ phase }) => phase === 'NEEDS_REVIEW');
   });
   afterAll(async () => {
     await browser?.close();
     await world?.stop();
   });
 
+  test('and filters the list by attention, phase and outcome, which stand in its columns', async () => {
+    const page = await operatorsPage();
+    await find(page, 'Needs somebody', inReview, toApprove);
+    await page.getByRole('columnheader', { name: 'PayoutPhase' }).waitFor();
+    const row = page.getByRole('row').filter({ hasText: inReview.partnerOrderId });
+    await row.getByText('NEEDS_REVIEW').waitFor();
+    expect(await row.getByText('true').count()).toBeGreaterThan(0);
+    // A link with a name is kept as a view of this browser.
+    await page.getByText('Needs somebody').first().waitFor();
+    await keepPicture(page, 'needs-somebody');
+    await find(page, 'To approve', toApprove, inReview);
+    await find(page, 'Ended, not all paid', partial, inReview);
+    await page
+      .getByRole('row')
+      .filter({ hasText: partial.partnerOrderId })
+      .getByText('PARTIAL_SUCCESS')
+      .waitFor();
+  });
+
   test('and reads the phase and the story of a payout without opening a payload', async () => {
-    const ref = await world.pay('partial splits=3 failed=1');
-    await world.payouts.result(ref);
-    const { workflowId, runId } = await world.payouts.handle(ref).describe();
-    const page = await browser.newPage({ viewport: { width: 1400, height: 1600 } });
-    const url = `${inject('temporalUiUrl')}/namespaces/${world.namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`;
+    const page = await operatorsPage();
+    const url = await addressOf(partial);
     await page.goto(url);
-    await page.getByText(workflowId).first().waitFor();
     await page.getByText('payout of 100.00 CNY').first().waitFor();
     await page.getByText('how is the order?').first().waitFor();
     await page.getByText('which payments were made?').first().waitFor();
@@ -35,8 +63,51 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     await keepPicture(page, 'payout');
   });
 
+  test('and sees of one that waits what it would cost, until when, and the timer by its name', async () => {
+    const page = await operatorsPage();
+    const details = (address: string) => address.replace(/history$/, 'user-metadata');
+    await page.goto(details(await addressOf(toApprove)));
+    await page.getByText('Can be approved until').first().waitFor();
+    await page
+      .getByText(/Pays \d+\.\d\d USD for 100\.00 CNY at .*fee/)
+      .first()
+      .waitFor();
+    await page.goto(await addressOf(toApprove));
+    await page.getByText('approval expires').first().waitFor();
+    await page.goto(details(await addressOf(inReview)));
+    await page.getByText('NEEDS_REVIEW: the service knows no such order').first().waitFor();
+    await keepPicture(page, 'in-review');
+  });
+
+  async function operatorsPage(): Promise<Page> {
+    const context = await browser.newContext({ viewport: { width: 1400, height: 1600 } });
+    const storage = operatorsStorage(world.namespace, 'http://127.0.0.1:9');
+    await context.addInitScript(`Object.assign(localStorage, ${JSON.stringify(storage)})`);
+    return context.newPage();
+  }
+
+  /** By the link of the documentation; the list is written a moment after the payout. */
+  async function find(page: Page, name: string, found: PayoutRef, passedOver: PayoutRef): Promise<void> {
+    const filter = SAVED_FILTERS.find((one) => one.name === name);
+    if (!filter) throw new Error(`no filter ${name}`);
+    const { workflowId } = await world.payouts.handle(found).describe();
+    await eventually(async () => {
+      const query = `${filter.query} AND WorkflowId = '${workflowId}'`;
+      return (await world.client.workflow.count(query)).count > 0 || undefined;
+    });
+    await page.goto(filterLink(inject('temporalUiUrl'), world.namespace, filter));
+    await page.getByRole('row').filter({ hasText: found.partnerOrderId }).first().waitFor();
+    expect(await page.getByRole('row').filter({ hasText: passedOver.partnerOrderId }).count()).toBe(0);
+  }
+
+  async function addressOf(ref: PayoutRef): Promise<string> {
+    const { workflowId, runId } = await world.payouts.handle(ref).describe();
+    const path = `namespaces/${world.namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`;
+    return `${inject('temporalUiUrl')}/${path}`;
+  }
+
   /** `UI_PICTURES=folder npm test -- test/ui` keeps what the browser saw. */
-  async function keepPicture(page: Awaited<ReturnType<Browser['newPage']>>, name: string): Promise<void> {
+  async function keepPicture(page: Page, name: string): Promise<void> {
     const folder = process.env['UI_PICTURES'];
     if (!folder) return;
     mkdirSync(folder, { recursive: true });

@@ -2,11 +2,11 @@
  * `doctor`: is everything there that payouts need, and which of the specification's open points hold here? Each check
  * says what it saw and what to do; what cannot be told from here is `unknown`, never guessed.
  */
-import pc from 'picocolors';
 import type { ProbeQuestion, ServiceProbed } from '../../activities/types.ts';
 import { ConfigError } from '../../config/config-error.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import { type Answer, EXIT } from './answer.ts';
+import { colours } from './colours.ts';
 import { type Check, isWell, messageOf, problem, type Verdict } from './doctor/check.ts';
 import { type ClockReadings, clocksAgree } from './doctor/clocks.ts';
 import { engineVersion, namespaceKept, searchAttributes } from './doctor/engine.ts';
@@ -15,7 +15,7 @@ import { priorities } from './doctor/priorities.ts';
 import { notAsked, serviceAnswers, tokenStates } from './doctor/service.ts';
 import { budgetOwned, queuesServed } from './doctor/workers.ts';
 import type { Session } from './session.ts';
-import { grid } from './text.ts';
+import { grid, wrap } from './text.ts';
 
 export interface DoctorOptions {
   app: string;
@@ -96,9 +96,9 @@ function withPoint(finding: ProbeFinding) {
 }
 
 const MARKS: Record<Verdict, string> = {
-  ok: pc.green('ok  '),
-  problem: pc.red('BAD '),
-  unknown: pc.yellow('?   '),
+  ok: colours.green('ok  '),
+  problem: colours.red('BAD '),
+  unknown: colours.yellow('?   '),
 };
 
 function line({ check, verdict, detail, advice }: Check): string {
@@ -112,8 +112,4 @@ function table(findings: readonly ProbeFinding[]): string {
     return [finding.id, finding.verdict, wrap(finding.detail), wrap(setting.replaceAll('`', ''))];
   });
   return `What the specification leaves open (docs/open-points.md):\n${grid(['point', 'verdict', 'seen', 'setting'], rows)}`;
-}
-
-function wrap(text: string): string {
-  return text.replace(/(.{1,60})(\s+|$)/g, '$1\n').trim();
 }

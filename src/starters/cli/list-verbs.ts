@@ -1,8 +1,10 @@
 /** The verbs that look without knowing a payout: lists, and the client's accounts. */
 import { appName } from '../../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
-import { listPayouts, type PayoutFilter } from '../payout-list.ts';
+import { type ListedPayout, listPayouts, type PayoutFilter } from '../payout-list.ts';
 import { type Answer, UsageError } from './answer.ts';
+import { reasonsOf, reasonsText } from './attention.ts';
+import { colours } from './colours.ts';
 import type { Session } from './session.ts';
 import { grid, money } from './text.ts';
 
@@ -17,12 +19,13 @@ export interface ListFilter {
 export async function list(session: Session, filter: ListFilter): Promise<Answer> {
   const limit = Number(filter.limit);
   if (!Number.isInteger(limit) || limit < 1) throw new UsageError('--limit must be a whole number from 1');
-  const rows = [];
+  const rows: ListedPayout[] = [];
   for await (const row of listPayouts(session.client, checkedFilter(filter))) {
     rows.push(row);
     if (rows.length === limit) break;
   }
-  const cells = rows.map((row) => [
+  const why = filter.attention ? await reasonsOf(session, rows) : undefined;
+  const cells = rows.map((row, at) => [
     row.partnerOrderId,
     row.app,
     row.phase,
@@ -31,9 +34,13 @@ export async function list(session: Session, filter: ListFilter): Promise<Answer
     row.orderId,
     row.startedAt,
     row.workflow,
+    ...(why ? [colours.yellow(reasonsText(why[at]))] : []),
   ]);
   const head = ['payout', 'app', 'phase', 'outcome', 'attention', 'order', 'started', 'workflow'];
-  return { json: rows, text: rows.length === 0 ? 'no payouts' : grid(head, cells) };
+  return {
+    json: why ? rows.map((row, at) => ({ ...row, reasons: why[at] ?? null })) : rows,
+    text: rows.length === 0 ? 'no payouts' : grid(why ? [...head, 'why'] : head, cells),
+  };
 }
 
 function checkedFilter({ phase, outcome, attention, app }: ListFilter): PayoutFilter {

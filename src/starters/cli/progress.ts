@@ -1,6 +1,6 @@
 /** A batch's progress as one line that is written over and over: on a terminal only, and never into the answer. */
-import pc from 'picocolors';
 import type { BatchState } from '../../domain/batch.ts';
+import { colours } from './colours.ts';
 
 const WIDTH = 30;
 const ERASE_LINE = '\r\u001b[2K';
@@ -26,8 +26,8 @@ export function progressLine(state: BatchState): string {
   const parts = [
     phase === 'RECEIVING' ? `${added} of ${count} rows sent` : `${done} of ${count} rows ended`,
     phase !== 'RECEIVING' && `${started + joined - done + bad} open`,
-    bad > 0 && pc.red(`${bad} bad`),
-    needingAttention > 0 && pc.yellow(`${needingAttention} need a person`),
+    bad > 0 && colours.red(`${bad} bad`),
+    needingAttention > 0 && colours.yellow(`${needingAttention} need a person`),
   ];
-  return `${pc.green(bar)} ${parts.filter((part) => typeof part === 'string').join(', ')}`;
+  return `${colours.green(bar)} ${parts.filter((part) => typeof part === 'string').join(', ')}`;
 }

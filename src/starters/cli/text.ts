@@ -1,8 +1,8 @@
-/** Answers as a person reads them. Colours only on a terminal: picocolors sees to that. */
+/** Answers as a person reads them. */
 import Table from 'cli-table3';
-import pc from 'picocolors';
 import type { Money } from '../../domain/money.ts';
 import type { AgreedQuote, PayoutResult, PayoutState } from '../../domain/payout.ts';
+import { colours } from './colours.ts';
 
 export function money(value: Money | undefined): string {
   return value ? `${value.amount} ${value.currency}` : '–';
@@ -12,13 +12,18 @@ export function money(value: Money | undefined): string {
 export function facts(rows: readonly (readonly [string, string | undefined])[]): string {
   const shown = rows.filter((row): row is readonly [string, string] => row[1] !== undefined && row[1] !== '');
   const width = Math.max(0, ...shown.map(([name]) => name.length));
-  return shown.map(([name, value]) => `${pc.dim(name.padEnd(width))}  ${value}`).join('\n');
+  return shown.map(([name, value]) => `${colours.dim(name.padEnd(width))}  ${value}`).join('\n');
 }
 
 export function grid(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const table = new Table({ head: [...head], style: { head: [], border: [] } });
   for (const row of rows) table.push([...row]);
   return table.toString();
+}
+
+/** For a cell of a table. */
+export function wrap(text: string): string {
+  return text.replace(/(.{1,60})(\s+|$)/g, '$1\n').trim();
 }
 
 export function stateText(state: PayoutState): string {
@@ -38,7 +43,7 @@ export function stateText(state: PayoutState): string {
     ['service last asked', state.lastAskedAt],
     ['last confirmed', state.lastConfirmedAt],
   ]);
-  const attention = state.reasons.map(({ code, message }) => pc.yellow(`! ${code}: ${message}`));
+  const attention = state.reasons.map(({ code, message }) => colours.yellow(`! ${code}: ${message}`));
   return [lines, ...attention].join('\n');
 }
 
@@ -52,7 +57,7 @@ export function resultText(result: PayoutResult): string {
   const { reason, quote, debits, splits } = result;
   const head = facts([
     ['payout', result.partnerOrderId],
-    ['outcome', result.outcome === 'SUCCESS' ? pc.green(result.outcome) : pc.red(result.outcome)],
+    ['outcome', result.outcome === 'SUCCESS' ? colours.green(result.outcome) : colours.red(result.outcome)],
     ['reason', reason && `${reason.code}: ${reason.message}`],
     ['order', result.orderId],
     ['quote', quote && quoteText(quote)],

@@ -1,8 +1,8 @@
 /** `tokens`: until when each token lives, who has to authorize, and a renewal on demand. */
-import pc from 'picocolors';
 import type { TokenState } from '../../domain/token-record.ts';
 import { type ListedToken, Tokens } from '../tokens.ts';
 import { type Answer, UsageError } from './answer.ts';
+import { colours } from './colours.ts';
 import type { Session } from './session.ts';
 import { grid } from './text.ts';
 
@@ -31,11 +31,13 @@ function answer(found: ListedToken[]): Answer {
 
 function row(token: ListedToken): string[] {
   if ('ended' in token)
-    return [token.workflowId, '', '', '', '', pc.yellow(`the renewal has ended: ${token.ended}`)];
+    return [token.workflowId, '', '', '', '', colours.yellow(`the renewal has ended: ${token.ended}`)];
   const { openId, expiresAt = '', renewsAt = '', refreshExpiresAt = '', renewals } = token;
   return [openId ?? 'application', expiresAt, renewsAt, refreshExpiresAt, `${renewals}`, standing(token)];
 }
 
 function standing({ sentence, reasons }: TokenState): string {
-  return [sentence, ...reasons.map(({ code, message }) => pc.yellow(`! ${code}: ${message}`))].join('\n');
+  return [sentence, ...reasons.map(({ code, message }) => colours.yellow(`! ${code}: ${message}`))].join(
+    '\n',
+  );
 }

@@ -4,13 +4,14 @@
  * that a payout passes through in a moment are in the `state` query and in the summaries of its events.
  */
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import type { Money } from '../../domain/money.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { payoutState } from '../../domain/payout-state.ts';
 import type { PayoutLife } from './payout-life.ts';
 
 export function showState(life: PayoutLife): void {
   const state = stateOf(life);
-  setCurrentDetails(details(state));
+  setCurrentDetails(details(life, state));
   const wanted = attributes(life, state);
   const known = workflowInfo().searchAttributes;
   const changed = Object.entries(wanted).filter(([name, [value]]) => known[name]?.[0] !== value);
@@ -39,22 +40,30 @@ function attributes(life: PayoutLife, state: PayoutState): Record<string, [strin
   };
 }
 
-function details(state: PayoutState): string {
-  const { quote, received, failed } = state;
+/** Amounts, why it waits and until when: what an operator would otherwise have to ask for. */
+function details(life: PayoutLife, state: PayoutState): string {
+  const { quote, received, failed, orderId, auditStatus } = state;
+  const { instructedAmount, notBefore } = life.checkedRequest ?? {};
   const lines = [
     `**${state.phase}**: ${state.sentence}`,
     `Next: ${state.nextStep}`,
-    quote &&
-      `Pays ${quote.pay.amount} ${quote.pay.currency} for ${quote.target.amount} ${quote.target.currency} at ${quote.exchangeRate}, fee ${quote.fee.amount} ${quote.fee.currency}`,
+    state.phase === 'SCHEDULED' && notBefore && `Begins at ${notBefore}`,
+    state.phase === 'AWAITING_APPROVAL' &&
+      state.approvalExpiresAt &&
+      `Can be approved until ${state.approvalExpiresAt}`,
+    ...state.reasons.map((reason) => `⚠ ${reason.code}: ${reason.message}`),
+    quote
+      ? `Pays ${show(quote.pay)} for ${show(quote.target)} at ${quote.exchangeRate}, fee ${show(quote.fee)}`
+      : instructedAmount && `Instructed: ${show(instructedAmount)}`,
     state.lockExpiresAt && `Its lock lives until ${state.lockExpiresAt}`,
-    state.approvalExpiresAt &&
-      state.phase === 'AWAITING_APPROVAL' &&
-      `The approval expires ${state.approvalExpiresAt}`,
-    received &&
-      `Received ${received.amount} ${received.currency}${failed ? `, failed ${failed.amount}` : ''}`,
+    received && `Received ${show(received)}${failed ? `, failed ${show(failed)}` : ''}`,
+    orderId && `Order ${orderId}${auditStatus ? `, risk audit ${auditStatus}` : ''}`,
     state.lastAskedAt &&
       `Service last asked ${state.lastAskedAt}, last confirmed ${state.lastConfirmedAt ?? 'never'}`,
-    ...state.reasons.map((reason) => `⚠ ${reason.code}: ${reason.message}`),
   ];
   return lines.filter((line) => typeof line === 'string' && line !== '').join('\n\n');
+}
+
+function show({ amount, currency }: Money): string {
+  return `${amount} ${currency}`;
 }

@@ -1,0 +1,16 @@
+/** `npm run screenshots`: the pictures in `docs/ui`, taken anew in a real browser. */
+import { runMain } from './setup/console.mjs';
+import { ensureDependencies } from './setup/dependencies.mjs';
+import { runProgram } from './setup/program.mjs';
+import { findTemporalCli } from './setup/temporal-cli.mjs';
+
+await runMain(async () => {
+  await ensureDependencies();
+  const cli = process.env['TEMPORAL_CLI_PATH'] ?? (await findTemporalCli());
+  return runProgram('scripts/screenshots/main.ts', process.argv.slice(2), {
+    ...process.env,
+    // Never of an engine that holds anybody's real payouts.
+    TEMPORAL_ADDRESS: '',
+    TEMPORAL_CLI_PATH: cli,
+  });
+});

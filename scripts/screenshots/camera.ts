@@ -1,0 +1,34 @@
+/** A browser that keeps what it sees as pictures. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+
+const FOLDER = join(import.meta.dirname, '../../docs/ui');
+const WIDE = { width: 1360, height: 900 };
+
+export interface Camera {
+  page: Page;
+  /** `height` of the picture, from `top` of the page on, in CSS pixels. */
+  take(name: string, height: number, top?: number): Promise<void>;
+}
+
+export async function camera(browser: Browser, storage: Record<string, string>): Promise<Camera> {
+  const context = await browser.newContext({ viewport: WIDE, timezoneId: 'UTC', locale: 'en-GB' });
+  await context.addInitScript(
+    `for (const [k, v] of Object.entries(${JSON.stringify(storage)})) if (localStorage.getItem(k) === null) localStorage.setItem(k, v);`,
+  );
+  const page = await context.newPage();
+  return {
+    page,
+    async take(name, height, top = 0) {
+      const clip = { x: 0, y: top, width: WIDE.width, height };
+      await page.setViewportSize({ width: WIDE.width, height: top + height });
+      await page.waitForTimeout(SETTLES_MS);
+      writeFileSync(join(FOLDER, `${name}.png`), await page.screenshot({ clip, animations: 'disabled' }));
+      await page.setViewportSize(WIDE);
+    },
+  };
+}
+
+/** Fonts and icons have no event to wait for. A picture may come out worse, never wrong. */
+const SETTLES_MS = 1_500;

@@ -1,0 +1,17 @@
+/** An operator's browser: our columns in the list, our saved filters, and the codec server chosen. */
+import { SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
+
+const COLUMNS = ['Status', 'Workflow ID', 'PayoutPhase', 'PayoutOutcome', 'PayoutNeedsAttention', 'Start'];
+
+/** What the UI itself keeps in the browser's local storage (UI 2.42): columns, saved views, the codec's address. */
+export function operatorsStorage(namespace: string, codecUrl: string): Record<string, string> {
+  const columns = COLUMNS.map((label) => ({ label }));
+  const views = SAVED_FILTERS.map(({ name, query }, at) => ({ id: `${at}`, name, query, type: 'user' }));
+  return {
+    'namespace-workflow-table-columns': JSON.stringify({ [namespace]: columns }),
+    'saved-workflow-queries': JSON.stringify({ [namespace]: views }),
+    overrideRemoteCodecConfiguration: 'true',
+    endpoint: JSON.stringify(codecUrl),
+    includeCredentials: 'true',
+  };
+}

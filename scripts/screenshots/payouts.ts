@@ -1,0 +1,104 @@
+/** Invented payouts that show everything an operator may meet, each brought to the state it is shown in. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { simulatorControl } from '../../simulator/control-client.ts';
+import type { PayoutPhase, PayoutRequest } from '../../src/domain/payout.ts';
+import type { Payouts, StartedPayout } from '../../src/starters/payouts.ts';
+
+interface Shown {
+  number: string;
+  cny: string;
+  scenario: string;
+  over?: Partial<PayoutRequest>;
+  /** Where it comes to rest. */
+  rests: PayoutPhase;
+}
+
+const LOOK_EVERY_MS = 250;
+const TOMORROW_MS = 86_400_000;
+
+const SHOWN: readonly Shown[] = [
+  { number: 'invoice-2041', cny: '1250.00', scenario: 'success', rests: 'DONE' },
+  { number: 'invoice-2042', cny: '90000.00', scenario: 'partial splits=3 failed=1', rests: 'DONE' },
+  { number: 'invoice-2043', cny: '380.00', scenario: 'failure', rests: 'DONE' },
+  {
+    number: 'invoice-2044',
+    cny: '7300.00',
+    scenario: 'success',
+    over: { limits: { maxPay: { currency: 'USD', amount: '900.00' } } },
+    rests: 'DONE',
+  },
+  { number: 'invoice-2045', cny: '5200.00', scenario: 'slow final=1h', rests: 'PROCESSING' },
+  {
+    number: 'invoice-2046',
+    cny: '64000.00',
+    scenario: 'success',
+    over: { approval: 'required' },
+    rests: 'AWAITING_APPROVAL',
+  },
+  { number: 'invoice-2047', cny: '2900.00', scenario: 'returned', rests: 'PROCESSING' },
+  { number: 'invoice-2048', cny: '4800.00', scenario: 'success', rests: 'NEEDS_REVIEW' },
+  {
+    number: 'invoice-2049',
+    cny: '1100.00',
+    scenario: 'success',
+    over: { notBefore: new Date(Date.now() + TOMORROW_MS).toISOString() },
+    rests: 'SCHEDULED',
+  },
+];
+/** Its create never arrives, and its answer neither: nobody knows whether it exists. */
+const IN_REVIEW = 'invoice-2048';
+
+export type Paid = ReadonlyMap<string, StartedPayout>;
+
+export async function payThem(payouts: Payouts, simulatorUrl: string): Promise<Paid> {
+  await loseTheCreate(simulatorControl(simulatorUrl));
+  const paid = new Map<string, StartedPayout>();
+  for (const shown of SHOWN) paid.set(shown.number, await payouts.start(requestOf(shown)));
+  for (const { number, rests } of SHOWN) {
+    const ref = paid.get(number);
+    if (ref) await untilAtRest(payouts, ref, rests);
+  }
+  return paid;
+}
+
+async function loseTheCreate(control: ReturnType<typeof simulatorControl>): Promise<void> {
+  await control.addFault({
+    operation: 'createCnyOrder',
+    partnerOrderId: IN_REVIEW,
+    times: 1,
+    fault: { kind: 'drop-before' },
+  });
+}
+
+async function untilAtRest(payouts: Payouts, ref: StartedPayout, rests: PayoutPhase): Promise<void> {
+  for (;;) {
+    const { phase, lastConfirmedAt } = await payouts.state(ref);
+    if (phase === rests && (rests !== 'PROCESSING' || lastConfirmedAt !== undefined)) return;
+    if (phase === 'DONE') throw new Error(`${ref.partnerOrderId} has ended before it could be shown`);
+    await sleep(LOOK_EVERY_MS);
+  }
+}
+
+function requestOf({ number, cny, scenario, over }: Shown): PayoutRequest {
+  return {
+    clientId: 'client-1001',
+    payerId: 'payer-1001',
+    partnerOrderId: number,
+    type: 'WITHDRAW',
+    instructedAmount: { currency: 'CNY', amount: cny },
+    originCurrency: 'USD',
+    targetCurrency: 'CNY',
+    remittancePurposeCode: 'GOODS_TRADE',
+    platform: `sim:${scenario}`,
+    receiver: {
+      bankCountry: 'CN',
+      bankName: 'Bank of Example',
+      bankAccountCurrency: 'CNY',
+      bankAccountNumber: '6222020000000001',
+      bankAccountName: 'Invented Seller',
+      idCardNumber: '110101199003070001',
+      cardHoldType: 'Personal',
+    },
+    ...over,
+  };
+}
