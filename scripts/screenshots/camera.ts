@@ -1,7 +1,7 @@
 /** A browser that keeps what it sees as pictures. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, FrameLocator, Page } from 'playwright-core';
 
 const FOLDER = join(import.meta.dirname, '../../docs/ui');
 const WIDE = { width: 1360, height: 900 };
@@ -32,3 +32,8 @@ export async function camera(browser: Browser, storage: Record<string, string>):
 
 /** Fonts and icons have no event to wait for. A picture may come out worse, never wrong. */
 const SETTLES_MS = 1_500;
+
+/** The UI renders their Markdown in a frame of its own, the last of the page. */
+export function currentDetails(page: Page): FrameLocator {
+  return page.locator('iframe').last().contentFrame();
+}

@@ -11,10 +11,12 @@ import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { Payouts } from '../../src/starters/payouts.ts';
 import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
 import { launchBrowser } from '../browser.ts';
-import { type Camera, camera } from './camera.ts';
+import { type Camera, camera, currentDetails } from './camera.ts';
 import { operatorsStorage } from './operators-storage.ts';
 import { type Paid, payThem } from './payouts.ts';
 
+/** The UI's own name of the tab that shows current details. */
+const DETAILS = 'user-metadata';
 const FOLDER = join(import.meta.dirname, '../../docs/ui');
 
 async function main(): Promise<void> {
@@ -49,13 +51,8 @@ async function payAll({ engine, environment, simulatorUrl }: Stage): Promise<Pai
 async function takeAll(taken: Camera, stage: Stage, paid: Paid): Promise<void> {
   await takeLists(taken, stage);
   await takeStory(taken, (tab) => address(stage, paid, 'invoice-2042', tab));
-  const { page, take } = taken;
-  await page.goto(address(stage, paid, 'invoice-2046', 'user-metadata'));
-  await page.getByText('Can be approved until').first().waitFor();
-  await take('awaiting-approval', 620);
-  await page.goto(address(stage, paid, 'invoice-2048', 'user-metadata'));
-  await page.getByText('the service knows no such order').first().waitFor();
-  await take('in-review', 620);
+  await takeDetails(taken, 'awaiting-approval', address(stage, paid, 'invoice-2046', DETAILS));
+  await takeDetails(taken, 'in-review', address(stage, paid, 'invoice-2048', DETAILS));
   await authorize(taken, stage);
 }
 
@@ -85,6 +82,12 @@ async function takeStory({ page, take }: Camera, tab: (name: string) => string):
   await step.click();
   await page.getByText('partnerOrderId').nth(2).waitFor();
   await take('decoded', 820, 270);
+}
+
+async function takeDetails({ page, take }: Camera, name: string, url: string): Promise<void> {
+  await page.goto(url);
+  await currentDetails(page).getByText('Next:').waitFor();
+  await take(name, 860);
 }
 
 /** What a user sees at the end of an authorization. */

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { currentDetails } from '../../scripts/screenshots/camera.ts';
 import { operatorsStorage } from '../../scripts/screenshots/operators-storage.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
@@ -67,15 +68,13 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     const page = await operatorsPage();
     const details = (address: string) => address.replace(/history$/, 'user-metadata');
     await page.goto(details(await addressOf(toApprove)));
-    await page.getByText('Can be approved until').first().waitFor();
-    await page
-      .getByText(/Pays \d+\.\d\d USD for 100\.00 CNY at .*fee/)
-      .first()
-      .waitFor();
-    await page.goto(await addressOf(toApprove));
+    const said = currentDetails(page);
+    await said.getByText('Can be approved until').waitFor();
+    await said.getByText(/Pays \d+\.\d\d USD for 100\.00 CNY at .*fee/).waitFor();
     await page.getByText('approval expires').first().waitFor();
     await page.goto(details(await addressOf(inReview)));
-    await page.getByText('NEEDS_REVIEW: the service knows no such order').first().waitFor();
+    await said.getByText('NEEDS_REVIEW: the service knows no such order').waitFor();
+    await page.getByText('asks again whether the order exists').first().waitFor();
     await keepPicture(page, 'in-review');
   });
 

@@ -61,7 +61,8 @@ function details(life: PayoutLife, state: PayoutState): string {
     state.lastAskedAt &&
       `Service last asked ${state.lastAskedAt}, last confirmed ${state.lastConfirmedAt ?? 'never'}`,
   ];
-  return lines.filter((line) => typeof line === 'string' && line !== '').join('\n\n');
+  // Markdown's line break: the UI shows only so many lines at a time.
+  return lines.filter((line) => typeof line === 'string' && line !== '').join('  \n');
 }
 
 function show({ amount, currency }: Money): string {
