@@ -1,6 +1,6 @@
 /** Temporal itself: its version, the namespace and how long it keeps what has ended, the search attributes. */
 import { isGrpcServiceError } from '@temporalio/client';
-import { duration } from '../../../config/duration.ts';
+import { durations } from '../../../config/duration.ts';
 import { missingSearchAttributes, registrationCommand } from '../../../temporal/search-attributes.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';
@@ -63,11 +63,10 @@ function retention(namespace: string, keptMs: number, environment: string): Chec
   );
 }
 
+/** As a worker reads them; a worker that cannot does not start. */
 function followUpsMs(): number[] {
-  const said = (process.env['PAYOUTS_FOLLOW_UP'] || FOLLOW_UP).split(',');
-  const read = said.map((one) => duration.safeParse(one.trim()));
-  const good = read.flatMap((one) => (one.success ? [one.data] : []));
-  return good.length > 0 ? good : [0];
+  const read = durations.safeParse(process.env['PAYOUTS_FOLLOW_UP'] || FOLLOW_UP);
+  return read.success ? read.data : [0];
 }
 
 function days(ms: number): string {
