@@ -4,5 +4,5 @@ import pc from 'picocolors';
 const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
 
 export const colours = pc.createColors(
-  !NO_COLOR && (Boolean(FORCE_COLOR) || (process.stdout.isTTY && TERM !== 'dumb')),
+  !NO_COLOR && (Boolean(FORCE_COLOR) || (process.stdout.isTTY === true && TERM !== 'dumb')),
 );
