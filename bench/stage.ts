@@ -113,6 +113,7 @@ async function setStage(options: StageOptions, folder: string): Promise<BenchSta
     PAYOUTS_LOG_LEVEL: 'error',
     // A create that was turned away is asked about over this window before it is sent again.
     PAYOUTS_SETTLE_WINDOW: '5s',
+    ...jitterOfThisMachine(),
     ...applications(apps, folder),
     ...options.env,
   };
@@ -156,4 +157,10 @@ function applications(apps: readonly string[], folder: string): Record<string, s
   const entries = apps.map((app) => [app, { appId: `app-${app}`, appSecret: 'env:BENCH_SECRET' }]);
   writeFileSync(file, JSON.stringify(Object.fromEntries(entries)));
   return { PAYOUTS_APPS_FILE: file, BENCH_SECRET: SECRET };
+}
+
+/** For a trial on a machine that does other things too: none by default. */
+function jitterOfThisMachine(): Record<string, string> {
+  const { PAYMENTS_ARRIVAL_JITTER: jitter } = process.env;
+  return jitter === undefined ? {} : { PAYMENTS_ARRIVAL_JITTER: jitter };
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { figuresSchema, figuresText } from '../../bench/figures.ts';
+import { BUSY_MACHINE } from '../support/budget.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const about = { measuredAt: '2026-01-01T00:00:00.000Z', node: 'v20', engine: 'e', machine: 'm', scale: 1 };
@@ -31,6 +32,7 @@ afterEach(async () => {
 function bench(...args: string[]) {
   const one = spawn(process.execPath, ['--import', 'tsx', join(ROOT, 'bench/main.ts'), ...args], {
     cwd: ROOT,
+    env: { ...process.env, ...BUSY_MACHINE },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   running.push(one);

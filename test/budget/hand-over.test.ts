@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leaseWorkflowId } from '../../src/domain/identity.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { BUSY_MACHINE } from '../support/budget.ts';
 import { ownerAmong } from '../support/lease-owner.ts';
 import { debitsOf } from '../support/ledger.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
@@ -25,6 +26,7 @@ describe('H37 the call budget moves from process to process', () => {
       settings: { callsPerSecond: LIMIT, repeatedCreate: 'refuse' },
       env: {
         ...FEW_POLLS,
+        ...BUSY_MACHINE,
         PAYMENTS_REPEATED_CREATE: 'safe',
         PAYMENTS_CALLS_PER_SECOND: `${LIMIT}`,
         PAYMENTS_CALL_TIMEOUT: '2s',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leaseWorkflowId } from '../../src/domain/identity.ts';
 import { budgetQuery, setCallsPerSecondUpdate } from '../../src/workflows/lease-messages.ts';
+import { BUSY_MACHINE } from '../support/budget.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
@@ -25,7 +26,7 @@ describe('H37 the lease of one application', () => {
   beforeAll(async () => {
     world = await PayoutWorld.start({
       settings: { callsPerSecond: 60 },
-      env: { PAYMENTS_CALLS_PER_SECOND: '5', PAYOUTS_POLL_FIRST: '2s' },
+      env: { ...BUSY_MACHINE, PAYMENTS_CALLS_PER_SECOND: '5', PAYOUTS_POLL_FIRST: '2s' },
     });
   });
   afterAll(() => world.stop());

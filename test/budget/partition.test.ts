@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RENEWAL_COUNTS_MS } from '../../src/domain/call-budget-lease.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { BUSY_MACHINE } from '../support/budget.ts';
 import { type Cuttable, cuttable } from '../support/cuttable.ts';
 import { ownerAmong } from '../support/lease-owner.ts';
 import { debitsOf } from '../support/ledger.ts';
@@ -22,6 +23,7 @@ describe('H37 the owner of the call budget is cut off from Temporal, but not fro
       settings: { callsPerSecond: LIMIT, repeatedCreate: 'refuse' },
       env: {
         ...FEW_POLLS,
+        ...BUSY_MACHINE,
         PAYMENTS_REPEATED_CREATE: 'safe',
         PAYMENTS_CALLS_PER_SECOND: `${LIMIT}`,
         PAYMENTS_CALL_TIMEOUT: '2s',

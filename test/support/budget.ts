@@ -2,6 +2,9 @@
 import type { GatedCall } from '../../src/workers/budget/turns.ts';
 import { CallBudget, type Term } from '../../src/workers/call-budget.ts';
 
+/** The simulator counts arrivals on a machine that runs other tests too, and is late by this much now and then. */
+export const BUSY_MACHINE = { PAYMENTS_ARRIVAL_JITTER: '150ms' };
+
 export function openBudget(callsPerSecond: number, over: Partial<Term> = {}): CallBudget {
   const budget = new CallBudget();
   budget.open({ callsPerSecond, counts: () => true, silentMs: 0, ...over });

@@ -7,7 +7,8 @@ import { operatorsStorage } from '../../scripts/screenshots/operators-storage.ts
 import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
 import { launchBrowser } from '../support/browser.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
 
 describe('an operator opens the Temporal UI in a real browser', () => {
   let world: PayoutWorld;
@@ -77,6 +78,33 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     await page.getByText('asks again whether the order exists').first().waitFor();
     await keepPicture(page, 'in-review');
   });
+
+  test('and approves a payout that somebody else started', async () => {
+    const body = payoutRequest(freshNumber(), { approval: 'required', platform: 'sim:success' });
+    await world.payouts.start(body, { startedBy: 'shop' });
+    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    // Without a codec server: this page would ask it to encrypt.
+    const page = await browser.newPage({ viewport: { width: 1400, height: 1600 } });
+    expect(await approve(page, body, 'shop')).toContain('who started a payout cannot approve it');
+    expect((await world.payouts.state(body)).phase).toBe('AWAITING_APPROVAL');
+    expect(await approve(page, body, 'olga')).toContain('"phase"');
+    expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+  });
+
+  /** As a person does it: More Actions, Send an Update. Answers what the engine said, payloads decoded. */
+  async function approve(page: Page, ref: PayoutRef, by: string): Promise<string> {
+    await page.goto(await addressOf(ref));
+    await page.getByRole('button', { name: 'More Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Send an Update' }).click();
+    const seen = { visible: true };
+    await page.getByTestId('update-select-button').filter(seen).click();
+    await page.getByRole('option', { name: 'approve' }).first().click();
+    await page.locator('.cm-content[contenteditable=true]').filter(seen).last().click();
+    await page.keyboard.type(JSON.stringify({ by }));
+    const answer = page.waitForResponse((response) => response.url().includes('/update/approve'));
+    await page.getByRole('button', { name: 'Submit' }).filter(seen).click();
+    return (await (await answer).text()).replace(/"data":\s*"([^"]*)"/g, (_, data) => atob(data));
+  }
 
   async function operatorsPage(): Promise<Page> {
     const context = await browser.newContext({ viewport: { width: 1400, height: 1600 } });

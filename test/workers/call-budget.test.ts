@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mostInOneSecond, openBudget, send } from '../support/budget.ts';
+import { BUSY_MACHINE, mostInOneSecond, openBudget, send } from '../support/budget.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 
 describe('H37 the call budget of one process', () => {
@@ -44,7 +44,7 @@ describe('H37 payouts against a service that counts 20 calls in any second', () 
   beforeAll(async () => {
     world = await PayoutWorld.start({
       settings: { callsPerSecond: 20 },
-      env: { PAYMENTS_CALLS_PER_SECOND: '20' },
+      env: { PAYMENTS_CALLS_PER_SECOND: '20', ...BUSY_MACHINE },
     });
   });
   afterAll(() => world.stop());
