@@ -1,6 +1,11 @@
-/** Finds payouts that have ended with an order, and starts the follow-up of each (H22). */
+/** Finds payouts that have ended with an order, and starts the follow-up of each, again where it was stopped (H22). */
 
-import { payoutFollowUpWorkflowId, payoutOf } from '../domain/identity.ts';
+import {
+  payoutFollowUpWorkflowId,
+  payoutOf,
+  payoutOfFollowUp,
+  payoutWorkflowId,
+} from '../domain/identity.ts';
 import { OUTCOMES } from '../domain/payout.ts';
 import { endedPayout } from '../starters/ended-payout.ts';
 import { isEngineError, isGone } from '../starters/engine-errors.ts';
@@ -20,21 +25,51 @@ export interface Follower extends Pick<Adopter, 'client' | 'environment' | 'apps
 }
 
 export async function followEnded(follower: Follower, { closedAfterMs }: LookFor): Promise<Followed> {
-  const found: Followed = { started: 0, leftAlone: [], more: false };
   const sinceMs = closedAfterMs > 0 ? closedAfterMs : Date.now() - follower.firstLooksBackMs;
+  const found: Followed = { started: 0, leftAlone: [], more: false };
+  await followNew(follower, sinceMs, found);
+  if (!found.more) await followAgain(follower, sinceMs, found);
+  return found;
+}
+
+async function followNew(follower: Follower, sinceMs: number, found: Followed): Promise<void> {
   const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED').map((name) => `'${name}'`);
   const query =
     `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND PayoutOutcome IN (${withOrder.join(', ')})` +
     ` AND CloseTime >= '${new Date(sinceMs).toISOString()}'`;
   for await (const runs of pagesOfRuns(follower.client, query, PAGE)) {
-    if (found.started >= MOST_AT_ONCE) return { ...found, more: true };
-    await inParallel(STARTS_AT_ONCE, await withoutFollowUp(follower, runs), async (workflowId) => {
-      const verdict = await followOne(follower, workflowId);
-      if (verdict === 'started') found.started += 1;
-      else if (verdict !== 'not-ours') found.leftAlone.push({ workflowId, why: verdict.why });
-    });
+    if (found.started >= MOST_AT_ONCE) {
+      found.more = true;
+      return;
+    }
+    await followAll(follower, await withoutFollowUp(follower, runs), false, found);
   }
-  return found;
+}
+
+/** Those that were stopped before their last look: they begin anew, for what they had seen is still to be seen. */
+async function followAgain(follower: Follower, sinceMs: number, found: Followed): Promise<void> {
+  const query =
+    "WorkflowType = 'payoutFollowUp' AND ExecutionStatus IN ('Terminated', 'TimedOut', 'Failed')" +
+    ` AND CloseTime >= '${new Date(sinceMs).toISOString()}'`;
+  for await (const runs of pagesOfRuns(follower.client, query, PAGE)) {
+    const payouts = runs.map(({ workflowId }) => payoutOfFollowUp(workflowId));
+    const served = payouts.flatMap((one) => (one && follower.apps.has(one.app) ? [one] : []));
+    const ids = served.map(({ app, partnerOrderId }) => payoutWorkflowId(app, partnerOrderId));
+    await followAll(follower, [...new Set(ids)], true, found);
+  }
+}
+
+async function followAll(
+  follower: Follower,
+  payouts: readonly string[],
+  again: boolean,
+  found: Followed,
+): Promise<void> {
+  await inParallel(STARTS_AT_ONCE, payouts, async (workflowId) => {
+    const verdict = await followOne(follower, workflowId, again);
+    if (verdict === 'started') found.started += 1;
+    else if (verdict !== 'not-ours') found.leftAlone.push({ workflowId, why: verdict.why });
+  });
 }
 
 /** Payouts that were seen by an earlier reconciliation have one: one query tells. */
@@ -55,11 +90,12 @@ async function withoutFollowUp({ client, apps }: Follower, runs: readonly Listed
 async function followOne(
   { client, environment }: Follower,
   workflowId: string,
+  again: boolean,
 ): Promise<'started' | 'not-ours' | { why: string }> {
   try {
     const ended = await endedPayout(client, workflowId);
     const isOurs = ended && (ended.environment ?? environment) === environment;
-    return isOurs && (await startFollowUp(client, ended)) ? 'started' : 'not-ours';
+    return isOurs && (await startFollowUp(client, ended, again)) ? 'started' : 'not-ours';
   } catch (error) {
     if (isGone(error)) return 'not-ours';
     // The engine is away or busy: everything is tried again. Anything else is about this payout alone.

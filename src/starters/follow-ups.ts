@@ -8,12 +8,12 @@ import type { payoutFollowUp } from '../workflows/payout-follow-up.ts';
 
 const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
 
-/** True when it was started now, false when there is or was one. */
-export async function startFollowUp(client: Client, ended: FollowUpRequest): Promise<boolean> {
+/** True when it was started now, false when there is or was one; `again`: was one that was not stopped. */
+export async function startFollowUp(client: Client, ended: FollowUpRequest, again = false): Promise<boolean> {
   try {
     await client.workflow.start<typeof payoutFollowUp>('payoutFollowUp', {
       ...options(ended),
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      workflowIdReusePolicy: again ? 'ALLOW_DUPLICATE_FAILED_ONLY' : 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
     });
     return true;

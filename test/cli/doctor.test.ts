@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startDevServer } from '../../scripts/dev-server.ts';
+import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import { reconciliationId } from '../../src/domain/identity.ts';
+import { ensureSchedules } from '../../src/workers/schedules.ts';
 import { type CliRun, cli } from '../support/cli.ts';
 import { newKey } from '../support/keys.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
@@ -38,6 +41,7 @@ describe('doctor, in a world of its own', () => {
 
   beforeAll(async () => {
     world = await PayoutWorld.start({ env: keys });
+    await ensureSchedules(world.client, workerConfig(world.workerEnvironment));
   });
   afterAll(() => world.stop());
 
@@ -56,12 +60,24 @@ describe('doctor, in a world of its own', () => {
       'worker for API calls of default: ok',
       'keys: ok',
       'call budget: ok',
+      'reconciliation: ok',
       'tokens: ok',
       'payments service: ok',
       'clocks: ok',
     ]);
     expect(checkOf(answer, 'keys').detail).toContain('k1');
     for (const ring of Object.values(keys)) expect(answer.stdout).not.toContain(ring.split(':')[1]);
+  });
+
+  test('a reconciliation that somebody paused, or that was never set up', async () => {
+    const schedule = world.client.schedule.getHandle(reconciliationId('test'));
+    await schedule.pause('while we look');
+    const paused = checkOf(await run({}), 'reconciliation');
+    expect(paused).toMatchObject({ verdict: 'problem', detail: expect.stringContaining('while we look') });
+    await schedule.delete();
+    expect(checkOf(await run({}), 'reconciliation')).toMatchObject({ verdict: 'problem' });
+    await ensureSchedules(world.client, workerConfig(world.workerEnvironment));
+    expect(checkOf(await run({}), 'reconciliation')).toMatchObject({ verdict: 'ok' });
   });
 
   test('in plain words for a person', async () => {

@@ -116,6 +116,20 @@ describe('H22 money that comes back after the end', () => {
     expect(differences.map(({ code }) => code)).toEqual(['OUTCOME_CHANGED', 'PAYMENTS_CHANGED']);
   });
 
+  test('a follow-up that somebody terminated begins anew, and still sees what came back', async () => {
+    const ref = await paid('split splits=2');
+    await followed(ref);
+    const { runId } = await followUp(ref).describe();
+    await followUp(ref).terminate('a mistake in the UI');
+    comesBack(ref);
+    await eventually(async () => {
+      await reconcile(world);
+      return (await followUp(ref).describe()).runId === runId ? undefined : true;
+    });
+    await eventually(async () => (await flagged(ref)) || undefined);
+    expect((await changes(ref)).returned.length).toBe(1);
+  });
+
   test('one that is over is not followed up twice, and a payout without an order not at all', async () => {
     const ref = await paid();
     const none = await world.pay('success', { limits: { minRate: '99' } });

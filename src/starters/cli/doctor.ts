@@ -12,6 +12,7 @@ import { type ClockReadings, clocksAgree } from './doctor/clocks.ts';
 import { engineVersion, namespaceKept, searchAttributes } from './doctor/engine.ts';
 import { keysAgree } from './doctor/keys.ts';
 import { priorities } from './doctor/priorities.ts';
+import { reconciliationRuns } from './doctor/schedules.ts';
 import { notAsked, serviceAnswers, tokenStates } from './doctor/service.ts';
 import { budgetOwned, queuesServed } from './doctor/workers.ts';
 import type { Session } from './session.ts';
@@ -73,7 +74,7 @@ async function foundWanting(
   clocks.worker = keys.clock;
   checks.push(keys.check);
   if (!isWell(keys.check)) return 'its answer could not be read';
-  checks.push(await budgetOwned(session, environment, app));
+  checks.push(await budgetOwned(session, environment, app), await reconciliationRuns(session, environment));
   const tokens = await tokenStates(session, app);
   checks.push(tokens.check);
   return tokens.applicationHasNone ? 'there is no token' : undefined;
