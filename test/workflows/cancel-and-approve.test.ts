@@ -54,7 +54,7 @@ describe('H9 a cancel ends a payout before its creation, and is refused after it
   );
 
   test('after the creation: refused with the reason, and Temporal’s own is noted without effect', async () => {
-    const ref = await world.pay('slow final=2s');
+    const ref = await world.pay('slow final=5s');
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     await expect(world.payouts.cancel(ref, { by })).rejects.toMatchObject({
       cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/order exists/) },

@@ -50,7 +50,7 @@ describe('a created order is followed to its end', () => {
   });
 
   test('H23 a detail that is late is asked for again, and never read as zero', async () => {
-    const ref = await world.pay('detail-late for=5s');
+    const ref = await world.pay('detail-late for=12s');
     await world.until(ref, ({ reasons }) => codes(reasons).includes('DETAIL_MISSING'));
     const result = await world.payouts.result(ref);
     expect(result.splits.length).toBe(1);
@@ -69,7 +69,7 @@ describe('a created order is followed to its end', () => {
   test.each(['returned', 'declined'])(
     'H24 an order sent back for material (%s) is flagged, and polling goes on',
     async (scenario) => {
-      const ref = await world.pay(`${scenario} final=4s`);
+      const ref = await world.pay(`${scenario} final=8s`);
       const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('AWAITING_MATERIAL'));
       expect(state.auditStatus).toBe('RETURNED');
       await eventually(async () => (await attention(ref.partnerOrderId)) === true || undefined);

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 
 /** Slow enough that those who begin keep the budget for themselves for a long while. */
-const CALLS_PER_SECOND = 4;
-const BEGINNERS = 40;
+const CALLS_PER_SECOND = 8;
+const BEGINNERS = 120;
 
 test('H38 polls come last, but one that has waited too long is asked among those who begin', async () => {
   const world = await PayoutWorld.start({
