@@ -111,6 +111,7 @@ export function payoutSettings(env: WorkerEnvironment, apiQueue: string): Payout
     lockLifetimeMs: env.PAYMENTS_LOCK_LIFETIME,
     settleWindowMs: env.PAYOUTS_SETTLE_WINDOW,
     createCheck: env.PAYOUTS_CREATE_CHECK,
+    asksFirst: true,
     repeatedCreate: env.PAYMENTS_REPEATED_CREATE,
     pollFirstMs: env.PAYOUTS_POLL_FIRST,
     pollMaxMs: env.PAYOUTS_POLL_MAX,

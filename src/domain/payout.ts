@@ -172,6 +172,11 @@ export interface PayoutSettings {
   lockLifetimeMs: number;
   settleWindowMs: number;
   createCheck: 'doubtful' | 'always';
+  /**
+   * A doubtful run asks for the order before anything can end it. Absent in histories from before it did: what a
+   * history holds decides, and no patch marker. After a local activity the SDK may write one where no replay finds it.
+   */
+  asksFirst?: true | undefined;
   repeatedCreate: 'review' | 'safe';
   pollFirstMs: number;
   pollMaxMs: number;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { InvalidPayoutRequestError, PayoutConflictError } from '../../src/starters/payouts.ts';
+import { replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -78,6 +79,8 @@ describe('H7 one number, one payout', () => {
       expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
       expect(createsOf(world, body).length).toBe(1);
       expect(debitsOf(world, body)).toBe(1);
+      // It was asked for its state from its first moment on.
+      await replays(await world.history(body));
     },
   );
 

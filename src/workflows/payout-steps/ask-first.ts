@@ -3,7 +3,7 @@
  * before may have created it, and an account that is empty by now, or an approval that nobody gives twice, says
  * nothing about that (H6, H7, H10).
  */
-import { patched, workflowInfo } from '@temporalio/workflow';
+import { workflowInfo } from '@temporalio/workflow';
 import { local } from '../calls.ts';
 import { doubt } from './create-once.ts';
 import type { PayoutLife } from './payout-life.ts';
@@ -16,7 +16,7 @@ const STOPS_BEFORE_FLAG = 3;
 export async function askFirstWhereDoubtful(life: PayoutLife): Promise<void> {
   const { memo } = workflowInfo();
   const isFresh = memo?.['rejectDuplicate'] === true && life.settings.createCheck === 'doubtful';
-  if (isFresh || life.isContinued || !patched('ask-first')) return;
+  if (isFresh || life.isContinued || !life.settings.asksFirst) return;
   flagRepeatedStops(life, memo?.['stops']);
   await askFirst(life);
 }
@@ -25,8 +25,7 @@ export async function askFirstWhereDoubtful(life: PayoutLife): Promise<void> {
 export async function existsAfterAll(life: PayoutLife): Promise<boolean> {
   if (life.record.creation.stage !== 'quoting' || life.cleared) return false;
   // The comparison is an activity's business: here a reset run would replay differently from its own history.
-  if (!patched('ask-before-not-created') || (await local.isFirstRun(workflowInfo().firstExecutionRunId)))
-    return false;
+  if (!life.settings.asksFirst || (await local.isFirstRun(workflowInfo().firstExecutionRunId))) return false;
   await askFirst(life);
   return wasFound(life);
 }
