@@ -4,15 +4,18 @@
  * order before anything else (H10).
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { TypedSearchAttributes } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE, payoutOf } from '../domain/identity.ts';
 import { pauseAfterStops } from '../domain/reconciliation.ts';
 import { failedAsBadInput } from '../starters/bad-input.ts';
-import { isEngineError, isGone } from '../starters/engine-errors.ts';
+import { isGone } from '../starters/engine-errors.ts';
 import { environmentOf } from '../starters/run-environment.ts';
 import { startedWith } from '../starters/started-with.ts';
 import { isQuotable, type ListedRun, pagesOfRuns, quotedIds } from '../starters/visibility.ts';
+import { APP, PHASE } from '../temporal/search-keys.ts';
+import { isStopped, STOPPED_STATUSES } from '../temporal/stopped.ts';
 import { inParallel } from './in-parallel.ts';
+import { unlessUnreadable } from './left-alone.ts';
 import type { Adopted, LookFor } from './reconcile-types.ts';
 
 export interface Adopter {
@@ -28,11 +31,7 @@ const MOST_AT_ONCE = 200;
 const PAGE = 100;
 const STARTS_AT_ONCE = 8;
 
-const STOPPED_STATUSES = "('Terminated', 'TimedOut', 'Failed')";
 const STOPPED = `ExecutionStatus IN ${STOPPED_STATUSES}`;
-const STOPPED_NAMES: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'FAILED'];
-const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
-const PHASE = defineSearchAttributeKey('PayoutPhase', SearchAttributeType.KEYWORD);
 
 type Verdict = 'adopted' | 'waiting' | 'not-ours';
 
@@ -44,7 +43,7 @@ export async function adoptStopped(adopter: Adopter, { closedAfterMs }: LookFor)
     if (found.adopted >= MOST_AT_ONCE) return { ...found, more: true };
     const stopped = await withoutSuccessor(adopter, runs);
     await inParallel(STARTS_AT_ONCE, stopped, async (workflowId) => {
-      const verdict = await adoptOne(adopter, workflowId);
+      const verdict = await unlessUnreadable(() => adoptOne(adopter, workflowId));
       if (verdict === 'adopted' || verdict === 'waiting') found[verdict] += 1;
       else if (verdict !== 'not-ours') found.leftAlone.push({ workflowId, why: verdict.why });
     });
@@ -69,30 +68,25 @@ async function withoutSuccessor({ client, apps }: Adopter, runs: readonly Listed
 }
 
 /** The engine's own word on one payout, for visibility may lag. */
-async function adoptOne(adopter: Adopter, workflowId: string): Promise<Verdict | { why: string }> {
-  const { client, reconcileEveryMs } = adopter;
-  try {
-    const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
-    if (!STOPPED_NAMES.includes(status.name)) return 'not-ours';
-    if (status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId))) return 'not-ours';
-    const { argument, memo } = await originOf(client, workflowId, runId);
-    const meant = await environmentOf(client, { workflowId, runId }, memo);
-    if (meant !== undefined && meant !== adopter.environment) return 'not-ours';
-    const { count: stops } = await client.workflow.count(`WorkflowId = '${workflowId}' AND ${STOPPED}`);
-    const closedMs = closeTime?.getTime() ?? 0;
-    if (Date.now() < closedMs + pauseAfterStops(stops, reconcileEveryMs)) return 'waiting';
-    return await startAgain(client, workflowId, argument, {
-      ...memo,
-      ...(meant !== undefined && { environment: meant }),
-      rejectDuplicate: false,
-      stops,
-    });
-  } catch (error) {
-    if (isGone(error)) return 'not-ours';
-    // The engine is away or busy: everything is tried again. Anything else is about this payout alone.
-    if (isEngineError(error)) throw error;
-    return { why: error instanceof Error ? `cannot be read: ${error.name}` : 'cannot be read' };
-  }
+async function adoptOne(
+  { client, environment, reconcileEveryMs }: Adopter,
+  workflowId: string,
+): Promise<Verdict> {
+  const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
+  if (!isStopped(status)) return 'not-ours';
+  if (status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId))) return 'not-ours';
+  const { argument, memo } = await originOf(client, workflowId, runId);
+  const meant = await environmentOf(client, { workflowId, runId }, memo);
+  if (meant !== undefined && meant !== environment) return 'not-ours';
+  const { count: stops } = await client.workflow.count(`WorkflowId = '${workflowId}' AND ${STOPPED}`);
+  const closedMs = closeTime?.getTime() ?? 0;
+  if (Date.now() < closedMs + pauseAfterStops(stops, reconcileEveryMs)) return 'waiting';
+  return startAgain(client, workflowId, argument, {
+    ...memo,
+    ...(meant !== undefined && { environment: meant }),
+    rejectDuplicate: false,
+    stops,
+  });
 }
 
 async function startAgain(

@@ -1,5 +1,6 @@
 /** The one place where money is set in motion. */
 import { CreateRefusedError, InvalidRequestError, type PaymentsClient } from '../payments/index.ts';
+import { optionsOf } from './caller-options.ts';
 import { asFailure } from './failures.ts';
 import { type Claim, mustNotSend, surelyNotSent } from './send-once.ts';
 import type { Caller, CreateAnswer, CreateOrder } from './types.ts';
@@ -19,7 +20,7 @@ export async function createPayout(
   if (held) return held;
   try {
     const order = await client.createPayout(create.order, {
-      ...(caller.openId !== undefined && { openId: caller.openId }),
+      ...optionsOf(caller),
       deadline,
       beforeSend: () => refuseDeadLock(create.lockExpiresAtMs),
     });

@@ -8,11 +8,12 @@ import {
 } from '../domain/identity.ts';
 import { OUTCOMES } from '../domain/payout.ts';
 import { endedPayout } from '../starters/ended-payout.ts';
-import { isEngineError, isGone } from '../starters/engine-errors.ts';
 import { startFollowUp } from '../starters/follow-ups.ts';
 import { type ListedRun, pagesOfRuns, quotedIds } from '../starters/visibility.ts';
+import { STOPPED_STATUSES } from '../temporal/stopped.ts';
 import type { Adopter } from './adopt-stopped.ts';
 import { inParallel } from './in-parallel.ts';
+import { unlessUnreadable } from './left-alone.ts';
 import type { Followed, LookFor } from './reconcile-types.ts';
 
 const MOST_AT_ONCE = 500;
@@ -49,7 +50,7 @@ async function followNew(follower: Follower, sinceMs: number, found: Followed): 
 /** Those that were stopped before their last look: they begin anew, for what they had seen is still to be seen. */
 async function followAgain(follower: Follower, sinceMs: number, found: Followed): Promise<void> {
   const query =
-    "WorkflowType = 'payoutFollowUp' AND ExecutionStatus IN ('Terminated', 'TimedOut', 'Failed')" +
+    `WorkflowType = 'payoutFollowUp' AND ExecutionStatus IN ${STOPPED_STATUSES}` +
     ` AND CloseTime >= '${new Date(sinceMs).toISOString()}'`;
   for await (const runs of pagesOfRuns(follower.client, query, PAGE)) {
     const payouts = runs.map(({ workflowId }) => payoutOfFollowUp(workflowId));
@@ -66,7 +67,7 @@ async function followAll(
   found: Followed,
 ): Promise<void> {
   await inParallel(STARTS_AT_ONCE, payouts, async (workflowId) => {
-    const verdict = await followOne(follower, workflowId, again);
+    const verdict = await unlessUnreadable(() => followOne(follower, workflowId, again));
     if (verdict === 'started') found.started += 1;
     else if (verdict !== 'not-ours') found.leftAlone.push({ workflowId, why: verdict.why });
   });
@@ -91,15 +92,8 @@ async function followOne(
   { client, environment }: Follower,
   workflowId: string,
   again: boolean,
-): Promise<'started' | 'not-ours' | { why: string }> {
-  try {
-    const ended = await endedPayout(client, workflowId);
-    const isOurs = ended && (ended.environment ?? environment) === environment;
-    return isOurs && (await startFollowUp(client, ended, again)) ? 'started' : 'not-ours';
-  } catch (error) {
-    if (isGone(error)) return 'not-ours';
-    // The engine is away or busy: everything is tried again. Anything else is about this payout alone.
-    if (isEngineError(error)) throw error;
-    return { why: error instanceof Error ? `cannot be read: ${error.name}` : 'cannot be read' };
-  }
+): Promise<'started' | 'not-ours'> {
+  const ended = await endedPayout(client, workflowId);
+  const isOurs = ended && (ended.environment ?? environment) === environment;
+  return isOurs && (await startFollowUp(client, ended, again)) ? 'started' : 'not-ours';
 }

@@ -7,12 +7,13 @@ import { BUSY_PHASE, type OpenPayouts } from '../domain/batch-record.ts';
 import { payoutWorkflowId } from '../domain/identity.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
 import { failedAsBadInput } from '../starters/bad-input.ts';
+import { quotedIds } from '../starters/visibility.ts';
+import { isStopped } from '../temporal/stopped.ts';
 import type { RowNews } from './batch-types.ts';
 import { inParallel } from './in-parallel.ts';
 
 const IDS_IN_A_QUERY = 100;
 const DESCRIBED_AT_ONCE = 8;
-const STARTED_AGAIN: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'FAILED'];
 
 interface Seen {
   status: { name: string };
@@ -71,7 +72,7 @@ async function describedNow(client: Client, workflowId: string): Promise<RowNews
     const found = await client.workflow.getHandle(workflowId).describe();
     const now = standing(found);
     if (now) return now;
-    if (!STARTED_AGAIN.includes(found.status.name)) return { ended: 'stopped' };
+    if (!isStopped(found.status)) return { ended: 'stopped' };
     const isBad = found.status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, found.runId));
     return isBad ? { ended: 'invalid' } : undefined;
   } catch (error) {
@@ -91,11 +92,9 @@ function standing({ status, searchAttributes }: Seen): RowNews['now'] | undefine
   return status.name === 'COMPLETED' && outcome ? { ended: outcome } : undefined;
 }
 
-/** A payout's number holds neither quotes nor backslashes, so there is nothing to escape. */
 function queryOf({ phase, needsAttention }: OpenPayouts, workflowIds: readonly string[]): string {
-  const ids = workflowIds.map((id) => `'${id}'`).join(', ');
   const moves = `PayoutPhase != '${phase}' OR PayoutNeedsAttention = ${!needsAttention}`;
-  return `WorkflowId IN (${ids}) AND ExecutionStatus != 'ContinuedAsNew' AND (ExecutionStatus != 'Running' OR ${moves})`;
+  return `WorkflowId IN (${quotedIds(workflowIds)}) AND ExecutionStatus != 'ContinuedAsNew' AND (ExecutionStatus != 'Running' OR ${moves})`;
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {

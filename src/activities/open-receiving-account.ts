@@ -10,12 +10,11 @@ import {
   RefusedError,
   UnauthorisedError,
 } from '../payments/index.ts';
+import { optionsOf } from './caller-options.ts';
 import { createWasScheduledElsewhere, type RunHistories } from './earlier-runs.ts';
 import { asFailure } from './failures.ts';
 import { type Claim, mustNotSend, surelyNotSent } from './send-once.ts';
 import type { Caller, ListedAccounts, OpenAccount, OpenAnswer, WhetherOpened } from './types.ts';
-
-const optionsOf = ({ openId }: Caller) => (openId === undefined ? {} : { openId });
 
 /**
  * Sends the request, unless this run cannot be sure that nobody has sent it before; then says so and sends

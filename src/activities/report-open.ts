@@ -1,24 +1,15 @@
 /** Payouts that are open now, by age. */
 import type { Client } from '@temporalio/client';
-import { type AppReport, addParts, ageGroup, emptyAppReport } from '../domain/daily-report.ts';
+import { type AppReport, ageGroup, emptyAppReport } from '../domain/daily-report.ts';
 import { payoutOf } from '../domain/identity.ts';
 import { isGone } from '../starters/engine-errors.ts';
-import { type ListedRun, pageOfRuns } from '../starters/visibility.ts';
-import { inParallel } from './in-parallel.ts';
-import { isMeantFor, pageToken } from './report-pages.ts';
+import type { ListedRun } from '../starters/visibility.ts';
+import { reportPage } from './report-pages.ts';
 import type { ReportedPage, ReportPage } from './report-types.ts';
 
-const PAGE = 500;
-const READ_AT_ONCE = 8;
-
-export async function reportOpen(client: Client, { environment, after }: ReportPage): Promise<ReportedPage> {
+export async function reportOpen(client: Client, page: ReportPage): Promise<ReportedPage> {
   const query = "WorkflowType = 'payout' AND ExecutionStatus = 'Running'";
-  const { runs, next } = await pageOfRuns(client, query, PAGE, pageToken(after));
-  const rows = await inParallel(READ_AT_ONCE, runs, async (run) =>
-    (await isMeantFor(run, environment)) ? rowOf(client, run) : [],
-  );
-  const part = addParts([{ apps: rows.flat(), changes: [] }]);
-  return { ...part, ...(next && { next: Buffer.from(next).toString('base64') }) };
+  return reportPage(client, query, page, (run) => rowOf(client, run));
 }
 
 async function rowOf(client: Client, run: ListedRun): Promise<AppReport[]> {

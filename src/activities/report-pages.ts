@@ -1,8 +1,27 @@
 /** What the parts of the daily report have in common. */
-import type { ListedRun } from '../starters/visibility.ts';
+import type { Client } from '@temporalio/client';
+import { type AppReport, addParts } from '../domain/daily-report.ts';
+import { type ListedRun, pageOfRuns } from '../starters/visibility.ts';
+import { inParallel } from './in-parallel.ts';
+import type { ReportedPage, ReportPage } from './report-types.ts';
 
-export function pageToken(after: string | undefined): Uint8Array | undefined {
-  return after === undefined ? undefined : Buffer.from(after, 'base64');
+const PAGE = 500;
+const READ_AT_ONCE = 8;
+
+/** One page of the runs that a query finds, each as what it adds to the report. */
+export async function reportPage(
+  client: Client,
+  query: string,
+  { environment, after }: ReportPage,
+  rowOf: (run: ListedRun) => Promise<AppReport[]>,
+): Promise<ReportedPage> {
+  const token = after === undefined ? undefined : Buffer.from(after, 'base64');
+  const { runs, next } = await pageOfRuns(client, query, PAGE, token);
+  const rows = await inParallel(READ_AT_ONCE, runs, async (run) =>
+    (await isMeantFor(run, environment)) ? rowOf(run) : [],
+  );
+  const part = addParts([{ apps: rows.flat(), changes: [] }]);
+  return { ...part, ...(next && { next: Buffer.from(next).toString('base64') }) };
 }
 
 /** Where nothing says for which environment a payout was made, or this process cannot read it, it counts here. */

@@ -2,6 +2,7 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import { OrderNotExistError, type PaymentsClient, UnauthorisedError } from '../payments/index.ts';
 import type { TradeKey } from '../payments/types.ts';
+import { optionsOf } from './caller-options.ts';
 import { createPayout } from './create-payout.ts';
 import { createWasScheduledElsewhere, type RunHistories } from './earlier-runs.ts';
 import { mapped } from './failures.ts';
@@ -43,7 +44,6 @@ export function serviceActivities({
       }
     });
   const recent = new RecentAccounts();
-  const optionsOf = ({ openId }: Caller) => (openId === undefined ? {} : { openId });
   const result = (caller: Caller, key: TradeKey) => orNull(() => client.tradeResult(key, optionsOf(caller)));
 
   return {

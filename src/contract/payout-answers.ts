@@ -8,6 +8,7 @@ import {
   PHASES,
   REASON_CODES,
 } from '../domain/payout.ts';
+import type { Same } from './same.ts';
 
 export const moneyAnswer = z.strictObject({
   currency: z.string(),
@@ -100,8 +101,6 @@ export const problemSchema = z.strictObject({
 
 export type ProblemDocument = z.output<typeof problemSchema>;
 
-/** Does not compile when a schema and its type say different things. */
-type Same<One, Other> = [One, Other] extends [Other, One] ? true : never;
 const inStep: [
   Same<z.output<typeof payoutResultSchema>, PayoutResult>,
   Same<z.output<typeof payoutStateSchema>, PayoutState>,

@@ -9,6 +9,7 @@ import {
   type ReceivingAccountState,
 } from '../domain/receiving-account.ts';
 import { appName, type CheckedOr, checked, currency, number, text } from './payout-request.ts';
+import type { Same } from './same.ts';
 
 const MOST_USAGES = 64;
 
@@ -86,8 +87,6 @@ export const receivingAccountStateSchema = z.strictObject({
   ...known,
 });
 
-/** Does not compile when a schema and its type say different things. */
-type Same<One, Other> = [One, Other] extends [Other, One] ? true : never;
 const inStep: [
   Same<z.output<typeof receivingAccountResultSchema>, ReceivingAccountResult>,
   Same<z.output<typeof receivingAccountStateSchema>, ReceivingAccountState>,

@@ -4,6 +4,7 @@ import type { DailyReport } from '../domain/daily-report.ts';
 import type { FollowUpResult } from '../domain/follow-up.ts';
 import { OUTCOMES } from '../domain/payout.ts';
 import { moneyAnswer } from './payout-answers.ts';
+import type { Same } from './same.ts';
 
 const time = z.string().describe('ISO 8601');
 const count = z.int().min(0);
@@ -63,8 +64,6 @@ export const dailyReportSchema = z.strictObject({
   changesInAll: count,
 });
 
-/** Does not compile when a schema and its type say different things. */
-type Same<One, Other> = [One, Other] extends [Other, One] ? true : never;
 const inStep: [
   Same<z.output<typeof followUpResultSchema>, FollowUpResult>,
   Same<z.output<typeof dailyReportSchema>, DailyReport>,

@@ -1,4 +1,5 @@
 /** The public words of opening a receiving account: what callers send, what they get back, what operators read. */
+import type { ReceivingAccountRequest } from '../payments/types.ts';
 import type { Attention } from './payout.ts';
 
 export const OPENING_PHASES = ['CHECKING', 'OPENING', 'RECONCILING', 'NEEDS_REVIEW', 'DONE'] as const;
@@ -16,21 +17,13 @@ export interface OpeningReason {
 }
 
 /** Spec: Receiving account request, in the caller's spelling. */
-export interface ReceivingAccountOrder {
+export interface ReceivingAccountOrder extends ReceivingAccountRequest {
   /** The application that asks; `default` when absent. */
   app?: string | undefined;
   /** The user the application acts for, where user tokens are used. */
   openId?: string | undefined;
   /** The caller's own number: the identity of this request. The payments service never sees it. */
   requestId: string;
-  payerId: string;
-  currency: string;
-  bankLocation?: 'Hong Kong' | undefined;
-  /** Platforms for which the account is used. */
-  usages?: string[] | undefined;
-  /** Required by the service when the payer is Indian. */
-  purposeCode?: string | undefined;
-  monthSaleVolume?: string | undefined;
 }
 
 /** A request after checking: defaults filled in. */

@@ -9,10 +9,10 @@ import { checked } from '../contract/payout-request.ts';
 import type { BatchRequest, BatchResult, BatchState, RowRange, TakenRows } from '../domain/batch.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { APP } from '../temporal/search-keys.ts';
 import { addUpdate, batchStateQuery, takenRowsQuery } from '../workflows/batch-messages.ts';
 import type { payoutBatch } from '../workflows/payout-batch.ts';
 import { InvalidPayoutRequestError, untilTaken } from './payouts.ts';
-import { APP } from './search-keys.ts';
 import { slicesOf } from './slices.ts';
 
 /** Thrown when the batch was started with other rows, or by somebody else. Nothing was added. */

@@ -1,12 +1,11 @@
 /** Starts follow-ups, and tells them of late notifications. */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { TypedSearchAttributes } from '@temporalio/common';
 import type { FollowUpRequest } from '../domain/follow-up.ts';
 import { PAYOUTS_TASK_QUEUE, payoutFollowUpWorkflowId } from '../domain/identity.ts';
+import { APP } from '../temporal/search-keys.ts';
 import { type Notification, notificationSignal } from '../workflows/messages.ts';
 import type { payoutFollowUp } from '../workflows/payout-follow-up.ts';
-
-const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
 
 /** True when it was started now, false when there is or was one; `again`: was one that was not stopped. */
 export async function startFollowUp(client: Client, ended: FollowUpRequest, again = false): Promise<boolean> {

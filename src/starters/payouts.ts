@@ -5,6 +5,7 @@ import { type Client, isGrpcServiceError, ServiceError, type WorkflowHandle } fr
 import { checkPayoutRequest, type FieldError, type PayoutRequestInput } from '../contract/payout-request.ts';
 import { payoutWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
+import { APP, PHASE } from '../temporal/search-keys.ts';
 import {
   approveUpdate,
   type CancelRequest,
@@ -19,7 +20,6 @@ import {
   stateQuery,
 } from '../workflows/messages.ts';
 import type { payout } from '../workflows/payout.ts';
-import { APP, PHASE } from './search-keys.ts';
 import { type Run, startOf, startOrJoin } from './start-once.ts';
 
 /** Thrown before anything is started; `fields` names every bad field. */

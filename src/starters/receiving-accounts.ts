@@ -3,6 +3,7 @@ import type { Client, WorkflowHandle } from '@temporalio/client';
 import { checkReceivingAccount, type ReceivingAccountInput } from '../contract/receiving-account.ts';
 import { receivingAccountWorkflowId } from '../domain/identity.ts';
 import type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
+import { APP } from '../temporal/search-keys.ts';
 import type { openReceivingAccount } from '../workflows/open-receiving-account.ts';
 import {
   type OpeningResolution,
@@ -10,7 +11,6 @@ import {
   resolveOpeningUpdate,
 } from '../workflows/opening-messages.ts';
 import { InvalidPayoutRequestError, type Origin, untilTaken } from './payouts.ts';
-import { APP } from './search-keys.ts';
 import { startOrJoin } from './start-once.ts';
 
 /** Thrown when the number is taken by a request with another body. Nothing was started or changed. */

@@ -64,9 +64,9 @@ export async function* pagesOfRuns(client: Client, query: string, size: number):
   } while (next);
 }
 
-/** One that could end the quoted text of a query is no payout's. */
-export function isQuotable(workflowId: string): boolean {
-  return !/['"`\\]/.test(workflowId);
+/** An id that could end the quoted text of a query is none of a payout's. */
+export function isQuotable(id: string): boolean {
+  return !/['"`\\]/.test(id);
 }
 
 /** Ids as a query takes them. */

@@ -15,7 +15,6 @@ import {
   setCurrentDetails,
   setHandler,
   sleep,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { LeaseActivities } from '../activities/types.ts';
 import {
@@ -29,9 +28,8 @@ import {
 } from '../domain/call-budget-lease.ts';
 import { leaseTaskQueue } from '../domain/identity.ts';
 import { budgetQuery, setCallsPerSecondUpdate } from './lease-messages.ts';
+import { isHistoryLong } from './long-history.ts';
 
-/** A term is about 10 events; it ends once a day, when somebody changes the rate, and when its owner stops. */
-const LONG_HISTORY_EVENTS = 300;
 /** The next process may begin at once; what has to be waited for is the process's own business. */
 const NEXT_ATTEMPT_AFTER_MS = 20;
 const AFTER_A_FAILURE_MS = 1_000;
@@ -54,9 +52,7 @@ export async function callBudgetLease(place: LeasePlace, carried: LeaseRecord): 
     setCurrentDetails(sentenceOf(record));
     await hold(place, record, term);
     await condition(allHandlersFinished);
-    const { historyLength, continueAsNewSuggested } = workflowInfo();
-    if (historyLength >= LONG_HISTORY_EVENTS || continueAsNewSuggested)
-      await continueAsNew<typeof callBudgetLease>(place, record);
+    if (isHistoryLong()) await continueAsNew<typeof callBudgetLease>(place, record);
   }
 }
 

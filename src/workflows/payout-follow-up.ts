@@ -29,11 +29,9 @@ import {
 import type { TradeDetail } from '../payments/types.ts';
 import { local, spare } from './calls.ts';
 import { changesQuery } from './follow-up-messages.ts';
+import { isHistoryLong } from './long-history.ts';
 import { notificationSignal } from './messages.ts';
 import { onSignal } from './raw-signal.ts';
-
-/** A storm of notifications is a signal a second; a look is some ten events. */
-const LONG_HISTORY_EVENTS = 300;
 
 export async function payoutFollowUp(
   request: FollowUpRequest,
@@ -136,8 +134,7 @@ function show({ changed, returned, returnedSums, differences }: FollowUpResult):
 }
 
 async function continueAsNewWhenLong(request: FollowUpRequest, record: FollowUpRecord): Promise<void> {
-  const { historyLength, continueAsNewSuggested } = workflowInfo();
-  if (historyLength < LONG_HISTORY_EVENTS && !continueAsNewSuggested) return;
+  if (!isHistoryLong()) return;
   await condition(allHandlersFinished);
   await continueAsNew<typeof payoutFollowUp>(request, record);
 }

@@ -2,15 +2,9 @@
  * Nothing is forgotten: started by a Temporal Schedule, it finds payouts whose workflow was stopped and starts them
  * again, and starts the follow-up of those that have ended. What one run does not finish the next one does.
  */
-import {
-  proxyActivities,
-  setCurrentDetails,
-  sleep,
-  upsertSearchAttributes,
-  workflowInfo,
-} from '@temporalio/workflow';
-import type { ReconcileActivities } from '../activities/reconcile-types.ts';
+import { setCurrentDetails, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { LONGEST_PAUSE_MS, type ReconciliationReport } from '../domain/reconciliation.ts';
+import { engineCalls } from './engine-calls.ts';
 
 /** Between two slices, for every payout that is started again asks the service at once. */
 const PAUSE_BETWEEN_SLICES = '30s';
@@ -18,13 +12,6 @@ const MOST_SLICES = 100;
 const MOST_TOLD = 100;
 /** Visibility is written this late at most, by far. */
 const OVERLAP_MS = 3_600_000;
-
-const activities = proxyActivities<ReconcileActivities>({
-  startToCloseTimeout: '10m',
-  // A worker that was killed is noticed this soon.
-  heartbeatTimeout: '8s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
-});
 
 export async function payoutReconciliation({
   environment,
@@ -51,8 +38,8 @@ async function nothingIsLeft(environment: string, report: ReconciliationReport):
   const closedAfter = (overlapMs: number) => Math.max(0, report.seenUntilMs - overlapMs);
   // A payout that waits for its next turn was stopped up to the longest pause ago.
   const stopped = { environment, closedAfterMs: closedAfter(OVERLAP_MS + LONGEST_PAUSE_MS) };
-  const adopted = await activities.adoptStopped(stopped);
-  const followed = await activities.followEnded({ environment, closedAfterMs: closedAfter(OVERLAP_MS) });
+  const adopted = await engineCalls.adoptStopped(stopped);
+  const followed = await engineCalls.followEnded({ environment, closedAfterMs: closedAfter(OVERLAP_MS) });
   report.adopted += adopted.adopted;
   report.followed += followed.started;
   report.waiting = adopted.waiting;

@@ -1,6 +1,6 @@
 /** The report of one day: by a Temporal Schedule for the day before, or for whoever asks. Reads Temporal only. */
-import { ApplicationFailure, proxyActivities, setCurrentDetails } from '@temporalio/workflow';
-import type { ReportActivities, ReportedPage, ReportPage } from '../activities/report-types.ts';
+import { ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
+import type { ReportedPage, ReportPage } from '../activities/report-types.ts';
 import {
   addParts,
   boundsOf,
@@ -10,13 +10,7 @@ import {
   type ReportPart,
 } from '../domain/daily-report.ts';
 import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
-
-const activities = proxyActivities<ReportActivities>({
-  startToCloseTimeout: '10m',
-  // A worker that was killed is noticed this soon.
-  heartbeatTimeout: '8s',
-  retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1m' },
-});
+import { engineCalls } from './engine-calls.ts';
 
 export async function payoutReport({
   environment,
@@ -29,9 +23,9 @@ export async function payoutReport({
     throw ApplicationFailure.nonRetryable('day: must be a date such as 2026-01-31', INVALID_PAYOUT_REQUEST);
   const question = { environment, day };
   const { apps, changes } = addParts([
-    await pages(question, (page) => activities.reportEnded(page)),
-    await pages(question, (page) => activities.reportOpen(page)),
-    await pages(question, (page) => activities.reportChanged(page)),
+    await pages(question, (page) => engineCalls.reportEnded(page)),
+    await pages(question, (page) => engineCalls.reportOpen(page)),
+    await pages(question, (page) => engineCalls.reportChanged(page)),
   ]);
   const listed = changes.slice(0, MOST_CHANGES);
   const madeAt = new Date(Date.now()).toISOString();

@@ -60,6 +60,13 @@ export const WHILE_A_PERSON_WAITS: RetryPolicy = {
   nonRetryableErrorTypes: [...HOPELESS, 'UNAUTHORISED'],
 };
 
+/** What asks Temporal and not the service harms nothing, and has nothing better to do than to wait for its engine. */
+export const WHILE_THE_ENGINE_IS_AWAY: RetryPolicy = {
+  initialInterval: '1s',
+  backoffCoefficient: 2,
+  maximumInterval: '1m',
+};
+
 /**
  * A create, of a payout's order or of a receiving account, is sent at most once by one activity; what follows
  * is decided by asking, never by a repeat.

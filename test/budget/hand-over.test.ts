@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { leaseWorkflowId } from '../../src/domain/identity.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
-import { BUSY_MACHINE } from '../support/budget.ts';
+import { strictWorld } from '../support/budget.ts';
 import { ownerAmong } from '../support/lease-owner.ts';
 import { debitsOf } from '../support/ledger.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
@@ -13,25 +13,12 @@ const LIMIT = 20;
 const PAYOUTS = 40;
 const FROZEN_MS = 10_000;
 
-/** So that asking takes no more of the budget than creating. */
-const FEW_POLLS = { PAYOUTS_POLL_FIRST: '4s', PAYOUTS_POLL_MAX: '6s' };
-
 describe('H37 the call budget moves from process to process', () => {
   let world: PayoutWorld;
   let workers: OwnProcess[];
 
   beforeEach(async () => {
-    world = await PayoutWorld.start({
-      idle: true,
-      settings: { callsPerSecond: LIMIT, repeatedCreate: 'refuse' },
-      env: {
-        ...FEW_POLLS,
-        ...BUSY_MACHINE,
-        PAYMENTS_REPEATED_CREATE: 'safe',
-        PAYMENTS_CALLS_PER_SECOND: `${LIMIT}`,
-        PAYMENTS_CALL_TIMEOUT: '2s',
-      },
-    });
+    world = await PayoutWorld.start(strictWorld(LIMIT));
     workers = await Promise.all([1, 2, 3].map(() => startWorker()));
   });
   afterEach(async () => {

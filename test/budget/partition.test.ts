@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { RENEWAL_COUNTS_MS } from '../../src/domain/call-budget-lease.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
-import { BUSY_MACHINE } from '../support/budget.ts';
+import { strictWorld } from '../support/budget.ts';
 import { type Cuttable, cuttable } from '../support/cuttable.ts';
 import { ownerAmong } from '../support/lease-owner.ts';
 import { debitsOf } from '../support/ledger.ts';
@@ -11,24 +11,12 @@ import { type OwnProcess, startProgram } from '../support/processes.ts';
 
 const LIMIT = 20;
 const PAYOUTS = 30;
-const FEW_POLLS = { PAYOUTS_POLL_FIRST: '4s', PAYOUTS_POLL_MAX: '6s' };
-
 describe('H37 the owner of the call budget is cut off from Temporal, but not from the service', () => {
   let world: PayoutWorld;
   let workers: { process: OwnProcess; way: Cuttable }[];
 
   beforeEach(async () => {
-    world = await PayoutWorld.start({
-      idle: true,
-      settings: { callsPerSecond: LIMIT, repeatedCreate: 'refuse' },
-      env: {
-        ...FEW_POLLS,
-        ...BUSY_MACHINE,
-        PAYMENTS_REPEATED_CREATE: 'safe',
-        PAYMENTS_CALLS_PER_SECOND: `${LIMIT}`,
-        PAYMENTS_CALL_TIMEOUT: '2s',
-      },
-    });
+    world = await PayoutWorld.start(strictWorld(LIMIT));
     workers = [];
   });
   afterEach(async () => {

@@ -1,6 +1,6 @@
 /** Receiving accounts as a person reads them. */
-import pc from 'picocolors';
 import type { ReceivingAccountState } from '../../domain/receiving-account.ts';
+import { colours } from './colours.ts';
 import { facts } from './text.ts';
 
 export function openingText(state: Partial<ReceivingAccountState>): string {
@@ -17,7 +17,7 @@ export function openingText(state: Partial<ReceivingAccountState>): string {
     ['may be it', candidates?.join(', ')],
     ['service last asked', state.lastAskedAt],
   ]);
-  const attention = reasons.map(({ code, message }) => pc.yellow(`! ${code}: ${message}`));
+  const attention = reasons.map(({ code, message }) => colours.yellow(`! ${code}: ${message}`));
   return [lines, account && recordText(account), ...attention].filter((part) => part).join('\n');
 }
 

@@ -5,6 +5,7 @@ import type { OpeningRef } from '../receiving-accounts.ts';
 import { openingText, recordText } from './account-text.ts';
 import { type Answer, EXIT, UsageError } from './answer.ts';
 import { readJson } from './files.ts';
+import { whatWasFound } from './findings.ts';
 import { clientAccounts } from './list-verbs.ts';
 import type { Session } from './session.ts';
 import { facts, money } from './text.ts';
@@ -99,11 +100,8 @@ async function stateAnswer(session: Session, ref: OpeningRef): Promise<Answer> {
 }
 
 function resolutionOf(by: string, created?: string, notCreated?: string): OpeningResolution {
-  if ((created === undefined) === (notCreated === undefined))
-    throw new UsageError('say either --created ACCOUNT_ID or --not-created end|retry');
-  if (created !== undefined) return { by, created: true, accountId: created };
-  if (notCreated === 'end' || notCreated === 'retry') return { by, created: false, then: notCreated };
-  throw new UsageError('--not-created must be end or retry');
+  const found = whatWasFound(created, notCreated, 'ACCOUNT_ID');
+  return found.created ? { by, created: true, accountId: found.id } : { by, ...found };
 }
 
 async function detail(session: Session, accountId: string, { app, openId }: WithUser): Promise<Answer> {

@@ -4,8 +4,9 @@ import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
 import type { Resolution } from '../../workflows/messages.ts';
 import { InvalidPayoutRequestError, type PayoutRef, type StartedPayout } from '../payouts.ts';
-import { type Answer, EXIT, UsageError } from './answer.ts';
+import { type Answer, EXIT } from './answer.ts';
 import { readJson } from './files.ts';
+import { whatWasFound } from './findings.ts';
 import type { Session } from './session.ts';
 import { facts, grid, money, quoteText, resultText, stateText } from './text.ts';
 
@@ -103,11 +104,8 @@ export function resolutionOf(
   created: string | undefined,
   notCreated: string | undefined,
 ): Resolution {
-  if ((created === undefined) === (notCreated === undefined))
-    throw new UsageError('say either --created ORDER_ID or --not-created end|retry');
-  if (created !== undefined) return { by, created: true, orderId: created };
-  if (notCreated === 'end' || notCreated === 'retry') return { by, created: false, then: notCreated };
-  throw new UsageError('--not-created must be end or retry');
+  const found = whatWasFound(created, notCreated, 'ORDER_ID');
+  return found.created ? { by, created: true, orderId: found.id } : { by, ...found };
 }
 
 export async function poll(session: Session, ref: PayoutRef): Promise<Answer> {

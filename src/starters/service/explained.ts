@@ -1,7 +1,5 @@
 /** What a failure of Temporal, or of a payout, means to who called. */
 import {
-  isGrpcServiceError,
-  ServiceError,
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
@@ -11,14 +9,12 @@ import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
 import { BatchConflictError } from '../batches.ts';
+import { isEngineError, isGone } from '../engine-errors.ts';
 import { InvalidPayoutRequestError, PayoutConflictError } from '../payouts.ts';
 import { ReceivingAccountConflictError } from '../receiving-accounts.ts';
 import { badFields, Problem } from './problem.ts';
 
 const TRY_AGAIN_IN_SECONDS = 5;
-
-/** gRPC's statuses of these names: asking again changes nothing. */
-const [INVALID_ARGUMENT, NOT_FOUND] = [3, 5];
 
 const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }));
 
@@ -29,7 +25,6 @@ export function explained(error: unknown): Problem | undefined {
   if (error instanceof InvalidPayoutRequestError) return badFields(error.fields);
   if (CONFLICTS.some((conflict) => error instanceof conflict) && error instanceof Error)
     return new Problem(409, error.message);
-  if (error instanceof WorkflowNotFoundError) return new Problem(404, 'it is not known');
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return failed(applicationFailure(error.cause));
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return away();
@@ -67,10 +62,8 @@ function applicationFailure(error: unknown): ApplicationFailure | undefined {
 }
 
 function engineFailed(error: unknown): Problem | undefined {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  if (!isGrpcServiceError(cause)) return error instanceof ServiceError ? away() : undefined;
-  if (cause.code === NOT_FOUND) return new Problem(404, 'it is not known');
-  return cause.code === INVALID_ARGUMENT ? undefined : away();
+  if (isGone(error)) return new Problem(404, 'it is not known');
+  return isEngineError(error) ? away() : undefined;
 }
 
 /** Nobody knows whether it was done: every route can be called again. */

@@ -2,12 +2,10 @@
 import { z } from 'zod';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-answers.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
-import type { PayoutResult, PayoutState } from '../../domain/payout.ts';
-import type { PayoutRef } from '../payouts.ts';
 import { demandAmount, demandApplication } from './callers.ts';
 import type { Engine } from './engine.ts';
-import { refusedStart } from './explained.ts';
 import { noBody, nothing, type Operation, ofApp, ofPayout, operation } from './operation.ts';
+import { whatBecame } from './what-became.ts';
 
 const started = z.strictObject({
   workflowId: z.string(),
@@ -41,7 +39,7 @@ function start({ payouts, soon }: Engine): Operation {
   );
 }
 
-function look(engine: Engine): Operation {
+function look({ payouts, soon }: Engine): Operation {
   return operation(
     {
       method: 'GET',
@@ -54,19 +52,8 @@ function look(engine: Engine): Operation {
     { params: ofPayout, query: ofApp, body: noBody },
     async ({ caller, params, query }) => {
       demandApplication(caller, query.app);
-      return engine.soon(() => whatBecame(engine, { ...params, ...query }));
+      const ref = { ...params, ...query };
+      return soon(() => whatBecame(payouts.handle(ref), () => payouts.state(ref)));
     },
   );
-}
-
-async function whatBecame(
-  { payouts }: Engine,
-  ref: PayoutRef,
-): Promise<{ state: PayoutState; result?: PayoutResult }> {
-  const { status } = await payouts.handle(ref).describe();
-  if (status.name === 'FAILED') await payouts.result(ref).catch(refusedStart);
-  const state = await payouts.state(ref);
-  // One that says it is done ends in this very moment.
-  const ended = status.name === 'COMPLETED' || (status.name === 'RUNNING' && state.phase === 'DONE');
-  return ended ? { state, result: await payouts.result(ref) } : { state };
 }

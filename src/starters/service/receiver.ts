@@ -5,6 +5,7 @@ import type { Notification as Heard } from '../../payments/index.ts';
 import { type Notification, notificationSignal } from '../../workflows/messages.ts';
 import { endedPayout } from '../ended-payout.ts';
 import { tellFollowUp } from '../follow-ups.ts';
+import { isQuotable } from '../visibility.ts';
 import { Coalesced } from './coalesced.ts';
 import { UnknownNotifications, type UnknownOptions } from './unknown-notifications.ts';
 
@@ -108,7 +109,7 @@ export class Receiver {
   /** Through Temporal's visibility, which knows an order number once its payout has come to rest. */
   private async byOrder(app: string, orderId: string): Promise<string | undefined> {
     // What would end the quoted text of a query is in no order number worth looking for.
-    if (/['"`\\]/.test(orderId)) return undefined;
+    if (!isQuotable(orderId)) return undefined;
     const query = `WorkflowType = 'payout' AND PayoutApp = '${app}' AND PayoutOrderId = '${orderId}'`;
     return this.soon(async () => {
       for await (const { workflowId } of this.client.workflow.list({ query, pageSize: 1 })) return workflowId;

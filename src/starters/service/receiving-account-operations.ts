@@ -9,13 +9,12 @@ import {
   receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
-import type { ReceivingAccountResult, ReceivingAccountState } from '../../domain/receiving-account.ts';
-import type { OpeningRef } from '../receiving-accounts.ts';
 import { demandApplication } from './callers.ts';
 import type { Engine } from './engine.ts';
-import { refusedStart, unlessEnded } from './explained.ts';
+import { unlessEnded } from './explained.ts';
 import { noBody, nothing, type Operation, ofApp, operation } from './operation.ts';
 import { Problem } from './problem.ts';
+import { whatBecame } from './what-became.ts';
 
 const started = z.strictObject({
   workflowId: z.string(),
@@ -64,15 +63,6 @@ function open({ receivingAccounts, soon }: Engine): Operation {
 }
 
 function look({ receivingAccounts, soon }: Engine): Operation {
-  const whatBecame = async (
-    ref: OpeningRef,
-  ): Promise<{ state: ReceivingAccountState; result?: ReceivingAccountResult }> => {
-    const { status } = await receivingAccounts.handle(ref).describe();
-    if (status.name === 'FAILED') await receivingAccounts.result(ref).catch(refusedStart);
-    const state = await receivingAccounts.state(ref);
-    const ended = status.name === 'COMPLETED' || (status.name === 'RUNNING' && state.phase === 'DONE');
-    return ended ? { state, result: await receivingAccounts.result(ref) } : { state };
-  };
   return operation(
     {
       method: 'GET',
@@ -85,7 +75,8 @@ function look({ receivingAccounts, soon }: Engine): Operation {
     { params: ofRequest, query: ofApp, body: noBody },
     async ({ caller, params, query }) => {
       demandApplication(caller, query.app);
-      return soon(() => whatBecame({ ...params, ...query }));
+      const ref = { ...params, ...query };
+      return soon(() => whatBecame(receivingAccounts.handle(ref), () => receivingAccounts.state(ref)));
     },
   );
 }

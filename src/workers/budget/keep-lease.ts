@@ -1,11 +1,11 @@
 /** Sees to it that the lease of an application's call budget exists, for without it nobody may call. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { TypedSearchAttributes } from '@temporalio/common';
 import type { Before, LeasePlace } from '../../domain/call-budget-lease.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../domain/identity.ts';
+import { APP } from '../../temporal/search-keys.ts';
 import type { callBudgetLease } from '../../workflows/call-budget-lease.ts';
 
-const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
 const LOOK_EVERY_MS = 5_000;
 /** Temporal is away, or does not know our search attributes yet. */
 const TRY_AGAIN_MS = 1_000;

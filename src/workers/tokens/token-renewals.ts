@@ -1,6 +1,6 @@
 /** The renewals of one application as a worker process sees them: started, asked, taken up when they were ended. */
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { TypedSearchAttributes } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../domain/identity.ts';
 import {
   type CurrentGrant,
@@ -9,6 +9,8 @@ import {
   type TokenOwner,
   type TokenRecord,
 } from '../../domain/token-record.ts';
+import { APP } from '../../temporal/search-keys.ts';
+import { isStopped, STOPPED_STATUSES } from '../../temporal/stopped.ts';
 import {
   authorizedSignal,
   carryQuery,
@@ -26,11 +28,8 @@ export class NotAuthorizedError extends Error {
   }
 }
 
-const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
 /** Nobody who waits for a token waits longer for Temporal than this. */
 const TEMPORAL_ANSWERS_WITHIN_MS = 10_000;
-/** Ended by something else than its own will: its tokens are still good. */
-const ENDED_BY_FORCE = ['TERMINATED', 'FAILED', 'TIMED_OUT'];
 
 export class TokenRenewals {
   private readonly client: Client;
@@ -61,15 +60,14 @@ export class TokenRenewals {
   async ensure(owner: TokenOwner): Promise<void> {
     const last = await this.describe(owner);
     if (last?.status.name === 'RUNNING') return;
-    if (last && ENDED_BY_FORCE.includes(last.status.name)) return this.takeUp(owner, last.runId);
+    if (last && isStopped(last.status)) return this.takeUp(owner, last.runId);
     if (owner.openId !== undefined) throw new NotAuthorizedError();
     await this.begin(owner, [owner]);
   }
 
   /** Looks for renewals of this application that were ended by force, and takes them up. */
   async sweep({ environment, app }: TokenOwner): Promise<void> {
-    const ended = "'Terminated', 'Failed', 'TimedOut'";
-    const query = `WorkflowType = 'tokenRenewal' AND PayoutApp = '${app}' AND ExecutionStatus IN (${ended})`;
+    const query = `WorkflowType = 'tokenRenewal' AND PayoutApp = '${app}' AND ExecutionStatus IN ${STOPPED_STATUSES}`;
     const ids = new Set<string>();
     for await (const { workflowId } of this.client.workflow.list({ query })) ids.add(workflowId);
     const user = `${tokenWorkflowId(app, '')}`;

@@ -1,10 +1,5 @@
 /** One part of a batch as its steps see it: which rows wait, which are open, and what became of the others. */
-import {
-  continueAsNew,
-  getExternalWorkflowHandle,
-  setCurrentDetails,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { continueAsNew, getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workflow';
 import type { RowNews, RowStart } from '../../activities/batch-types.ts';
 import { type RowEnd, TOLD_BY_ROW } from '../../domain/batch.ts';
 import {
@@ -19,9 +14,8 @@ import {
 import { payoutBatchWorkflowId } from '../../domain/identity.ts';
 import type { PayoutRequest } from '../../domain/payout.ts';
 import { partReportSignal } from '../batch-messages.ts';
+import { isHistoryLong } from '../long-history.ts';
 
-/** A run this long is continued as new; a look is some 6 events, and the rows stand twice in the history. */
-const LONG_HISTORY_EVENTS = 300;
 const MOST_STARTS_AT_ONCE = 100;
 
 export class PartLife {
@@ -134,8 +128,7 @@ export class PartLife {
 
   /** Called only where nothing is under way. */
   async continueAsNewWhenLong(): Promise<void> {
-    const { historyLength, continueAsNewSuggested } = workflowInfo();
-    if (historyLength < LONG_HISTORY_EVENTS && !continueAsNewSuggested) return;
+    if (!isHistoryLong()) return;
     const request = { ...this.request, payouts: this.waiting };
     await continueAsNew<(request: PartRequest, carried: PartRecord) => Promise<void>>(request, this.record);
   }

@@ -5,6 +5,7 @@ import { sendWithinMs } from '../../domain/deadlines.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { openingOnce, untilAnswered } from '../calls.ts';
+import { isDoubtful } from '../doubtful-start.ts';
 import type { OpeningLife } from './opening-life.ts';
 
 /** Why it is not known whether the account was opened, in words for who has to find out. */
@@ -59,8 +60,8 @@ async function attempt(
   cleared: Clearance | undefined,
 ): Promise<OpenAnswer | { kind: 'failed'; message: string }> {
   const { app: _app, openId: _openId, requestId: _requestId, ...request } = life.request;
-  const { createCheck, callTimeoutMs } = life.settings;
-  const { memo, firstExecutionRunId } = workflowInfo();
+  const { callTimeoutMs } = life.settings;
+  const { firstExecutionRunId } = workflowInfo();
   try {
     return await life.call(() =>
       openingOnce(life.calls, `open a receiving account in ${request.currency}`).openReceivingAccount(
@@ -68,7 +69,7 @@ async function attempt(
         {
           request,
           firstRunId: firstExecutionRunId,
-          askFirst: memo?.['rejectDuplicate'] !== true || createCheck === 'always',
+          askFirst: isDoubtful(life.settings),
           cleared,
           sendWithinMs: sendWithinMs(callTimeoutMs),
         },

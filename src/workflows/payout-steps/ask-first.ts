@@ -5,6 +5,7 @@
  */
 import { workflowInfo } from '@temporalio/workflow';
 import { local } from '../calls.ts';
+import { isDoubtful } from '../doubtful-start.ts';
 import { doubt } from './create-once.ts';
 import type { PayoutLife } from './payout-life.ts';
 import { review, settle } from './unknown-order.ts';
@@ -14,10 +15,8 @@ const STOPS_BEFORE_FLAG = 3;
 
 /** A start that does not promise a fresh number is asked about before anything else. */
 export async function askFirstWhereDoubtful(life: PayoutLife): Promise<void> {
-  const { memo } = workflowInfo();
-  const isFresh = memo?.['rejectDuplicate'] === true && life.settings.createCheck === 'doubtful';
-  if (isFresh || life.isContinued || !life.settings.asksFirst) return;
-  flagRepeatedStops(life, memo?.['stops']);
+  if (!isDoubtful(life.settings) || life.isContinued || !life.settings.asksFirst) return;
+  flagRepeatedStops(life, workflowInfo().memo?.['stops']);
   await askFirst(life);
 }
 

@@ -13,6 +13,7 @@ import { activityTimeoutMs, lockExpiresAtMs, sendWithinMs } from '../../domain/d
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { Doubt } from '../../domain/payout-record.ts';
 import { once } from '../calls.ts';
+import { isDoubtful } from '../doubtful-start.ts';
 import { acceptableQuote } from './acceptable-quote.ts';
 import { NotCreated, type PayoutLife } from './payout-life.ts';
 import { takeOverCreated } from './take-over-order.ts';
@@ -43,14 +44,14 @@ async function send(life: PayoutLife, quote: AgreedQuote): Promise<void> {
 
 async function attempt(life: PayoutLife, quote: AgreedQuote): Promise<CreateAnswer | undefined> {
   const { settings, cleared } = life;
-  const { memo, firstExecutionRunId } = workflowInfo();
+  const { firstExecutionRunId } = workflowInfo();
   const summary = `create: pay ${quote.pay.amount} ${quote.pay.currency} for ${quote.target.amount} ${quote.target.currency}`;
   try {
     return await life.call(() =>
       once(life.calls, summary).createPayout(life.caller, {
         order: orderBody(life, quote),
         firstRunId: firstExecutionRunId,
-        askFirst: memo?.['rejectDuplicate'] !== true || settings.createCheck === 'always',
+        askFirst: isDoubtful(settings),
         cleared,
         lockExpiresAtMs: lockExpiresAtMs(life.record.quotedAtMs, settings.lockLifetimeMs),
         sendWithinMs: sendWithinMs(settings.callTimeoutMs),

@@ -7,7 +7,6 @@ import {
   isCancellation,
   patched,
   sleep,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { Caller } from '../../activities/types.ts';
 import type { CheckedPayoutRequest, PayoutPhase, PayoutSettings, Reason } from '../../domain/payout.ts';
@@ -19,6 +18,7 @@ import {
 } from '../../domain/payout-record.ts';
 import type { TradeKey } from '../../payments/types.ts';
 import type { CallSettings } from '../calls.ts';
+import { isHistoryLong } from '../long-history.ts';
 import type { Resolution } from '../messages.ts';
 import { showState } from './show-state.ts';
 
@@ -31,9 +31,6 @@ export class NotCreated extends Error {
     this.reason = reason;
   }
 }
-
-/** A run this long is continued as new; a waiting round is about 13 events. */
-const LONG_HISTORY_EVENTS = 300;
 
 export class PayoutLife {
   readonly record: PayoutRecord;
@@ -179,8 +176,7 @@ export class PayoutLife {
 
   /** Starts a fresh history once this one is long; called only where nothing is under way. */
   async continueAsNewWhenLong(): Promise<void> {
-    const { historyLength, continueAsNewSuggested } = workflowInfo();
-    if (historyLength < LONG_HISTORY_EVENTS && !continueAsNewSuggested) return;
+    if (!isHistoryLong()) return;
     if (!allHandlersFinished() || this.resolution) return;
     const { request, settings, record } = this;
     await continueAsNew<(request: CheckedPayoutRequest, carried: CarriedOver) => Promise<unknown>>(request, {

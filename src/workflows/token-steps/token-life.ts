@@ -18,9 +18,7 @@ import {
   type TokenState,
   tokenState,
 } from '../../domain/token-record.ts';
-
-/** A run this long is continued as new; a renewal is about 10 events. */
-const LONG_HISTORY_EVENTS = 300;
+import { isHistoryLong } from '../long-history.ts';
 
 export class TokenLife {
   readonly owner: TokenOwner;
@@ -95,8 +93,7 @@ export class TokenLife {
   }
 
   async continueAsNewWhenLong(): Promise<void> {
-    const { historyLength, continueAsNewSuggested } = workflowInfo();
-    if (historyLength < LONG_HISTORY_EVENTS && !continueAsNewSuggested) return;
+    if (!isHistoryLong()) return;
     if (!allHandlersFinished()) return;
     await continueAsNew<(owner: TokenOwner, carried: TokenRecord) => Promise<void>>(this.owner, this.record);
   }

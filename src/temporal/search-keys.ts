@@ -1,4 +1,4 @@
-/** The search attributes that starters write; workflows write the rest. */
+/** The search attributes that are written as a workflow is started; workflows write the rest. */
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 
 export const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
