@@ -1,4 +1,5 @@
 /** Many payouts at once, and their ends. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { PayoutRequest } from '../src/domain/payout.ts';
 import type { BenchStage } from './stage.ts';
@@ -39,6 +40,19 @@ export function benchRequests(count: number, app: string, scenario: string): Pay
 
 export async function startMany(stage: BenchStage, requests: readonly PayoutRequest[]): Promise<void> {
   await eachOf(requests, STARTS_AT_ONCE, async (request) => {
+    await stage.payouts.start(request);
+  });
+}
+
+/** Evenly, so that the engine carries payouts all the while and not only starts. */
+export async function startSteadily(
+  stage: BenchStage,
+  requests: readonly PayoutRequest[],
+  perSecond: number,
+): Promise<void> {
+  const begun = performance.now();
+  await eachOf([...requests.entries()], STARTS_AT_ONCE, async ([at, request]) => {
+    await sleep(Math.max(0, begun + (at * 1_000) / perSecond - performance.now()));
     await stage.payouts.start(request);
   });
 }

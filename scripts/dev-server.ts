@@ -51,12 +51,12 @@ export interface DevServer {
   restart(): Promise<void>;
 }
 
-/**
- * Priorities are off in server 1.29 without the first; the second saves a 50 ms tick at each step; without the third a
- * retry comes up to a second late, and so does the next owner of a call budget.
- */
+/** The same as in deploy/temporal/dynamicconfig, where each has its reason. */
 const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
   'matching.useNewMatcher': true,
+  'matching.enableFairness': true,
+  'matching.numTaskqueueReadPartitions': 1,
+  'matching.numTaskqueueWritePartitions': 1,
   'system.enableActivityEagerExecution': true,
   'history.timerProcessorMaxTimeShift': '100ms',
 };

@@ -1,12 +1,15 @@
 /** Part 1: how much of the call budget is used, and whether it is ever exceeded; beside what Temporal alone does. */
 import { callFigures, callsInSlidingSecond, countBy, round } from '../measures.ts';
-import { benchRequests, patienceMs, startMany, untilEnded } from '../pay.ts';
+import { benchRequests, patienceMs, startSteadily, untilEnded } from '../pay.ts';
 import { type BenchStage, withStage } from '../stage.ts';
 import type { Say } from '../waits.ts';
 import { LATENCY, LIMIT, SOON_FINAL, STRICT, WORKERS } from './settings.ts';
 
 /** A call arrives this much later than it was sent: 25 ms ± 25 ms. */
 const JITTER = { arrivesAfterMs: [0, 50] };
+
+/** Twice what the limit lets through, so that there is always more to do than calls to do it with. */
+const STARTED_A_SECOND = 10;
 
 export async function budget(payouts: number, say: Say) {
   const run = (stage: BenchStage) => payAll(stage, payouts, say);
@@ -21,7 +24,7 @@ export async function budget(payouts: number, say: Say) {
   say('plain Temporal: maxTaskQueueActivitiesPerSecond, default retries');
   const baseline = await withStage({ workers, simulator: STRICT, program: 'bench/plain-worker.ts' }, run);
   return {
-    settings: { payouts, limit: LIMIT, workers, ...LATENCY },
+    settings: { payouts, startedASecond: STARTED_A_SECOND, limit: LIMIT, workers, ...LATENCY },
     ...ours,
     jittered,
     unknownJitter,
@@ -30,7 +33,7 @@ export async function budget(payouts: number, say: Say) {
 }
 
 async function payAll(stage: BenchStage, payouts: number, say: Say) {
-  const starting = startMany(stage, benchRequests(payouts, 'default', SOON_FINAL));
+  const starting = startSteadily(stage, benchRequests(payouts, 'default', SOON_FINAL), STARTED_A_SECOND);
   await Promise.all([starting, untilEnded(stage, payouts, patienceMs(payouts, LIMIT), say)]);
   const calls = await stage.simulator.calls();
   const { debits, paidTwice } = await stage.simulator.ledger();

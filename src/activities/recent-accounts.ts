@@ -8,7 +8,7 @@ import type { ClientAccounts } from '../payments/types.ts';
 type Answer = ClientAccounts | null;
 
 /** An account that is closed meanwhile is refused by the service itself. */
-const GOOD_FOR_MS = 30_000;
+const GOOD_FOR_MS = 300_000;
 /** Clients that are remembered; the oldest is forgotten first. */
 const MOST_CLIENTS = 10_000;
 

@@ -27,6 +27,11 @@ export const PRIORITY = {
   create: 1,
   /** The end is known to be near: one or two calls and the payout is off the books. */
   ending: 2,
+  /**
+   * As urgent as an end, and never many: only those that were let in by the check of their account, which waits behind
+   * every quote and every end. So what has begun is finished before anything else begins.
+   */
+  quote: 2,
   /** Not begun yet: delaying it costs nothing but time. */
   beginning: 3,
   /** A receiving account: no lock is ticking and no money moves. */

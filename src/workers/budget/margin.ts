@@ -7,7 +7,7 @@
 
 const LEAST_MS = 10;
 const MOST_MS = 60;
-const FIRST_MS = 30;
+const FIRST_MS = 20;
 const WIDER_ON_429_MS = 15;
 /** By 1 ms. What a 429 has taught is forgotten much more slowly than what was assumed to begin with. */
 const SHRINKS_EVERY_MS = 20_000;

@@ -46,7 +46,7 @@ async function freshQuote(life: PayoutLife): Promise<AgreedQuote> {
   const { request, record } = life;
   const { instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
   const summary = `quote ${instructedAmount.amount} ${instructedAmount.currency}, ${originCurrency} to ${targetCurrency}`;
-  const calls = untilAnswered(life.calls, 'beginning', summary);
+  const calls = untilAnswered(life.calls, 'quote', summary);
   const quote = await life.cancellable(() =>
     refusalEnds(() =>
       life.call(() =>
