@@ -16,7 +16,7 @@ const FIRST_IN_FIRST_OUT: StageOptions = {
   workers: WORKERS,
   simulator: { ...STRICT, lockLifetimeMs: FOR_EVER_MS },
   env: { PAYMENTS_LOCK_LIFETIME: '1d' },
-  dynamicConfig: { 'matching.useNewMatcher': false },
+  dynamicConfig: { 'matching.useNewMatcher': false, 'matching.enableFairness': false },
 };
 
 export async function backlog(payouts: number, say: Say) {

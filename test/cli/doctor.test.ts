@@ -161,7 +161,7 @@ describe('doctor, where something is wrong from the beginning', () => {
     const engine = await startDevServer({
       always: true,
       ui: false,
-      dynamicConfig: { 'matching.useNewMatcher': false },
+      dynamicConfig: { 'matching.useNewMatcher': false, 'matching.enableFairness': false },
     });
     try {
       const environment = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' };
