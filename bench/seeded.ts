@@ -9,7 +9,7 @@ export function chosen<T>(list: readonly T[], count: number, seed = 1): T[] {
 }
 
 /** Numbers in [0, 1). */
-function mulberry32(seed: number): () => number {
+export function mulberry32(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -20,6 +20,8 @@ export interface StageOptions {
   dynamicConfig?: Readonly<Record<string, unknown>>;
   /** The program that a worker process runs. */
   program?: string;
+  /** The engine keeps everything in a file, and may be killed. */
+  lasting?: boolean;
   /** Without it nothing is notified, and everything is learned by polls. */
   notified?: boolean;
 }
@@ -32,6 +34,7 @@ export interface BenchStage {
   workers: ChildProcess[];
   service: ChildProcess;
   startWorker(): Promise<ChildProcess>;
+  startService(): Promise<ChildProcess>;
 }
 
 const SECRET = 'bench-secret';
@@ -90,6 +93,7 @@ async function setStage(options: StageOptions, folder: string): Promise<BenchSta
     always: true,
     ui: false,
     logFile: join(folder, 'engine.log'),
+    dbFile: options.lasting ? join(folder, 'engine.db') : undefined,
     dynamicConfig: options.dynamicConfig,
   });
   endings.push(() => engine.stop());
@@ -119,7 +123,8 @@ async function setStage(options: StageOptions, folder: string): Promise<BenchSta
   };
   const startWorker = () => runProgram(folder, options.program ?? 'src/workers/main.ts', environment);
   const workers = await Promise.all(Array.from({ length: options.workers }, startWorker));
-  const service = await runProgram(folder, 'src/starters/service/main.ts', environment);
+  const startService = () => runProgram(folder, 'src/starters/service/main.ts', environment);
+  const service = await startService();
   const connection = await Connection.connect({ address: engine.address });
   endings.push(() => connection.close());
   const { serverVersion } = await connection.workflowService.getSystemInfo({});
@@ -133,6 +138,7 @@ async function setStage(options: StageOptions, folder: string): Promise<BenchSta
     workers,
     service,
     startWorker,
+    startService,
   };
 }
 

@@ -4,6 +4,7 @@ import { Batches } from '../starters/batches.ts';
 import { type ListedPayout, listPayouts, type PayoutFilter } from '../starters/payout-list.ts';
 import { Payouts } from '../starters/payouts.ts';
 import { ServiceReads } from '../starters/reads.ts';
+import { ReceivingAccounts } from '../starters/receiving-accounts.ts';
 import { connectClient } from '../temporal/connection.ts';
 
 export interface PayoutsOptions {
@@ -20,6 +21,8 @@ export interface PayoutsOptions {
 export interface PayoutsConnection {
   payouts: Payouts;
   batches: Batches;
+  /** Opens accounts that receive; their balance and detail are in `reads`. */
+  receivingAccounts: ReceivingAccounts;
   /** Quotes and accounts; a worker asks the payments service. */
   reads: ServiceReads;
   /** The newest first, as Temporal's visibility knows them. */
@@ -41,6 +44,7 @@ export async function connectPayouts(options: PayoutsOptions = {}): Promise<Payo
   return {
     payouts: new Payouts({ client, environment }),
     batches: new Batches({ client, environment }),
+    receivingAccounts: new ReceivingAccounts({ client, environment }),
     reads: new ServiceReads(client),
     list: (filter) => listPayouts(client, filter),
     client,

@@ -65,15 +65,18 @@ test('another project compiles the example against its types, and plain Node pay
   expect({ code: bad.code, stderr: bad.stderr }).toEqual({ code: 1, stderr: 'clientId must not be empty\n' });
 });
 
-test('what stands in the options counts, and one connection serves payouts, batches, reads and lists', async () => {
+test('what stands in the options counts, and one connection serves payouts, batches, accounts, reads and lists', async () => {
   const connected = await connect();
   try {
-    const { payouts, batches, reads, list } = connected;
+    const { payouts, batches, receivingAccounts, reads, list } = connected;
     const [row, one] = [newRequest(), await payouts.start({ ...newRequest(), approval: 'required' })];
     await eventually(async () => (await payouts.state(one)).phase === 'AWAITING_APPROVAL' || undefined);
     expect(await payouts.cancel(one, { by: 'test' })).toMatchObject({ outcome: 'NOT_CREATED' });
     expect(await batches.start({ batchId: 'b1', payouts: [row] })).toMatchObject({ count: 1 });
     expect((await reads.accounts('default', 'client-1'))?.accounts.length).toBeGreaterThan(0);
+    const opening = { requestId: freshNumber(), payerId: 'payer-1', currency: 'USD' };
+    await receivingAccounts.open(opening);
+    expect(await receivingAccounts.result(opening)).toMatchObject({ outcome: 'OPENED' });
     const found = await eventually(async () => {
       for await (const listed of list({ outcome: 'NOT_CREATED' })) return listed;
       return undefined;

@@ -1,0 +1,98 @@
+/** The seeded fault runs at a small size, and the judge that tells whether they went well. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from 'vitest';
+import { chaosPlan } from '../../chaos/plan.ts';
+import { lies } from '../../chaos/truth.ts';
+import type { LedgerOf } from '../../simulator/index.ts';
+import type { PayoutResult } from '../../src/domain/payout.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** It sets up six processes, kills some, and waits for everything to end; beside other tests. */
+const LIMIT_MS = 480_000;
+
+test(
+  'a seed: calls fail, processes and the engine die, and nothing is paid twice, lost or told untruly',
+  async () => {
+    const run = spawn(
+      process.execPath,
+      ['--import', 'tsx', join(ROOT, 'chaos/main.ts'), '--seeds', '1', '--json'],
+      {
+        cwd: ROOT,
+        stdio: ['ignore', 'pipe', 'inherit'],
+      },
+    );
+    const [output, [code]] = await Promise.all([text(run.stdout), once(run, 'exit')]);
+    const [line = ''] = output.split('\n');
+    console.log(line);
+    const report: unknown = JSON.parse(line);
+    expect(report).toMatchObject({ seed: 1, violations: [], faultsMet: expect.any(Number) });
+    expect(report).not.toMatchObject({ faultsMet: 0 });
+    expect(code).toBe(0);
+  },
+  LIMIT_MS,
+);
+
+test('a seed means the same payouts, faults and strikes each time, and another one means others', () => {
+  expect(chaosPlan(7)).toEqual(chaosPlan(7));
+  expect(chaosPlan(7)).not.toEqual(chaosPlan(8));
+});
+
+describe('the judge', () => {
+  const money = { currency: 'CNY', amount: '100.00' };
+  const split = { distributeId: 'd1', target: money, status: 'SUCCESS' as const, refunded: false };
+  const order: LedgerOf['orders'][number] = {
+    orderId: 'o1',
+    partnerOrderId: 'p1',
+    appId: 'a',
+    payerId: 'payer',
+    scenario: 'success',
+    status: 'SUCCESS',
+    auditStatus: 'APPROVED',
+    complete: true,
+    lockRateId: null,
+    exchangeRate: '1',
+    instructed: money,
+    pay: money,
+    target: money,
+    fee: money,
+    returned: money,
+    splits: [split],
+    refunds: 0,
+    createdAt: '',
+    finishedAt: null,
+  };
+  const ledger = (orders: LedgerOf['orders']): LedgerOf => ({
+    partnerOrderId: 'p1',
+    orders,
+    creates: [],
+    debits: orders.length,
+    debited: [],
+    notifications: [],
+  });
+  const paid: PayoutResult = {
+    partnerOrderId: 'p1',
+    outcome: 'SUCCESS',
+    orderId: 'o1',
+    debits: [],
+    splits: [split],
+  };
+  const notCreated: PayoutResult = { partnerOrderId: 'p1', outcome: 'NOT_CREATED', debits: [], splits: [] };
+
+  test('finds nothing where both say the same', () => {
+    expect(lies(paid, ledger([order]))).toEqual([]);
+    expect(lies(notCreated, ledger([]))).toEqual([]);
+  });
+
+  test.each([
+    ['money that left twice', paid, [order, { ...order, orderId: 'o2' }], 'money left 2 times'],
+    ['an order that is said not to exist', notCreated, [order], 'NOT_CREATED, and order o1 exists'],
+    ['an order that does not exist', paid, [], 'order o1, and the service knows none'],
+    ['another end', paid, [{ ...order, status: 'FAILED' }], 'SUCCESS, and the service says FAILED'],
+    ['other splits', { ...paid, splits: [] }, [order], 'the splits are not those of the service'],
+  ])('finds %s', (_, result, orders, lie) => {
+    expect(lies(result, ledger(orders))).toContain(lie);
+  });
+});
