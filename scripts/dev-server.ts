@@ -52,7 +52,7 @@ export interface DevServer {
 }
 
 /** The same as in deploy/temporal/dynamicconfig, where each has its reason. */
-const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
+export const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
   'matching.useNewMatcher': true,
   'matching.enableFairness': true,
   'matching.numTaskqueueReadPartitions': 1,

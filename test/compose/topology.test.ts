@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { DYNAMIC_CONFIG } from '../../scripts/dev-server.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { composeFile, ourServices, ROOT, services } from './compose-file.ts';
 
@@ -83,11 +84,12 @@ describe('our services in the compose topology', () => {
 });
 
 describe('what the compose file mounts', () => {
-  test('the server reads the dynamic configuration that is mounted', () => {
+  test('the server reads the dynamic configuration that is mounted, and the dev server has the same', () => {
     const setting = composeFile().services['temporal']?.environment['DYNAMIC_CONFIG_FILE_PATH'] ?? '';
     const [, file = ''] = /^config\/dynamicconfig\/(.+)$/.exec(setting) ?? [];
     const config: unknown = parse(readFileSync(join(ROOT, 'deploy/temporal/dynamicconfig', file), 'utf8'));
-    expect(config).toMatchObject({ 'matching.useNewMatcher': [{ value: true }] });
+    const same = Object.entries(DYNAMIC_CONFIG).map(([name, value]) => [name, [{ value }]]);
+    expect(config).toEqual(Object.fromEntries(same));
   });
 
   test('the namespace job registers the same search attributes as the dev server', () => {
