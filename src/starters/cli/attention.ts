@@ -1,11 +1,11 @@
 /** Why payouts, and follow-ups of payouts, need somebody: as they say themselves. */
-import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../domain/identity.ts';
+import { payoutWorkflowId } from '../../domain/identity.ts';
 import type { Attention } from '../../domain/payout.ts';
-import { changesQuery } from '../../workflows/follow-up-messages.ts';
 import { stateQuery } from '../../workflows/messages.ts';
 import type { ListedPayout } from '../payout-list.ts';
 import type { Session } from './session.ts';
-import { money, wrap } from './text.ts';
+import { changesOf, sinceItsEnd } from './since-its-end.ts';
+import { wrap } from './text.ts';
 
 const ASKED_AT_ONCE = 20;
 
@@ -23,19 +23,14 @@ export async function reasonsOf(
   return found;
 }
 
-async function reasons({ client, soon }: Session, row: ListedPayout): Promise<Attention[]> {
+async function reasons(session: Session, row: ListedPayout): Promise<Attention[]> {
   const { app, partnerOrderId } = row;
   if (row.phase !== 'FOLLOW_UP') {
+    const { client, soon } = session;
     const payout = client.workflow.getHandle(payoutWorkflowId(app, partnerOrderId));
     return (await soon(() => payout.query(stateQuery))).reasons;
   }
-  const followUp = client.workflow.getHandle(payoutFollowUpWorkflowId(app, partnerOrderId));
-  const { returnedSums, differences } = await soon(() => followUp.query(changesQuery));
-  const returned = returnedSums.map((sum) => ({
-    code: 'MONEY_RETURNED',
-    message: `${money(sum)} came back`,
-  }));
-  return [...returned, ...differences];
+  return changesOf(await sinceItsEnd(session, row));
 }
 
 export function reasonsText(found: readonly Attention[] | undefined): string {

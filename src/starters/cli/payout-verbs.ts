@@ -8,7 +8,8 @@ import { type Answer, EXIT } from './answer.ts';
 import { readJson } from './files.ts';
 import { whatWasFound } from './findings.ts';
 import type { Session } from './session.ts';
-import { facts, grid, money, quoteText, resultText, stateText } from './text.ts';
+import { changesOf, sinceItsEndIfFollowed } from './since-its-end.ts';
+import { attentionText, facts, grid, money, quoteText, resultText, stateText } from './text.ts';
 
 /** One payout or a list of them, all checked before anything is done with any. `-` reads standard input. */
 export function readRequests(file: string): CheckedPayoutRequest[] {
@@ -74,7 +75,12 @@ export async function quote(session: Session, file: string): Promise<Answer> {
 }
 
 export async function status(session: Session, ref: PayoutRef): Promise<Answer> {
-  return stateAnswer(await session.soon(() => session.payouts.state(ref)));
+  const state = await session.soon(() => session.payouts.state(ref));
+  const since = state.phase === 'DONE' ? await sinceItsEndIfFollowed(session, ref) : undefined;
+  if (!since) return stateAnswer(state);
+  const lines = [stateText(state), ...changesOf(since).map(attentionText)];
+  if (since.lastLookedAt) lines.push(facts([['looked at again', since.lastLookedAt]]));
+  return { json: { ...state, sinceItsEnd: since }, text: lines.join('\n') };
 }
 
 export async function result(session: Session, ref: PayoutRef): Promise<Answer> {

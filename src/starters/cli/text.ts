@@ -1,7 +1,7 @@
 /** Answers as a person reads them. */
 import Table from 'cli-table3';
 import type { Money } from '../../domain/money.ts';
-import type { AgreedQuote, PayoutResult, PayoutState } from '../../domain/payout.ts';
+import type { AgreedQuote, Attention, PayoutResult, PayoutState } from '../../domain/payout.ts';
 import { colours } from './colours.ts';
 
 export function money(value: Money | undefined): string {
@@ -43,8 +43,11 @@ export function stateText(state: PayoutState): string {
     ['service last asked', state.lastAskedAt],
     ['last confirmed', state.lastConfirmedAt],
   ]);
-  const attention = state.reasons.map(({ code, message }) => colours.yellow(`! ${code}: ${message}`));
-  return [lines, ...attention].join('\n');
+  return [lines, ...state.reasons.map(attentionText)].join('\n');
+}
+
+export function attentionText({ code, message }: Attention): string {
+  return colours.yellow(`! ${code}: ${message}`);
 }
 
 /** How long that is from now, by this machine's clock. */

@@ -1,0 +1,38 @@
+/** What a payout's follow-up has found: the result is never rewritten, so this stands beside it. */
+import type { FollowUpResult } from '../../domain/follow-up.ts';
+import { payoutFollowUpWorkflowId } from '../../domain/identity.ts';
+import type { Attention } from '../../domain/payout.ts';
+import { changesQuery } from '../../workflows/follow-up-messages.ts';
+import { isGone } from '../engine-errors.ts';
+import type { PayoutRef } from '../payouts.ts';
+import type { Session } from './session.ts';
+import { money } from './text.ts';
+
+export async function sinceItsEnd(
+  { client, soon }: Session,
+  { app = 'default', partnerOrderId }: PayoutRef,
+): Promise<FollowUpResult> {
+  const followUp = client.workflow.getHandle(payoutFollowUpWorkflowId(app, partnerOrderId));
+  return soon(() => followUp.query(changesQuery));
+}
+
+/** Undefined where nobody has begun to follow it up, or the follow-up is long over and forgotten. */
+export async function sinceItsEndIfFollowed(
+  session: Session,
+  ref: PayoutRef,
+): Promise<FollowUpResult | undefined> {
+  try {
+    return await sinceItsEnd(session, ref);
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
+export function changesOf({ returnedSums, differences }: FollowUpResult): Attention[] {
+  const returned = returnedSums.map((sum) => ({
+    code: 'MONEY_RETURNED',
+    message: `${money(sum)} came back`,
+  }));
+  return [...returned, ...differences];
+}
