@@ -27,13 +27,10 @@ export const PRIORITY = {
   create: 1,
   /** The end is known to be near: one or two calls and the payout is off the books. */
   ending: 2,
-  /**
-   * As urgent as an end, and never many: only those that were let in by the check of their account, which waits behind
-   * every quote and every end. So what has begun is finished before anything else begins.
-   */
-  quote: 2,
   /** Not begun yet: delaying it costs nothing but time. */
   beginning: 3,
+  /** As urgent, but in a line of its own: see `fairLine`. */
+  quote: 3,
   /** A receiving account: no lock is ticking and no money moves. */
   account: 3,
   /** Only in case a notification got lost. */
@@ -127,7 +124,15 @@ function options({ apiQueue, callTimeoutMs, seller }: CallSettings, urgency: Urg
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     priority: {
       priorityKey: PRIORITY[urgency],
-      ...(seller !== undefined && { fairnessKey: fairnessKey(seller) }),
+      ...(seller !== undefined && { fairnessKey: fairLine(seller, urgency) }),
     },
   };
+}
+
+/**
+ * Sellers take turns, and so do a seller's quotes with whatever else it begins: else a thousand that start at once would
+ * all have their account checked, at the cost of no call, before the first quote was asked, and the budget lay idle.
+ */
+function fairLine(seller: string, urgency: Urgency): string {
+  return fairnessKey(urgency === 'quote' ? `${seller}\nquotes` : seller);
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
+import type { CallRecord } from '../../simulator/index.ts';
 import { fairnessKey } from '../../src/domain/fairness.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { Budgets } from '../../src/starters/budgets.ts';
@@ -12,8 +13,8 @@ import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payou
 import { payoutRequest } from '../support/requests.ts';
 
 /** So slow until everybody stands in the queue, then at a pace that ends. */
-const WHILE_THEY_COME = 2;
-const CALLS_PER_SECOND = 10;
+const WHILE_THEY_COME = 1;
+const CALLS_PER_SECOND = 5;
 const BATCH = 60;
 
 interface Wait {
@@ -45,8 +46,13 @@ async function waitOfASingle(address: string): Promise<Wait> {
     const earlier = control.calls().length;
     const before = rows.filter((row) => createsOf(world, row).length === 0).length;
     await new Budgets(world.client, 'test').setCallsPerSecond('default', CALLS_PER_SECOND, 'test');
-    await world.until(single, ({ phase }) => phase === 'PROCESSING');
-    return { calls: control.calls().length - earlier, before };
+    const isCreated = (call: CallRecord) =>
+      call.operation === 'createCnyOrder' && call.partnerOrderId === single.partnerOrderId;
+    const created = await eventually(() => {
+      const at = control.calls().findIndex(isCreated);
+      return at < 0 ? undefined : at;
+    });
+    return { calls: created - earlier, before };
   } finally {
     await world.stop();
   }
