@@ -2,8 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { benchRequest } from '../bench/pay.ts';
 import { type BenchStage, withStage } from '../bench/stage.ts';
-import { eachOf } from '../bench/waits.ts';
-import type { PayoutState } from '../src/domain/payout.ts';
+import type { PayoutRequest, PayoutState } from '../src/domain/payout.ts';
 import type { PayoutRef } from '../src/starters/payouts.ts';
 import { type ChaosPlan, TROUBLE_MS } from './plan.ts';
 import { strikeAll, supervise } from './strike.ts';
@@ -54,11 +53,7 @@ async function pay(stage: BenchStage, plan: ChaosPlan): Promise<SeedReport> {
   const requests = plan.scenarios.map((scenario, at) => benchRequest(at, 'default', scenario));
   const rules = await Promise.all(plan.faults.map((rule) => simulator.addFault(rule)));
   const trouble = strikeAll(stage, plan.strikes);
-  await Promise.all([
-    trouble,
-    sleep(TROUBLE_MS),
-    eachOf(requests, WORKERS, (request) => untilStarted(() => stage.payouts.start(request))),
-  ]);
+  await Promise.all([trouble, sleep(TROUBLE_MS), startOneByOne(stage, requests)]);
   const faultsMet = (await simulator.faults()).reduce((sum, { hit }) => sum + hit, 0);
   for (const { id } of rules) await simulator.removeFault(id);
   const { reviewed, late } = await untilAllEnd(stage, requests);
@@ -82,6 +77,17 @@ async function pay(stage: BenchStage, plan: ChaosPlan): Promise<SeedReport> {
     seconds: Math.round((performance.now() - begunMs) / 1_000),
     violations,
   };
+}
+
+/** Over most of the trouble, so that a strike finds payouts in every phase. */
+async function startOneByOne({ payouts }: BenchStage, requests: readonly PayoutRequest[]): Promise<void> {
+  const apartMs = (0.8 * TROUBLE_MS) / requests.length;
+  await Promise.all(
+    requests.map(async (request, at) => {
+      await sleep(at * apartMs);
+      await untilStarted(() => payouts.start(request));
+    }),
+  );
 }
 
 /** A start whose answer was lost is started again: it joins what is there. */
