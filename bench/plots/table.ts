@@ -69,7 +69,11 @@ function backlogTable(backlog: Part<'backlog'>): string[] {
     ...runs.map(show),
   ];
   return table(
-    [`${backlog.settings['payouts']} payouts at once`, 'durable-payouts', 'first in, first out'],
+    [
+      `${backlog.settings['payouts']} payouts at once`,
+      'durable-payouts',
+      `first in, first out, ${backlog.settings['baselinePayouts'] ?? backlog.settings['payouts']} at once`,
+    ],
     [
       row('lock to create, median', (run) => seconds(run.lockToCreateP50)),
       row('lock to create, p99', (run) => seconds(run.lockToCreateP99)),
