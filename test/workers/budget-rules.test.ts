@@ -134,21 +134,21 @@ describe('H37 the parts of a call budget', () => {
     expect(margin.valueMs(3_000_000)).toBe(25);
     for (let times = 0; times < 10; times += 1) margin.widen(3_000_000);
     expect(margin.valueMs(3_000_000)).toBe(60);
-    expect(margin.valueMs(100_000_000)).toBe(10);
+    expect(margin.valueMs(100_000_000)).toBe(15);
   });
 
   test('what nobody has complained about is given up soon', () => {
     const margin = new AdaptiveMargin(0);
-    expect(margin.valueMs(100_000)).toBe(15);
-    expect(margin.valueMs(400_000)).toBe(10);
+    expect(margin.valueMs(60_000)).toBe(17);
+    expect(margin.valueMs(400_000)).toBe(15);
   });
 
   test('a jitter that is known is always kept, and a 429 widens it all the same', () => {
     const margin = new AdaptiveMargin(0, 80);
-    expect(margin.valueMs(0)).toBe(83);
-    expect(margin.valueMs(100_000_000)).toBe(83);
+    expect(margin.valueMs(0)).toBe(90);
+    expect(margin.valueMs(100_000_000)).toBe(90);
     margin.widen(100_000_000);
-    expect(margin.valueMs(100_000_000)).toBe(98);
+    expect(margin.valueMs(100_000_000)).toBe(105);
   });
 
   test('the margin follows how late timers are', () => {

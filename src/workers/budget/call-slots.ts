@@ -9,8 +9,11 @@ import { pause } from './pause.ts';
 
 type Slots = CustomSlotSupplier<ActivitySlotInfo>;
 
-/** Fetched ahead: what leaves while a call is on its way here. At least two, so that a slow rate does not stutter. */
-const AHEAD_SECONDS = 0.15;
+/**
+ * Fetched ahead: what leaves while a call is on its way here, or while a busy engine takes a breath. A create that is
+ * fetched goes before all of them. At least two, so that a slow rate does not stutter.
+ */
+const AHEAD_SECONDS = 0.3;
 const LEAST_AHEAD = 2;
 /** A fetched call that has not come to the gate by then waits for something else, such as a token. */
 const ON_ITS_WAY_MS = 300;

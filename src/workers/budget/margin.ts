@@ -5,15 +5,15 @@
  * network says so by a setting.
  */
 
-const LEAST_MS = 10;
+const LEAST_MS = 15;
 const MOST_MS = 60;
 const FIRST_MS = 20;
 const WIDER_ON_429_MS = 15;
 /** By 1 ms. What a 429 has taught is forgotten much more slowly than what was assumed to begin with. */
 const SHRINKS_EVERY_MS = 20_000;
 const FORGETS_EVERY_MS = 300_000;
-/** On top of a jitter that is known. */
-const SPARE_MS = 3;
+/** On top of a jitter that is known: that of the processes themselves. */
+const SPARE_MS = 10;
 /** Weight of one more observation in the moving average. */
 const WEIGHT = 0.1;
 
