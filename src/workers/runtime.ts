@@ -13,6 +13,8 @@ const LEVELS: Record<WorkerEnvironment['PAYOUTS_LOG_LEVEL'], LogLevel | undefine
 export function installRuntime({ PAYOUTS_LOG_LEVEL, PAYOUTS_METRICS_LISTEN }: WorkerEnvironment): void {
   const level = LEVELS[PAYOUTS_LOG_LEVEL];
   Runtime.install({
+    // Ours: see `ending.ts`.
+    shutdownSignals: [],
     logger: level ? new DefaultLogger(level) : new DefaultLogger('ERROR', () => undefined),
     ...(PAYOUTS_METRICS_LISTEN && {
       telemetryOptions: { metrics: { prometheus: { bindAddress: PAYOUTS_METRICS_LISTEN } } },

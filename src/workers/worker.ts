@@ -19,14 +19,22 @@ import { workflowBundle } from './workflow-bundle.ts';
 /** After a worker was killed its payouts wait this long for it before another worker takes them up. */
 const STICKY_QUEUE_TIMEOUT = '2s';
 
-export async function createWorkers(parts: ApplicationParts): Promise<Runnable[]> {
+export interface ProcessWorkers {
+  workflows: Runnable;
+  /** One for each application. */
+  servers: Runnable[];
+}
+
+export async function createWorkers(parts: ApplicationParts): Promise<ProcessWorkers> {
   const workflows = await workflowWorker(parts);
   const applications = [...parts.config.applications.values()];
   const environment = parts.config.env.PAYMENTS_ENVIRONMENT;
   const places = applications.map(({ name }) => ({ environment, app: name }));
   const ownership = new Ownership({ client: parts.client, identity: workflows.options.identity, places });
-  const servers = applications.map((application) => applicationServer(parts, application, ownership));
-  return [workflows, ...(await Promise.all(servers))];
+  const servers = await Promise.all(
+    applications.map((application) => applicationServer(parts, application, ownership)),
+  );
+  return { workflows, servers };
 }
 
 async function workflowWorker({ config, connection, client, namespace }: ApplicationParts): Promise<Worker> {

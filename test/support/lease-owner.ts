@@ -1,4 +1,5 @@
 /** Which of our worker processes owns the call budget, by Temporal's word. */
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { leaseWorkflowId } from '../../src/domain/identity.ts';
 import { eventually, type PayoutWorld } from './payout-world.ts';
 import type { OwnProcess } from './processes.ts';
@@ -14,8 +15,15 @@ export async function ownerAmong(world: PayoutWorld, workers: readonly OwnProces
 }
 
 async function ownerPid(world: PayoutWorld): Promise<number | undefined> {
-  const { raw } = await world.client.workflow.getHandle(leaseWorkflowId('test', 'default')).describe();
-  const [pending] = raw.pendingActivities ?? [];
+  const handle = world.client.workflow.getHandle(leaseWorkflowId('test', 'default'));
+  const { raw } = await handle.describe().catch(notYet);
+  const [pending] = raw?.pendingActivities ?? [];
   if (pending?.state !== STARTED || !pending.lastWorkerIdentity) return undefined;
   return Number.parseInt(pending.lastWorkerIdentity, 10);
+}
+
+/** The first worker starts it soon after it says that it is ready. */
+function notYet(error: unknown): { raw?: undefined } {
+  if (error instanceof WorkflowNotFoundError) return {};
+  throw error;
 }

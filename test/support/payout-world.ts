@@ -123,12 +123,13 @@ export class PayoutWorld {
     this.env = { ...this.env, ...change };
     const config = workerConfig(this.env);
     const client = this.speaking(this.env['PAYOUTS_ENCRYPTION_KEYS']);
-    const workers = await createWorkers({
+    const { workflows, servers } = await createWorkers({
       config,
       connection: this.native,
       client,
       namespace: this.namespace,
     });
+    const workers = [workflows, ...servers];
     const done = Promise.all(workers.map((worker) => worker.run()));
     this.running = { workers, done, stopKeeping: keepRenewals(client, config) };
   }

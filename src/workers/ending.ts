@@ -1,0 +1,25 @@
+/**
+ * How a process ends in good order: the budgets go first. Who gets one next is decided by a task of the lease's own
+ * workflow, and Temporal may have kept that workflow for this very process.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Runnable } from './application-workers.ts';
+
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** For that task; one that comes later waits for Temporal to give it to another process, which takes seconds. */
+const HANDS_OVER_WITHIN_MS = 1_000;
+
+/** The second signal ends the process at once. */
+export function endWhenAsked(workflows: Runnable, servers: readonly Runnable[]): void {
+  for (const signal of SIGNALS) process.once(signal, () => void end(workflows, servers));
+}
+
+async function end(workflows: Runnable, servers: readonly Runnable[]): Promise<void> {
+  for (const server of servers) shutDown(server);
+  await sleep(HANDS_OVER_WITHIN_MS);
+  shutDown(workflows);
+}
+
+function shutDown(one: Runnable): void {
+  if (one.getState() === 'RUNNING') one.shutdown();
+}
