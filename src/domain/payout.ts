@@ -173,8 +173,8 @@ export interface PayoutSettings {
   settleWindowMs: number;
   createCheck: 'doubtful' | 'always';
   /**
-   * A doubtful run asks for the order before anything can end it. Absent in histories from before it did: what a
-   * history holds decides, and no patch marker. After a local activity the SDK may write one where no replay finds it.
+   * A doubtful run asks for the order before anything can end it. Absent in older histories, whose patch marker
+   * decides. New ones write none: after a local activity the SDK may write it where no replay finds it.
    */
   asksFirst?: true | undefined;
   repeatedCreate: 'review' | 'safe';

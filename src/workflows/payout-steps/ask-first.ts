@@ -3,7 +3,7 @@
  * before may have created it, and an account that is empty by now, or an approval that nobody gives twice, says
  * nothing about that (H6, H7, H10).
  */
-import { workflowInfo } from '@temporalio/workflow';
+import { patched, workflowInfo } from '@temporalio/workflow';
 import { local } from '../calls.ts';
 import { isDoubtful } from '../doubtful-start.ts';
 import { doubt } from './create-once.ts';
@@ -15,7 +15,7 @@ const STOPS_BEFORE_FLAG = 3;
 
 /** A start that does not promise a fresh number is asked about before anything else. */
 export async function askFirstWhereDoubtful(life: PayoutLife): Promise<void> {
-  if (!isDoubtful(life.settings) || life.isContinued || !life.settings.asksFirst) return;
+  if (!isDoubtful(life.settings) || life.isContinued || !asks(life, 'ask-first')) return;
   flagRepeatedStops(life, workflowInfo().memo?.['stops']);
   await askFirst(life);
 }
@@ -24,9 +24,15 @@ export async function askFirstWhereDoubtful(life: PayoutLife): Promise<void> {
 export async function existsAfterAll(life: PayoutLife): Promise<boolean> {
   if (life.record.creation.stage !== 'quoting' || life.cleared) return false;
   // The comparison is an activity's business: here a reset run would replay differently from its own history.
-  if (!life.settings.asksFirst || (await local.isFirstRun(workflowInfo().firstExecutionRunId))) return false;
+  if (!asks(life, 'ask-before-not-created')) return false;
+  if (await local.isFirstRun(workflowInfo().firstExecutionRunId)) return false;
   await askFirst(life);
   return wasFound(life);
+}
+
+/** Where the settings do not say so, the run began before they did, and its history holds the marker or does not. */
+function asks(life: PayoutLife, marker: string): boolean {
+  return life.settings.asksFirst === true || patched(marker);
 }
 
 async function askFirst(life: PayoutLife): Promise<void> {
