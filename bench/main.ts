@@ -11,7 +11,7 @@ import {
 } from './figures.ts';
 import { writeDocs } from './plots/write.ts';
 import { runPart } from './run-part.ts';
-import { endEverything, removeLogs } from './stage.ts';
+import { endWhenInterrupted } from './stage.ts';
 
 const program = new Command('bench')
   .description('measures the product on real processes; each part says what it ran on')
@@ -36,14 +36,9 @@ if (unknown !== undefined) program.error(`there is no part ${unknown}: ${PART_NA
 if (!(scale > 0)) program.error('--scale must be a number above 0');
 
 let interrupted = false;
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(signal, () => {
-    interrupted = true;
-    void endEverything().finally(() => {
-      removeLogs();
-      process.exit(130);
-    });
-  });
+endWhenInterrupted(() => {
+  interrupted = true;
+});
 
 let figures: Figures = earlierFigures(options.json);
 for (const name of PART_NAMES.filter((part) => only.includes(part))) {

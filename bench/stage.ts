@@ -52,14 +52,26 @@ const endings: (() => unknown)[] = [];
 /** Of logs that nobody will want to read. */
 const folders = new Set<string>();
 
-export function removeLogs(): void {
+function removeLogs(): void {
   for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   folders.clear();
 }
 
 /** Ends all that a stage has started, as far as it had come. */
-export async function endEverything(): Promise<void> {
+async function endEverything(): Promise<void> {
   for (let end = endings.pop(); end; end = endings.pop()) await end();
+}
+
+/** On Ctrl-C and the like: everything ends, and so does this process. */
+export function endWhenInterrupted(told: () => void = () => undefined): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => {
+      told();
+      void endEverything().finally(() => {
+        removeLogs();
+        process.exit(130);
+      });
+    });
 }
 
 /** Sets up, works, and ends everything; the logs are kept only where it failed, and then named. */

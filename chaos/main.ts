@@ -1,6 +1,6 @@
 /** `npm run chaos`: seeded runs in which calls fail and processes die, and nothing is paid twice or told untruly. */
 import { Command, InvalidArgumentError } from 'commander';
-import { endEverything, removeLogs } from '../bench/stage.ts';
+import { endWhenInterrupted } from '../bench/stage.ts';
 import { chaosPlan } from './plan.ts';
 import { runSeed, type SeedReport } from './run-seed.ts';
 
@@ -12,13 +12,7 @@ const program = new Command('chaos')
   .parse();
 const { seeds, from, json } = program.opts<{ seeds: number; from: number; json?: boolean }>();
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(signal, () => {
-    void endEverything().finally(() => {
-      removeLogs();
-      process.exit(130);
-    });
-  });
+endWhenInterrupted();
 
 let failed = 0;
 for (let seed = from; seed < from + seeds; seed += 1) {

@@ -2,18 +2,11 @@
 import { mulberry32 } from '../bench/seeded.ts';
 import type { FaultInput, FaultRuleInput } from '../simulator/index.ts';
 
-export const STRIKES = [
-  'kill-worker',
-  'freeze-worker',
-  'stop-worker',
-  'kill-receiver',
-  'kill-engine',
-] as const;
-export type StrikeKind = (typeof STRIKES)[number];
+const STRIKES = ['kill-worker', 'freeze-worker', 'stop-worker', 'kill-receiver', 'kill-engine'] as const;
 
 export interface Strike {
   atMs: number;
-  kind: StrikeKind;
+  kind: (typeof STRIKES)[number];
 }
 
 export interface ChaosPlan {
@@ -26,12 +19,12 @@ export interface ChaosPlan {
   repeatsAreRefused: boolean;
 }
 
-export const PAYOUTS = 20;
+const PAYOUTS = 20;
 /** Strikes fall while the payouts are under way; faults end with them, so that everything can come to its end. */
 export const TROUBLE_MS = 25_000;
 const STRIKES_A_SEED = 4;
 const FIRST_STRIKE_MS = 2_000;
-/** Of all requests; two in three payouts meet at least one fault. */
+/** Of all requests. */
 const FAULTY = 0.2;
 
 const SCENARIOS = [

@@ -1,5 +1,6 @@
 /** One seed: payouts under way while calls fail and processes die; then the truth is looked at. */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { countBy } from '../bench/measures.ts';
 import { benchRequest } from '../bench/pay.ts';
 import { type BenchStage, withStage } from '../bench/stage.ts';
 import type { PayoutRequest, PayoutState } from '../src/domain/payout.ts';
@@ -58,19 +59,18 @@ async function pay(stage: BenchStage, plan: ChaosPlan): Promise<SeedReport> {
   for (const { id } of rules) await simulator.removeFault(id);
   const { reviewed, late } = await untilAllEnd(stage, requests);
   const violations = late.map(({ partnerOrderId }) => `${partnerOrderId}: has not ended`);
-  const outcomes: Record<string, number> = {};
-  for (const ref of requests.filter((request) => !late.includes(request))) {
-    const result = await stage.payouts.result(ref);
-    outcomes[result.outcome] = (outcomes[result.outcome] ?? 0) + 1;
-    const ledger = await simulator.ledgerOf(ref.partnerOrderId);
-    violations.push(...lies(result, ledger).map((lie) => `${ref.partnerOrderId}: ${lie}`));
+  const ended = requests.filter((request) => !late.includes(request));
+  const results = await Promise.all(ended.map((request) => stage.payouts.result(request)));
+  for (const result of results) {
+    const ledger = await simulator.ledgerOf(result.partnerOrderId);
+    violations.push(...lies(result, ledger).map((lie) => `${result.partnerOrderId}: ${lie}`));
   }
   const { maxCallsInAnySecond } = await simulator.counts();
   if (maxCallsInAnySecond > LIMIT) violations.push(`${maxCallsInAnySecond} calls in a second`);
   return {
     seed: plan.seed,
     strikes: plan.strikes.map(({ kind }) => kind),
-    outcomes,
+    outcomes: countBy(results, ({ outcome }) => outcome),
     reviewed,
     faultsMet,
     maxCallsInAnySecond,

@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BenchStage } from '../bench/stage.ts';
-import { endOwn } from '../scripts/own-process.ts';
+import { endOwn, hasEnded } from '../scripts/own-process.ts';
 import type { Strike } from './plan.ts';
 
 const FROZEN_MS = 4_000;
@@ -47,8 +47,4 @@ async function end(workers: ChildProcess[], signal: NodeJS.Signals): Promise<voi
   if (!worker) return;
   workers.push(worker);
   await endOwn(worker, signal);
-}
-
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null;
 }

@@ -33,9 +33,13 @@ export async function startOwn(
 
 /** Sends the signal, also to one that was frozen, and waits for the end. */
 export async function endOwn(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (hasEnded(child)) return;
   const exit = once(child, 'exit');
   child.kill('SIGCONT');
   child.kill(signal);
   await exit;
+}
+
+export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }

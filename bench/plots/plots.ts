@@ -70,10 +70,7 @@ function backlogPlot(backlog: Part<'backlog'>): string {
     x: 'age of the lock when the order was created (s, logarithmic)',
     ours: backlog.lockToCreate,
     beside: baseline.lockToCreate,
-    legend: [
-      'urgent calls first',
-      `first in, first out, ${backlog.settings['baselinePayouts'] ?? backlog.settings['payouts']} at once`,
-    ],
+    legend: ['urgent calls first', `first in, first out, ${backlog.settings['baselinePayouts']} at once`],
     limit: { ms: Number(backlog.settings['lockLifetimeMs']), text: "the lock's lifetime" },
   });
 }

@@ -72,7 +72,7 @@ function backlogTable(backlog: Part<'backlog'>): string[] {
     [
       `${backlog.settings['payouts']} payouts at once`,
       'durable-payouts',
-      `first in, first out, ${backlog.settings['baselinePayouts'] ?? backlog.settings['payouts']} at once`,
+      `first in, first out, ${backlog.settings['baselinePayouts']} at once`,
     ],
     [
       row('lock to create, median', (run) => seconds(run.lockToCreateP50)),

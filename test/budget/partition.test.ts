@@ -11,6 +11,7 @@ import { type OwnProcess, startProgram } from '../support/processes.ts';
 
 const LIMIT = 20;
 const PAYOUTS = 30;
+
 describe('H37 the owner of the call budget is cut off from Temporal, but not from the service', () => {
   let world: PayoutWorld;
   let workers: { process: OwnProcess; way: Cuttable }[];

@@ -1,7 +1,6 @@
 /** Receiving accounts as a person reads them. */
 import type { ReceivingAccountState } from '../../domain/receiving-account.ts';
-import { colours } from './colours.ts';
-import { facts } from './text.ts';
+import { attentionText, facts } from './text.ts';
 
 export function openingText(state: Partial<ReceivingAccountState>): string {
   const { reason, candidates, account, reasons = [] } = state;
@@ -17,8 +16,9 @@ export function openingText(state: Partial<ReceivingAccountState>): string {
     ['may be it', candidates?.join(', ')],
     ['service last asked', state.lastAskedAt],
   ]);
-  const attention = reasons.map(({ code, message }) => colours.yellow(`! ${code}: ${message}`));
-  return [lines, account && recordText(account), ...attention].filter((part) => part).join('\n');
+  return [lines, account && recordText(account), ...reasons.map(attentionText)]
+    .filter((part) => part)
+    .join('\n');
 }
 
 /** Whatever fields the service wrote. */

@@ -4,7 +4,7 @@ import { type ListedToken, Tokens } from '../tokens.ts';
 import { type Answer, UsageError } from './answer.ts';
 import { colours } from './colours.ts';
 import type { Session } from './session.ts';
-import { grid } from './text.ts';
+import { attentionText, grid } from './text.ts';
 
 export interface TokenOptions {
   app: string;
@@ -37,7 +37,5 @@ function row(token: ListedToken): string[] {
 }
 
 function standing({ sentence, reasons }: TokenState): string {
-  return [sentence, ...reasons.map(({ code, message }) => colours.yellow(`! ${code}: ${message}`))].join(
-    '\n',
-  );
+  return [sentence, ...reasons.map(attentionText)].join('\n');
 }
