@@ -43,8 +43,11 @@ const handoverRun = z.object({ gap: ms, answered429: count });
 const byApplication = z.record(z.string(), z.number());
 const engineRun = z.object({
   eventsPerPayout: z.number(),
+  /** At the same pace for all that are compared. */
   serverCpuPerPayout: ms,
   workerCpuPerPayout: ms,
+  serverCpuAtFullSpeed: ms,
+  workerCpuAtFullSpeed: ms,
   payoutsPerSecondUnlimited: z.number(),
 });
 
@@ -73,7 +76,14 @@ const parts = {
     detect: z.array(ms),
     leastPossible: z.array(ms),
   }),
-  engine: engineRun.extend({ baseline: engineRun }),
+  engine: engineRun.extend({
+    /** A bare workflow of four activities. */
+    baseline: engineRun,
+    /** The same, its activities in a queue of their own. */
+    queued: engineRun,
+    /** The same, waiting for a signal in between. */
+    waiting: engineRun,
+  }),
   waiting: z.object({
     openPayouts: count,
     /** MiB. */

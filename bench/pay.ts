@@ -1,9 +1,8 @@
 /** Many payouts at once, and their ends. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { PayoutRequest } from '../src/domain/payout.ts';
 import type { BenchStage } from './stage.ts';
-import { eachOf, type Say, untilCounted } from './waits.ts';
+import { eachOf, type Say, steadily, untilCounted } from './waits.ts';
 
 /** So many starts are under way at once; the engine is not the subject. */
 const STARTS_AT_ONCE = 25;
@@ -50,9 +49,7 @@ export async function startSteadily(
   requests: readonly PayoutRequest[],
   perSecond: number,
 ): Promise<void> {
-  const begun = performance.now();
-  await eachOf([...requests.entries()], STARTS_AT_ONCE, async ([at, request]) => {
-    await sleep(Math.max(0, begun + (at * 1_000) / perSecond - performance.now()));
+  await steadily(requests, perSecond, async (request) => {
     await stage.payouts.start(request);
   });
 }

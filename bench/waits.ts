@@ -9,6 +9,7 @@ export class WaitedInVain extends Error {
 }
 
 const SAY_EVERY_MS = 10_000;
+const MOST_AT_ONCE = 25;
 
 export interface Wait {
   /** Such as `payouts ended`. */
@@ -62,4 +63,17 @@ export async function eachOf<T>(
     for (const entry of left) await work(entry);
   };
   await Promise.all(Array.from({ length: atOnce }, one));
+}
+
+/** Evenly over time; each begins whether or not those before it have ended, up to a number. */
+export async function steadily<T>(
+  list: readonly T[],
+  perSecond: number,
+  work: (entry: T) => Promise<void>,
+): Promise<void> {
+  const begun = performance.now();
+  await eachOf([...list.entries()], MOST_AT_ONCE, async ([at, entry]) => {
+    await sleep(Math.max(0, begun + (at * 1_000) / perSecond - performance.now()));
+    await work(entry);
+  });
 }

@@ -1,10 +1,14 @@
-/** A worker as Temporal's first tutorial has it: one queue, workflows and activities together, every default. */
+/**
+ * A worker as Temporal's first tutorial has it: one queue, workflows and activities together, every default; and beside
+ * it one for calls that have a queue of their own.
+ */
 import { fileURLToPath } from 'node:url';
 import { Worker } from '@temporalio/worker';
 import { connectWorker } from '../../src/temporal/worker-connection.ts';
-import * as activities from './activities.ts';
+import { bareActivities } from './activities.ts';
 
-const { connection, namespace } = await connectWorker();
+const { connection, namespace, client } = await connectWorker();
+const activities = bareActivities(client);
 const worker = await Worker.create({
   connection,
   namespace,
@@ -12,5 +16,6 @@ const worker = await Worker.create({
   workflowsPath: fileURLToPath(new URL('./workflow.ts', import.meta.url)),
   activities,
 });
+const calls = await Worker.create({ connection, namespace, taskQueue: 'bare-calls', activities });
 console.log('bare worker ready');
-await worker.run();
+await Promise.all([worker.run(), calls.run()]);

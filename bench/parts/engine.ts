@@ -1,72 +1,113 @@
 /**
  * Part 6: what a payout costs the engine, with the call limit lifted on both sides; beside a bare workflow of four empty
- * activities on an engine of the same kind, started by a bare client.
+ * activities on an engine of the same kind, started by a bare client, and the rungs that lie between the two.
  */
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { round } from '../measures.ts';
-import { benchRequests, countOf, ended, patienceMs, startMany, untilEnded } from '../pay.ts';
+import { countOf, ended, patienceMs } from '../pay.ts';
 import { cpuMs, pidOf } from '../process-use.ts';
 import { type BenchStage, withStage } from '../stage.ts';
-import { eachOf, type Say, untilCounted } from '../waits.ts';
-import { SOON_FINAL, UNLIMITED, WORKERS } from './settings.ts';
+import { eachOf, type Say, steadily, untilCounted } from '../waits.ts';
+import { SUBJECTS, type Subject } from './engine-subjects.ts';
+import { UNLIMITED, WORKERS } from './settings.ts';
 
 /** Paid before the measurement, so that processes have warmed up. */
 const WARM_UP = 30;
 const STARTS_AT_ONCE = 25;
-/** What a 2-core machine reaches at least. */
-const SLOWEST_PER_SECOND = 10;
+/** More than the API's limit lets through, and less than any of them can bear. */
+const PACE_PER_SECOND = 8;
+/** There and back: a machine that grows slower or faster meanwhile does so for all of them. */
+const ORDER = ['baseline', 'queued', 'waiting', 'ours', 'ours', 'waiting', 'queued', 'baseline'] as const;
+
+type Cost = Awaited<ReturnType<typeof measure>>;
 
 export async function engine(payouts: number, say: Say) {
-  const settings = { payouts, limit: 'none', workers: WORKERS, ...UNLIMITED.simulator, warmUp: WARM_UP };
-  say('ours');
-  const ours = await withStage({ workers: WORKERS, ...UNLIMITED }, (stage) => run(stage, payouts, OURS, say));
-  say('a bare workflow of four activities');
-  const bare = { workers: WORKERS, program: 'bench/bare/worker.ts' };
-  const baseline = await withStage(bare, (stage) => run(stage, payouts, BARE, say));
-  return { settings, ...ours, baseline };
+  const costs: Record<keyof typeof SUBJECTS, Cost[]> = { ours: [], baseline: [], queued: [], waiting: [] };
+  for (const name of ORDER) {
+    say(name);
+    const subject = SUBJECTS[name];
+    costs[name].push(await withStage(subject.stage, (stage) => measure(stage, payouts, subject, say)));
+  }
+  const settings = {
+    payouts,
+    rounds: costs.ours.length,
+    limit: 'none',
+    pacePerSecond: PACE_PER_SECOND,
+    workers: WORKERS,
+    ...UNLIMITED.simulator,
+    warmUp: WARM_UP,
+  };
+  const beside = { baseline: mean(costs.baseline), queued: mean(costs.queued), waiting: mean(costs.waiting) };
+  return { settings, ...mean(costs.ours), ...beside };
 }
 
-interface Subject {
-  workflowType: string;
-  /** Starts them and waits for all that have been started so far to end. */
-  work(stage: BenchStage, from: number, until: number, say: Say): Promise<void>;
+async function measure(stage: BenchStage, payouts: number, subject: Subject, say: Say) {
+  const start = (number: number) => subject.start(stage, number);
+  let started = 0;
+  const next = (count: number) => Array.from({ length: count }, () => started++);
+  const atOnce = (count: number) => () => eachOf(next(count), STARTS_AT_ONCE, start);
+  await costOf(stage, subject, WARM_UP, atOnce(WARM_UP), say);
+  const pace = await costOf(
+    stage,
+    subject,
+    payouts,
+    () => steadily(next(payouts), PACE_PER_SECOND, start),
+    say,
+  );
+  const full = await costOf(stage, subject, payouts, atOnce(payouts), say);
+  return {
+    eventsPerPayout: pace.events,
+    serverCpuPerPayout: pace.server,
+    workerCpuPerPayout: pace.workers,
+    serverCpuAtFullSpeed: full.server,
+    workerCpuAtFullSpeed: full.workers,
+    payoutsPerSecondUnlimited: full.perSecond,
+  };
 }
 
-const OURS: Subject = {
-  workflowType: 'payout',
-  work: async (stage, from, until, say) => {
-    await startMany(stage, benchRequests(until, 'default', SOON_FINAL).slice(from));
-    await untilEnded(stage, until, patienceMs(until, SLOWEST_PER_SECOND), say);
-  },
-};
-
-const BARE: Subject = {
-  workflowType: 'bareFour',
-  work: async (stage, from, until, say) => {
-    const ids = Array.from({ length: until }, (_, number) => `bare-${number}`).slice(from);
-    await eachOf(ids, STARTS_AT_ONCE, async (workflowId) => {
-      await stage.client.workflow.start('bareFour', { workflowId, taskQueue: 'bare' });
-    });
-    const count = () => countOf(stage, "WorkflowType = 'bareFour' AND ExecutionStatus = 'Completed'");
-    const limitMs = patienceMs(until, SLOWEST_PER_SECOND);
-    await untilCounted({ what: 'bare workflows ended', wanted: until, count, limitMs, say });
-  },
-};
-
-async function run(stage: BenchStage, payouts: number, subject: Subject, say: Say) {
-  await subject.work(stage, 0, WARM_UP, say);
-  const before = used(stage);
+/** Of so many, from their start to the last one's end. */
+async function costOf(
+  stage: BenchStage,
+  subject: Subject,
+  count: number,
+  startAll: () => Promise<void>,
+  say: Say,
+) {
+  const before = { ...used(stage), ended: await endedSoFar(stage, subject) };
   const begunAt = Date.now();
-  await subject.work(stage, WARM_UP, WARM_UP + payouts, say);
+  await startAll();
+  await untilCounted({
+    what: 'ended',
+    wanted: before.ended + count,
+    count: () => endedSoFar(stage, subject),
+    limitMs: patienceMs(count, PACE_PER_SECOND),
+    say,
+  });
   const after = used(stage);
   const infos = (await ended(stage, subject.workflowType)).filter(
     ({ startTime }) => startTime.getTime() >= begunAt,
   );
   return {
-    eventsPerPayout: round(infos.reduce((sum, info) => sum + info.historyLength, 0) / infos.length, 2),
-    serverCpuPerPayout: round((after.server - before.server) / payouts, 2),
-    workerCpuPerPayout: round((after.workers - before.workers) / payouts, 2),
-    payoutsPerSecondUnlimited: round(payouts / (spanMs(infos) / 1_000), 2),
+    events: round(infos.reduce((sum, info) => sum + info.historyLength, 0) / infos.length, 2),
+    server: round((after.server - before.server) / count, 2),
+    workers: round((after.workers - before.workers) / count, 2),
+    perSecond: round(count / (spanMs(infos) / 1_000), 2),
+  };
+}
+
+function endedSoFar(stage: BenchStage, { workflowType }: Subject): Promise<number> {
+  return countOf(stage, `WorkflowType = '${workflowType}' AND ExecutionStatus = 'Completed'`);
+}
+
+function mean(costs: readonly Cost[]): Cost {
+  const of = (name: keyof Cost) => round(costs.reduce((sum, cost) => sum + cost[name], 0) / costs.length, 2);
+  return {
+    eventsPerPayout: of('eventsPerPayout'),
+    serverCpuPerPayout: of('serverCpuPerPayout'),
+    workerCpuPerPayout: of('workerCpuPerPayout'),
+    serverCpuAtFullSpeed: of('serverCpuAtFullSpeed'),
+    workerCpuAtFullSpeed: of('workerCpuAtFullSpeed'),
+    payoutsPerSecondUnlimited: of('payoutsPerSecondUnlimited'),
   };
 }
 

@@ -115,20 +115,29 @@ function pollingTable(polling: Part<'polling'>): string[] {
 }
 
 function engineTable(engine: Part<'engine'>): string[] {
-  const { baseline } = engine;
-  const row = (what: string, show: (run: typeof baseline) => number, unit = '') => [
+  const { baseline, settings } = engine;
+  const row = (what: string, run: typeof baseline) => [
     what,
-    `${show(engine)}${unit}`,
-    `${show(baseline)}${unit}`,
-    (show(engine) / show(baseline)).toFixed(2),
+    `${run.eventsPerPayout}`,
+    `${run.serverCpuPerPayout} ms (${(run.serverCpuPerPayout / baseline.serverCpuPerPayout).toFixed(2)} ×)`,
+    `${run.workerCpuPerPayout} ms`,
+    `${run.serverCpuAtFullSpeed} ms (${(run.serverCpuAtFullSpeed / baseline.serverCpuAtFullSpeed).toFixed(2)} ×)`,
+    `${run.payoutsPerSecondUnlimited}`,
   ];
   return table(
-    [`${engine.settings['payouts']} at full speed`, 'durable-payouts', 'bare workflow', 'ratio'],
     [
-      row('events a payout', (run) => run.eventsPerPayout),
-      row('server CPU a payout', (run) => run.serverCpuPerPayout, ' ms'),
-      row('worker CPU a payout', (run) => run.workerCpuPerPayout, ' ms'),
-      row('payouts a second', (run) => run.payoutsPerSecondUnlimited),
+      'a payout',
+      'events',
+      `server CPU at ${settings['pacePerSecond']} a second`,
+      'worker CPU',
+      'server CPU at full speed',
+      'a second',
+    ],
+    [
+      row('bare workflow', baseline),
+      row('… its calls in a queue of their own', engine.queued),
+      row('… and waiting for a signal', engine.waiting),
+      row('durable-payouts', engine),
     ],
   );
 }

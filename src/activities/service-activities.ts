@@ -1,5 +1,6 @@
 /** The calls to the payments service as activities: one call of the client, one value back. */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import { accountProblem } from '../domain/account-check.ts';
 import { OrderNotExistError, type PaymentsClient, UnauthorisedError } from '../payments/index.ts';
 import type { TradeKey } from '../payments/types.ts';
 import { optionsOf } from './caller-options.ts';
@@ -33,27 +34,29 @@ export function serviceActivities({
     refuseOtherPlaces(caller, environment, app);
     return withHeartbeats(() => mapped(work));
   };
-  /** Reads only: one whose token was not accepted is asked once more, with the renewed one (H44). */
-  const read = <T>(caller: Caller, work: () => Promise<T>): Promise<T> =>
-    call(caller, async () => {
-      try {
-        return await work();
-      } catch (error) {
-        if (error instanceof UnauthorisedError) return work();
-        throw error;
-      }
-    });
+  const read = <T>(caller: Caller, work: () => Promise<T>): Promise<T> => call(caller, () => onceMore(work));
   const recent = new RecentAccounts();
+  const accounts = (caller: Caller, clientId: string, currency: string) =>
+    // A user's token may show other accounts than the application's.
+    recent.usable(JSON.stringify([caller.openId, clientId]), currency, () =>
+      onceMore(() => client.accounts({ clientId }, optionsOf(caller))),
+    );
   const result = (caller: Caller, key: TradeKey) => orNull(() => client.tradeResult(key, optionsOf(caller)));
 
   return {
-    checkAccount: (caller, clientId, currency) => {
-      const ask = () => read(caller, () => client.accounts({ clientId }, optionsOf(caller)));
-      // A user's token may show other accounts than the application's.
-      const key = JSON.stringify([caller.openId, clientId]);
-      return currency === undefined ? ask() : recent.usable(key, currency, ask);
-    },
+    checkAccount: (caller, clientId, currency) =>
+      currency === undefined
+        ? read(caller, () => client.accounts({ clientId }, optionsOf(caller)))
+        : call(caller, () => accounts(caller, clientId, currency)),
     quotePayout: (caller, request) => read(caller, () => client.quote(request, optionsOf(caller))),
+    quoteForClient: (caller, clientId, request) =>
+      call(caller, async () => {
+        const { originCurrency } = request;
+        const problem = accountProblem(await accounts(caller, clientId, originCurrency), originCurrency);
+        if (problem) return { kind: 'account-problem', problem };
+        const quote = await onceMore(() => client.quote(request, optionsOf(caller)));
+        return { kind: 'quote', quote };
+      }),
     createPayout: (caller, create) => call(caller, () => createPayout(client, stillOurs, caller, create)),
     askWhetherCreated: (caller, { key, workflowId }) =>
       read(caller, async () => {
@@ -88,6 +91,16 @@ function refuseOtherPlaces(caller: Caller, environment: string, app: string): vo
     type: 'WRONG_WORKER',
     message: `this worker serves ${app} of ${environment}, the call is for ${caller.app} of ${caller.environment}`,
   });
+}
+
+/** Reads only: one whose token was not accepted is asked once more, with the renewed one (H44). */
+async function onceMore<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof UnauthorisedError) return work();
+    throw error;
+  }
 }
 
 async function orNull<T>(work: () => Promise<T>): Promise<T | null> {

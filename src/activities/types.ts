@@ -4,7 +4,7 @@ import type { LeaseTerm, Released } from '../domain/call-budget-lease.ts';
 import type { ClockReading } from '../domain/clock-reading.ts';
 import type { FollowUpPlan } from '../domain/follow-up.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
-import type { CheckedPayoutRequest, PayoutSettings } from '../domain/payout.ts';
+import type { CheckedPayoutRequest, PayoutSettings, Reason } from '../domain/payout.ts';
 import type { Clearance } from '../domain/payout-record.ts';
 import type { CheckedReceivingAccountOrder } from '../domain/receiving-account.ts';
 import type { Grant, TokenOwner } from '../domain/token-record.ts';
@@ -48,6 +48,9 @@ export interface CreateOrder extends SendGuard {
 
 /** Nothing left this process. */
 export type NothingSent = { kind: 'not-sent'; why: 'may-exist' | 'lock-expired' | 'unreachable' };
+
+/** A quote, or why none was asked for: the client's account cannot pay. */
+export type QuoteAnswer = { kind: 'quote'; quote: Quote } | { kind: 'account-problem'; problem: Reason };
 
 /** What became of a create. A failure instead of an answer means: sent, and nothing is known. */
 export type CreateAnswer =
@@ -124,6 +127,8 @@ export interface ServiceActivities {
   /** With a `currency`, an answer of the last seconds that shows a usable account in it is good enough. */
   checkAccount(caller: Caller, clientId: string, currency?: string): Promise<ClientAccounts | null>;
   quotePayout(caller: Caller, request: QuoteRequest): Promise<Quote>;
+  /** A quote for a client whose account can pay it. Two calls where the account was not checked a short time ago. */
+  quoteForClient(caller: Caller, clientId: string, request: QuoteRequest): Promise<QuoteAnswer>;
   createPayout(caller: Caller, create: CreateOrder): Promise<CreateAnswer>;
   askWhetherCreated(caller: Caller, question: Question): Promise<WhetherCreated>;
   fetchOrder(caller: Caller, orderId: string): Promise<PayoutOrder>;

@@ -112,6 +112,7 @@ export function payoutSettings(env: WorkerEnvironment, apiQueue: string): Payout
     settleWindowMs: env.PAYOUTS_SETTLE_WINDOW,
     createCheck: env.PAYOUTS_CREATE_CHECK,
     asksFirst: true,
+    quotesForClient: true,
     repeatedCreate: env.PAYMENTS_REPEATED_CREATE,
     pollFirstMs: env.PAYOUTS_POLL_FIRST,
     pollMaxMs: env.PAYOUTS_POLL_MAX,

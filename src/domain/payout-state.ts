@@ -39,11 +39,11 @@ const SENTENCES: Record<PayoutPhase, (record: PayoutRecord) => Said> = {
     nextStep: 'Begins by itself at notBefore; can be cancelled.',
   }),
   CHECKING: () => ({
-    sentence: "Checking that the client's account can pay.",
+    sentence: "Checking the request, then whether the client's account can pay.",
     nextStep: 'A quote is asked for next; can be cancelled.',
   }),
   QUOTING: () => ({
-    sentence: 'Asking for fee and exchange rate.',
+    sentence: 'Asking whether the account can pay, and for fee and exchange rate.',
     nextStep: 'The order is created once the quote is accepted; can be cancelled.',
   }),
   AWAITING_APPROVAL: ({ quote }) => ({

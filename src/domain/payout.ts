@@ -177,6 +177,8 @@ export interface PayoutSettings {
    * decides. New ones write none: after a local activity the SDK may write it where no replay finds it.
    */
   asksFirst?: true | undefined;
+  /** The account is checked with each quote. Absent in older histories, which checked it on its own. */
+  quotesForClient?: true | undefined;
   repeatedCreate: 'review' | 'safe';
   pollFirstMs: number;
   pollMaxMs: number;

@@ -44,14 +44,14 @@ export interface JoinedRun {
 type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
 
 export async function startOrJoin<Request>(client: Client, once: Once<Request>): Promise<JoinedRun> {
-  try {
-    return await joined(client, once, await begin(client, once, 'REJECT_DUPLICATE'));
-  } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  const fresh = await begin(client, once, 'REJECT_DUPLICATE');
+  if (fresh) return fresh;
+  const { runId, status } = await client.workflow.getHandle(once.workflowId).describe();
+  if (status.name === 'FAILED' && (await failedAsBadInput(client, once.workflowId, runId))) {
+    const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY');
+    // Else somebody else was quicker.
+    return again ?? startOrJoin(client, once);
   }
-  if (await endedAsBadInput(client, once.workflowId))
-    return joined(client, once, await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY'));
-  const { runId } = await client.workflow.getHandle(once.workflowId).describe();
   return joined(client, once, runId);
 }
 
@@ -67,35 +67,41 @@ export async function startOf(
   return { argument, startedBy: typeof startedBy === 'string' ? startedBy : undefined };
 }
 
-function begin<Request>(client: Client, once: Once<Request>, reuse: Reuse): Promise<string> {
+/** Undefined when the id is taken. */
+async function begin<Request>(
+  client: Client,
+  once: Once<Request>,
+  reuse: Reuse,
+): Promise<JoinedRun | undefined> {
+  // What the worker takes as the promise that no earlier run had this number.
+  const memo = { rejectDuplicate: reuse === 'REJECT_DUPLICATE', ...once.memo };
   const options: RunOptions<Request> = {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: once.workflowId,
     workflowIdReusePolicy: reuse,
-    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowIdConflictPolicy: once.run ? 'USE_EXISTING' : 'FAIL',
     args: [once.request],
-    // What the worker takes as the promise that no earlier run had this number.
-    memo: { rejectDuplicate: reuse === 'REJECT_DUPLICATE', ...once.memo },
+    memo,
     typedSearchAttributes: new TypedSearchAttributes(once.attributes),
     staticSummary: once.summary,
   };
-  const byClient: Run<Request> = async () =>
-    (await client.workflow.start(once.type, options)).firstExecutionRunId;
-  return (once.run ?? byClient)(options);
+  try {
+    if (once.run) return await joined(client, once, await once.run(options));
+    const { firstExecutionRunId } = await client.workflow.start(once.type, options);
+    return { runId: firstExecutionRunId, memo };
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
+    throw error;
+  }
 }
 
-/** A running one was joined unseen if there was one, so its body is compared. */
+/** Of one that is there already, and whose body is compared. */
 async function joined<Request>(client: Client, once: Once<Request>, runId: string): Promise<JoinedRun> {
   const { argument, memo, firstRunId } = await startedWith(client, once.workflowId, runId);
   const theirs = once.read(argument);
   if (!theirs.ok || !sameBody(theirs.value, once.request)) throw once.conflict();
   // One that was continued as new is still the run that was started.
   return { runId: firstRunId, memo };
-}
-
-async function endedAsBadInput(client: Client, workflowId: string): Promise<boolean> {
-  const { runId, status } = await client.workflow.getHandle(workflowId).describe();
-  return status.name === 'FAILED' && failedAsBadInput(client, workflowId, runId);
 }
 
 /** Absent and undefined are the same; key order does not count. */

@@ -29,8 +29,8 @@ export const PRIORITY = {
   ending: 2,
   /** Not begun yet: delaying it costs nothing but time. */
   beginning: 3,
-  /** As urgent, but in a line of its own: see `fairLine`. */
-  quote: 3,
+  /** A poll that has waited too long: as urgent as a beginning, but in a line of its own. */
+  latePoll: 3,
   /** A receiving account: no lock is ticking and no money moves. */
   account: 3,
   /** Only in case a notification got lost. */
@@ -124,15 +124,12 @@ function options({ apiQueue, callTimeoutMs, seller }: CallSettings, urgency: Urg
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     priority: {
       priorityKey: PRIORITY[urgency],
-      ...(seller !== undefined && { fairnessKey: fairLine(seller, urgency) }),
+      ...(seller !== undefined && { fairnessKey: fairnessKey(lineOf(seller, urgency)) }),
     },
   };
 }
 
-/**
- * Sellers take turns, and so do a seller's quotes with whatever else it begins: else a thousand that start at once would
- * all have their account checked, at the cost of no call, before the first quote was asked, and the budget lay idle.
- */
-function fairLine(seller: string, urgency: Urgency): string {
-  return fairnessKey(urgency === 'quote' ? `${seller}\nquotes` : seller);
+/** Sellers take turns. A seller's late polls do so too, and never stand behind whatever else it begins. */
+function lineOf(seller: string, urgency: Urgency): string {
+  return urgency === 'latePoll' ? `${seller}\npolls` : seller;
 }

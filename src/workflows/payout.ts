@@ -44,7 +44,7 @@ async function create(life: PayoutLife): Promise<void> {
   try {
     if (life.record.creation.stage === 'quoting') {
       await waitUntilDue(life);
-      await checkAccount(life);
+      if (!life.settings.quotesForClient) await checkAccount(life);
     }
     await createOnce(life);
   } catch (error) {

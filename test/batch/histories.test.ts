@@ -1,16 +1,10 @@
-import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { Worker } from '@temporalio/worker';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { batchPartWorkflowId } from '../../src/domain/identity.ts';
 import type { Batches, BatchRef } from '../../src/starters/batches.ts';
 import { takenRowsQuery } from '../../src/workflows/batch-messages.ts';
 import { batchesOf, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
+import { record, replays } from '../support/histories.ts';
 import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
-
-/** The corpus that `test/workflows/histories.test.ts` replays. */
-const FOLDER = join(import.meta.dirname, '../histories');
 
 let world: PayoutWorld;
 let batches: Batches;
@@ -47,22 +41,14 @@ describe('H40 the histories of batches replay', () => {
     const ref = { app: 'default', batchId: freshNumber() };
     await LIVES[name]?.(ref);
     await batches.result(ref);
-    const workflowBundle = { codePath: inject('workflowBundle') };
     const [taken] = await batches.handle(ref).query(takenRowsQuery);
     const part = batchPartWorkflowId(ref.app, ref.batchId, 0, taken?.digest ?? '');
     const own = { batch: batches.handle(ref), 'batch-part': world.client.workflow.getHandle(part) };
     for (const [kind, handle] of Object.entries(own)) {
       const history = await handle.fetchHistory();
       record(`${kind}-${name}`, history);
-      await Worker.runReplayHistory({ workflowBundle }, history, handle.workflowId);
+      await replays(history);
     }
     expect(taken).toMatchObject({ offset: 0 });
   });
 });
-
-/** `RECORD_HISTORIES=2 npx vitest run test/batch/histories.test.ts` adds a generation to the corpus. */
-function record(name: string, history: History): void {
-  const generation = process.env['RECORD_HISTORIES'];
-  const file = join(FOLDER, `v${generation}-${name}.json`);
-  if (generation && !existsSync(file)) writeFileSync(file, historyToJSON(history));
-}

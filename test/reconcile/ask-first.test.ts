@@ -33,7 +33,7 @@ describe('H107 what was paid is never reported as not created', () => {
 
   test('H6 a Workflow Reset to before its quote, when the account is empty by now', async () => {
     const body = await paidWithTheLastMoney();
-    await resetBefore(world, world.payouts.handle(body), 'quotePayout');
+    await resetBefore(world, world.payouts.handle(body), 'quoteForClient');
     expect(await world.payouts.result(body)).toMatchObject({ outcome: 'SUCCESS' });
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
   });
@@ -42,7 +42,7 @@ describe('H107 what was paid is never reported as not created', () => {
     const body = payoutRequest(freshNumber(), { limits: { minRate: '99' } });
     await world.payouts.start(body);
     await world.payouts.result(body);
-    await resetBefore(world, world.payouts.handle(body), 'quotePayout');
+    await resetBefore(world, world.payouts.handle(body), 'quoteForClient');
     expect(await world.payouts.result(body)).toMatchObject({ outcome: 'NOT_CREATED' });
     expect(createsOf(world, body)).toEqual([]);
   });

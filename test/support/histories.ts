@@ -1,11 +1,13 @@
 /** The corpus of histories that running workflows may have written: each must replay for ever. */
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
 
 export const HISTORIES = join(import.meta.dirname, '../histories');
+const DIGESTS = join(HISTORIES, 'SHA256SUMS');
 
 /** Rejects with the SDK's `DeterminismViolationError` when today's code would have decided otherwise. */
 export async function replays(history: History): Promise<void> {
@@ -20,8 +22,24 @@ export async function replays(history: History): Promise<void> {
 /** `RECORD_HISTORIES=2 npx vitest run …` adds a generation to the corpus, and never rewrites one. */
 export function record(name: string, history: History): void {
   const generation = process.env['RECORD_HISTORIES'];
-  const file = join(HISTORIES, `v${generation}-${name}.json`);
-  if (!generation || existsSync(file)) return;
-  mkdirSync(HISTORIES, { recursive: true });
-  writeFileSync(file, historyToJSON(history));
+  const file = `v${generation}-${name}.json`;
+  if (!generation || existsSync(join(HISTORIES, file))) return;
+  writeFileSync(join(HISTORIES, file), historyToJSON(history));
+  appendFileSync(DIGESTS, `${digestOf(file)}  ${file}\n`);
+}
+
+export function recordedHistories(): string[] {
+  return readdirSync(HISTORIES).filter((name) => name.endsWith('.json'));
+}
+
+/** As `sha256sum` writes it, for each file as it was recorded: whoever rewrites one has to say so there. */
+export function recordedDigests(): Record<string, string> {
+  const lines = readFileSync(DIGESTS, 'utf8').trim().split('\n');
+  return Object.fromEntries(lines.map((line) => [line.slice(66), line.slice(0, 64)]));
+}
+
+export function digestOf(file: string): string {
+  return createHash('sha256')
+    .update(readFileSync(join(HISTORIES, file)))
+    .digest('hex');
 }

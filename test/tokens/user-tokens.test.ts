@@ -58,7 +58,7 @@ describe('payouts with the token of a user', () => {
   test('of one who never authorized: nothing is sent, and it goes on when they do', async () => {
     const openId = `late-${randomUUID()}`;
     const ref = await world.pay('success', { openId });
-    await world.until(ref, ({ phase }) => phase === 'CHECKING');
+    await world.until(ref, ({ phase }) => phase === 'QUOTING');
     await authorized(world, openId);
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect(unauthorised(world)).toEqual([]);

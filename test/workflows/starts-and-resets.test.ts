@@ -189,7 +189,7 @@ describe('H6 a Workflow Reset never pays again', () => {
   const reset = (partnerOrderId: string, beforeActivity: string) =>
     resetBefore(world, world.payouts.handle({ partnerOrderId }), beforeActivity);
 
-  test.each(['checkAccount', 'quotePayout', 'createPayout', 'fetchTradeResult', 'fetchTradeDetail'])(
+  test.each(['quoteForClient', 'createPayout', 'fetchTradeResult', 'fetchTradeDetail'])(
     'after its end, to before %s: the order is found',
     async (activity) => {
       const body = bodyOf(freshNumber());
@@ -217,7 +217,7 @@ describe('H6 a Workflow Reset never pays again', () => {
     const body = { ...bodyOf(freshNumber()), approval: 'required' as const };
     await world.payouts.start(body);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-    await reset(body.partnerOrderId, 'quotePayout');
+    await reset(body.partnerOrderId, 'quoteForClient');
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.approve(body, { by: 'olga' });
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');

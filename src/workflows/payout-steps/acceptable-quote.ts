@@ -1,10 +1,11 @@
-/** From the account check to a quote that may be used: within limits, affordable, approved where asked. */
+/** To a quote that may be used: of a usable account, within limits, affordable, approved where asked. */
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
 import { accountProblem } from '../../domain/account-check.ts';
 import { lockExpiresAtMs } from '../../domain/deadlines.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
 import { agreedQuote, quoteProblem, withinApproval } from '../../domain/quote-check.ts';
+import type { Quote } from '../../payments/types.ts';
 import { untilAnswered } from '../calls.ts';
 import { NotCreated, type PayoutLife } from './payout-life.ts';
 
@@ -16,7 +17,7 @@ export async function waitUntilDue(life: PayoutLife): Promise<void> {
   await life.cancellable(() => life.rest(due - Date.now(), 'waits for notBefore', () => false));
 }
 
-/** The client's account can pay, by the service's word; else `NotCreated`. */
+/** The client's account can pay, by the service's word; else `NotCreated`. Newer runs ask with each quote. */
 export async function checkAccount(life: PayoutLife): Promise<void> {
   life.enter('CHECKING');
   const { clientId, originCurrency } = life.request;
@@ -44,22 +45,25 @@ function lockIsAlive(life: PayoutLife): boolean {
 async function freshQuote(life: PayoutLife): Promise<AgreedQuote> {
   life.enter('QUOTING');
   const { request, record } = life;
-  const { instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
-  const summary = `quote ${instructedAmount.amount} ${instructedAmount.currency}, ${originCurrency} to ${targetCurrency}`;
-  const calls = untilAnswered(life.calls, 'quote', summary);
-  const quote = await life.cancellable(() =>
-    refusalEnds(() =>
-      life.call(() =>
-        calls.quotePayout(life.caller, { payerId, type, instructedAmount, originCurrency, targetCurrency }),
-      ),
-    ),
-  );
+  const quote = await life.cancellable(() => refusalEnds(() => life.call(() => askQuote(life))));
   const problem = quoteProblem(request, quote);
   if (problem) throw new NotCreated(problem);
   record.quote = agreedQuote(quote);
   // The lock began to live when the service answered, at the latest now.
   record.quotedAtMs = Date.now();
   return record.quote;
+}
+
+/** The account is checked on the way: that mostly takes no call, so it takes no activity of its own either. */
+async function askQuote({ request, settings, caller, calls }: PayoutLife): Promise<Quote> {
+  const { clientId, instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
+  const summary = `quote ${instructedAmount.amount} ${instructedAmount.currency}, ${originCurrency} to ${targetCurrency}`;
+  const { quotePayout, quoteForClient } = untilAnswered(calls, 'beginning', summary);
+  const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
+  if (!settings.quotesForClient) return quotePayout(caller, wanted);
+  const answer = await quoteForClient(caller, clientId, wanted);
+  if (answer.kind === 'quote') return answer.quote;
+  throw new NotCreated(answer.problem);
 }
 
 function approvalCovers(life: PayoutLife, quote: AgreedQuote): boolean {

@@ -65,7 +65,7 @@ async function askTrade(life: PayoutLife, because: LearnedBy): Promise<TradeResu
   try {
     trade = await (because === 'notification'
       ? asking(life, ask('ending'))
-      : asking(life, ask('poll'), ask('beginning')));
+      : asking(life, ask('poll'), ask('latePoll')));
   } catch (error) {
     return unanswered(life, error);
   }

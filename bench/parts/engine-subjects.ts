@@ -1,0 +1,34 @@
+/** What part 6 compares: a payout, and the rungs from a bare workflow of four empty activities up to it. */
+import type * as bareWorkflows from '../bare/workflow.ts';
+import { benchRequest } from '../pay.ts';
+import type { BenchStage, StageOptions } from '../stage.ts';
+import { SOON_FINAL, UNLIMITED, WORKERS } from './settings.ts';
+
+export interface Subject {
+  workflowType: string;
+  stage: StageOptions;
+  start(stage: BenchStage, number: number): Promise<void>;
+}
+
+export const SUBJECTS = {
+  ours: {
+    workflowType: 'payout',
+    stage: { workers: WORKERS, ...UNLIMITED },
+    start: async ({ payouts }, number) => {
+      await payouts.start(benchRequest(number, 'default', SOON_FINAL));
+    },
+  },
+  baseline: bare('bareFour'),
+  queued: bare('bareQueued'),
+  waiting: bare('bareWaiting'),
+} satisfies Record<string, Subject>;
+
+function bare(workflowType: keyof typeof bareWorkflows): Subject {
+  return {
+    workflowType,
+    stage: { workers: WORKERS, program: 'bench/bare/worker.ts' },
+    start: async ({ client }, number) => {
+      await client.workflow.start(workflowType, { workflowId: `bare-${number}`, taskQueue: 'bare' });
+    },
+  };
+}
