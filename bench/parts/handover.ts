@@ -11,8 +11,8 @@ import { LATENCY, LIMIT, SOON_FINAL, STRICT, WORKERS } from './settings.ts';
 
 /** Enough that calls wait all the time, and still do when it is over. */
 const PAYOUTS = 250;
-/** The strike comes in the middle of the work. */
-const CALLS_BEFORE = 2 * LIMIT;
+/** The strike comes in the middle of the work, when the machine is done with the starts. */
+const CALLS_BEFORE = 15 * LIMIT;
 const FROZEN_MS = 10_000;
 const AFTERWARDS_MS = 6_000;
 
