@@ -128,10 +128,10 @@ describe('H37 the parts of a call budget', () => {
 
   test('the margin widens on a 429, shrinks slowly, and keeps its bounds', () => {
     const margin = new AdaptiveMargin(0);
-    expect(margin.valueMs(0)).toBe(20);
+    expect(margin.valueMs(0)).toBe(30);
     margin.widen(0);
-    expect(margin.valueMs(0)).toBe(35);
-    expect(margin.valueMs(3_000_000)).toBe(25);
+    expect(margin.valueMs(0)).toBe(45);
+    expect(margin.valueMs(3_000_000)).toBe(35);
     for (let times = 0; times < 10; times += 1) margin.widen(3_000_000);
     expect(margin.valueMs(3_000_000)).toBe(60);
     expect(margin.valueMs(100_000_000)).toBe(15);
@@ -139,7 +139,7 @@ describe('H37 the parts of a call budget', () => {
 
   test('what nobody has complained about is given up soon', () => {
     const margin = new AdaptiveMargin(0);
-    expect(margin.valueMs(60_000)).toBe(17);
+    expect(margin.valueMs(20_000)).toBe(25);
     expect(margin.valueMs(400_000)).toBe(15);
   });
 
@@ -154,9 +154,9 @@ describe('H37 the parts of a call budget', () => {
   test('the margin follows how late timers are', () => {
     const margin = new AdaptiveMargin(0);
     for (let times = 0; times < 100; times += 1) margin.late(8);
-    expect(margin.valueMs(0)).toBeCloseTo(36, 0);
+    expect(margin.valueMs(0)).toBeCloseTo(46, 0);
     for (let times = 0; times < 100; times += 1) margin.late(0);
-    expect(margin.valueMs(0)).toBeCloseTo(20, 0);
+    expect(margin.valueMs(0)).toBeCloseTo(30, 0);
   });
 
   test('a lease counts from the sending of its last acknowledged renewal, and never after it was lost', () => {

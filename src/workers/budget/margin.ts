@@ -7,10 +7,11 @@
 
 const LEAST_MS = 15;
 const MOST_MS = 60;
-const FIRST_MS = 20;
+/** A process that has just begun, and all that waited for it, keep the machine busy: arrivals differ most then. */
+const FIRST_MS = 30;
 const WIDER_ON_429_MS = 15;
 /** By 1 ms. What a 429 has taught is forgotten much more slowly than what was assumed to begin with. */
-const SHRINKS_EVERY_MS = 20_000;
+const SHRINKS_EVERY_MS = 4_000;
 const FORGETS_EVERY_MS = 300_000;
 /** On top of a jitter that is known: that of the processes themselves. */
 const SPARE_MS = 10;
