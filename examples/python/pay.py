@@ -10,6 +10,7 @@ import sys
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import NoReturn
 
 from codec import EncryptionCodec
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
@@ -72,7 +73,7 @@ def explain(failure: WorkflowFailureError) -> str:
     raise failure
 
 
-async def main(file: str) -> None:
+async def main(file: str) -> int:
     request = json.loads(Path(file).read_text())
     client = await connect()
     payout = await start_or_join(client, request)
@@ -81,9 +82,18 @@ async def main(file: str) -> None:
         state = await payout.query("state", result_type=dict)
         print(f"{state['phase']}: {state['sentence']}")
         print(json.dumps(await payout.result(), indent=2))
+        return 0
     except WorkflowFailureError as failure:
-        sys.exit(explain(failure))
+        print(explain(failure), file=sys.stderr)
+        return 1
+
+
+def leave(code: int) -> NoReturn:
+    """Tears nothing down: the SDK's threads may crash an interpreter that ends (temporalio/sdk-python issue 300)."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    leave(asyncio.run(main(sys.argv[1])))

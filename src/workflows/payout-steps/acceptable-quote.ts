@@ -57,7 +57,7 @@ async function freshQuote(life: PayoutLife): Promise<AgreedQuote> {
 /** The account is checked on the way: that mostly takes no call, so it takes no activity of its own either. */
 async function askQuote({ request, settings, caller, calls }: PayoutLife): Promise<Quote> {
   const { clientId, instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
-  const summary = `quote ${instructedAmount.amount} ${instructedAmount.currency}, ${originCurrency} to ${targetCurrency}`;
+  const summary = `${originCurrency} account usable? then quote ${instructedAmount.amount} ${instructedAmount.currency}, ${originCurrency} to ${targetCurrency}`;
   const { quotePayout, quoteForClient } = untilAnswered(calls, 'beginning', summary);
   const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
   if (!settings.quotesForClient) return quotePayout(caller, wanted);
