@@ -61,7 +61,7 @@ export function patienceMs(payouts: number, callsPerSecond: number): number {
 
 /** Until that many payouts have ended. */
 export function untilEnded(stage: BenchStage, wanted: number, limitMs: number, say: Say): Promise<void> {
-  const count = () => countOf(stage, "WorkflowType = 'payout' AND ExecutionStatus = 'Completed'");
+  const count = () => countOf(stage, completed('payout'));
   return untilCounted({ what: 'payouts ended', wanted, count, limitMs, say });
 }
 
@@ -75,8 +75,12 @@ export async function countOf({ client }: BenchStage, query: string): Promise<nu
   return (await client.workflow.count(query)).count;
 }
 
+export function completed(workflowType: string): string {
+  return `WorkflowType = '${workflowType}' AND ExecutionStatus = 'Completed'`;
+}
+
 export async function ended({ client }: BenchStage, workflowType: string): Promise<WorkflowExecutionInfo[]> {
-  const query = `WorkflowType = '${workflowType}' AND ExecutionStatus = 'Completed'`;
+  const query = completed(workflowType);
   const infos: WorkflowExecutionInfo[] = [];
   for await (const info of client.workflow.list({ query, pageSize: 1_000 })) infos.push(info);
   return infos;

@@ -4,7 +4,7 @@
  */
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { round } from '../measures.ts';
-import { countOf, ended, patienceMs } from '../pay.ts';
+import { completed, countOf, ended, patienceMs } from '../pay.ts';
 import { cpuMs, pidOf } from '../process-use.ts';
 import { type BenchStage, withStage } from '../stage.ts';
 import { eachOf, type Say, steadily, untilCounted } from '../waits.ts';
@@ -96,7 +96,7 @@ async function costOf(
 }
 
 function endedSoFar(stage: BenchStage, { workflowType }: Subject): Promise<number> {
-  return countOf(stage, `WorkflowType = '${workflowType}' AND ExecutionStatus = 'Completed'`);
+  return countOf(stage, completed(workflowType));
 }
 
 function mean(costs: readonly Cost[]): Cost {

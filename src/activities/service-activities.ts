@@ -1,4 +1,4 @@
-/** The calls to the payments service as activities: one call of the client, one value back. */
+/** The calls to the payments service as activities: one call of the client each, but for a quote with its account check. */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import { accountProblem } from '../domain/account-check.ts';
 import { OrderNotExistError, type PaymentsClient, UnauthorisedError } from '../payments/index.ts';

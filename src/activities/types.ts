@@ -122,9 +122,9 @@ export interface WorkerView {
   tokenKeys: string[];
 }
 
-/** One call to the payments service each; served by the application's own queue. */
+/** One call to the payments service each, where nothing else is said; served by the application's own queue. */
 export interface ServiceActivities {
-  /** With a `currency`, an answer of the last seconds that shows a usable account in it is good enough. */
+  /** With a `currency`, an answer of the last five minutes that shows a usable account in it is good enough. */
   checkAccount(caller: Caller, clientId: string, currency?: string): Promise<ClientAccounts | null>;
   quotePayout(caller: Caller, request: QuoteRequest): Promise<Quote>;
   /** A quote for a client whose account can pay it. Two calls where the account was not checked a short time ago. */
