@@ -19,6 +19,12 @@ import { workflowBundle } from './workflow-bundle.ts';
 /** After a worker was killed its payouts wait this long for it before another worker takes them up. */
 const STICKY_QUEUE_TIMEOUT = '2s';
 
+/**
+ * More than those that are at work at any moment; one that waits is read again from its history when something happens.
+ * The default follows the largest heap that the machine allows, and fills it.
+ */
+const KEPT_IN_MEMORY = 1_000;
+
 export interface ProcessWorkers {
   workflows: Runnable;
   /** One for each application. */
@@ -51,6 +57,7 @@ async function workflowWorker({ config, connection, client, namespace }: Applica
     },
     nexusServices: [payoutsServiceHandler(config.env.PAYMENTS_ENVIRONMENT)],
     dataConverter: dataConverter(config.keys.payloads),
+    maxCachedWorkflows: KEPT_IN_MEMORY,
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,
     shutdownGraceTime: SHUTDOWN_GRACE,
   });

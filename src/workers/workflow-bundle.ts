@@ -3,9 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, type WorkflowBundleOption } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
 
+const WORKFLOWS = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
+
 export function bundleWorkflows() {
   return bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('../workflows/index.ts', import.meta.url)),
+    workflowsPath: WORKFLOWS,
+    // Every workflow in memory would hold a copy of each module otherwise. Ours may be shared: a test sees to it that
+    // none of them keeps anything.
+    preloadModules: [WORKFLOWS],
     failureConverterPath: FAILURE_CONVERTER_PATH,
   });
 }

@@ -32,8 +32,13 @@ describe('workflow code is deterministic by construction', () => {
     expect(elsewhere).toEqual([]);
   });
 
-  test('it stays small, for every cached workflow holds a copy of its state', () => {
+  test('it stays small, for every worker reads it when it starts', () => {
     expect(code.length).toBeLessThan(2_500_000);
+  });
+
+  test('workflows share their modules, which else take a hundred KiB of each', () => {
+    const [, preloaded = ''] = /function preloadModules\(\) \{([^}]*)\}/.exec(code) ?? [];
+    expect(preloaded).toContain('src/workflows/index.ts');
   });
 });
 
@@ -55,7 +60,37 @@ describe('workflow and domain files import only what may be in the sandbox', () 
     expect(values.filter((from) => !allowed.test(from))).toEqual([]);
     expect(text).not.toMatch(/\bprocess\.|\brequire\(|from 'node:/);
   });
+
+  test.each(files)('%s keeps nothing that one workflow could leave to another', (file) => {
+    expect(keptBy(readFileSync(join(root, file), 'utf8'))).toEqual([]);
+  });
+
+  test.each([
+    'let last = 0;',
+    'export let last = 0;',
+    'const SEEN = new Map<string, string>();',
+    'const WORDS = /a/g;',
+    "const KNOWN: string[] = [];\nfunction f() {\n  KNOWN.push('a');\n}",
+    'export const COUNT = { calls: 0 };\nfunction f() {\n  COUNT.calls += 1;\n}',
+    'const LAST: string[] = [];\nfunction f() {\n  LAST[0] = 1;\n}',
+    'class Life {\n  static last = 0;\n}',
+  ])('what is kept is found: %j', (text) => expect(keptBy(text)).toHaveLength(1));
 });
+
+/** Modules are shared by all workflows in a process: what of them could change. */
+function keptBy(text: string): string[] {
+  const variables = text.match(/^(export )?(let|var) .*$|^ {2}static (?!readonly\b).* = .*$/gm) ?? [];
+  const containers =
+    text.match(/^(export )?const \w+[^=\n]*= (new (Weak)?(Map|Set)\b.*|\/.*\/[a-z]*[gy][a-z]*;)$/gm) ?? [];
+  const names = [...text.matchAll(/^(?:export )?const (\w+)/gm)].map(([, name = '']) => name);
+  const changed = names.filter((name) =>
+    new RegExp(
+      `\\b${name}(\\.\\w+|\\[[^\\]]*\\])+ *(=[^=>]|[-+*/|&?]{1,2}=|\\+\\+|--)|` +
+        `\\b${name}(\\.\\w+)*\\.(push|pop|shift|unshift|splice|sort|reverse|fill|set|add|delete|clear)\\(`,
+    ).test(text),
+  );
+  return [...variables, ...containers, ...changed];
+}
 
 function sourcesOf(map: unknown): string[] {
   if (typeof map !== 'object' || map === null || !('sources' in map) || !Array.isArray(map.sources))
