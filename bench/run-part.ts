@@ -18,7 +18,7 @@ const PARTS: { [Name in PartName]: (scale: number, say: Say) => Promise<PartFigu
   handover: (_scale, say) => handover(say),
   apps: (scale, say) => apps(scaled(100, scale), say),
   polling: (scale, say) => polling(scaled(2_000, scale), say),
-  engine: (scale, say) => engine(scaled(500, scale), say),
+  engine: (scale, say) => engine(scaled(300, scale), say),
   waiting: (scale, say) => waiting(scaled(10_000, scale), say),
 };
 

@@ -58,7 +58,10 @@ function during(say: Say, strike: (owner: ChildProcess) => Promise<void>) {
     const calls = await stage.simulator.calls();
     // From the last call before it: there may be none between that one and the strike.
     const times = calls.slice(Math.max(0, begun - 1)).map(({ atMs }) => atMs);
-    return { gap: longestGap(times), answered429: callFigures(calls, LIMIT).answered429 };
+    const refusedBefore = callFigures(calls.slice(0, begun), LIMIT).answered429;
+    const { answered429 } = callFigures(calls, LIMIT);
+    say(`answered 429: ${refusedBefore} before the strike, ${answered429 - refusedBefore} after it`);
+    return { gap: longestGap(times), answered429 };
   });
 }
 
