@@ -33,8 +33,10 @@ describe('the application token is renewed long before it expires', () => {
     }
     await Promise.all(ends);
     expect(unauthorised(world)).toEqual([]);
+    // One may be on its way just now: its call has arrived, and the workflow does not know of its answer yet.
+    const unaccounted = async () => tokenCalls(world) - (await handle(world).query(tokenStateQuery)).renewals;
+    await expect.poll(unaccounted, { timeout: 10_000 }).toBe(0);
     const state = await handle(world).query(tokenStateQuery);
-    expect(tokenCalls(world)).toBe(state.renewals);
     const periods = (performance.now() - begun) / (LIVES_S * 1_000 * 0.25);
     expect(state.renewals).toBeGreaterThan(2);
     expect(state.renewals).toBeLessThanOrEqual(Math.ceil(periods * 1.1) + 1);
