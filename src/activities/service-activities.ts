@@ -1,6 +1,10 @@
-/** The calls to the payments service as activities: one call of the client each, but for a quote with its account check. */
+/**
+ * The calls to the payments service as activities: one call of the client each, but where the second follows from the
+ * first: a quote from its account check, the detail from the result.
+ */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import { accountProblem } from '../domain/account-check.ts';
+import { finalStatus } from '../domain/trade-verdict.ts';
 import { OrderNotExistError, type PaymentsClient, UnauthorisedError } from '../payments/index.ts';
 import type { TradeKey } from '../payments/types.ts';
 import { optionsOf } from './caller-options.ts';
@@ -42,6 +46,7 @@ export function serviceActivities({
       onceMore(() => client.accounts({ clientId }, optionsOf(caller))),
     );
   const result = (caller: Caller, key: TradeKey) => orNull(() => client.tradeResult(key, optionsOf(caller)));
+  const detail = (caller: Caller, key: TradeKey) => orNull(() => client.tradeDetail(key, optionsOf(caller)));
 
   return {
     checkAccount: (caller, clientId, currency) =>
@@ -69,8 +74,14 @@ export function serviceActivities({
     fetchOrder: (caller, orderId) => read(caller, () => client.payoutOrder(orderId, optionsOf(caller))),
     fetchTradeResult: (caller, key) => read(caller, () => result(caller, key)),
     probeService: (caller, question) => call(caller, () => probeService(client, question)),
-    fetchTradeDetail: (caller, key) =>
-      read(caller, () => orNull(() => client.tradeDetail(key, optionsOf(caller)))),
+    fetchTradeWithDetail: (caller, key) =>
+      call(caller, async () => {
+        const trade = await onceMore(() => result(caller, key));
+        if (!trade || !finalStatus(trade)) return { trade };
+        // Whatever went wrong, the workflow asks for it by itself, with the patience that this needs.
+        return { trade, detail: await onceMore(() => detail(caller, key)).catch(() => undefined) };
+      }),
+    fetchTradeDetail: (caller, key) => read(caller, () => detail(caller, key)),
     openReceivingAccount: (caller, open) =>
       call(caller, () => receiving.openReceivingAccount(client, stillOurs, caller, open)),
     listReceivingAccounts: (caller, which) =>

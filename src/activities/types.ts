@@ -52,6 +52,14 @@ export type NothingSent = { kind: 'not-sent'; why: 'may-exist' | 'lock-expired' 
 /** A quote, or why none was asked for: the client's account cannot pay. */
 export type QuoteAnswer = { kind: 'quote'; quote: Quote } | { kind: 'account-problem'; problem: Reason };
 
+/** How an order stands, and what was paid where that is its end. */
+export interface TradeAnswer {
+  /** Null: the service says that the order does not exist. */
+  trade: TradeResult | null;
+  /** Absent: not asked for, or no answer came. Null: the service says that there is none. */
+  detail?: TradeDetail | null | undefined;
+}
+
 /** What became of a create. A failure instead of an answer means: sent, and nothing is known. */
 export type CreateAnswer =
   | { kind: 'created'; order: PayoutOrder }
@@ -134,6 +142,8 @@ export interface ServiceActivities {
   fetchOrder(caller: Caller, orderId: string): Promise<PayoutOrder>;
   /** Null: the service says that the order does not exist. */
   fetchTradeResult(caller: Caller, key: TradeKey): Promise<TradeResult | null>;
+  /** Two calls where the order has ended; a detail that could not be had costs no result. */
+  fetchTradeWithDetail(caller: Caller, key: TradeKey): Promise<TradeAnswer>;
   fetchTradeDetail(caller: Caller, key: TradeKey): Promise<TradeDetail | null>;
   openReceivingAccount(caller: Caller, open: OpenAccount): Promise<OpenAnswer>;
   /** The accounts' numbers; null when the service does not say. */

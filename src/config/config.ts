@@ -113,6 +113,7 @@ export function payoutSettings(env: WorkerEnvironment, apiQueue: string): Payout
     createCheck: env.PAYOUTS_CREATE_CHECK,
     asksFirst: true,
     quotesForClient: true,
+    detailWithResult: true,
     repeatedCreate: env.PAYMENTS_REPEATED_CREATE,
     pollFirstMs: env.PAYOUTS_POLL_FIRST,
     pollMaxMs: env.PAYOUTS_POLL_MAX,

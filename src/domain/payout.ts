@@ -179,6 +179,8 @@ export interface PayoutSettings {
   asksFirst?: true | undefined;
   /** The account is checked with each quote. Absent in older histories, which checked it on its own. */
   quotesForClient?: true | undefined;
+  /** The split detail is asked for with the result that says it is there. Absent in older histories: on its own. */
+  detailWithResult?: true | undefined;
   repeatedCreate: 'review' | 'safe';
   pollFirstMs: number;
   pollMaxMs: number;

@@ -1,6 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { debitsOf } from '../support/ledger.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+/** In the order in which they came. */
+function queriesOf(world: PayoutWorld, { partnerOrderId }: PayoutRef): string[] {
+  const calls = world.simulator.control.calls({ partnerOrderId });
+  return calls.map(({ operation }) => operation).filter((name) => /^query(Result|PayDetail)$/.test(name));
+}
 
 const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
 
@@ -27,6 +34,29 @@ describe('a created order is followed to its end', () => {
     expect(result.reason?.code).toBe(outcome === 'FAILED' ? 'SERVICE_FAILED' : undefined);
     expect(debitsOf(world, ref)).toBe(1);
     expect((await world.payouts.state(ref)).phase).toBe('DONE');
+  });
+
+  test.each([
+    { kind: 'status', status: 429 },
+    { kind: 'html-502' },
+    { kind: 'drop-before' },
+    { kind: 'drop-after' },
+    { kind: 'garbage' },
+  ] as const)('a detail that $kind withheld is asked for once more, and the result is not', async (fault) => {
+    const partnerOrderId = freshNumber();
+    world.simulator.control.addFault({ operation: 'queryPayDetail', partnerOrderId, times: 1, fault });
+    const ref = await world.pay('success final=0s', { partnerOrderId });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect(queriesOf(world, ref)).toEqual(['queryResult', 'queryPayDetail', 'queryPayDetail']);
+  });
+
+  test('while the order is open, its detail is not asked for', async () => {
+    const ref = await world.pay('stuck');
+    await eventually(() => queriesOf(world, ref).length > 2 || undefined);
+    expect(new Set(queriesOf(world, ref))).toEqual(new Set(['queryResult']));
+    await world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
+    await world.payouts.result(ref);
+    expect(queriesOf(world, ref).slice(-2)).toEqual(['queryResult', 'queryPayDetail']);
   });
 
   test('H14 the largest amount goes through with every digit', async () => {

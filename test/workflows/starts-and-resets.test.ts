@@ -189,7 +189,7 @@ describe('H6 a Workflow Reset never pays again', () => {
   const reset = (partnerOrderId: string, beforeActivity: string) =>
     resetBefore(world, world.payouts.handle({ partnerOrderId }), beforeActivity);
 
-  test.each(['quoteForClient', 'createPayout', 'fetchTradeResult', 'fetchTradeDetail'])(
+  test.each(['quoteForClient', 'createPayout', 'fetchTradeWithDetail'])(
     'after its end, to before %s: the order is found',
     async (activity) => {
       const body = bodyOf(freshNumber());

@@ -1,5 +1,6 @@
 /** From the created order to its end: ask at a notification or a poll, believe only what agrees with itself. */
 import { ActivityFailure, ApplicationFailure } from '@temporalio/workflow';
+import type { TradeAnswer } from '../../activities/types.ts';
 import { contradiction } from '../../domain/order-check.ts';
 import type { PayoutResult } from '../../domain/payout.ts';
 import { settledResult } from '../../domain/settled-result.ts';
@@ -35,11 +36,11 @@ export async function followToTheEnd(life: PayoutLife): Promise<PayoutResult> {
   life.enter('PROCESSING');
   for (;;) {
     const learnedBy = await waitToAsk(life, nextPollMs(life), 'polls, should no notification come');
-    const trade = await askTrade(life, learnedBy);
-    const status = trade && finalStatus(trade);
-    if (trade && status) {
+    const answer = await askTrade(life, learnedBy);
+    const status = answer && finalStatus(answer.trade);
+    if (answer && status) {
       life.enter('FETCHING_DETAIL');
-      const result = await believe(life, trade, status, learnedBy);
+      const result = await believe(life, answer, status, learnedBy);
       if (result) return result;
     }
     await life.continueAsNewWhenLong();
@@ -55,23 +56,32 @@ function nextPollMs(life: PayoutLife): number {
   return Math.round(wait * (1 + JITTER * (Math.random() - 0.5)));
 }
 
-async function askTrade(life: PayoutLife, because: LearnedBy): Promise<TradeResult | undefined> {
-  const ask = (urgency: Urgency) => () =>
-    polled(life.calls, urgency, `how is the order? (${because})`).fetchTradeResult(
-      life.caller,
-      life.tradeKey,
-    );
-  let trade: TradeResult | null;
+type Known = TradeAnswer & { trade: TradeResult };
+
+async function askTrade(life: PayoutLife, because: LearnedBy): Promise<Known | undefined> {
+  const ask = (urgency: Urgency) => () => fetchTrade(life, urgency, because);
+  let answer: TradeAnswer;
   try {
-    trade = await (because === 'notification'
+    answer = await (because === 'notification'
       ? asking(life, ask('ending'))
       : asking(life, ask('poll'), ask('latePoll')));
   } catch (error) {
     return unanswered(life, error);
   }
+  const { trade, detail } = answer;
   if (trade === null) return notFound(life);
   learned(life, trade);
-  return trade;
+  return { trade, detail };
+}
+
+/** Older runs ask for the detail on its own. */
+async function fetchTrade(life: PayoutLife, urgency: Urgency, because: LearnedBy): Promise<TradeAnswer> {
+  const { caller, tradeKey } = life;
+  const { detailWithResult } = life.settings;
+  const what = detailWithResult ? 'how is the order, and which payments were made?' : 'how is the order?';
+  const calls = polled(life.calls, urgency, `${what} (${because})`);
+  if (detailWithResult) return calls.fetchTradeWithDetail(caller, tradeKey);
+  return { trade: await calls.fetchTradeResult(caller, tradeKey) };
 }
 
 function learned(life: PayoutLife, trade: TradeResult): void {
@@ -122,11 +132,11 @@ function notFound(life: PayoutLife): undefined {
 /** Reads the payments and compares; undefined when something does not agree, and it is asked again. */
 async function believe(
   life: PayoutLife,
-  trade: TradeResult,
+  { trade, detail: known }: Known,
   status: FinalStatus,
   learnedBy: LearnedBy,
 ): Promise<PayoutResult | undefined> {
-  const detail = await askDetail(life);
+  const detail = known === undefined ? await askDetail(life) : known;
   const why = detail
     ? disagreement(trade, detail, life.record.order?.target)
     : 'its payments could not be read';
@@ -146,11 +156,11 @@ async function believe(
   return undefined;
 }
 
-async function askDetail(life: PayoutLife): Promise<TradeDetail | undefined> {
+async function askDetail(life: PayoutLife): Promise<TradeDetail | null> {
   const calls = polled(life.calls, 'ending', 'which payments were made?');
   try {
-    return (await life.call(() => calls.fetchTradeDetail(life.caller, life.tradeKey))) ?? undefined;
+    return await life.call(() => calls.fetchTradeDetail(life.caller, life.tradeKey));
   } catch {
-    return undefined;
+    return null;
   }
 }
