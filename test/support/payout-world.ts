@@ -162,10 +162,14 @@ export class PayoutWorld {
     return { partnerOrderId: request.partnerOrderId };
   }
 
-  /** Like `pay`, with one fault on the way of its first create. */
-  async paySpoilt(fault: FaultInput, scenario: string): Promise<PayoutRef> {
+  /** Like `pay`, with one fault on the way of its first create, or of the first call of another operation. */
+  async paySpoilt(
+    fault: FaultInput,
+    scenario: string,
+    operation: FaultRuleInput['operation'] = 'createCnyOrder',
+  ): Promise<PayoutRef> {
     const partnerOrderId = freshNumber();
-    this.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
+    this.simulator.control.addFault({ operation, partnerOrderId, times: 1, fault });
     return this.pay(scenario, { partnerOrderId });
   }
 

@@ -43,9 +43,7 @@ describe('a created order is followed to its end', () => {
     { kind: 'drop-after' },
     { kind: 'garbage' },
   ] as const)('a detail that $kind withheld is asked for once more, and the result is not', async (fault) => {
-    const partnerOrderId = freshNumber();
-    world.simulator.control.addFault({ operation: 'queryPayDetail', partnerOrderId, times: 1, fault });
-    const ref = await world.pay('success final=0s', { partnerOrderId });
+    const ref = await world.paySpoilt(fault, 'success final=0s', 'queryPayDetail');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect(queriesOf(world, ref)).toEqual(['queryResult', 'queryPayDetail', 'queryPayDetail']);
   });

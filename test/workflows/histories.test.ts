@@ -12,7 +12,7 @@ import {
   replays,
 } from '../support/histories.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 describe('a payout costs the engine little', () => {
   let world: PayoutWorld;
@@ -86,12 +86,8 @@ describe('H40 every recorded history replays', () => {
     'sums-wrong-for-a-while': () => world.pay('sums-wrong answers=4'),
     'answer-lost': () => lost('drop-after'),
     'out-of-limits': () => world.pay('success', { limits: { minRate: '99' } }),
-    async 'detail-asked-for-again'() {
-      const partnerOrderId = freshNumber();
-      const fault = { kind: 'status', status: 429 } as const;
-      world.simulator.control.addFault({ operation: 'queryPayDetail', partnerOrderId, times: 1, fault });
-      return world.pay('success', { partnerOrderId });
-    },
+    'detail-asked-for-again': () =>
+      world.paySpoilt({ kind: 'status', status: 429 }, 'success', 'queryPayDetail'),
     async notified() {
       const ref = await world.pay('success final=0s');
       await world.until(ref, ({ phase }) => phase === 'PROCESSING');

@@ -201,6 +201,14 @@ describe('H6 a Workflow Reset never pays again', () => {
     },
   );
 
+  test('after its end, to before a detail that was asked for on its own: the order is found', async () => {
+    const ref = await world.paySpoilt({ kind: 'status', status: 429 }, 'success', 'queryPayDetail');
+    await world.payouts.result(ref);
+    await reset(ref.partnerOrderId, 'fetchTradeDetail');
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect(createsOf(world, ref).length).toBe(1);
+  });
+
   test('while the create is under way: one POST', async () => {
     const body = bodyOf(freshNumber());
     const held = world.holdCreate(body.partnerOrderId, 'before');
