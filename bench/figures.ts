@@ -18,7 +18,7 @@ const about = z.object({
 });
 export type About = z.output<typeof about>;
 
-const budgetRun = z.object({
+const rateLimitRun = z.object({
   /** Calls served over limit × time, without the first and the last second. */
   utilisation: z.number(),
   answered429: count,
@@ -52,7 +52,11 @@ const engineRun = z.object({
 });
 
 const parts = {
-  budget: budgetRun.extend({ jittered: budgetRun, unknownJitter: budgetRun, baseline: budgetRun }),
+  rateLimit: rateLimitRun.extend({
+    jittered: rateLimitRun,
+    unknownJitter: rateLimitRun,
+    baseline: rateLimitRun,
+  }),
   backlog: backlogRun.extend({ baseline: backlogRun }),
   handover: z.object({ killed: handoverRun, stopped: handoverRun, frozen: handoverRun }),
   apps: z.object({
@@ -101,7 +105,7 @@ export const PART_NAMES = Object.keys(parts).filter(isPart);
 
 export const figuresSchema = z
   .object({
-    budget: parts.budget.extend({ settings, ...about.shape }),
+    rateLimit: parts.rateLimit.extend({ settings, ...about.shape }),
     backlog: parts.backlog.extend({ settings, ...about.shape }),
     handover: parts.handover.extend({ settings, ...about.shape }),
     apps: parts.apps.extend({ settings, ...about.shape }),

@@ -3,16 +3,16 @@ import { cpus, totalmem } from 'node:os';
 import type { About, PartFigures, PartName } from './figures.ts';
 import { apps } from './parts/apps.ts';
 import { backlog } from './parts/backlog.ts';
-import { budget } from './parts/budget.ts';
 import { engine } from './parts/engine.ts';
 import { handover } from './parts/handover.ts';
 import { polling } from './parts/polling.ts';
+import { rateLimit } from './parts/rate-limit.ts';
 import { waiting } from './parts/waiting.ts';
 import { engineVersion } from './stage.ts';
 import type { Say } from './waits.ts';
 
 const PARTS: { [Name in PartName]: (scale: number, say: Say) => Promise<PartFigures[Name]> } = {
-  budget: (scale, say) => budget(scaled(1_000, scale), say),
+  rateLimit: (scale, say) => rateLimit(scaled(1_000, scale), say),
   backlog: (scale, say) => backlog(scaled(5_000, scale), say),
   // Its length is that of the strikes, not of the payouts.
   handover: (_scale, say) => handover(say),

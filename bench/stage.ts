@@ -125,17 +125,17 @@ async function setStage(options: StageOptions, folder: string): Promise<BenchSta
     PAYMENTS_ENVIRONMENT: 'test',
     PAYMENTS_BASE_URL: simulatorUrl,
     PAYMENTS_AUTH_URL: simulatorUrl,
-    PAYOUTS_SERVICE_LISTEN: `127.0.0.1:${servicePort}`,
+    PAYOUTS_API_LISTEN: `127.0.0.1:${servicePort}`,
     PAYOUTS_LOG_LEVEL: 'error',
     // A create that was turned away is asked about over this window before it is sent again.
-    PAYOUTS_SETTLE_WINDOW: '5s',
+    PAYOUTS_CONFIRMATION_WINDOW: '5s',
     ...jitterOfThisMachine(),
     ...applications(apps, folder),
     ...options.env,
   };
   const startWorker = () => runProgram(folder, options.program ?? 'src/workers/main.ts', environment);
   const workers = await Promise.all(Array.from({ length: options.workers }, startWorker));
-  const startService = () => runProgram(folder, 'src/starters/service/main.ts', environment);
+  const startService = () => runProgram(folder, 'src/starters/api/main.ts', environment);
   const service = await startService();
   const connection = await Connection.connect({ address: engine.address });
   endings.push(() => connection.close());

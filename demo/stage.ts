@@ -57,7 +57,7 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
       ]),
     });
     await run('worker', 'src/workers/main.ts');
-    await run('service', 'src/starters/service/main.ts');
+    await run('service', 'src/starters/api/main.ts');
     await run('codec server', 'src/codec-server/main.ts', {
       // It decodes what people look at; tokens are sealed for nobody's eyes.
       PAYOUTS_TOKEN_KEYS: '',
@@ -88,10 +88,10 @@ function demoEnvironment(
     PAYMENTS_REDIRECT_URI: `${serviceUrl}/v1/oauth/default/callback`,
     PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
     PAYMENTS_CALL_TIMEOUT: '5s',
-    PAYOUTS_SETTLE_WINDOW: '10s',
+    PAYOUTS_CONFIRMATION_WINDOW: '10s',
     PAYOUTS_POLL_FIRST: '3s',
     PAYOUTS_POLL_MAX: '10s',
-    PAYOUTS_SERVICE_LISTEN: new URL(serviceUrl).host,
+    PAYOUTS_API_LISTEN: new URL(serviceUrl).host,
     // Of this demo alone: they are gone with it.
     PAYOUTS_ENCRYPTION_KEYS: newKey('demo'),
     PAYOUTS_TOKEN_KEYS: newKey('demo-tokens'),

@@ -5,7 +5,7 @@ import { payoutResultSchema, payoutStateSchema, problemSchema } from '../src/con
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';
 import { receivingAccountResultSchema, receivingAccountSchema } from '../src/contract/receiving-account.ts';
 import { dailyReportSchema, followUpResultSchema } from '../src/contract/reports.ts';
-import { jsonSchema } from '../src/starters/service/openapi.ts';
+import { jsonSchema } from '../src/starters/api/openapi.ts';
 
 export const SCHEMAS_FOLDER = join(import.meta.dirname, '../schemas');
 

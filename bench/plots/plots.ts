@@ -7,16 +7,16 @@ type Part<Name extends keyof Figures> = NonNullable<Figures[Name]>;
 
 /** The file of a part's plot, and what it shows to those who cannot see it. */
 export const PLOTS: Partial<Record<PartName, { file: string; shows: string }>> = {
-  budget: { file: 'calls.svg', shows: "Most calls in any sliding second, ours and plain Temporal's" },
+  rateLimit: { file: 'calls.svg', shows: "Most calls in any sliding second, ours and plain Temporal's" },
   backlog: { file: 'lock-to-create.svg', shows: 'Age of the lock at creation, ours and first in, first out' },
-  handover: { file: 'handover.svg', shows: 'Longest silence when the owner of the budget goes' },
+  handover: { file: 'handover.svg', shows: 'Longest silence when the lease owner goes' },
   polling: { file: 'polling.svg', shows: 'Time from the final order to the ended payout, by polls' },
 };
 
 /** By the name of the file; a plot for each of these parts that was measured. */
-export function plotFiles({ budget, backlog, handover, polling }: Figures): Record<string, string> {
+export function plotFiles({ rateLimit, backlog, handover, polling }: Figures): Record<string, string> {
   return {
-    ...(budget && { 'calls.svg': callsPlot(budget) }),
+    ...(rateLimit && { 'calls.svg': callsPlot(rateLimit) }),
     ...(backlog && { 'lock-to-create.svg': backlogPlot(backlog) }),
     ...(handover && { 'handover.svg': handoverPlot(handover) }),
     ...(polling && { 'polling.svg': pollingPlot(polling) }),
@@ -29,9 +29,9 @@ function subtitle({ measuredAt, engine, machine, scale }: About, what: string): 
   return `${from}${what} · ${measuredAt.slice(0, 10)} · ${engine}${on}`;
 }
 
-function callsPlot(budget: Part<'budget'>): string {
-  const limit = Number(budget.settings['limit']);
-  const [ours, plain] = [budget.callsInSlidingSecond, budget.baseline.callsInSlidingSecond];
+function callsPlot(rateLimit: Part<'rateLimit'>): string {
+  const limit = Number(rateLimit.settings['limit']);
+  const [ours, plain] = [rateLimit.callsInSlidingSecond, rateLimit.baseline.callsInSlidingSecond];
   const x = linear(Math.max(ours.length, plain.length), ACROSS);
   const y = linear(Math.max(limit, ...ours, ...plain), UP);
   const line = (series: readonly number[], colour: Colour) =>
@@ -41,10 +41,10 @@ function callsPlot(budget: Part<'budget'>): string {
     );
   return drawing({
     title: 'Most calls in any sliding second',
-    subtitle: subtitle(budget, `${budget.settings['payouts']} payouts, three workers`),
+    subtitle: subtitle(rateLimit, `${rateLimit.settings['payouts']} payouts, three workers`),
     legend: [
-      { colour: 'one', text: `durable-payouts: ${budget.answered429} × 429` },
-      { colour: 'two', text: `plain Temporal: ${budget.baseline.answered429} × 429` },
+      { colour: 'one', text: `durable-payouts: ${rateLimit.answered429} × 429` },
+      { colour: 'two', text: `plain Temporal: ${rateLimit.baseline.answered429} × 429` },
       { colour: 'limit', text: `the limit: ${limit}` },
     ],
     body: [
@@ -154,7 +154,7 @@ function handoverPlot(handover: Part<'handover'>): string {
   });
   const empty = { at: () => 0, ticks: [], show: String };
   return drawing({
-    title: "The budget's owner goes: how long no call leaves",
+    title: 'The lease owner goes: how long no call leaves',
     subtitle: subtitle(handover, 'three workers'),
     legend: [],
     body: [...axes(x, empty, { x: 'longest silence (s)', y: '' }), ...bars],

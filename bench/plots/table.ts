@@ -28,8 +28,8 @@ function measuredOn({ measuredAt, engine, machine, node, scale }: About): string
 }
 
 function rowsOf(figures: Figures, name: (typeof PART_NAMES)[number]): string[] {
-  const { budget, backlog, handover, apps, polling, engine, waiting } = figures;
-  if (name === 'budget' && budget) return budgetTable(budget);
+  const { rateLimit, backlog, handover, apps, polling, engine, waiting } = figures;
+  if (name === 'rateLimit' && rateLimit) return rateLimitTable(rateLimit);
   if (name === 'backlog' && backlog) return backlogTable(backlog);
   if (name === 'handover' && handover) return handoverTable(handover);
   if (name === 'apps' && apps) return appsTable(apps);
@@ -39,13 +39,13 @@ function rowsOf(figures: Figures, name: (typeof PART_NAMES)[number]): string[] {
   return [];
 }
 
-function budgetTable(budget: Part<'budget'>): string[] {
-  const { jittered, unknownJitter, baseline } = budget;
-  const runs = [budget, jittered, unknownJitter, baseline];
+function rateLimitTable(rateLimit: Part<'rateLimit'>): string[] {
+  const { jittered, unknownJitter, baseline } = rateLimit;
+  const runs = [rateLimit, jittered, unknownJitter, baseline];
   const row = (what: string, show: (run: typeof baseline) => string) => [what, ...runs.map(show)];
   return table(
     [
-      `${budget.settings['payouts']} payouts`,
+      `${rateLimit.settings['payouts']} payouts`,
       'durable-payouts',
       'arrival jitter, known',
       'arrival jitter, not known',
@@ -99,7 +99,7 @@ function appsTable({ utilisation, answered429, maxCallsInAnySecond, owners }: Pa
     `${maxCallsInAnySecond[app] ?? NOT_MEASURED}`,
   ]);
   const head = ['application', 'utilisation', 'answered 429', 'most calls in any second'];
-  return [...table(head, rows), '', `Processes that own a budget: ${owners}.`];
+  return [...table(head, rows), '', `Processes that own a rate limit: ${owners}.`];
 }
 
 function pollingTable(polling: Part<'polling'>): string[] {

@@ -15,7 +15,7 @@ export function tokenPlan(config: WorkerConfig, owner: unknown): TokenPlan {
   return { tokenQueue: tokenTaskQueue(PAYMENTS_ENVIRONMENT, app), callTimeoutMs: PAYMENTS_CALL_TIMEOUT };
 }
 
-/** Without `state`, which only the browser and the HTTP service know. */
+/** Without `state`, which only the browser and the API server know. */
 export function authorizationLink(config: WorkerConfig, owner: unknown): string {
   const { appId, redirectUri } = ownerHere(config, owner);
   if (redirectUri === undefined)

@@ -1,11 +1,11 @@
 /** What workflows and activities say to each other. Types only, so that workflows can import them. */
 
-import type { LeaseTerm, Released } from '../domain/call-budget-lease.ts';
 import type { ClockReading } from '../domain/clock-reading.ts';
 import type { FollowUpPlan } from '../domain/follow-up.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
 import type { CheckedPayoutRequest, PayoutSettings, Reason } from '../domain/payout.ts';
 import type { Clearance } from '../domain/payout-record.ts';
+import type { LeaseTerm, Released } from '../domain/rate-limit-lease.ts';
 import type { CheckedReceivingAccountOrder } from '../domain/receiving-account.ts';
 import type { Grant, TokenOwner } from '../domain/token-record.ts';
 import type {

@@ -1,4 +1,4 @@
-/** Who may call the HTTP service, and what for: read once from `PAYOUTS_SERVICE_KEYS_FILE`. */
+/** Who may call the API server, and what for: read once from `PAYOUTS_API_KEYS_FILE`. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { amount, appName, currency, fieldErrors } from '../contract/payout-request.ts';
@@ -44,7 +44,7 @@ export const TEST_CALLER: Caller = {
   largestAmount: 'any',
 };
 
-const KEY = 'PAYOUTS_SERVICE_KEYS_FILE';
+const KEY = 'PAYOUTS_API_KEYS_FILE';
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex: 64 lower case digits');
 
@@ -76,7 +76,7 @@ const fileSchema = z
 /** Without a file only a test that nobody else can reach may serve payouts. */
 export function readCallers(
   environment: Environment,
-  service: { PAYMENTS_ENVIRONMENT: string; PAYOUTS_SERVICE_LISTEN: Listen } | undefined,
+  service: { PAYMENTS_ENVIRONMENT: string; PAYOUTS_API_LISTEN: Listen } | undefined,
 ): Read<Callers> {
   const file = environment[KEY];
   if (file) return fromFile(file);
@@ -87,8 +87,8 @@ export function readCallers(
   };
 }
 
-function mayGoWithout(service: { PAYMENTS_ENVIRONMENT: string; PAYOUTS_SERVICE_LISTEN: Listen }): boolean {
-  const { host } = service.PAYOUTS_SERVICE_LISTEN;
+function mayGoWithout(service: { PAYMENTS_ENVIRONMENT: string; PAYOUTS_API_LISTEN: Listen }): boolean {
+  const { host } = service.PAYOUTS_API_LISTEN;
   return (
     service.PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${host.includes(':') ? `[${host}]` : host}`)
   );

@@ -1,4 +1,4 @@
-/** What the HTTP service reads from its environment. It holds no secret of an application. */
+/** What the API server reads from its environment. It holds no secret of an application. */
 import { z } from 'zod';
 import { fieldErrors } from '../contract/payout-request.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
@@ -32,7 +32,7 @@ const secrets = z.string().transform((text) => text.split(',').map((secret) => s
 const schema = z.object({
   PAYOUTS_LOG_LEVEL: logLevel,
   PAYMENTS_ENVIRONMENT: z.enum(['test', 'sandbox', 'production']),
-  PAYOUTS_SERVICE_LISTEN: listenAddress.default({ host: '127.0.0.1', port: 8080 }),
+  PAYOUTS_API_LISTEN: listenAddress.default({ host: '127.0.0.1', port: 8080 }),
   PAYMENTS_NOTIFICATION_VERIFIER: z.string().default('none'),
   PAYMENTS_NOTIFICATION_SECRETS: secrets.default([]),
   PAYMENTS_NOTIFICATION_FIELDS: notificationFields.default({}),

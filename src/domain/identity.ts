@@ -70,7 +70,7 @@ export function leaseTaskQueue(environment: string, app: string): string {
 
 /** The lease of an application's call budget. */
 export function leaseWorkflowId(environment: string, app: string): string {
-  return `budget:${environment}:${app}`;
+  return `rate-limit:${environment}:${app}`;
 }
 
 /** The renewal of a user's token, or without `openId` of the application's own. */

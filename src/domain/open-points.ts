@@ -47,7 +47,7 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     id: 'unknown-order',
     open: 'what a trade query answers for a number that was never used',
     assumption: '900004; it is no proof that the order was not created, for reads may lag',
-    setting: '`PAYOUTS_SETTLE_WINDOW`',
+    setting: '`PAYOUTS_CONFIRMATION_WINDOW`',
     probe: 'a query for a number that cannot exist is answered 900004',
   },
   {
@@ -100,7 +100,7 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     id: 'create-codes',
     open: 'which codes of create say that nothing was created',
     assumption:
-      'only 429, and even then the order is asked for over the settle window; any other code leaves it unknown',
+      'only 429, and even then the order is asked for over the confirmation window; any other code leaves it unknown',
     setting: '`PAYMENTS_CREATE_CODES`',
     probe: '',
   },

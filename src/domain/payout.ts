@@ -21,17 +21,17 @@ export type PayoutPhase = (typeof PHASES)[number];
 export const OUTCOMES = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED', 'NOT_CREATED'] as const;
 export type PayoutOutcome = (typeof OUTCOMES)[number];
 
-/** Why a payout was not created, or (`SERVICE_FAILED`) why it failed. */
+/** Why a payout was not created, or (`PROVIDER_FAILED`) why it failed. */
 export const REASON_CODES = [
   'QUOTE_OUT_OF_LIMITS',
   'INSUFFICIENT_BALANCE',
   'ACCOUNT_NOT_USABLE',
   'APPROVAL_REFUSED',
   'APPROVAL_EXPIRED',
-  'REFUSED_BY_SERVICE',
+  'REFUSED_BY_PROVIDER',
   'CANCELLED',
   'RESOLVED_NOT_CREATED',
-  'SERVICE_FAILED',
+  'PROVIDER_FAILED',
 ] as const;
 export type ReasonCode = (typeof REASON_CODES)[number];
 
@@ -170,7 +170,7 @@ export interface PayoutSettings {
   /** The longest that one exchange with the service may take. */
   callTimeoutMs: number;
   lockLifetimeMs: number;
-  settleWindowMs: number;
+  confirmationWindowMs: number;
   createCheck: 'doubtful' | 'always';
   /**
    * A doubtful run asks for the order before anything can end it. Absent in older histories, whose patch marker

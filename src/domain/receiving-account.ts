@@ -9,7 +9,7 @@ export const OPENING_OUTCOMES = ['OPENED', 'NOT_OPENED'] as const;
 export type OpeningOutcome = (typeof OPENING_OUTCOMES)[number];
 
 /** Why no account was opened. */
-export const OPENING_REASON_CODES = ['REFUSED_BY_SERVICE', 'CANCELLED', 'RESOLVED_NOT_OPENED'] as const;
+export const OPENING_REASON_CODES = ['REFUSED_BY_PROVIDER', 'CANCELLED', 'RESOLVED_NOT_OPENED'] as const;
 
 export interface OpeningReason {
   code: (typeof OPENING_REASON_CODES)[number];

@@ -17,7 +17,7 @@ export function settledResult(partnerOrderId: string, settled: Settled): PayoutR
   return {
     partnerOrderId,
     outcome: status,
-    ...(status === 'FAILED' && { reason: { code: 'SERVICE_FAILED', message: failure(trade, detail) } }),
+    ...(status === 'FAILED' && { reason: { code: 'PROVIDER_FAILED', message: failure(trade, detail) } }),
     orderId: trade.orderId,
     ...(quote && { quote }),
     received: trade.received,

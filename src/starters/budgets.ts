@@ -1,9 +1,9 @@
 /** The call budget of an application as operators see it: how many calls a second, by whom, and which process has it. */
 import type { Client } from '@temporalio/client';
-import type { BudgetState } from '../domain/call-budget-lease.ts';
 import { leaseWorkflowId } from '../domain/identity.ts';
-import type { callBudgetLease } from '../workflows/call-budget-lease.ts';
+import type { BudgetState } from '../domain/rate-limit-lease.ts';
 import { budgetQuery, setCallsPerSecondUpdate } from '../workflows/lease-messages.ts';
+import type { rateLimitLease } from '../workflows/rate-limit-lease.ts';
 
 export interface Budget extends BudgetState {
   app: string;
@@ -37,6 +37,6 @@ export class Budgets {
   }
 
   private handle(app: string) {
-    return this.client.workflow.getHandle<typeof callBudgetLease>(leaseWorkflowId(this.environment, app));
+    return this.client.workflow.getHandle<typeof rateLimitLease>(leaseWorkflowId(this.environment, app));
   }
 }

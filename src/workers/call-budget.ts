@@ -2,7 +2,7 @@
  * One application's call budget inside its owner: calls leave evenly spaced, never more than the limit in any sliding
  * second, and none unless the lease counts at the very moment of writing.
  */
-import { type Released, WINDOW_MS } from '../domain/call-budget-lease.ts';
+import { type Released, WINDOW_MS } from '../domain/rate-limit-lease.ts';
 import type { CallGate } from '../payments/index.ts';
 import { AdaptiveMargin } from './budget/margin.ts';
 import { SendWindow } from './budget/send-window.ts';

@@ -1,5 +1,5 @@
 /** The workflow types that workers run. */
-export { callBudgetLease } from './call-budget-lease.ts';
+
 export { openReceivingAccount } from './open-receiving-account.ts';
 export { payout } from './payout.ts';
 export { payoutBatch } from './payout-batch.ts';
@@ -7,6 +7,7 @@ export { payoutBatchPart } from './payout-batch-part.ts';
 export { payoutFollowUp } from './payout-follow-up.ts';
 export { payoutReconciliation } from './payout-reconciliation.ts';
 export { payoutReport } from './payout-report.ts';
+export { rateLimitLease } from './rate-limit-lease.ts';
 export {
   accountQuery,
   payoutQuote,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { RENEWAL_COUNTS_MS } from '../../src/domain/call-budget-lease.ts';
+import { RENEWAL_COUNTS_MS } from '../../src/domain/rate-limit-lease.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { strictWorld } from '../support/budget.ts';
 import { type Cuttable, cuttable } from '../support/cuttable.ts';

@@ -129,7 +129,7 @@ async function tokens(stage: CanaryStage): Promise<void> {
   }
 }
 
-/** One authorization through the HTTP service, as a browser does it. */
+/** One authorization through the API server, as a browser does it. */
 async function comeBack(stage: CanaryStage, openId: string, faults: FaultInput[]): Promise<void> {
   const { serviceUrl, simulator, said } = stage;
   const begun = await request(`${serviceUrl}/v1/oauth/default/authorize`);

@@ -61,10 +61,10 @@ export async function canaryStage(keys: Environment, engine: CanaryEngine): Prom
     PAYMENTS_CALLS_PER_SECOND: '500',
     PAYOUTS_LOG_LEVEL: 'debug',
     PAYOUTS_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
-    PAYOUTS_SERVICE_LISTEN: `127.0.0.1:${servicePort}`,
+    PAYOUTS_API_LISTEN: `127.0.0.1:${servicePort}`,
   };
   const worker = await startProgram('src/workers/main.ts', environment, /worker ready/);
-  const service = await startProgram('src/starters/service/main.ts', environment, /service listening on/);
+  const service = await startProgram('src/starters/api/main.ts', environment, /API server listening on/);
   const connection = await Connection.connect({ address: engine.address });
   const client = new Client({
     connection,

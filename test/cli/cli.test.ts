@@ -222,7 +222,7 @@ describe('look', () => {
       'quote',
       'account',
       'tokens',
-      'budget',
+      'rate-limit',
       'doctor',
     ])
       expect(stdout).toContain(`  ${verb} `);
@@ -243,17 +243,20 @@ describe('tokens', () => {
   });
 });
 
-describe('budget', () => {
+describe('rate-limit', () => {
   test('shows who has the call budget, and changes its rate without a restart', async () => {
     await run('account', '--client-id', 'client-1');
-    expect((await run('budget', '--json')).json()).toMatchObject({ callsPerSecond: null, changedBy: null });
-    const changed = await run('budget', '--calls-per-second', '400', '--by', 'olga', '--json');
+    expect((await run('rate-limit', '--json')).json()).toMatchObject({
+      callsPerSecond: null,
+      changedBy: null,
+    });
+    const changed = await run('rate-limit', '--calls-per-second', '400', '--by', 'olga', '--json');
     expect(changed.json()).toMatchObject({ app: 'default', callsPerSecond: 400, changedBy: 'olga' });
-    expect((await run('budget')).stdout).toContain('olga');
-    await run('budget', '--calls-per-second', 'default', '--by', 'olga');
-    expect((await run('budget', '--calls-per-second', '0', '--by', 'olga')).code).toBe(2);
-    expect((await run('budget', '--calls-per-second', '9')).code).toBe(2);
-    expect((await run('budget', '--app', 'unknown')).code).toBe(3);
+    expect((await run('rate-limit')).stdout).toContain('olga');
+    await run('rate-limit', '--calls-per-second', 'default', '--by', 'olga');
+    expect((await run('rate-limit', '--calls-per-second', '0', '--by', 'olga')).code).toBe(2);
+    expect((await run('rate-limit', '--calls-per-second', '9')).code).toBe(2);
+    expect((await run('rate-limit', '--app', 'unknown')).code).toBe(3);
     expect((await run('account', '--client-id', 'client-1')).code).toBe(0);
   });
 });

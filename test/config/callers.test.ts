@@ -17,20 +17,20 @@ function problems(environment: Environment): string {
   }
 }
 
-const withFile = (content: unknown) => problems({ PAYOUTS_SERVICE_KEYS_FILE: keysFile(content) });
+const withFile = (content: unknown) => problems({ PAYOUTS_API_KEYS_FILE: keysFile(content) });
 
-describe('PAYOUTS_SERVICE_KEYS_FILE', () => {
+describe('PAYOUTS_API_KEYS_FILE', () => {
   test.each([
     ['a sandbox', { PAYMENTS_ENVIRONMENT: 'sandbox', PAYOUTS_ENCRYPTION_KEYS: newKey('k') }],
-    ['all addresses', { PAYOUTS_SERVICE_LISTEN: '0.0.0.0:8080' }],
-    ['all IPv6 addresses', { PAYOUTS_SERVICE_LISTEN: '[::]:8080' }],
+    ['all addresses', { PAYOUTS_API_LISTEN: '0.0.0.0:8080' }],
+    ['all IPv6 addresses', { PAYOUTS_API_LISTEN: '[::]:8080' }],
   ])('is needed for %s, and named', (_what, environment) => {
-    expect(problems(environment)).toMatch(/^PAYOUTS_SERVICE_KEYS_FILE: is missing/);
-    expect(problems({ ...environment, PAYOUTS_SERVICE_KEYS_FILE: keysFile([callerEntry('shop')]) })).toBe('');
+    expect(problems(environment)).toMatch(/^PAYOUTS_API_KEYS_FILE: is missing/);
+    expect(problems({ ...environment, PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop')]) })).toBe('');
   });
 
   test.each(['127.0.0.1:8080', '[::1]:8080', 'localhost:8080'])('a test on %s may go without', (listen) => {
-    expect(problems({ PAYOUTS_SERVICE_LISTEN: listen })).toBe('');
+    expect(problems({ PAYOUTS_API_LISTEN: listen })).toBe('');
   });
 
   test.each([
@@ -45,13 +45,13 @@ describe('PAYOUTS_SERVICE_KEYS_FILE', () => {
     ['a field', [callerEntry('shop', { admin: true })], /0\.admin is not a field/],
     ['a name twice', [callerEntry('shop'), callerEntry('shop')], /1\.name stands there twice/],
   ])('that is wrong in %s stops the service, and says where', (_what, content, said) => {
-    expect(withFile(content)).toMatch(/^PAYOUTS_SERVICE_KEYS_FILE: /);
+    expect(withFile(content)).toMatch(/^PAYOUTS_API_KEYS_FILE: /);
     expect(withFile(content)).toMatch(said);
     expect(withFile(content)).not.toContain('key-of-shop');
   });
 
   test('that is not there stops it too; the file for trials is good', () => {
-    expect(problems({ PAYOUTS_SERVICE_KEYS_FILE: '/nowhere' })).toMatch(/cannot be read/);
-    expect(problems({ PAYOUTS_SERVICE_KEYS_FILE: 'deploy/trial-callers.json' })).toBe('');
+    expect(problems({ PAYOUTS_API_KEYS_FILE: '/nowhere' })).toMatch(/cannot be read/);
+    expect(problems({ PAYOUTS_API_KEYS_FILE: 'deploy/trial-callers.json' })).toBe('');
   });
 });

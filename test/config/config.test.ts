@@ -35,7 +35,7 @@ describe('the environment is read once, and every bad key is named', () => {
     const { env } = workerConfig(good);
     expect(env.PAYMENTS_CALLS_PER_SECOND).toBe(20);
     expect(env.PAYMENTS_LOCK_LIFETIME).toBe(60_000);
-    expect(env.PAYOUTS_SETTLE_WINDOW).toBe(600_000);
+    expect(env.PAYOUTS_CONFIRMATION_WINDOW).toBe(600_000);
     expect(env.PAYOUTS_POLL_FIRST).toBe(30_000);
     expect(env.PAYOUTS_POLL_MAX).toBe(600_000);
     expect(env.PAYOUTS_APPROVAL_EXPIRES).toBe(86_400_000);

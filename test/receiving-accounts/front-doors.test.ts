@@ -17,7 +17,7 @@ const run = (...args: string[]) => cli(world.workerEnvironment, ['account', ...a
 beforeAll(async () => {
   world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '500ms' } });
   service = await startService(world.client, {
-    PAYOUTS_SERVICE_KEYS_FILE: keysFile([
+    PAYOUTS_API_KEYS_FILE: keysFile([
       callerEntry('desk'),
       callerEntry('other', { applications: ['another'] }),
       callerEntry('shop', { verbs: ['start', 'read', 'account'] }),

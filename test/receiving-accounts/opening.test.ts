@@ -14,7 +14,7 @@ import { resetBefore } from '../support/resets.ts';
 let world: PayoutWorld;
 let accounts: ReceivingAccounts;
 
-/** Those that take a settle window: begun one after the other, and their windows run side by side. */
+/** Those that take a confirmation window: begun one after the other, and their windows run side by side. */
 const slow = {
   undocumented: openingRequest(),
   limited: openingRequest(),
@@ -133,7 +133,7 @@ describe('a receiving account', () => {
     await accounts.open(request);
     expect(await accounts.result(request)).toMatchObject({
       outcome: 'NOT_OPENED',
-      reason: { code: 'REFUSED_BY_SERVICE', message: expect.stringMatching(/900002|31001/) },
+      reason: { code: 'REFUSED_BY_PROVIDER', message: expect.stringMatching(/900002|31001/) },
     });
     expect(await openedFor(world, request)).toEqual([]);
   });
@@ -141,7 +141,7 @@ describe('a receiving account', () => {
   test('a code that nobody documented, and no new account in the list: NOT_OPENED, without a person', async () => {
     expect(await accounts.result(slow.undocumented)).toMatchObject({
       outcome: 'NOT_OPENED',
-      reason: { code: 'REFUSED_BY_SERVICE', message: expect.stringContaining('31001') },
+      reason: { code: 'REFUSED_BY_PROVIDER', message: expect.stringContaining('31001') },
     });
     expect(await openedFor(world, slow.undocumented)).toEqual([]);
   });

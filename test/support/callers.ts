@@ -1,4 +1,4 @@
-/** Callers of the HTTP service for tests, each with its key. */
+/** Callers of the API server for tests, each with its key. */
 import { createHash } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { request } from 'undici';
 import type { Environment } from '../../src/config/environment.ts';
 import { serviceConfig } from '../../src/config/service-config.ts';
-import { buildServer } from '../../src/starters/service/server.ts';
+import { buildServer } from '../../src/starters/api/server.ts';
 
 const TEST: Environment = {
   PAYOUTS_LOG_LEVEL: 'silent',

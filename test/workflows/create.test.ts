@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
-/** The settle window begins where the create's own deadline ends: with a call time-out of 200 ms, after 5.4 s. */
-const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '200ms', PAYOUTS_SETTLE_WINDOW: '1s' };
+/** The confirmation window begins where the create's own deadline ends: with a call time-out of 200 ms, after 5.4 s. */
+const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '200ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
 
 describe('a create whose outcome nobody knows', () => {
   let world: PayoutWorld;
@@ -25,7 +25,7 @@ describe('a create whose outcome nobody knows', () => {
 
   test.each([
     ['in time', '0s'],
-    ['within the settle window', '3s'],
+    ['within the confirmation window', '3s'],
     ['long after it, in review', '9s'],
   ])('H2 the order shows up %s: at most one debit', async (_when, readLag) => {
     const ref = await world.paySpoilt({ kind: 'drop-after' }, `success readLag=${readLag}`);
@@ -131,7 +131,9 @@ describe('a create whose end is known, or soon found', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
     // Patient: a hundred payouts at once on a busy machine must not look like an outage.
-    world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s', PAYOUTS_SETTLE_WINDOW: '5m' } });
+    world = await PayoutWorld.start({
+      env: { PAYMENTS_CALL_TIMEOUT: '20s', PAYOUTS_CONFIRMATION_WINDOW: '5m' },
+    });
   });
   afterAll(() => world.stop());
 
@@ -150,7 +152,7 @@ describe('a create whose end is known, or soon found', () => {
   });
 
   test.each([
-    [30005, 'REFUSED_BY_SERVICE'],
+    [30005, 'REFUSED_BY_PROVIDER'],
     [30002, 'INSUFFICIENT_BALANCE'],
   ])('H5 the listed code %d leads to %s', async (code, reason) => {
     const ref = await world.paySpoilt({ kind: 'envelope', code }, 'success');

@@ -31,7 +31,7 @@ describe('a created order is followed to its end', () => {
     expect(result.outcome).toBe(outcome);
     expect(result.splits.length).toBe(splits);
     expect(result.learnedBy).toBe('poll');
-    expect(result.reason?.code).toBe(outcome === 'FAILED' ? 'SERVICE_FAILED' : undefined);
+    expect(result.reason?.code).toBe(outcome === 'FAILED' ? 'PROVIDER_FAILED' : undefined);
     expect(debitsOf(world, ref)).toBe(1);
     expect((await world.payouts.state(ref)).phase).toBe('DONE');
   });

@@ -3,10 +3,10 @@ import { Command, CommanderError } from 'commander';
 import { accountVerbs } from './account-verbs.ts';
 import { EXIT, printFailure, UsageError } from './answer.ts';
 import { type BatchOptions, batch } from './batch-verb.ts';
-import { type BudgetOptions, budget } from './budget-verb.ts';
 import { doctor, withoutEngine } from './doctor.ts';
 import { checkedApp, type ListFilter, list } from './list-verbs.ts';
 import * as verbs from './payout-verbs.ts';
+import { type RateLimitOptions, rateLimit } from './rate-limit-verb.ts';
 import { type ReportOptions, report } from './report-verb.ts';
 import { inSession } from './session.ts';
 import { type TokenOptions, tokens } from './token-verb.ts';
@@ -141,10 +141,10 @@ verb<Common & TokenOptions>('tokens', 'the tokens, and who has to authorize', (s
   .option('--renew <whose>', 'renew now: application, or the openId of a user')
   .option('--limit <count>', 'at most so many', '50');
 
-verb<BudgetOptions & Common>(
-  'budget',
+verb<RateLimitOptions & Common>(
+  'rate-limit',
   'how many calls a second, and who has them',
-  (session, _none, options) => budget(session, options),
+  (session, _none, options) => rateLimit(session, options),
 )
   .option('--calls-per-second <count>', 'change it now, without a restart; or: default')
   .option('--by <name>', 'who changes it');

@@ -2,7 +2,7 @@
  * Whether the lease still counts, answered from this process's own clocks at any moment. Only renewals that
  * Temporal has acknowledged make it count, from the moment they were sent.
  */
-import { RENEWAL_COUNTS_MS } from '../../domain/call-budget-lease.ts';
+import { RENEWAL_COUNTS_MS } from '../../domain/rate-limit-lease.ts';
 
 export class Fence {
   private sentAtMs = Number.NEGATIVE_INFINITY;

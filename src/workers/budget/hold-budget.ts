@@ -11,7 +11,7 @@ import {
   LONGEST_TERM_MS,
   RENEW_EVERY_MS,
   type Released,
-} from '../../domain/call-budget-lease.ts';
+} from '../../domain/rate-limit-lease.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
 import { type Ending, Renewals } from './renewals.ts';

@@ -1,10 +1,10 @@
 /** Sees to it that the lease of an application's call budget exists, for without it nobody may call. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import type { Before, LeasePlace } from '../../domain/call-budget-lease.ts';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../domain/identity.ts';
+import type { Before, LeasePlace } from '../../domain/rate-limit-lease.ts';
 import { APP } from '../../temporal/search-keys.ts';
-import type { callBudgetLease } from '../../workflows/call-budget-lease.ts';
+import type { rateLimitLease } from '../../workflows/rate-limit-lease.ts';
 
 const LOOK_EVERY_MS = 5_000;
 /** Temporal is away, or does not know our search attributes yet. */
@@ -44,7 +44,7 @@ export class LeaseKeeper {
     const { environment, app } = this.place;
     const before = await this.before();
     if (this.stopped || before === undefined) return;
-    await this.client.workflow.start<typeof callBudgetLease>('callBudgetLease', {
+    await this.client.workflow.start<typeof rateLimitLease>('rateLimitLease', {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId: leaseWorkflowId(environment, app),
       workflowIdConflictPolicy: 'USE_EXISTING',

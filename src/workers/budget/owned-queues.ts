@@ -1,6 +1,6 @@
 /** What owning a budget means here: while the lease is held, this process serves the application's two queues. */
 import type { Worker } from '@temporalio/worker';
-import type { Released } from '../../domain/call-budget-lease.ts';
+import type { Released } from '../../domain/rate-limit-lease.ts';
 import type { CallBudget } from '../call-budget.ts';
 import type { Fence } from './fence.ts';
 import type { BudgetOwner } from './hold-budget.ts';

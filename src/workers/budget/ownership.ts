@@ -1,7 +1,7 @@
 /** Which budgets this process owns, and whether another process should have one of them. */
 import type { Client } from '@temporalio/client';
-import type { LeasePlace } from '../../domain/call-budget-lease.ts';
 import { leaseTaskQueue, leaseWorkflowId } from '../../domain/identity.ts';
+import type { LeasePlace } from '../../domain/rate-limit-lease.ts';
 import { pause } from './pause.ts';
 
 /** How often an owner of several looks whether somebody has fewer. */

@@ -5,7 +5,7 @@ import {
   RENEWAL_COUNTS_MS,
   type Released,
   WINDOW_MS,
-} from '../../domain/call-budget-lease.ts';
+} from '../../domain/rate-limit-lease.ts';
 
 export interface Predecessor {
   silentMs: number;

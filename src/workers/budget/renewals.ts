@@ -6,7 +6,7 @@ import {
   ActivityResetError,
   type Client,
 } from '@temporalio/client';
-import { LEASE_TIMEOUT_MS, type LeaseNote, RENEW_EVERY_MS } from '../../domain/call-budget-lease.ts';
+import { LEASE_TIMEOUT_MS, type LeaseNote, RENEW_EVERY_MS } from '../../domain/rate-limit-lease.ts';
 import type { Fence } from './fence.ts';
 
 /** Why a term ends. `lost`: it may be somebody else's already. `given`: back, in good order. */

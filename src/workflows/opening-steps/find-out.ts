@@ -15,10 +15,10 @@ const LONGEST_WAIT_MS = 60_000;
 /** A service that turns the request away this often is a matter for a person. */
 const MOST_TURNED_AWAY = 3;
 
-/** Looks over the settle window, which begins where the send's own deadline ends. */
+/** Looks over the confirmation window, which begins where the send's own deadline ends. */
 export async function findOut(life: OpeningLife, doubted: Doubted): Promise<Found> {
   const { record, settings } = life;
-  record.settlesAtMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.settleWindowMs;
+  record.settlesAtMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
   life.enter('RECONCILING');
   for (let wait = 1_000; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     const seen = await look(life);

@@ -52,7 +52,7 @@ export async function send(life: OpeningLife, cleared: Clearance | undefined): P
 }
 
 export function refused(life: OpeningLife, message: string): { result: ReceivingAccountResult } {
-  return { result: life.notOpened({ code: 'REFUSED_BY_SERVICE', message }) };
+  return { result: life.notOpened({ code: 'REFUSED_BY_PROVIDER', message }) };
 }
 
 async function attempt(

@@ -98,7 +98,7 @@ async function refusalEnds<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     const cause = error instanceof ActivityFailure ? error.cause : undefined;
     if (cause instanceof ApplicationFailure && cause.nonRetryable)
-      throw new NotCreated({ code: 'REFUSED_BY_SERVICE', message: cause.message });
+      throw new NotCreated({ code: 'REFUSED_BY_PROVIDER', message: cause.message });
     throw error;
   }
 }

@@ -89,6 +89,6 @@ function notFound(life: PayoutLife): undefined {
   const { record, settings } = life;
   record.unanswered += 1;
   // Right after the create the service's reads may lag; later, an order that was confirmed should be known.
-  if (Date.now() - record.createdAtMs > settings.settleWindowMs)
+  if (Date.now() - record.createdAtMs > settings.confirmationWindowMs)
     life.flag('ORDER_NOT_FOUND', 'the service says that it does not know the order that it created');
 }

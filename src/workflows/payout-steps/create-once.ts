@@ -82,7 +82,7 @@ function orderBody(life: PayoutLife, quote: AgreedQuote) {
 
 function notCreated(life: PayoutLife, answer: CreateAnswer & { kind: 'not-created' }): void {
   if (answer.meaning === 'refused')
-    throw new NotCreated({ code: 'REFUSED_BY_SERVICE', message: answer.message });
+    throw new NotCreated({ code: 'REFUSED_BY_PROVIDER', message: answer.message });
   if (answer.meaning === 'insufficient')
     throw new NotCreated({ code: 'INSUFFICIENT_BALANCE', message: answer.message });
   if (answer.meaning === 'busy') doubt(life, 'busy');
@@ -100,7 +100,7 @@ function surelyNothingHappened(life: PayoutLife): void {
 
 /** The window begins where the create's own deadline ends: until then it may still be on its way. */
 export function doubt(life: PayoutLife, because: Doubt): void {
-  const { callTimeoutMs, settleWindowMs } = life.settings;
-  const untilMs = Date.now() + activityTimeoutMs(callTimeoutMs) + settleWindowMs;
+  const { callTimeoutMs, confirmationWindowMs } = life.settings;
+  const untilMs = Date.now() + activityTimeoutMs(callTimeoutMs) + confirmationWindowMs;
   life.record.creation = { stage: 'settling', doubt: because, untilMs, asks: 0 };
 }

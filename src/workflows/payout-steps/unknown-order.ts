@@ -9,7 +9,7 @@ import { asking, waitToAsk } from './wait-to-ask.ts';
 
 const LONGEST_SETTLE_WAIT_MS = 30_000;
 
-/** Asks over the settle window. Returns the clearance to send again, or nothing when a stage says more. */
+/** Asks over the confirmation window. Returns the clearance to send again, or nothing when a stage says more. */
 export async function settle(life: PayoutLife): Promise<Clearance | undefined> {
   const { record, settings } = life;
   const creation = record.creation;

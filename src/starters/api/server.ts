@@ -1,4 +1,4 @@
-/** The HTTP service, put together. */
+/** The API server, put together. */
 import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { ServiceConfig } from '../../config/service-config.ts';

@@ -11,7 +11,7 @@ let at: string;
 beforeAll(async () => {
   world = await PayoutWorld.start();
   service = await startService(world.client, {
-    PAYOUTS_SERVICE_KEYS_FILE: keysFile([
+    PAYOUTS_API_KEYS_FILE: keysFile([
       callerEntry('shop'),
       callerEntry('desk'),
       callerEntry('small', { largestAmount: { CNY: '99.99' } }),

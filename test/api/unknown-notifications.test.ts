@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { UnknownNotifications } from '../../src/starters/service/unknown-notifications.ts';
+import { UnknownNotifications } from '../../src/starters/api/unknown-notifications.ts';
 
 describe('H30 notifications for unknown orders are kept in bounded memory', () => {
   test('each is looked up again after its rest, and dropped after two minutes', () => {

@@ -17,6 +17,7 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { LeaseActivities } from '../activities/types.ts';
+import { leaseTaskQueue } from '../domain/identity.ts';
 import {
   type BudgetState,
   type CallsPerSecondChange,
@@ -25,8 +26,7 @@ import {
   type LeasePlace,
   type LeaseRecord,
   TERM_TIMEOUT_MS,
-} from '../domain/call-budget-lease.ts';
-import { leaseTaskQueue } from '../domain/identity.ts';
+} from '../domain/rate-limit-lease.ts';
 import { budgetQuery, setCallsPerSecondUpdate } from './lease-messages.ts';
 import { isHistoryLong } from './long-history.ts';
 
@@ -34,7 +34,7 @@ import { isHistoryLong } from './long-history.ts';
 const NEXT_ATTEMPT_AFTER_MS = 20;
 const AFTER_A_FAILURE_MS = 1_000;
 
-export async function callBudgetLease(place: LeasePlace, carried: LeaseRecord): Promise<void> {
+export async function rateLimitLease(place: LeasePlace, carried: LeaseRecord): Promise<void> {
   const record: LeaseRecord = { ...carried };
   let term = new CancellationScope();
   setHandler(budgetQuery, () => stateOf(record));
@@ -52,7 +52,7 @@ export async function callBudgetLease(place: LeasePlace, carried: LeaseRecord): 
     setCurrentDetails(sentenceOf(record));
     await hold(place, record, term);
     await condition(allHandlersFinished);
-    if (isHistoryLong()) await continueAsNew<typeof callBudgetLease>(place, record);
+    if (isHistoryLong()) await continueAsNew<typeof rateLimitLease>(place, record);
   }
 }
 

@@ -11,7 +11,7 @@ const JITTER = { arrivesAfterMs: [0, 50] };
 /** Twice what the limit lets through, so that there is always more to do than calls to do it with. */
 const STARTED_A_SECOND = 10;
 
-export async function budget(payouts: number, say: Say) {
+export async function rateLimit(payouts: number, say: Say) {
   const run = (stage: BenchStage) => payAll(stage, payouts, say);
   const workers = WORKERS;
   say('ours');

@@ -1,4 +1,4 @@
-/** A route of the HTTP service: what it takes and answers, for Fastify and for the OpenAPI document alike. */
+/** A route of the API server: what it takes and answers, for Fastify and for the OpenAPI document alike. */
 import { z } from 'zod';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { appName, type CheckedOr, fieldErrors, number } from '../../contract/payout-request.ts';

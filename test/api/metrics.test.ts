@@ -7,7 +7,7 @@ import { payoutRequest } from '../support/requests.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const keys = {
-  PAYOUTS_SERVICE_KEYS_FILE: keysFile([
+  PAYOUTS_API_KEYS_FILE: keysFile([
     callerEntry('shop', { verbs: ['start', 'read'] }),
     callerEntry('prometheus', { verbs: ['metrics'] }),
   ]),

@@ -1,17 +1,20 @@
-/** `budget`: how many calls a second an application may make, and a change of it without a restart. */
+/** `rate-limit`: how many calls a second an application may make, and a change of it without a restart. */
 import { type Budget, Budgets } from '../budgets.ts';
 import { type Answer, UsageError } from './answer.ts';
 import type { Session } from './session.ts';
 import { facts } from './text.ts';
 
-export interface BudgetOptions {
+export interface RateLimitOptions {
   app: string;
   /** A whole number, or `default`. */
   callsPerSecond?: string | undefined;
   by?: string | undefined;
 }
 
-export async function budget(session: Session, { app, callsPerSecond, by }: BudgetOptions): Promise<Answer> {
+export async function rateLimit(
+  session: Session,
+  { app, callsPerSecond, by }: RateLimitOptions,
+): Promise<Answer> {
   if (session.environment === undefined)
     throw new UsageError('PAYMENTS_ENVIRONMENT: must name the environment');
   const budgets = new Budgets(session.client, session.environment);

@@ -12,7 +12,7 @@ let at: string;
 beforeAll(async () => {
   world = await PayoutWorld.start();
   service = await startService(world.client, {
-    PAYOUTS_SERVICE_KEYS_FILE: keysFile([callerEntry('shop'), callerEntry('desk')]),
+    PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop'), callerEntry('desk')]),
   });
   at = `${service.url}/v1/payout-batches`;
 });

@@ -1,4 +1,4 @@
-/** `npm run service`: the HTTP service. Ends in good order on SIGINT and SIGTERM. */
+/** `npm run api`: the API server. Ends in good order on SIGINT and SIGTERM. */
 import { ConfigError } from '../../config/config-error.ts';
 import { serviceConfig } from '../../config/service-config.ts';
 import { PaymentsSettingError } from '../../payments/index.ts';
@@ -11,8 +11,8 @@ async function main(): Promise<void> {
   const server = await buildServer(client, config);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void server.close().then(() => connection.close()));
-  const url = await server.listen(config.PAYOUTS_SERVICE_LISTEN);
-  console.log(`service listening on ${url}`);
+  const url = await server.listen(config.PAYOUTS_API_LISTEN);
+  console.log(`API server listening on ${url}`);
 }
 
 main().catch((error: unknown) => {

@@ -17,7 +17,7 @@ const run = (...args: string[]) => cli(world.workerEnvironment, args);
 beforeAll(async () => {
   world = await PayoutWorld.start({ env: { PAYMENTS_LOCK_LIFETIME: '2s', PAYOUTS_APPROVAL_EXPIRES: '1h' } });
   service = await startService(world.client, {
-    PAYOUTS_SERVICE_KEYS_FILE: keysFile([callerEntry('shop'), callerEntry('desk')]),
+    PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop'), callerEntry('desk')]),
   });
   at = `${service.url}/v1/payouts`;
 });

@@ -24,12 +24,12 @@ beforeAll(async () => {
   const [port = 0] = await freePorts(1);
   const environment = {
     TEMPORAL_ADDRESS: engine.address,
-    PAYOUTS_SERVICE_LISTEN: `127.0.0.1:${port}`,
+    PAYOUTS_API_LISTEN: `127.0.0.1:${port}`,
     PAYMENTS_ENVIRONMENT: 'test',
     PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
   };
-  service = await startProgram('src/starters/service/main.ts', environment, /service listening on/);
-  url = /service listening on (\S+)/.exec(service.output())?.[1] ?? '';
+  service = await startProgram('src/starters/api/main.ts', environment, /API server listening on/);
+  url = /API server listening on (\S+)/.exec(service.output())?.[1] ?? '';
 });
 
 afterAll(async () => {
