@@ -5,9 +5,10 @@
 import { Worker } from '@temporalio/worker';
 import { temporalHistories } from '../src/activities/earlier-runs.ts';
 import { preparation } from '../src/activities/prepare-payout.ts';
+import type { Claim } from '../src/activities/send-once.ts';
 import { serviceActivities } from '../src/activities/service-activities.ts';
 import { tokenActivities } from '../src/activities/token-activities.ts';
-import { workerConfig } from '../src/config/config.ts';
+import { sendPolicy, workerConfig } from '../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/domain/identity.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
 import { TokenSeal } from '../src/encryption/token-seal.ts';
@@ -30,8 +31,8 @@ const renewals = new TokenRenewals(client);
 const tokens = new RenewedTokens(place, renewals, seal);
 const gate = { pass: async () => undefined };
 const service = await serviceClient(config, application, { tokens, gate, callsPerSecond: limit });
-const stillOurs = (taskToken: Uint8Array) => client.activity.heartbeat(taskToken);
-const shared = { ...place, client: service, stillOurs };
+const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
+const shared = { ...place, client: service, claim, policy: sendPolicy(config.env) };
 const prepared = preparation(config);
 const common = { connection, namespace, dataConverter: dataConverter(undefined) };
 
@@ -61,6 +62,7 @@ const workers = await Promise.all([
     activities: {
       ...tokenActivities({
         ...shared,
+        stillOurs: claim,
         seal,
         feed: (owner, token, livesMs) => tokens.feed(owner, token, livesMs),
         handOver: (owner, grant) => renewals.handOver(owner, grant),

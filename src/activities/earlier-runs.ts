@@ -1,47 +1,92 @@
 /**
- * Whether any other run of a workflow has ever set out to send what must not be sent twice, such as a create. Temporal's own histories are the
- * evidence: a Workflow Reset, a terminated run or an earlier start under the same id leaves one.
+ * What the other runs of a workflow id have done. Temporal's own histories are the evidence: a Workflow Reset, a
+ * terminated run or an earlier start under the same id leaves one.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
+import { checkPayoutRequest } from '../contract/payout-request.ts';
+import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { startedWith } from '../starters/started-with.ts';
+
+export interface OtherRun {
+  runId: string;
+  /** Unix milliseconds. */
+  startedAtMs: number;
+}
 
 /** What can be asked about the runs of a workflow id; a test can answer instead of Temporal. */
 export interface RunHistories {
-  /** The run ids under `workflowId` that visibility shows. */
-  runsOf(workflowId: string): Promise<string[]>;
+  /** The runs under `workflowId` that visibility shows. */
+  runsOf(workflowId: string): Promise<OtherRun[]>;
   /** Whether the run has ever scheduled an activity of this type; undefined when its history is gone. */
   scheduled(workflowId: string, runId: string, activityType: string): Promise<boolean | undefined>;
+  /** What the run was started with; undefined when its history is gone. */
+  argumentOf(workflowId: string, runId: string): Promise<unknown>;
+}
+
+/**
+ * The runs other than the asking one that may have sent: those that have scheduled an activity of `activityType`. A
+ * history that is gone proves nothing, nor does one from before `recoveredAtMs`, of which Temporal may have lost the
+ * end (H53).
+ */
+export async function runsThatMayHaveSent(
+  histories: RunHistories,
+  workflowId: string,
+  ownRunId: string,
+  activityType: string,
+  recoveredAtMs = 0,
+): Promise<OtherRun[]> {
+  const others = await otherRuns(histories, workflowId, ownRunId);
+  const sent: OtherRun[] = [];
+  for (const run of others) {
+    const isForgotten = run.startedAtMs < recoveredAtMs;
+    if (isForgotten || (await histories.scheduled(workflowId, run.runId, activityType)) !== false)
+      sent.push(run);
+  }
+  return sent;
 }
 
 /**
  * Waits until visibility shows the asking run itself: it is written in the order of events, so whatever came
  * before this run is shown by then. Retryable when it does not come about.
  */
-export async function createWasScheduledElsewhere(
-  histories: RunHistories,
-  workflowId: string,
-  ownRunId: string,
-  activityType = 'createPayout',
-): Promise<boolean> {
+async function otherRuns(histories: RunHistories, workflowId: string, ownRunId: string): Promise<OtherRun[]> {
   const runs = await histories.runsOf(workflowId);
-  if (!runs.includes(ownRunId))
+  if (!runs.some(({ runId }) => runId === ownRunId))
     throw ApplicationFailure.create({
       type: 'VISIBILITY_LAGS',
       message: 'visibility does not show this run yet, so earlier ones may be missing too',
     });
-  for (const runId of runs.filter((run) => run !== ownRunId)) {
-    // A history that is gone proves nothing, so it counts as a create.
-    if ((await histories.scheduled(workflowId, runId, activityType)) !== false) return true;
+  return runs.filter(({ runId }) => runId !== ownRunId);
+}
+
+/** Whether one of `runs` was started with another body than `request`, so that the order may be of that body. */
+export async function sentAnotherBody(
+  histories: RunHistories,
+  workflowId: string,
+  runs: readonly OtherRun[],
+  request: CheckedPayoutRequest,
+): Promise<boolean> {
+  for (const { runId } of runs) {
+    const argument = await histories.argumentOf(workflowId, runId);
+    const theirs = checkPayoutRequest(argument);
+    if (theirs.ok && !isDeepStrictEqual(plain(theirs.value), plain(request))) return true;
   }
   return false;
+}
+
+/** Absent and undefined are the same. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
 }
 
 export function temporalHistories(client: Client): RunHistories {
   return {
     async runsOf(workflowId) {
-      const runs: string[] = [];
+      const runs: OtherRun[] = [];
       for await (const run of client.workflow.list({ query: `WorkflowId = '${workflowId}'` }))
-        runs.push(run.runId);
+        runs.push({ runId: run.runId, startedAtMs: run.startTime.getTime() });
       return runs;
     },
     async scheduled(workflowId, runId, activityType) {
@@ -50,6 +95,13 @@ export function temporalHistories(client: Client): RunHistories {
         return (history.events ?? []).some(
           (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activityType,
         );
+      } catch {
+        return undefined;
+      }
+    },
+    async argumentOf(workflowId, runId) {
+      try {
+        return (await startedWith(client, workflowId, runId)).argument;
       } catch {
         return undefined;
       }

@@ -11,9 +11,10 @@ import {
   UnauthorisedError,
 } from '../payments/index.ts';
 import { optionsOf } from './caller-options.ts';
-import { createWasScheduledElsewhere, type RunHistories } from './earlier-runs.ts';
+import type { CreateDependencies } from './create-payout.ts';
+import { type RunHistories, runsThatMayHaveSent } from './earlier-runs.ts';
 import { asFailure } from './failures.ts';
-import { type Claim, mustNotSend, surelyNotSent } from './send-once.ts';
+import { claimSend, mustNotSend, provablyNotSent } from './send-once.ts';
 import type { Caller, ListedAccounts, OpenAccount, OpenAnswer, WhetherOpened } from './types.ts';
 
 /**
@@ -21,16 +22,17 @@ import type { Caller, ListedAccounts, OpenAccount, OpenAnswer, WhetherOpened } f
  * nothing. Throws when it was sent and no answer can be trusted: the account may exist.
  */
 export async function openReceivingAccount(
-  client: PaymentsClient,
-  stillOurs: Claim,
+  { client, claim, policy }: CreateDependencies,
   caller: Caller,
   { request, ...guard }: OpenAccount,
 ): Promise<OpenAnswer> {
   const deadline = performance.now() + guard.sendWithinMs;
-  const held = await mustNotSend(stillOurs, guard);
+  const held = mustNotSend(guard, policy);
   if (held) return held;
+  if (policy.createCheck === 'always' && !guard.cleared) return { kind: 'not-sent', why: 'earlier-run' };
   try {
-    const account = await client.openReceivingAccount(request, { ...optionsOf(caller), deadline });
+    const options = { ...optionsOf(caller), deadline, beforeSend: () => claimSend(claim) };
+    const account = await client.openReceivingAccount(request, options);
     return { kind: 'opened', account };
   } catch (error) {
     return answerOf(error);
@@ -45,7 +47,7 @@ function answerOf(error: unknown): OpenAnswer {
   // Documented as not served; whether that is so shows in the list of accounts.
   if (error instanceof RateLimitedError || error instanceof UnauthorisedError)
     return { kind: 'busy', message: error.message };
-  const nothing = surelyNotSent(error);
+  const nothing = provablyNotSent(error);
   if (nothing) return nothing;
   throw asFailure(error);
 }
@@ -80,8 +82,8 @@ export async function askWhetherOpened(
 ): Promise<WhetherOpened> {
   const runId = activityInfo().workflowExecution?.runId ?? '';
   const listed = await listReceivingAccounts(client, caller, which);
-  const earlierSend = await createWasScheduledElsewhere(histories, workflowId, runId, 'openReceivingAccount');
-  return { listed, earlierSend, runId };
+  const senders = await runsThatMayHaveSent(histories, workflowId, runId, 'openReceivingAccount');
+  return { listed, earlierSend: senders.length > 0, runId };
 }
 
 /** Null: the service answers that there is no such account. */

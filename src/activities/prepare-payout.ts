@@ -1,6 +1,6 @@
 /** The first activity of a workflow, which is no API call: decides bad input, and fixes the settings. */
 import { activityInfo } from '@temporalio/activity';
-import { payoutSettings, type WorkerConfig } from '../config/config.ts';
+import { payoutSettings, sendPolicy, type WorkerConfig } from '../config/config.ts';
 import { checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
 import { checkReceivingAccount } from '../contract/receiving-account.ts';
 import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../domain/identity.ts';
@@ -9,6 +9,7 @@ import type { CheckedReceivingAccountOrder } from '../domain/receiving-account.t
 import { invalid, NOT_CONFIGURED } from './invalid.ts';
 import { followUpPlan } from './prepare-follow-up.ts';
 import { authorizationLink, tokenPlan } from './prepare-token.ts';
+import { doubtAbout } from './send-once.ts';
 import type { LocalActivities, ReadPlan, StartFacts } from './types.ts';
 
 const ACCOUNT = 'receiving account request';
@@ -27,8 +28,10 @@ export function preparation(config: WorkerConfig): LocalActivities {
     async prepareFollowUp(request) {
       return followUpPlan(config, request);
     },
-    async isFirstRun(firstRunId) {
-      return activityInfo().workflowExecution?.runId === firstRunId;
+    async doubtAboutEnd(facts) {
+      const policy = sendPolicy(config.env);
+      const doubt = doubtAbout(activityInfo().workflowExecution?.runId, facts, policy);
+      return doubt ?? (policy.createCheck === 'always' && !facts.cleared ? 'earlier-run' : null);
     },
     async prepareReceivingAccount(request, start) {
       const checked = checkReceivingAccount(request);

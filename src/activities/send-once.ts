@@ -1,49 +1,75 @@
 /**
  * What stands before every call that must not be made twice: a payout's create, and the opening of a receiving
- * account. Says `undefined` when it may be sent, else why nothing is.
+ * account. It decides whether the call may be sent, and it makes "nothing left this process" provable.
  */
 import { activityInfo } from '@temporalio/activity';
+import type { SendPolicy } from '../domain/payout.ts';
+import type { Clearance } from '../domain/payout-record.ts';
 import { NotSentError, UnavailableError } from '../payments/index.ts';
 import type { NothingSent, SendGuard } from './types.ts';
 
-/** Asks Temporal whether this activity still counts; rejects when it does not, or nobody can say. */
-export type Claim = (taskToken: Uint8Array) => Promise<void>;
+/**
+ * Records with Temporal, as the heartbeat of this activity, that the request may leave from now on. Rejects when
+ * Temporal does not acknowledge it: the activity has ended, or nobody can say.
+ */
+export type Claim = (taskToken: Uint8Array, details: typeof MAY_SEND) => Promise<void>;
 
 /**
- * A process may have been frozen between taking this task and running it: by now the activity can have timed
- * out, and a person can have had it sent again. So Temporal is asked; the deadline, counted from before the
- * question, covers the rest.
+ * The only details that such an activity ever heartbeats, once, after its turn and right before it sends. An activity
+ * that failed without them has sent nothing.
  */
-export async function mustNotSend(stillOurs: Claim, guard: SendGuard): Promise<NothingSent | undefined> {
-  if (mayHaveBeenSent(guard)) return { kind: 'not-sent', why: 'may-exist' };
-  return (await confirmed(stillOurs)) ? undefined : { kind: 'not-sent', why: 'unreachable' };
+export const MAY_SEND = 'may-send';
+
+/**
+ * Undefined when the call may be sent; else why not.
+ *
+ * A Workflow Reset schedules the activity again, in another run, with the same input and at attempt 1, even
+ * though it is never retried. The comparison stands here and not in the workflow, where a branch on the run id would
+ * make a reset run replay differently from its own history (H6).
+ */
+export function mustNotSend(guard: SendGuard, policy?: SendPolicy): NothingSent | undefined {
+  const { attempt, heartbeatDetails, workflowExecution, ...scheduled } = activityInfo();
+  // An operator can make Temporal repeat an activity that is never retried, with its attempts and heartbeats reset.
+  const isRepeated = scheduled.currentAttemptScheduledTimestampMs !== scheduled.scheduledTimestampMs;
+  if (attempt > 1 || heartbeatDetails !== undefined || isRepeated)
+    return { kind: 'not-sent', why: 'may-have-been-sent' };
+  const doubt = doubtAbout(workflowExecution?.runId, guard, policy);
+  return doubt && { kind: 'not-sent', why: doubt };
+}
+
+export interface RunFacts {
+  /** The first run of the workflow chain. */
+  firstRunId: string;
+  /** The start does not prove that the payout is new (contract: doubtful start). */
+  isDoubtful: boolean;
+  cleared?: Clearance | undefined;
+  /** When the first run started, where a restore of Temporal matters. Unix milliseconds. */
+  startedAtMs?: number | undefined;
+}
+
+/** Whether an earlier run, or one that a restored Temporal has forgotten, may have sent what `runId` is about to send. */
+export function doubtAbout(
+  runId: string | undefined,
+  { firstRunId, isDoubtful, cleared, startedAtMs }: RunFacts,
+  policy?: SendPolicy,
+): 'restored' | 'earlier-run' | undefined {
+  const recoveredAtMs = policy?.recoveredAtMs;
+  if (recoveredAtMs !== undefined && startedAtMs !== undefined && startedAtMs < recoveredAtMs)
+    return cleared?.runId === runId && cleared?.recoveredAtMs === recoveredAtMs ? undefined : 'restored';
+  if (cleared) return cleared.runId === runId ? undefined : 'earlier-run';
+  return isDoubtful || firstRunId !== runId ? 'earlier-run' : undefined;
+}
+
+/**
+ * Claims the send. A process may have been frozen between taking this task and its turn: by now the activity can have
+ * timed out, and a person can have had it sent again. Temporal refuses the claim then.
+ */
+export function claimSend(claim: Claim): Promise<void> {
+  return claim(activityInfo().taskToken, MAY_SEND);
 }
 
 /** The error says that nothing left this process, or that nobody was there to receive it. */
-export function surelyNotSent(error: unknown): NothingSent | undefined {
-  if (error instanceof NotSentError)
-    return { kind: 'not-sent', why: error.reason === 'before-send' ? 'lock-expired' : 'unreachable' };
-  return error instanceof UnavailableError ? { kind: 'not-sent', why: 'unreachable' } : undefined;
-}
-
-/**
- * A Workflow Reset schedules the activity again, in another run, with the same input and at attempt 1, even
- * though it is never retried. The comparison stands here and not in the workflow, where branching on the run
- * id would make a reset run replay differently from its own history.
- */
-function mayHaveBeenSent({ cleared, askFirst, firstRunId }: SendGuard): boolean {
-  const { attempt, workflowExecution } = activityInfo();
-  const runId = workflowExecution?.runId;
-  if (attempt > 1) return true;
-  if (cleared !== undefined) return cleared.runId !== runId;
-  return askFirst || firstRunId !== runId;
-}
-
-async function confirmed(stillOurs: Claim): Promise<boolean> {
-  try {
-    await stillOurs(activityInfo().taskToken);
-    return true;
-  } catch {
-    return false;
-  }
+export function provablyNotSent(error: unknown): NothingSent | undefined {
+  const nothing = error instanceof NotSentError || error instanceof UnavailableError;
+  return nothing ? { kind: 'not-sent', why: 'unreachable' } : undefined;
 }

@@ -4,12 +4,13 @@
  */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import { accountProblem } from '../domain/account-check.ts';
+import type { SendPolicy } from '../domain/payout.ts';
 import { finalStatus } from '../domain/trade-verdict.ts';
 import { OrderNotExistError, type PaymentsClient, UnauthorisedError } from '../payments/index.ts';
 import type { TradeKey } from '../payments/types.ts';
 import { optionsOf } from './caller-options.ts';
 import { createPayout } from './create-payout.ts';
-import { createWasScheduledElsewhere, type RunHistories } from './earlier-runs.ts';
+import { type RunHistories, runsThatMayHaveSent, sentAnotherBody } from './earlier-runs.ts';
 import { mapped } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import * as receiving from './open-receiving-account.ts';
@@ -23,7 +24,8 @@ export interface ServiceDependencies {
   app: string;
   client: PaymentsClient;
   histories: RunHistories;
-  stillOurs: Claim;
+  claim: Claim;
+  policy: SendPolicy;
 }
 
 /** The activities of one application's queue. */
@@ -32,7 +34,8 @@ export function serviceActivities({
   app,
   client,
   histories,
-  stillOurs,
+  claim,
+  policy,
 }: ServiceDependencies): ServiceActivities {
   const call = <T>(caller: Caller, work: () => Promise<T>): Promise<T> => {
     refuseOtherPlaces(caller, environment, app);
@@ -62,17 +65,31 @@ export function serviceActivities({
         const quote = await onceMore(() => client.quote(request, optionsOf(caller)));
         return { kind: 'quote', quote };
       }),
-    createPayout: (caller, create) => call(caller, () => createPayout(client, stillOurs, caller, create)),
-    askWhetherCreated: (caller, { key, workflowId }) =>
+    // Without `call`: its heartbeats would say nothing, and this activity's one heartbeat says that it may send.
+    createPayout: (caller, create) => {
+      refuseOtherPlaces(caller, environment, app);
+      return createPayout({ client, claim, policy }, caller, create);
+    },
+    confirmOrder: (caller, { key, workflowId, request }) =>
       read(caller, async () => {
         const runId = activityInfo().workflowExecution?.runId ?? '';
         const trade = await result(caller, key);
-        if (trade) return { exists: true, trade, runId };
-        const earlierSend = await createWasScheduledElsewhere(histories, workflowId, runId);
-        return { exists: false, earlierSend, runId };
+        const { recoveredAtMs, repeatedCreate } = policy;
+        const senders = await runsThatMayHaveSent(
+          histories,
+          workflowId,
+          runId,
+          'createPayout',
+          recoveredAtMs,
+        );
+        const earlierSend = senders.length > 0;
+        if (trade) {
+          const otherBody = await sentAnotherBody(histories, workflowId, senders, request);
+          return { exists: true, trade, otherBody, earlierSend, runId };
+        }
+        return { exists: false, mayRepeat: repeatedCreate === 'safe', recoveredAtMs, earlierSend, runId };
       }),
     fetchOrder: (caller, orderId) => read(caller, () => client.payoutOrder(orderId, optionsOf(caller))),
-    fetchTradeResult: (caller, key) => read(caller, () => result(caller, key)),
     probeService: (caller, question) => call(caller, () => probeService(client, question)),
     fetchTradeWithDetail: (caller, key) =>
       call(caller, async () => {
@@ -83,7 +100,7 @@ export function serviceActivities({
       }),
     fetchTradeDetail: (caller, key) => read(caller, () => detail(caller, key)),
     openReceivingAccount: (caller, open) =>
-      call(caller, () => receiving.openReceivingAccount(client, stillOurs, caller, open)),
+      call(caller, () => receiving.openReceivingAccount({ client, claim, policy }, caller, open)),
     listReceivingAccounts: (caller, which) =>
       read(caller, () => receiving.listReceivingAccounts(client, caller, which)),
     askWhetherOpened: (caller, which) =>

@@ -6,7 +6,7 @@ import { NotSentError, type PaymentsClient, PaymentsError } from '../payments/in
 import type { UserTokens } from '../payments/types.ts';
 import { asFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import type { Claim } from './send-once.ts';
+import { type Claim, claimSend } from './send-once.ts';
 import type { AuthorizationActivities, TokenActivities } from './types.ts';
 
 export interface TokenDependencies {
@@ -85,7 +85,7 @@ function call<T>(
 /** A process that was frozen must not use up a refresh token that another has used meanwhile. */
 async function claim(stillOurs: Claim): Promise<void> {
   try {
-    await stillOurs(activityInfo().taskToken);
+    await claimSend(stillOurs);
   } catch {
     throw ApplicationFailure.create({ type: 'NOT_SENT', message: 'Temporal does not confirm this attempt' });
   }

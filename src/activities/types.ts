@@ -4,10 +4,10 @@ import type { ClockReading } from '../domain/clock-reading.ts';
 import type { FollowUpPlan } from '../domain/follow-up.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
 import type { CheckedPayoutRequest, PayoutSettings, Reason } from '../domain/payout.ts';
-import type { Clearance } from '../domain/payout-record.ts';
 import type { LeaseTerm, Released } from '../domain/rate-limit-lease.ts';
 import type { CheckedReceivingAccountOrder } from '../domain/receiving-account.ts';
 import type { Grant, TokenOwner } from '../domain/token-record.ts';
+import type { CreateMeaning } from '../payments/options.ts';
 import type {
   ClientAccounts,
   CreatePayoutRequest,
@@ -21,6 +21,7 @@ import type {
   TradeKey,
   TradeResult,
 } from '../payments/types.ts';
+import type { RunFacts } from './send-once.ts';
 
 /** For whom a call is made. A worker of another environment refuses it. */
 export interface Caller {
@@ -30,24 +31,32 @@ export interface Caller {
 }
 
 /** What the activity needs to know to send at most once. */
-export interface SendGuard {
-  /** The first run of the workflow chain; a Workflow Reset makes another run send this same input. */
-  firstRunId: string;
-  /** The number may not be fresh (a foreign start, or `PAYOUTS_CREATE_CHECK=always`): ask before sending. */
-  askFirst: boolean;
-  cleared?: Clearance | undefined;
+export interface SendGuard extends RunFacts {
   /** Counted from the activity's start: later than this nothing is sent. */
   sendWithinMs: number;
 }
 
 export interface CreateOrder extends SendGuard {
   order: CreatePayoutRequest;
-  /** After this the lock is taken to have run out, and nothing is sent. Unix milliseconds. */
-  lockExpiresAtMs: number;
+  clientId: string;
 }
 
 /** Nothing left this process. */
-export type NothingSent = { kind: 'not-sent'; why: 'may-exist' | 'lock-expired' | 'unreachable' };
+export type NothingSent = {
+  kind: 'not-sent';
+  why: /** The provider could not be reached, or the call's turn did not come in time. */
+    | 'unreachable'
+    /** An earlier run may have sent it. */
+    | 'earlier-run'
+    /** Temporal was restored since this payout started (H53). */
+    | 'restored'
+    /** This very run may have sent it: the activity runs a second time. */
+    | 'may-have-been-sent'
+    /** The provider was asked right before the send: it knows the order. */
+    | 'exists'
+    /** The provider was asked right before the send, and gave no usable answer. */
+    | 'unconfirmed';
+};
 
 /** A quote, or why none was asked for: the client's account cannot pay. */
 export type QuoteAnswer = { kind: 'quote'; quote: Quote } | { kind: 'account-problem'; problem: Reason };
@@ -60,23 +69,42 @@ export interface TradeAnswer {
   detail?: TradeDetail | null | undefined;
 }
 
-/** What became of a create. A failure instead of an answer means: sent, and nothing is known. */
+/** What became of a create. A failure instead of an answer means: it may have been sent, and nothing is known. */
 export type CreateAnswer =
   | { kind: 'created'; order: PayoutOrder }
-  /** The service answered a code that its operator has confirmed to mean "not created". */
-  | { kind: 'not-created'; meaning: 'refused' | 'lock-expired' | 'insufficient' | 'busy'; message: string }
+  /** The provider answered a code that is configured to mean "not created". */
+  | { kind: 'not-created'; meaning: CreateMeaning; message: string }
+  /** Our own check refused the body; nothing was sent. */
+  | { kind: 'invalid'; message: string }
   | NothingSent;
 
+/** Does the order exist? */
 export interface Question {
   key: TradeKey;
-  /** Runs of this workflow id other than the asking one are searched for a create. */
+  /** The other runs of this workflow id are searched for a create. */
   workflowId: string;
+  request: CheckedPayoutRequest;
 }
 
-/** Whether the order exists, and if not, whether any other run of the payout has ever set out to create it. */
-export type WhetherCreated =
-  | { exists: true; trade: TradeResult; runId: string }
-  | { exists: false; earlierSend: boolean; runId: string };
+export type Confirmation = {
+  /** The run that asked. */
+  runId: string;
+  /** Another run has set out to create the order, or may have. */
+  earlierSend: boolean;
+} & (
+  | {
+      exists: true;
+      trade: TradeResult;
+      /** An earlier run that may have created it was started with another body. */
+      otherBody: boolean;
+    }
+  | {
+      exists: false;
+      /** The provider is known to refuse a repeated create (`PAYMENTS_REPEATED_CREATE=safe`). */
+      mayRepeat: boolean;
+      recoveredAtMs?: number | undefined;
+    }
+);
 
 export interface OpenAccount extends SendGuard {
   request: ReceivingAccountRequest;
@@ -138,10 +166,8 @@ export interface ServiceActivities {
   /** A quote for a client whose account can pay it. Two calls where the account was not checked a short time ago. */
   quoteForClient(caller: Caller, clientId: string, request: QuoteRequest): Promise<QuoteAnswer>;
   createPayout(caller: Caller, create: CreateOrder): Promise<CreateAnswer>;
-  askWhetherCreated(caller: Caller, question: Question): Promise<WhetherCreated>;
+  confirmOrder(caller: Caller, question: Question): Promise<Confirmation>;
   fetchOrder(caller: Caller, orderId: string): Promise<PayoutOrder>;
-  /** Null: the service says that the order does not exist. */
-  fetchTradeResult(caller: Caller, key: TradeKey): Promise<TradeResult | null>;
   /** Two calls where the order has ended; a detail that could not be had costs no result. */
   fetchTradeWithDetail(caller: Caller, key: TradeKey): Promise<TradeAnswer>;
   fetchTradeDetail(caller: Caller, key: TradeKey): Promise<TradeDetail | null>;
@@ -211,6 +237,6 @@ export interface LocalActivities {
   ): Promise<Prepared<CheckedReceivingAccountOrder>>;
   /** When to look, and on which queue. */
   prepareFollowUp(request: unknown): Promise<FollowUpPlan>;
-  /** False in the runs that a Workflow Reset makes. */
-  isFirstRun(firstRunId: string): Promise<boolean>;
+  /** Whether an earlier run, or one that a restored Temporal has forgotten, may have sent the create. */
+  doubtAboutEnd(facts: RunFacts): Promise<'restored' | 'earlier-run' | null>;
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { fieldErrors } from '../contract/payout-request.ts';
-import type { PayoutSettings } from '../domain/payout.ts';
+import type { PayoutSettings, SendPolicy } from '../domain/payout.ts';
 import type { CreateMeaning } from '../payments/index.ts';
 import { type Application, readApplications } from './applications.ts';
 import { ConfigError } from './config-error.ts';
@@ -30,6 +30,13 @@ const createCodes = z.string().transform((text, context) => {
   return codes;
 });
 
+/** Unix milliseconds. An instant in the future would make every payout doubtful, so it is refused as a mistake. */
+const recoveredAt = z.iso
+  .datetime({ offset: true, error: 'must be an ISO 8601 instant, such as 2026-01-31T08:00:00Z' })
+  .transform((text) => Date.parse(text))
+  .refine((ms) => ms <= Date.now(), 'must not lie in the future')
+  .optional();
+
 const tokenKind = z.enum(['application', 'user']).default('application');
 
 const settingsShape = {
@@ -51,6 +58,7 @@ const settingsShape = {
   PAYMENTS_CALLS_PER_SECOND: z.coerce.number().int().min(1).max(10_000).default(20),
   PAYOUTS_CONFIRMATION_WINDOW: duration.default(600_000),
   PAYOUTS_CREATE_CHECK: z.enum(['doubtful', 'always']).default('doubtful'),
+  PAYOUTS_TEMPORAL_RECOVERED_AT: recoveredAt,
   PAYOUTS_POLL_FIRST: duration.default(30_000),
   PAYOUTS_POLL_MAX: duration.default(600_000),
   PAYOUTS_APPROVAL_EXPIRES: duration.default(86_400_000),
@@ -110,15 +118,19 @@ export function payoutSettings(env: WorkerEnvironment, apiQueue: string): Payout
     callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
     lockLifetimeMs: env.PAYMENTS_LOCK_LIFETIME,
     confirmationWindowMs: env.PAYOUTS_CONFIRMATION_WINDOW,
-    createCheck: env.PAYOUTS_CREATE_CHECK,
-    asksFirst: true,
-    quotesForClient: true,
-    detailWithResult: true,
-    repeatedCreate: env.PAYMENTS_REPEATED_CREATE,
     pollFirstMs: env.PAYOUTS_POLL_FIRST,
     pollMaxMs: env.PAYOUTS_POLL_MAX,
     approvalExpiresMs: env.PAYOUTS_APPROVAL_EXPIRES,
     stuckAfterMs: env.PAYOUTS_STUCK_AFTER,
     callWaitsMs: env.PAYOUTS_CALL_WAITS,
+  };
+}
+
+/** What activities read at each send, so that a setting that was withdrawn has no effect on open payouts. */
+export function sendPolicy(env: WorkerEnvironment): SendPolicy {
+  return {
+    createCheck: env.PAYOUTS_CREATE_CHECK,
+    repeatedCreate: env.PAYMENTS_REPEATED_CREATE,
+    recoveredAtMs: env.PAYOUTS_TEMPORAL_RECOVERED_AT,
   };
 }

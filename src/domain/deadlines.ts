@@ -8,7 +8,7 @@ export function activityTimeoutMs(callTimeoutMs: number): number {
 /** The part of a lock's life that must be left for the create to be sent. */
 const LOCK_MARGIN = 0.1;
 
-/** Later than this a quote is not used any more. Unix milliseconds. */
+/** Later than this a quote is not used any more. Unix milliseconds, on the clock of `quotedAtMs`. */
 export function lockExpiresAtMs(quotedAtMs: number, lockLifetimeMs: number): number {
   return quotedAtMs + lockLifetimeMs * (1 - LOCK_MARGIN);
 }
@@ -16,4 +16,26 @@ export function lockExpiresAtMs(quotedAtMs: number, lockLifetimeMs: number): num
 /** A create is sent only while its whole exchange still fits into the activity's time-out, with room to spare. */
 export function sendWithinMs(callTimeoutMs: number): number {
   return callTimeoutMs + 2_500;
+}
+
+/** How a create spends what is left of its lock. Durations only: no two clocks are compared. */
+export interface LockBudget {
+  /** For the activity to be taken up by a worker; Temporal's server measures it. */
+  scheduleToStartMs: number;
+  /** From then on until the request must have left; the worker measures it. */
+  sendWithinMs: number;
+}
+
+/** Undefined when too little is left to try. */
+export function lockBudget(lockLeftMs: number, callTimeoutMs: number): LockBudget | undefined {
+  const within = Math.min(sendWithinMs(callTimeoutMs), lockLeftMs / 2);
+  if (within < SHORTEST_SEND_MS) return undefined;
+  return { scheduleToStartMs: Math.floor(lockLeftMs - within), sendWithinMs: Math.floor(within) };
+}
+
+const SHORTEST_SEND_MS = 50;
+
+/** The worker that sends a create reports once, right before it sends; it was killed if it has not by then. */
+export function mayHaveSentByMs(callTimeoutMs: number): number {
+  return sendWithinMs(callTimeoutMs) + 5_000;
 }

@@ -20,14 +20,18 @@ export class CurrencyMismatchError extends Error {
 /** What callers may send: at most 16 digits before and 2 after the point, no sign, no exponent. */
 export const AMOUNT_PATTERN = /^\d{1,16}(\.\d{1,2})?$/;
 
-/** `"10"` and `"10.5"` become `"10.00"` and `"10.50"`. Throws `RangeError` on anything that is not an amount. */
+/** `"10"` and `"10.5"` become `"10.00"` and `"10.50"`. Throws `RangeError` on anything that callers may not send. */
 export function normalizeAmount(text: string): string {
+  if (!AMOUNT_PATTERN.test(text)) throw new RangeError('not an amount of at most 16 digits and two decimals');
   return fromMinorUnits(toMinorUnits(text));
 }
 
-/** The amount in hundredths. Throws `RangeError` on anything that is not an amount. */
+/**
+ * The amount in hundredths. A sum of amounts may have more digits than one amount, so the number of digits is not
+ * limited here (H57). Throws `RangeError` on anything that is not decimal text with at most two decimals.
+ */
 export function toMinorUnits(amount: string): bigint {
-  if (!AMOUNT_PATTERN.test(amount)) throw new RangeError('not an amount with at most two decimals');
+  if (!/^\d+(\.\d{1,2})?$/.test(amount)) throw new RangeError('not an amount with at most two decimals');
   const [whole = '0', cents = ''] = amount.split('.');
   return BigInt(whole) * 100n + BigInt(cents.padEnd(2, '0'));
 }
@@ -63,16 +67,11 @@ export function sumMoney(currency: string, amounts: readonly Money[]): Money {
   return amounts.reduce(addMoney, { currency, amount: '0.00' });
 }
 
-/**
- * One total for each currency, in their order. A day's total may have more digits than any amount that callers may
- * send, so unlike the other functions this one has no limit. Throws `RangeError` on anything but two decimals.
- */
+/** One total for each currency, sorted by currency. */
 export function totalsByCurrency(amounts: readonly Money[]): Money[] {
   const totals = new Map<string, bigint>();
-  for (const { currency, amount } of amounts) {
-    if (!/^\d+\.\d{2}$/.test(amount)) throw new RangeError('not an amount with two decimals');
-    totals.set(currency, (totals.get(currency) ?? 0n) + BigInt(amount.replace('.', '')));
-  }
+  for (const { currency, amount } of amounts)
+    totals.set(currency, (totals.get(currency) ?? 0n) + toMinorUnits(amount));
   const currencies = [...totals.keys()].sort();
   return currencies.map((currency) => ({ currency, amount: fromMinorUnits(totals.get(currency) ?? 0n) }));
 }

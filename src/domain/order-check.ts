@@ -1,9 +1,9 @@
-/** Whether an order is what was agreed: the lock may have been ignored, expired or replaced on the way. */
+/** Whether an order is the one that was asked for: for this payout (H54), and under the terms of its quote (H13). */
 import type { PayoutOrder, TradeResult } from '../payments/types.ts';
 import { compareDecimals, type Money, sameMoney } from './money.ts';
 import type { AgreedQuote, Attention, CheckedPayoutRequest } from './payout.ts';
 
-/** How `order` differs from the quote it was created with; empty when it does not. */
+/** How the terms of `order` differ from the quote that it was created with; empty when they do not. */
 export function differsFromQuote(order: PayoutOrder, quote: AgreedQuote): Attention[] {
   const found = [
     order.lockRateId !== quote.lockRateId &&
@@ -21,23 +21,58 @@ export function differsFromQuote(order: PayoutOrder, quote: AgreedQuote): Attent
   ];
 }
 
-/** Why `order` cannot be the order of this payout, or undefined when number, currencies and amounts match. */
-export function notThisPayout(
-  order: PayoutOrder,
-  request: CheckedPayoutRequest,
-  quote: AgreedQuote | undefined,
-): string | undefined {
-  if (order.partnerOrderId !== request.partnerOrderId)
-    return `its order number is ${order.partnerOrderId ?? 'absent'}, not ${request.partnerOrderId}`;
-  const { instructedAmount } = request;
-  if (instructedAmount.currency === request.targetCurrency && !sameMoney(order.target, instructedAmount))
-    return differs('the receiver gets', order.target, instructedAmount) || undefined;
-  if (quote && !sameMoney(order.target, quote.target))
-    return differs('the receiver gets', order.target, quote.target) || undefined;
-  return undefined;
+/**
+ * Why `order` is not the order of this payout, or undefined when every field that the provider returns matches the
+ * request. A field that is absent proves nothing either way. The words name no personal data.
+ */
+export function notThisPayout(order: PayoutOrder, request: CheckedPayoutRequest): string | undefined {
+  return notThisNumberOrAmount(order, request) ?? notThisBeneficiary(order, request);
 }
 
-/** The trade query wins over the order's own status; a contradiction is flagged. */
+/** What a person's decision cannot override: the partner's order id, the currencies and the amount. */
+export function notThisNumberOrAmount(order: PayoutOrder, request: CheckedPayoutRequest): string | undefined {
+  const { partnerOrderId, instructedAmount, originCurrency, targetCurrency } = request;
+  if (order.partnerOrderId !== undefined && order.partnerOrderId !== partnerOrderId)
+    return `its partner order id is ${order.partnerOrderId}, not ${partnerOrderId}`;
+  return (
+    otherCurrency('origin currency', order.originCurrency, originCurrency) ??
+    otherCurrency('target currency', order.targetCurrency, targetCurrency) ??
+    otherCurrency('payer pays in', order.pay.currency, originCurrency) ??
+    otherCurrency('receiver gets', order.target.currency, targetCurrency) ??
+    otherAmount(order, instructedAmount, targetCurrency)
+  );
+}
+
+/** The instructed amount is the amount to be received (spec: Payout creation request). */
+function otherAmount(order: PayoutOrder, instructed: Money, targetCurrency: string): string | undefined {
+  if (instructed.currency !== targetCurrency) return undefined;
+  return differs('the receiver gets', order.target, instructed) || undefined;
+}
+
+function notThisBeneficiary(order: PayoutOrder, { receiver }: CheckedPayoutRequest): string | undefined {
+  const { bankAccountNumber, bankAccountName, bankName } = order;
+  const different = [
+    otherText(bankAccountNumber, receiver.bankAccountNumber) && 'account number',
+    otherText(bankAccountName, receiver.bankAccountName) && 'account name',
+    otherText(bankName, receiver.bankName) && 'bank name',
+  ].filter((field) => typeof field === 'string');
+  return different.length === 0 ? undefined : `its beneficiary has another ${different.join(' and ')}`;
+}
+
+/** Spaces and letter case are formatting; anything else is another text. */
+function otherText(found: string | undefined, asked: string): boolean {
+  return found !== undefined && plain(found) !== plain(asked);
+}
+
+function plain(text: string): string {
+  return text.normalize('NFKC').replace(/\s+/g, '').toLowerCase();
+}
+
+function otherCurrency(what: string, found: string | undefined, asked: string): string | undefined {
+  return found === undefined || found === asked ? undefined : `its ${what} is ${found}, not ${asked}`;
+}
+
+/** The trade query wins over the order's own status; a contradiction is flagged (H21). */
 export function contradiction(orderStatus: string | undefined, trade: TradeResult): Attention[] {
   const against =
     (orderStatus === 'fail' && (trade.status === 'SUCCESS' || trade.status === 'PARTIAL_SUCCESS')) ||
@@ -45,7 +80,7 @@ export function contradiction(orderStatus: string | undefined, trade: TradeResul
   if (!against) return [];
   return [
     {
-      code: 'SERVICE_CONTRADICTS_ITSELF',
+      code: 'PROVIDER_CONTRADICTS_ITSELF',
       message: `the order query said ${orderStatus}, the trade query says ${trade.status}; the trade query counts`,
     },
   ];

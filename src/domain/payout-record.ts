@@ -10,32 +10,58 @@ import type {
   PayoutSettings,
 } from './payout.ts';
 
-/** Why nobody can say yet whether the order exists. */
-export type Doubt =
-  /** The create was sent, and no answer came that can be trusted. */
-  | 'unknown'
-  /** The service answered a code that its operator says means "not served": asked for all the same. */
+/** Why it is not known whether the order exists. */
+export type UnknownCause =
+  /** The create was sent, and no trustworthy answer came. */
+  | 'unanswered'
+  /** The provider answered a code that means "not served"; it may have served the create all the same (H4). */
   | 'busy'
-  /** Not sent by this run, but an earlier run or start may have sent it. */
-  | 'earlier-run';
+  /** This run did not send it, but an earlier run or start may have (H6, H7). */
+  | 'earlier-run'
+  /** The payout started before Temporal was restored to an earlier state, so its history may lack a create (H53). */
+  | 'restored';
 
-/** How far the creation has come. Only in `quoting` is it sure that nothing has been sent. */
+/** How far the creation of the order has come. */
 export type Creation =
+  /** No create is under way. Whether an earlier one has an unknown outcome is in `unknownSend`. */
   | { stage: 'quoting' }
-  | { stage: 'sending'; cleared?: Clearance | undefined }
-  | { stage: 'settling'; doubt: Doubt; untilMs: number; asks: number }
-  | { stage: 'review'; doubt: Doubt }
+  | { stage: 'sending' }
+  | { stage: 'confirming'; cause: UnknownCause; untilMs: number; asks: number }
+  /** A person decides. `why` says what stands against going on, in words. */
+  | { stage: 'review'; why: string }
   | { stage: 'created' };
 
-/** Proof for the create activity that this very run has asked and found no order. */
+/** Proof for the create activity that the run named here has confirmed that no order exists. */
 export interface Clearance {
   runId: string;
+  /** The `PAYOUTS_TEMPORAL_RECOVERED_AT` that was in force at a person's decision to send again. */
+  recoveredAtMs?: number | undefined;
+}
+
+/** The order that the payout follows, as the provider described it. */
+export interface KnownOrder {
+  orderId: string;
+  status: string;
+  target?: Money | undefined;
 }
 
 export interface PayoutRecord {
   phase: PayoutPhase;
+  /** When the first run of this payout started. Unix milliseconds. */
+  startedAtMs: number;
   creation: Creation;
-  /** The quote in hand, and when it was asked for; its lock lives from then on. */
+  /**
+   * A create was sent and its outcome is unknown. While this stands, the payout neither ends `NOT_CREATED` nor can it
+   * be cancelled; only a found order or a person's decision ends it (H58). A later refusal says nothing about it.
+   */
+  unknownSend?: { cause: UnknownCause; sinceMs: number } | undefined;
+  /** Creates that were sent, or may have been. */
+  sends: number;
+  /** The quotes of the creates that were sent, or may have been. */
+  sentQuotes: AgreedQuote[];
+  /** Times in a row that the creation started over. */
+  restarts: number;
+  /** The quote in hand, and when its answer came; its lock lives from then on. */
   quote?: AgreedQuote | undefined;
   quotedAtMs: number;
   /** What the approver saw. */
@@ -43,14 +69,16 @@ export interface PayoutRecord {
   approvalExpiresAtMs?: number | undefined;
   refused?: { by: string; note?: string | undefined } | undefined;
   cancelled?: { by: string; reason?: string | undefined } | undefined;
-  order?: { orderId: string; status: string; target?: Money | undefined } | undefined;
+  order?: KnownOrder | undefined;
+  /** The trade query named another order than the create: there may be two. */
+  orderReplaced?: true | undefined;
   /** The last trustworthy answer of the trade query. */
   trade?: TradeResult | undefined;
   attention: Attention[];
   createdAtMs: number;
   lastAskedAtMs: number;
   lastConfirmedAtMs: number;
-  /** Trade queries since the creation, answered or not: the age that polls back off by. */
+  /** Trade queries since the creation, answered or not: polls back off with it. */
   asks: number;
   /** Trade queries in a row without a trustworthy answer. */
   unanswered: number;
@@ -58,7 +86,7 @@ export interface PayoutRecord {
   disagreements: number;
   /** A notification came that no query has answered yet. */
   hinted: boolean;
-  /** Queries that notifications caused without showing the end: each doubles the wait before the next. */
+  /** Queries that notifications caused without a final status: each doubles the wait before the next. */
   hintsSpent: number;
   hintAllowedAtMs: number;
   result?: PayoutResult | undefined;
@@ -71,10 +99,14 @@ export interface CarriedOver {
   record: PayoutRecord;
 }
 
-export function newRecord(): PayoutRecord {
+export function newRecord(startedAtMs: number): PayoutRecord {
   return {
     phase: 'CHECKING',
+    startedAtMs,
     creation: { stage: 'quoting' },
+    sends: 0,
+    sentQuotes: [],
+    restarts: 0,
     quotedAtMs: 0,
     attention: [],
     createdAtMs: 0,

@@ -35,43 +35,46 @@ interface Said {
 
 const SENTENCES: Record<PayoutPhase, (record: PayoutRecord) => Said> = {
   SCHEDULED: () => ({
-    sentence: 'Waiting for its time to come; nothing has been asked of the payments service.',
-    nextStep: 'Begins by itself at notBefore; can be cancelled.',
+    sentence: 'Waiting for notBefore; the provider has not been asked for anything.',
+    nextStep: 'Starts by itself at notBefore; can be cancelled.',
   }),
   CHECKING: () => ({
-    sentence: "Checking the request, then whether the client's account can pay.",
-    nextStep: 'A quote is asked for next; can be cancelled.',
+    sentence: 'Checking the request.',
+    nextStep: 'A quote is requested next; can be cancelled.',
   }),
-  QUOTING: () => ({
+  QUOTING: ({ unknownSend }) => ({
     sentence: 'Asking whether the account can pay, and for fee and exchange rate.',
-    nextStep: 'The order is created once the quote is accepted; can be cancelled.',
+    nextStep: unknownSend
+      ? 'The order is created once the quote is accepted; a create was sent before, so it cannot be cancelled.'
+      : 'The order is created once the quote is accepted; can be cancelled.',
   }),
   AWAITING_APPROVAL: ({ quote }) => ({
-    sentence: `Waiting for somebody to approve${quote ? ` paying ${show(quote.pay)} for ${show(quote.target)}` : ''}.`,
-    nextStep: 'Approve, refuse or cancel. Approved after its lock has run out, it is quoted anew first.',
+    sentence: `Waiting for approval${quote ? ` of paying ${show(quote.pay)} for ${show(quote.target)}` : ''}.`,
+    nextStep: 'Approve, refuse or cancel. If its lock expires before the approval, it is quoted again first.',
   }),
   CREATING: () => ({
     sentence: 'The order is being created; from here on it cannot be cancelled.',
-    nextStep: 'The answer of the payments service, or a search for the order if none comes.',
+    nextStep: 'The answer of the provider, or a confirmation if none comes.',
   }),
   RECONCILING: ({ creation }) => ({
-    sentence: 'It is not known whether the order exists; the payments service is being asked.',
+    sentence: 'It is not known whether the order exists; the provider is being asked.',
     nextStep:
-      creation.stage === 'settling'
+      creation.stage === 'confirming'
         ? `Asked again until ${iso(creation.untilMs)}; nothing is sent before.`
         : 'Asked again; nothing is sent before.',
   }),
-  NEEDS_REVIEW: () => ({
-    sentence: 'It is still not known whether the order exists; a person has to find out.',
-    nextStep: 'Use the update resolve once you know; the payments service is asked meanwhile.',
+  NEEDS_REVIEW: ({ creation }) => ({
+    sentence: `A person has to decide${creation.stage === 'review' ? `: ${creation.why}` : ''}.`,
+    nextStep:
+      'Find out whether the order exists, then use the update resolve; the provider is asked meanwhile.',
   }),
   PROCESSING: ({ trade }) => ({
-    sentence: `The order exists; the payments service says ${trade?.status ?? 'nothing yet'}.`,
+    sentence: `The order exists; the provider says ${trade?.status ?? 'nothing yet'}.`,
     nextStep: 'Asked again at a notification, or when the poll timer fires.',
   }),
   FETCHING_DETAIL: ({ trade, disagreements }) => ({
-    sentence: `The order ended as ${trade?.status ?? 'final'}; its payments are being read${disagreements > 0 ? ' again, for result and detail did not agree' : ''}.`,
-    nextStep: 'Reported once every sum and flag agrees.',
+    sentence: `The order ended as ${trade?.status ?? 'final'}; its payments are being read${disagreements > 0 ? ' again, because result and detail did not agree' : ''}.`,
+    nextStep: 'The outcome is reported once every sum and flag agrees.',
   }),
   DONE: ({ result }) => ({
     sentence: doneSentence(result),
@@ -83,7 +86,7 @@ function doneSentence(result: PayoutRecord['result']): string {
   if (!result) return 'Ended.';
   const { outcome, reason, received, failed } = result;
   if (outcome === 'NOT_CREATED') return `No order was created: ${reason?.message ?? 'no reason given'}.`;
-  if (outcome === 'FAILED') return `The order failed: ${reason?.message ?? 'the service gave no reason'}.`;
+  if (outcome === 'FAILED') return `The order failed: ${reason?.message ?? 'the provider gave no reason'}.`;
   const paid = received ? show(received) : 'everything';
   return outcome === 'SUCCESS'
     ? `Paid ${paid}.`

@@ -163,29 +163,31 @@ export interface PayoutState extends Partial<PayoutResult> {
   lockExpiresAt?: string;
 }
 
-/** The settings a payout keeps for its whole life, read from the worker's configuration at its start. */
+/**
+ * The settings that a payout keeps for its whole life, read from the worker's configuration at its start. What decides
+ * whether a create may be sent is not among them: activities read that at the time (`SendPolicy`).
+ */
 export interface PayoutSettings {
   environment: string;
   apiQueue: string;
-  /** The longest that one exchange with the service may take. */
+  /** The longest that one exchange with the provider may take. */
   callTimeoutMs: number;
   lockLifetimeMs: number;
   confirmationWindowMs: number;
-  createCheck: 'doubtful' | 'always';
-  /**
-   * A doubtful run asks for the order before anything can end it. Absent in older histories, whose patch marker
-   * decides. New ones write none: after a local activity the SDK may write it where no replay finds it.
-   */
-  asksFirst?: true | undefined;
-  /** The account is checked with each quote. Absent in older histories, which checked it on its own. */
-  quotesForClient?: true | undefined;
-  /** The split detail is asked for with the result that says it is there. Absent in older histories: on its own. */
-  detailWithResult?: true | undefined;
-  repeatedCreate: 'review' | 'safe';
   pollFirstMs: number;
   pollMaxMs: number;
   approvalExpiresMs: number;
   stuckAfterMs: number;
-  /** A call that has waited this long for its turn or its answer deserves a look. */
+  /** A call that has waited this long for its turn or its answer is flagged. */
   callWaitsMs: number;
+}
+
+/** What the worker's configuration says about sending a create, read at the time of each send. */
+export interface SendPolicy {
+  /** `PAYOUTS_CREATE_CHECK` */
+  createCheck: 'doubtful' | 'always';
+  /** `PAYMENTS_REPEATED_CREATE` */
+  repeatedCreate: 'review' | 'safe';
+  /** `PAYOUTS_TEMPORAL_RECOVERED_AT`. Unix milliseconds. */
+  recoveredAtMs?: number | undefined;
 }

@@ -39,5 +39,5 @@ function asSplit(split: TradeSplit): Split[] {
 
 function failure(trade: TradeResult, detail: TradeDetail): string {
   const told = trade.errorMessage ?? detail.splits.find((split) => split.error)?.error;
-  return told ?? 'the payments service gave no reason';
+  return told ?? 'the provider gave no reason';
 }

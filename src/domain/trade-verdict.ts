@@ -1,7 +1,7 @@
-/** What the service's trade records mean, and whether they agree with each other. Decisions only, no I/O. */
+/** What the provider's trade records mean, and whether they agree with each other. Decisions only, no I/O. */
 import type { TradeDetail, TradeResult, TradeSplit } from '../payments/types.ts';
-import { addMoney, type Money, sameMoney, sumMoney } from './money.ts';
-import type { Attention, AuditStatus } from './payout.ts';
+import { addMoney, compareMoney, type Money, sameMoney, sumMoney, toMinorUnits } from './money.ts';
+import type { AgreedQuote, Attention, AuditStatus } from './payout.ts';
 
 const FINAL_STATUSES = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'] as const;
 export type FinalStatus = (typeof FINAL_STATUSES)[number];
@@ -52,31 +52,71 @@ export function tradeAttention(trade: TradeResult): Attention[] {
   return found;
 }
 
-/** Why result and detail cannot be believed together, or undefined when every sum and flag agrees. */
+/** What stands in the way of a verdict, or undefined when result, detail, order and request agree in every sum and flag. */
 export function disagreement(
   result: TradeResult,
   detail: TradeDetail,
-  target: Money | undefined,
+  expected: Expected,
 ): string | undefined {
   return (
-    flagsDisagree(result, detail) ??
+    flagsDisagree(result, detail, expected) ??
     detailMissing(result, detail) ??
-    unknownSplit(detail) ??
-    sumsDisagree(result, detail, target) ??
+    oddSplit(detail) ??
+    sumsDisagree(result, detail, expected.target) ??
     statusContradictsSplits(result, detail)
   );
 }
 
-/** `DETAIL_MISSING` is worth its own word: the detail may only be late. */
+/** What the payout knows before the trade ends. */
+export interface Expected {
+  targetCurrency: string;
+  /** The order's target amount, where the order could be read. */
+  target: Money | undefined;
+}
+
+/** The detail may only be late, so this has an attention code of its own. */
 export function isDetailMissing(result: TradeResult, detail: TradeDetail): boolean {
   return detail.splits.length === 0 && result.status !== 'FAILED';
 }
 
-function flagsDisagree(result: TradeResult, detail: TradeDetail): string | undefined {
+/** What a person should know about a payout that ends with `detail`: returned money, and debits other than quoted. */
+export function finalAttention(
+  status: FinalStatus,
+  detail: TradeDetail,
+  quote: AgreedQuote | undefined,
+): Attention[] {
+  const returned = detail.splits.filter((split) => split.status === 'SUCCESS' && split.refunded);
+  const found: Attention[] = [];
+  if (returned.length > 0) {
+    const which = returned.map(({ distributeId, target }) => `${distributeId} (${show(target)})`).join(', ');
+    found.push({ code: 'PAYMENT_RETURNED', message: `the money of ${which} came back after it was paid` });
+  }
+  const debits = quote && debitProblem(status, detail, quote);
+  if (debits) found.push({ code: 'DEBITS_DIFFER_FROM_QUOTE', message: debits });
+  return found;
+}
+
+/** Everything succeeded: the payer pays what was quoted. Something failed: never more than that. */
+function debitProblem(status: FinalStatus, { debits }: TradeDetail, quote: AgreedQuote): string | undefined {
+  if (debits.length === 0) return undefined;
+  const foreign = debits.find(({ pay }) => pay.currency !== quote.pay.currency);
+  if (foreign) return `account ${foreign.accountId} was debited in ${foreign.pay.currency}`;
+  const pay = sumMoney(
+    quote.pay.currency,
+    debits.map((debit) => debit.pay),
+  );
+  const off = compareMoney(pay, quote.pay);
+  if (off === 0 || (off < 0 && status !== 'SUCCESS')) return undefined;
+  return `the debits add up to ${show(pay)}, quoted was ${show(quote.pay)}`;
+}
+
+function flagsDisagree(result: TradeResult, detail: TradeDetail, expected: Expected): string | undefined {
   if (result.orderId !== detail.orderId) return 'result and detail name different orders';
   if (result.status !== detail.status) return `the result says ${result.status}, the detail ${detail.status}`;
   if (result.targetCurrency !== detail.targetCurrency)
     return `the result is in ${result.targetCurrency}, the detail in ${detail.targetCurrency}`;
+  if (result.targetCurrency !== expected.targetCurrency)
+    return `the trade is in ${result.targetCurrency}, asked was ${expected.targetCurrency}`;
   if (finalStatus(detail) === undefined) return 'the detail says that payments are still open';
   return undefined;
 }
@@ -87,11 +127,13 @@ function detailMissing(result: TradeResult, detail: TradeDetail): string | undef
     : undefined;
 }
 
-function unknownSplit(detail: TradeDetail): string | undefined {
+function oddSplit(detail: TradeDetail): string | undefined {
   const odd = detail.splits.find((split) => split.status !== 'SUCCESS' && split.status !== 'FAILED');
   if (odd) return `payment ${odd.distributeId} has the unknown status ${odd.status}`;
   const foreign = detail.splits.find((split) => split.target.currency !== detail.targetCurrency);
-  return foreign && `payment ${foreign.distributeId} is in ${foreign.target.currency}`;
+  if (foreign) return `payment ${foreign.distributeId} is in ${foreign.target.currency}`;
+  const ids = new Set(detail.splits.map(({ distributeId }) => distributeId));
+  return ids.size === detail.splits.length ? undefined : 'two payments have the same id';
 }
 
 function sumsDisagree(
@@ -103,8 +145,7 @@ function sumsDisagree(
     return `received is ${show(result.received)} in the result and ${show(detail.received)} in the detail`;
   if (detail.failed && !sameMoney(detail.failed, result.failed))
     return `failed is ${show(result.failed)} in the result and ${show(detail.failed)} in the detail`;
-  // FAILED without any payment is right as it stands: nothing was executed, so there is nothing to add up.
-  if (detail.splits.length === 0) return undefined;
+  if (detail.splits.length === 0) return nothingExecuted(result, target);
   const received = sumOf(detail.splits, 'SUCCESS', result.received.currency);
   const failed = sumOf(detail.splits, 'FAILED', result.failed.currency);
   if (!sameMoney(received, result.received))
@@ -115,6 +156,13 @@ function sumsDisagree(
   if (target && !sameMoney(both, target))
     return `the payments add up to ${show(both)}, the order was for ${show(target)}`;
   return undefined;
+}
+
+/** FAILED without any payment is final and correct (H23): nothing was received, and nothing or everything failed. */
+function nothingExecuted({ received, failed }: TradeResult, target: Money | undefined): string | undefined {
+  if (!isZero(received)) return `the status is FAILED, yet ${show(received)} was received`;
+  if (isZero(failed) || !target || sameMoney(failed, target)) return undefined;
+  return `${show(failed)} failed, the order was for ${show(target)}`;
 }
 
 function statusContradictsSplits(result: TradeResult, detail: TradeDetail): string | undefined {
@@ -136,6 +184,10 @@ function sumOf(splits: readonly TradeSplit[], status: string, currency: string):
     currency,
     splits.filter((split) => split.status === status).map((split) => split.target),
   );
+}
+
+function isZero({ amount }: Money): boolean {
+  return toMinorUnits(amount) === 0n;
 }
 
 function show(money: Money): string {

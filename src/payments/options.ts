@@ -92,6 +92,6 @@ export interface CallOptions {
   signal?: AbortSignal;
   /** On the clock of `performance.now()`: nothing is sent at or after it. */
   deadline?: number;
-  /** Called last before the send; if it throws, nothing is sent. */
-  beforeSend?: () => void;
+  /** Awaited last before the send, once its turn has come; if it rejects, nothing is sent. */
+  beforeSend?: () => void | Promise<void>;
 }

@@ -126,7 +126,7 @@ export class RequestPath {
       throw new NotSentError(context, reason, safeErrorName(error));
     }
     try {
-      options.beforeSend?.();
+      await options.beforeSend?.();
     } catch (error) {
       throw new NotSentError(context, 'before-send', safeErrorName(error));
     }

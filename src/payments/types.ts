@@ -59,8 +59,12 @@ export interface PayoutOrder {
   exchangeRate?: string;
   originCurrency?: string;
   targetCurrency?: string;
-  /** `receiver.outOrderId`. */
+  /** `receiver.outOrderId`; the spec allows null. */
   partnerOrderId?: string;
+  /** The beneficiary's account, as far as the provider returns it: it must be the one that we asked for (H54). */
+  bankAccountNumber?: string;
+  bankAccountName?: string;
+  bankName?: string;
   transactionId?: string;
 }
 

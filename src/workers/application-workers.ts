@@ -5,10 +5,11 @@
 import type { Client } from '@temporalio/client';
 import type { NativeConnection, Worker } from '@temporalio/worker';
 import { temporalHistories } from '../activities/earlier-runs.ts';
+import type { Claim } from '../activities/send-once.ts';
 import { serviceActivities } from '../activities/service-activities.ts';
 import { tokenActivities } from '../activities/token-activities.ts';
 import type { Application } from '../config/applications.ts';
-import type { WorkerConfig } from '../config/config.ts';
+import { sendPolicy, type WorkerConfig } from '../config/config.ts';
 import { apiTaskQueue, leaseTaskQueue, tokenTaskQueue } from '../domain/identity.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import { activityWorker } from './budget/activity-worker.ts';
@@ -137,8 +138,8 @@ async function callActivities(
   const renewals = new TokenRenewals(client);
   const tokens = new RenewedTokens(place, renewals, seal);
   const service = await serviceClient(config, application, { tokens, gate: budget, callsPerSecond });
-  const stillOurs = (taskToken: Uint8Array) => client.activity.heartbeat(taskToken);
-  const shared = { ...place, client: service, stillOurs };
+  const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
+  const shared = { ...place, client: service };
   const { PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN } = config.env;
   const needed = [PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN].includes('application');
   return {
@@ -146,9 +147,15 @@ async function callActivities(
     warm: () => {
       if (needed) tokens.token({ kind: 'application' }).catch(() => undefined);
     },
-    api: serviceActivities({ ...shared, histories: temporalHistories(client) }),
+    api: serviceActivities({
+      ...shared,
+      claim,
+      policy: sendPolicy(config.env),
+      histories: temporalHistories(client),
+    }),
     token: tokenActivities({
       ...shared,
+      stillOurs: claim,
       seal,
       feed: (owner, accessToken, livesMs) => tokens.feed(owner, accessToken, livesMs),
       handOver: (owner, grant) => renewals.handOver(owner, grant),

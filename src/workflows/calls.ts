@@ -7,13 +7,13 @@ import type {
   TokenActivities,
   TokenPlan,
 } from '../activities/types.ts';
-import { activityTimeoutMs } from '../domain/deadlines.ts';
+import { activityTimeoutMs, mayHaveSentByMs } from '../domain/deadlines.ts';
 import { fairnessKey } from '../domain/fairness.ts';
 import type { PayoutSettings } from '../domain/payout.ts';
 import {
-  NEVER,
+  BACKGROUND_RETRY,
   NEXT_POLL_IS_THE_RETRY,
-  NO_HURRY,
+  NO_RETRY,
   UNTIL_ANSWERED,
   untilGivenOrRefused,
   WHILE_A_PERSON_WAITS,
@@ -72,7 +72,7 @@ export function polled(settings: CallSettings, urgency: Urgency, summary: string
 export function spare(settings: CallSettings, summary: string) {
   return proxyActivities<Pick<ServiceActivities, 'fetchTradeDetail'>>({
     ...options(settings, 'followUp', summary),
-    retry: NO_HURRY,
+    retry: BACKGROUND_RETRY,
   });
 }
 
@@ -84,11 +84,13 @@ export function asked(settings: CallSettings, summary: string) {
   });
 }
 
-/** The create. */
-export function once(settings: CallSettings, summary: string) {
+/** The create: one attempt, which Temporal's server ends when no worker takes it up in time. */
+export function once(settings: CallSettings, scheduleToStartMs: number, summary: string) {
   return proxyActivities<Pick<ServiceActivities, 'createPayout'>>({
     ...options(settings, 'create', summary),
-    retry: NEVER,
+    scheduleToStartTimeout: scheduleToStartMs,
+    heartbeatTimeout: mayHaveSentByMs(settings.callTimeoutMs),
+    retry: NO_RETRY,
   });
 }
 
@@ -96,7 +98,7 @@ export function once(settings: CallSettings, summary: string) {
 export function openingOnce(settings: CallSettings, summary: string) {
   return proxyActivities<Pick<ServiceActivities, 'openReceivingAccount'>>({
     ...options(settings, 'account', summary),
-    retry: NEVER,
+    retry: NO_RETRY,
   });
 }
 
@@ -112,7 +114,7 @@ export function renewing({ tokenQueue, callTimeoutMs }: TokenPlan, livesMs: numb
 export function exchanging({ tokenQueue, callTimeoutMs }: TokenPlan) {
   return proxyActivities<AuthorizationActivities>({
     ...options({ apiQueue: tokenQueue, callTimeoutMs }, 'token', 'exchanges the authorization code'),
-    retry: NEVER,
+    retry: NO_RETRY,
   });
 }
 

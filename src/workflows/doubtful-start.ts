@@ -1,8 +1,7 @@
-/** Whether the number of this start is surely fresh. */
+/** Whether the start proves that the payout is new (contract: doubtful start). */
 import { workflowInfo } from '@temporalio/workflow';
-import type { PayoutSettings } from '../domain/payout.ts';
 
-/** A start that does not promise a fresh number, or a configuration that believes no promise: ask before sending. */
-export function isDoubtful({ createCheck }: Pick<PayoutSettings, 'createCheck'>): boolean {
-  return workflowInfo().memo?.['rejectDuplicate'] !== true || createCheck === 'always';
+/** Only our starters promise that no earlier workflow had this id. */
+export function isDoubtfulStart(): boolean {
+  return workflowInfo().memo?.['rejectDuplicate'] !== true;
 }

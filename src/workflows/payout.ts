@@ -1,85 +1,84 @@
 /**
- * A payout's life, from top to bottom.
+ * A payout from its request to its outcome.
  *
- * It ends *completed* with one of four outcomes whenever the payments service ended it or no order was
- * created; it *fails* only on bad input. There is no execution time-out: money in flight is never abandoned.
+ * It *completes* with one of four outcomes when the provider ended the order, or when no order was created. It
+ * *fails* only on bad input. It has no execution timeout: money in flight is never abandoned.
  */
-import { allHandlersFinished, CancellationScope, condition, log, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  log,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { PayoutRequest, PayoutResult, Reason } from '../domain/payout.ts';
 import type { CarriedOver } from '../domain/payout-record.ts';
 import { local } from './calls.ts';
-import { checkAccount, waitUntilDue } from './payout-steps/acceptable-quote.ts';
-import { askFirstWhereDoubtful, existsAfterAll } from './payout-steps/ask-first.ts';
-import { createOnce } from './payout-steps/create-once.ts';
-import { followToTheEnd } from './payout-steps/follow-to-the-end.ts';
-import { installHandlers } from './payout-steps/handlers.ts';
-import { NotCreated, PayoutLife } from './payout-steps/payout-life.ts';
-import { showState } from './payout-steps/show-state.ts';
+import { findEarlierOrder } from './payout/confirm.ts';
+import { sendCreate, untilCreated } from './payout/create.ts';
+import { installHandlers } from './payout/handlers.ts';
+import { lockQuote, waitUntilDue } from './payout/lock-quote.ts';
+import { NotCreated, PayoutRun } from './payout/run.ts';
+import { showState } from './payout/show-state.ts';
+import { trackToFinal } from './payout/track.ts';
 
 export async function payout(request: PayoutRequest, carried?: CarriedOver): Promise<PayoutResult> {
-  const life = new PayoutLife(carried);
-  installHandlers(life);
-  heedCancellation(life);
+  const run = new PayoutRun(carried);
+  installHandlers(run);
+  heedCancellation(run);
   return CancellationScope.nonCancellable(async () => {
-    await life.prepare(() => prepare(request));
-    showState(life);
-    const result = await pay(life);
-    return finish(life, result);
+    await run.prepare(() => prepare(request));
+    showState(run);
+    return finish(run, await pay(run));
   });
 }
 
-async function pay(life: PayoutLife): Promise<PayoutResult> {
+async function pay(run: PayoutRun): Promise<PayoutResult> {
   try {
-    await create(life);
+    await findEarlierOrder(run);
+    await untilCreated(run, async () => {
+      await waitUntilDue(run);
+      const quote = await lockQuote(run);
+      await sendCreate(run, quote);
+    });
   } catch (error) {
-    if (error instanceof NotCreated) return notCreated(life, error.reason);
+    if (error instanceof NotCreated) return notCreated(run, error.reason);
     throw error;
   }
-  return followToTheEnd(life);
+  return trackToFinal(run);
 }
 
-/** Returns when the order exists; throws `NotCreated` when neither this run nor any other has created it. */
-async function create(life: PayoutLife): Promise<void> {
-  await askFirstWhereDoubtful(life);
-  try {
-    if (life.record.creation.stage === 'quoting') {
-      await waitUntilDue(life);
-      if (!life.settings.quotesForClient) await checkAccount(life);
-    }
-    await createOnce(life);
-  } catch (error) {
-    if (!(error instanceof NotCreated) || !(await existsAfterAll(life))) throw error;
-  }
-}
-
-/** Decides bad input, without a call to the service: the only way for this workflow to fail. */
+/** Decides bad input, without a call to the provider: the only way for this workflow to fail. */
 function prepare(request: unknown) {
   const { workflowId, memo } = workflowInfo();
   return local.preparePayout(request, { workflowId, environment: memo?.['environment'] });
 }
 
-function notCreated(life: PayoutLife, reason: Reason): PayoutResult {
-  const { quote } = life.record;
-  const { partnerOrderId } = life.request;
+function notCreated(run: PayoutRun, reason: Reason): PayoutResult {
+  const { quote, sends, unknownSend } = run.record;
+  const { partnerOrderId } = run.request;
+  // A follow-up checks later whether an order has appeared after all.
+  if (sends > 0 || unknownSend) upsertMemo({ createSent: true });
   return { partnerOrderId, outcome: 'NOT_CREATED', reason, ...(quote && { quote }), debits: [], splits: [] };
 }
 
-async function finish(life: PayoutLife, result: PayoutResult): Promise<PayoutResult> {
-  life.record.result = result;
-  life.enter('DONE');
-  showState(life);
-  // Whoever asked for something just now still gets an answer.
+async function finish(run: PayoutRun, result: PayoutResult): Promise<PayoutResult> {
+  run.record.result = result;
+  run.enter('DONE');
+  showState(run);
+  // Let in-flight updates finish.
   await condition(allHandlersFinished);
   return result;
 }
 
-/** Temporal's own cancellation means the update `cancel`: before the creation it ends, afterwards it is noted. */
-function heedCancellation(life: PayoutLife): void {
+/** Temporal's own cancellation means the same as the update `cancel`. */
+function heedCancellation(run: PayoutRun): void {
   CancellationScope.current().cancelRequested.catch(() => {
-    if (life.record.creation.stage === 'quoting') life.cancel('Temporal', 'workflow cancellation');
+    if (run.cancelProblem() === undefined) run.cancel('Temporal', 'workflow cancellation');
     else {
       log.warn('a cancellation came after the creation had begun; it has no effect');
-      life.flag('CANCEL_TOO_LATE', 'a cancellation came after the creation had begun; it had no effect');
+      run.flagLateCancel();
     }
   });
 }

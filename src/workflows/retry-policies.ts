@@ -6,11 +6,11 @@
 import type { RetryPolicy } from '@temporalio/workflow';
 
 /** Cannot get better by asking again: the request itself is wrong, by the service's word or by our own check. */
-const HOPELESS = ['ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
+export const NON_RETRYABLE = ['ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
 
 /** Everything a read can fail with but RATE_LIMITED: the payout's own loop decides when to ask again. */
 const ANY_ANSWER_BUT_BUSY = [
-  ...HOPELESS,
+  ...NON_RETRYABLE,
   'SYSTEM_ERROR',
   'UNAUTHORISED',
   'UNAVAILABLE',
@@ -29,7 +29,7 @@ export const UNTIL_ANSWERED: RetryPolicy = {
   initialInterval: '1s',
   backoffCoefficient: 2,
   maximumInterval: '1m',
-  nonRetryableErrorTypes: HOPELESS,
+  nonRetryableErrorTypes: NON_RETRYABLE,
 };
 
 /**
@@ -45,11 +45,11 @@ export const NEXT_POLL_IS_THE_RETRY: RetryPolicy = {
 };
 
 /** Reads after the end: days are left, so an outage is waited out slowly. */
-export const NO_HURRY: RetryPolicy = {
+export const BACKGROUND_RETRY: RetryPolicy = {
   initialInterval: '1m',
   backoffCoefficient: 2,
   maximumInterval: '6h',
-  nonRetryableErrorTypes: HOPELESS,
+  nonRetryableErrorTypes: NON_RETRYABLE,
 };
 
 /** Reads that a person waits for: a hiccup is bridged, an outage is told within a minute. */
@@ -57,7 +57,7 @@ export const WHILE_A_PERSON_WAITS: RetryPolicy = {
   initialInterval: '1s',
   backoffCoefficient: 2,
   maximumAttempts: 4,
-  nonRetryableErrorTypes: [...HOPELESS, 'UNAUTHORISED'],
+  nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORISED'],
 };
 
 /** What asks Temporal and not the service harms nothing, and has nothing better to do than to wait for its engine. */
@@ -71,7 +71,7 @@ export const WHILE_THE_ENGINE_IS_AWAY: RetryPolicy = {
  * A create, of a payout's order or of a receiving account, is sent at most once by one activity; what follows
  * is decided by asking, never by a repeat.
  */
-export const NEVER: RetryPolicy = { maximumAttempts: 1 };
+export const NO_RETRY: RetryPolicy = { maximumAttempts: 1 };
 
 /** Slow enough to spare a service that is down, quick enough for a token that lives for seconds. */
 const LONGEST_TOKEN_PAUSE_MS = 30_000;
@@ -86,6 +86,6 @@ export function untilGivenOrRefused(livesMs: number): RetryPolicy {
     initialInterval: SHORTEST_TOKEN_PAUSE_MS,
     backoffCoefficient: 2,
     maximumInterval: Math.min(LONGEST_TOKEN_PAUSE_MS, Math.max(SHORTEST_TOKEN_PAUSE_MS, livesMs / 100)),
-    nonRetryableErrorTypes: [...HOPELESS, 'UNAUTHORISED', 'REFUSED'],
+    nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORISED', 'REFUSED'],
   };
 }

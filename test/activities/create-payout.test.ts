@@ -5,6 +5,7 @@ import { createPayout } from '../../src/activities/create-payout.ts';
 import type { Claim } from '../../src/activities/send-once.ts';
 import type { CreateOrder } from '../../src/activities/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
+import type { SendPolicy } from '../../src/domain/payout.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { serviceClient } from '../../src/workers/service-client.ts';
 import { openBudget } from '../support/budget.ts';
@@ -12,6 +13,9 @@ import { freshNumber, QUICK } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const RUN = 'the-first-run';
+const STARTED_AT_MS = Date.parse('2026-01-01T00:00:00Z');
+const RECOVERED = { recoveredAtMs: STARTED_AT_MS + 1 };
+const POLICY: SendPolicy = { createCheck: 'doubtful', repeatedCreate: 'review' };
 const caller = { environment: 'test', app: 'default' };
 const ours: Claim = async () => undefined;
 
@@ -43,22 +47,38 @@ describe('the create activity sends only when it is sure that nobody has sent be
     const quote = await client.quote({ payerId, type, instructedAmount, originCurrency, targetCurrency });
     create = {
       order: { ...request, receiver, lockRateId: quote.lockRateId },
+      clientId: request.clientId,
       firstRunId: RUN,
-      askFirst: false,
-      lockExpiresAtMs: Date.now() + 60_000,
+      isDoubtful: false,
+      startedAtMs: STARTED_AT_MS,
       sendWithinMs: 10_000,
     };
   });
 
   const posts = () => simulator.control.ledgerOf(create.order.partnerOrderId).creates.length;
 
-  function run(change: Partial<CreateOrder> = {}, options: { attempt?: number; claim?: Claim } = {}) {
+  interface Options {
+    attempt?: number;
+    heartbeatDetails?: unknown;
+    repeatedAfterMs?: number;
+    claim?: Claim;
+    policy?: Partial<SendPolicy>;
+  }
+
+  function run(change: Partial<CreateOrder> = {}, options: Options = {}) {
     const environment = new MockActivityEnvironment({
       attempt: options.attempt ?? 1,
+      heartbeatDetails: options.heartbeatDetails,
+      scheduledTimestampMs: 1,
+      currentAttemptScheduledTimestampMs: 1 + (options.repeatedAfterMs ?? 0),
       workflowExecution: { workflowId: 'payout:default:x', runId: RUN },
     });
     return environment.run(() =>
-      createPayout(client, options.claim ?? ours, caller, { ...create, ...change }),
+      createPayout(
+        { client, claim: options.claim ?? ours, policy: { ...POLICY, ...options.policy } },
+        caller,
+        { ...create, ...change },
+      ),
     );
   }
 
@@ -67,19 +87,58 @@ describe('the create activity sends only when it is sure that nobody has sent be
     expect(posts()).toBe(1);
   });
 
-  test.each([
-    ['H6 another run than the first', { firstRunId: 'another' }, {}],
-    ['H6 a later attempt', {}, { attempt: 2 }],
-    ['H7 a start that promises nothing', { askFirst: true }, {}],
-    ['H6 a clearance of another run', { cleared: { runId: 'another' } }, {}],
-    ['H6 a later attempt, cleared', { cleared: { runId: RUN } }, { attempt: 2 }],
-  ])('%s sends nothing and says that it may exist', async (_name, change, options) => {
-    expect(await run(change, options)).toEqual({ kind: 'not-sent', why: 'may-exist' });
+  const cleared = { runId: RUN };
+  test.each<[string, Partial<CreateOrder>, Options, string]>([
+    ['H6 another run than the first', { firstRunId: 'another' }, {}, 'earlier-run'],
+    ['H7 a doubtful start', { isDoubtful: true }, {}, 'earlier-run'],
+    ['H6 a clearance of another run', { cleared: { runId: 'another' } }, {}, 'earlier-run'],
+    ['H6 a later attempt', {}, { attempt: 2 }, 'may-have-been-sent'],
+    ['H6 a later attempt, cleared', { cleared }, { attempt: 2 }, 'may-have-been-sent'],
+    [
+      'H6 an attempt after one that may have sent',
+      {},
+      { heartbeatDetails: 'may-send' },
+      'may-have-been-sent',
+    ],
+    ['H6 an attempt that an operator made anew', {}, { repeatedAfterMs: 5 }, 'may-have-been-sent'],
+    ['H53 a payout from before a restore', {}, { policy: RECOVERED }, 'restored'],
+    ['H53 one that was cleared before it', { cleared }, { policy: RECOVERED }, 'restored'],
+  ])('%s sends nothing', async (_name, change, options, why) => {
+    expect(await run(change, options)).toEqual({ kind: 'not-sent', why });
     expect(posts()).toBe(0);
   });
 
-  test('a run that has asked itself may send', async () => {
-    expect(await run({ askFirst: true, cleared: { runId: RUN } })).toMatchObject({ kind: 'created' });
+  test('H53 a person who decided after the restore clears the send, and a new payout needs nobody', async () => {
+    const decided = { cleared: { runId: RUN, ...RECOVERED } };
+    expect(await run(decided, { policy: RECOVERED })).toMatchObject({ kind: 'created' });
+    expect(posts()).toBe(1);
+  });
+
+  test.each<[string, Partial<SendPolicy>]>([
+    ['H8 with the check on', { createCheck: 'always' }],
+    ['H53 after a restore', RECOVERED],
+  ])('%s, a payout that looks new is confirmed right before its send', async (_name, policy) => {
+    const fresh = { startedAtMs: STARTED_AT_MS + 5 };
+    expect(await run(fresh, { policy })).toMatchObject({ kind: 'created' });
+    expect(await run(fresh, { policy })).toEqual({ kind: 'not-sent', why: 'exists' });
+    expect(posts()).toBe(1);
+  });
+
+  test('H8 a check that brings no usable answer sends nothing', async () => {
+    simulator.control.addFault({
+      operation: 'queryResult',
+      times: 1,
+      fault: { kind: 'envelope', code: 900002 },
+    });
+    expect(await run({}, { policy: { createCheck: 'always' } })).toEqual({
+      kind: 'not-sent',
+      why: 'unconfirmed',
+    });
+    expect(posts()).toBe(0);
+  });
+
+  test('a run that has confirmed that no order exists may send', async () => {
+    expect(await run({ isDoubtful: true, cleared: { runId: RUN } })).toMatchObject({ kind: 'created' });
     expect(posts()).toBe(1);
   });
 
@@ -98,12 +157,7 @@ describe('the create activity sends only when it is sure that nobody has sent be
     expect(posts()).toBe(0);
   });
 
-  test('H3 a lock that has run out is not sent', async () => {
-    expect(await run({ lockExpiresAtMs: Date.now() })).toEqual({ kind: 'not-sent', why: 'lock-expired' });
-    expect(posts()).toBe(0);
-  });
-
-  test('H1 a service that cannot be reached has surely not received it', async () => {
+  test('H1 a provider that cannot be reached has not received it', async () => {
     const nobody = await startSimulator();
     await nobody.close();
     const config = workerConfig({ ...QUICK, PAYMENTS_BASE_URL: nobody.url, PAYMENTS_AUTH_URL: nobody.url });
@@ -118,7 +172,11 @@ describe('the create activity sends only when it is sure that nobody has sent be
       attempt: 1,
       workflowExecution: { workflowId: 'x', runId: RUN },
     });
-    expect(await environment.run(() => createPayout(lost, ours, caller, create))).toEqual({
+    expect(
+      await environment.run(() =>
+        createPayout({ client: lost, claim: ours, policy: POLICY }, caller, create),
+      ),
+    ).toEqual({
       kind: 'not-sent',
       why: 'unreachable',
     });

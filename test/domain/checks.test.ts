@@ -137,15 +137,41 @@ describe('H13 an order is held to its quote', () => {
   });
 });
 
-describe('resolve believes an order only when number and amounts match', () => {
-  test('a match', () => {
-    expect(notThisPayout(order(), request, agreedQuote(quote()))).toBeUndefined();
+describe("H54 an order is this payout's only when every field that the provider returns matches", () => {
+  const { bankAccountNumber, bankAccountName, bankName } = request.receiver;
+  const whole = {
+    originCurrency: 'USD',
+    targetCurrency: 'CNY',
+    bankAccountNumber,
+    bankAccountName,
+    bankName,
+  };
+  test('a match, also with other spaces and letter case', () => {
+    expect(notThisPayout(order(whole), request)).toBeUndefined();
+    const spaced = { bankAccountName: ` ${bankAccountName.toUpperCase()} ` };
+    expect(notThisPayout(order({ ...whole, ...spaced }), request)).toBeUndefined();
   });
-  test('another number, no number, another amount', () => {
-    const { partnerOrderId: _number, ...withoutNumber } = order();
-    expect(notThisPayout(order({ partnerOrderId: 'p-2' }), request, undefined)).toMatch(/number is p-2/);
-    expect(notThisPayout(withoutNumber, request, undefined)).toMatch(/absent/);
-    expect(notThisPayout(order({ target: money('CNY', '1.00') }), request, undefined)).toMatch(/1.00 CNY/);
+  test('fields that the spec allows to be null prove nothing', () => {
+    const { partnerOrderId: _id, ...withoutId } = order();
+    expect(notThisPayout(withoutId, request)).toBeUndefined();
+  });
+  const foreign: [string, Partial<PayoutOrder>, RegExp][] = [
+    ['partner order id', { partnerOrderId: 'p-2' }, /is p-2/],
+    ['amount', { target: money('CNY', '1.00') }, /1.00 CNY/],
+    ['target currency', { targetCurrency: 'EUR' }, /is EUR/],
+    ['origin currency', { originCurrency: 'EUR' }, /is EUR/],
+    ['currency that the payer pays in', { pay: money('EUR', '14.10') }, /EUR/],
+    ['currency that the receiver gets', { target: money('EUR', '100.00') }, /EUR/],
+    ['account number', { bankAccountNumber: '6222020000009999' }, /account number/],
+    ['account name', { bankAccountName: 'Somebody Else' }, /account name/],
+    ['bank', { bankName: 'Another Bank' }, /bank name/],
+  ];
+  test.each(foreign)('another %s', (_name, over, why) => {
+    expect(notThisPayout(order({ ...whole, ...over }), request)).toMatch(why);
+  });
+  test('H46 the words name no account and no person', () => {
+    const told = notThisPayout(order({ bankAccountName: 'Erika Muster', bankAccountNumber: '42' }), request);
+    expect(told).not.toMatch(/Erika|42/);
   });
 });
 

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { auditStatusOf, disagreement, finalStatus, tradeAttention } from '../../src/domain/trade-verdict.ts';
+import type { Money } from '../../src/domain/money.ts';
+import type { AgreedQuote } from '../../src/domain/payout.ts';
+import {
+  auditStatusOf,
+  disagreement,
+  type Expected,
+  finalAttention,
+  finalStatus,
+  tradeAttention,
+} from '../../src/domain/trade-verdict.ts';
 import type { TradeDetail, TradeResult, TradeSplit } from '../../src/payments/types.ts';
 
 const cny = (amount: string) => ({ currency: 'CNY', amount });
@@ -18,6 +27,8 @@ function result(over: Partial<TradeResult> = {}): TradeResult {
     ...over,
   };
 }
+
+const expected = (target?: Money): Expected => ({ targetCurrency: 'CNY', target });
 
 function split(status: string, amount: string, over: Partial<TradeSplit> = {}): TradeSplit {
   return { distributeId: `d-${amount}`, target: cny(amount), status, refunded: false, ...over };
@@ -77,8 +88,8 @@ describe('H24 what the specification does not name is never final and is flagged
   });
 });
 
-describe('H18 result and detail are believed only when every sum and flag agrees', () => {
-  const target = cny('100.00');
+describe('H18 result and detail are accepted only when every sum and flag agrees', () => {
+  const target = expected(cny('100.00'));
   test('agreement', () => {
     expect(disagreement(result(), detail(), target)).toBeUndefined();
   });
@@ -118,14 +129,14 @@ describe('H18 result and detail are believed only when every sum and flag agrees
     expect(disagreement(result(), detail(over), target)).toMatch(why);
   });
   test('both sums together must be what the order was for', () => {
-    expect(disagreement(result(), detail(), cny('100.01'))).toMatch(/order was for 100.01/);
+    expect(disagreement(result(), detail(), expected(cny('100.01')))).toMatch(/order was for 100.01/);
   });
   test('the status must be what the payments amount to', () => {
     const all = [split('SUCCESS', '70.00')];
     const wrong = disagreement(
       result({ status: 'PARTIAL_SUCCESS', failed: cny('0.00') }),
       detail({ splits: all, failed: cny('0.00') }),
-      cny('70.00'),
+      expected(cny('70.00')),
     );
     expect(wrong).toMatch(/1 of 1 payments succeeded/);
   });
@@ -133,10 +144,86 @@ describe('H18 result and detail are believed only when every sum and flag agrees
 
 describe('H23 an empty detail is never read as zero', () => {
   test.each(['SUCCESS', 'PARTIAL_SUCCESS'])('%s without payments stays open', (status) => {
-    expect(disagreement(result({ status }), detail({ status, splits: [] }), undefined)).toMatch(/no payment/);
+    expect(disagreement(result({ status }), detail({ status, splits: [] }), expected())).toMatch(
+      /no payment/,
+    );
   });
   test('FAILED without payments is right: nothing was executed', () => {
     const failed = { status: 'FAILED', received: cny('0.00'), failed: cny('100.00') };
-    expect(disagreement(result(failed), detail({ ...failed, splits: [] }), cny('100.00'))).toBeUndefined();
+    expect(
+      disagreement(result(failed), detail({ ...failed, splits: [] }), expected(cny('100.00'))),
+    ).toBeUndefined();
+  });
+});
+
+describe('H57 what contradicts itself is no verdict', () => {
+  const nothing = { status: 'FAILED', received: cny('0.00'), failed: cny('0.00') };
+  test('FAILED with money received', () => {
+    const failed = { ...nothing, received: cny('100.00') };
+    expect(disagreement(result(failed), detail({ ...failed, splits: [] }), expected())).toMatch(/received/);
+  });
+  test('FAILED with another amount than was asked for', () => {
+    const failed = { ...nothing, failed: cny('99.00') };
+    const why = disagreement(result(failed), detail({ ...failed, splits: [] }), expected(cny('100.00')));
+    expect(why).toMatch(/order was for 100.00/);
+  });
+  test('a trade in another currency than asked', () => {
+    const why = disagreement(result(), detail(), { targetCurrency: 'EUR', target: undefined });
+    expect(why).toMatch(/asked was EUR/);
+  });
+  test('two payments of one id', () => {
+    const twice = [split('SUCCESS', '35.00'), split('SUCCESS', '35.00'), split('FAILED', '30.00')];
+    expect(disagreement(result(), detail({ splits: twice }), expected())).toMatch(/same id/);
+  });
+  test('sums that do not fit 18 digits are sums all the same', () => {
+    const most = '9999999999999999.99';
+    const splits = ['a', 'b'].map((distributeId) => split('SUCCESS', most, { distributeId }));
+    const over = { status: 'SUCCESS', received: cny(most), failed: cny('0.00') };
+    expect(disagreement(result(over), detail({ ...over, splits }), expected())).toMatch(
+      /add up to 19999999999999999.98/,
+    );
+  });
+});
+
+describe('H22 H13 what a person should know about the end', () => {
+  const usd = (amount: string) => ({ currency: 'USD', amount });
+  const quote: AgreedQuote = {
+    lockRateId: 'l',
+    exchangeRate: '7',
+    pay: usd('14.10'),
+    target: cny('100.00'),
+    fee: usd('0.10'),
+  };
+  const debit = (pay: Money) => ({
+    accountId: 'a-1',
+    accountType: 'AVAIL_ACCOUNT',
+    pay,
+    fee: usd('0.10'),
+    actual: usd('14.00'),
+  });
+  const codes = (...args: Parameters<typeof finalAttention>) =>
+    finalAttention(...args).map(({ code }) => code);
+
+  test('a payment that came back before we looked', () => {
+    const splits = [split('SUCCESS', '100.00', { refunded: true })];
+    expect(codes('SUCCESS', detail({ splits }), quote)).toEqual(['PAYMENT_RETURNED']);
+    const failed = [split('FAILED', '100.00', { refunded: true })];
+    expect(codes('FAILED', detail({ splits: failed }), quote)).toEqual([]);
+  });
+  test.each([
+    ['SUCCESS', '14.10', []],
+    ['SUCCESS', '14.09', ['DEBITS_DIFFER_FROM_QUOTE']],
+    ['SUCCESS', '14.11', ['DEBITS_DIFFER_FROM_QUOTE']],
+    ['PARTIAL_SUCCESS', '9.00', []],
+    ['FAILED', '14.11', ['DEBITS_DIFFER_FROM_QUOTE']],
+  ] as const)('%s with %s debited of 14.10', (status, amount, expectedCodes) => {
+    expect(codes(status, detail({ debits: [debit(usd(amount))] }), quote)).toEqual(expectedCodes);
+  });
+  test('debits in another currency, and several that add up', () => {
+    const foreign = detail({ debits: [debit(cny('14.10'))] });
+    expect(codes('SUCCESS', foreign, quote)).toEqual(['DEBITS_DIFFER_FROM_QUOTE']);
+    const several = detail({ debits: [debit(usd('10.10')), debit(usd('4.00'))] });
+    expect(codes('SUCCESS', several, quote)).toEqual([]);
+    expect(codes('SUCCESS', detail(), quote)).toEqual([]);
   });
 });

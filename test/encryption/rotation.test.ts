@@ -98,7 +98,7 @@ describe('H35 a key that is missing for a while', () => {
     const calls = world.simulator.control.calls().length;
     const flagged = await world.until(ref, ({ needsAttention }) => needsAttention);
     expect(flagged.reasons).toEqual([
-      { code: 'SERVICE_NOT_ANSWERING', message: expect.stringContaining('token: UnknownKeyError') },
+      { code: 'PROVIDER_NOT_ANSWERING', message: expect.stringContaining('token: UnknownKeyError') },
     ]);
     expect(world.simulator.control.calls().length).toBe(calls);
     await world.stopWorkers();

@@ -118,7 +118,7 @@ describe('a created order is followed to its end', () => {
     const ref = await world.paySpoilt({ kind: 'drop-after' }, 'v2-disagrees final=0s');
     const result = await world.payouts.result(ref);
     expect(result.outcome).toBe('SUCCESS');
-    expect(codes((await world.payouts.state(ref)).reasons)).toContain('SERVICE_CONTRADICTS_ITSELF');
+    expect(codes((await world.payouts.state(ref)).reasons)).toContain('PROVIDER_CONTRADICTS_ITSELF');
   });
 
   test('H25 times in seconds and an empty create_time are read or left out, and drive nothing', async () => {
@@ -136,7 +136,7 @@ describe('a created order is followed to its end', () => {
       partnerOrderId,
       fault: { kind: 'envelope', code: 900002 },
     });
-    const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('SERVICE_NOT_ANSWERING'));
+    const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('PROVIDER_NOT_ANSWERING'));
     expect(state.outcome).toBeUndefined();
     expect(state.reasons.map(({ message }) => message).join()).toMatch(/ILLEGAL_PARAMETER/);
     await world.simulator.control.removeFault(rule.id);
@@ -157,7 +157,7 @@ describe('a created order is followed to its end', () => {
       ],
     });
     const ref = await world.pay('success', { partnerOrderId });
-    const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('SERVICE_NOT_ANSWERING'));
+    const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('PROVIDER_NOT_ANSWERING'));
     expect(Date.parse(state.lastAskedAt ?? '')).toBeGreaterThan(Date.parse(state.lastConfirmedAt ?? ''));
     await world.simulator.control.removeFault(rule.id);
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
@@ -168,7 +168,7 @@ describe('a created order is followed to its end', () => {
     const ref = await world.pay('slow final=1s', { partnerOrderId });
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     await world.simulator.control.changeOrder(partnerOrderId, { echoClientId: 'somebody-else' });
-    const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('SERVICE_NOT_ANSWERING'));
+    const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('PROVIDER_NOT_ANSWERING'));
     expect(state.outcome).toBeUndefined();
     await world.simulator.control.changeOrder(partnerOrderId, { echoClientId: 'client-1' });
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');

@@ -12,7 +12,13 @@ const exchange = z.object({
   exchangeRate: orAbsent(rate),
 });
 
-const receiver = z.object({ outOrderId: orAbsent(text(64)), transactionId: orAbsent(text(128)) });
+const receiver = z.object({
+  outOrderId: orAbsent(text(64)),
+  bankAccountNumber: orAbsent(text(255)),
+  bankAccountName: orAbsent(text(255)),
+  bankName: orAbsent(text(255)),
+  transactionId: orAbsent(text(128)),
+});
 
 export const payoutOrderAnswer: z.ZodType<PayoutOrder> = z
   .object({
@@ -39,6 +45,9 @@ export const payoutOrderAnswer: z.ZodType<PayoutOrder> = z
       originCurrency: wire.exchange?.originCurrency,
       targetCurrency: wire.exchange?.targetCurrency,
       partnerOrderId: wire.receiver?.outOrderId,
+      bankAccountNumber: wire.receiver?.bankAccountNumber,
+      bankAccountName: wire.receiver?.bankAccountName,
+      bankName: wire.receiver?.bankName,
       transactionId: wire.receiver?.transactionId,
     }),
   );

@@ -5,7 +5,7 @@ import { sendWithinMs } from '../../domain/deadlines.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { openingOnce, untilAnswered } from '../calls.ts';
-import { isDoubtful } from '../doubtful-start.ts';
+import { isDoubtfulStart } from '../doubtful-start.ts';
 import type { OpeningLife } from './opening-life.ts';
 
 /** Why it is not known whether the account was opened, in words for who has to find out. */
@@ -44,7 +44,9 @@ export async function send(life: OpeningLife, cleared: Clearance | undefined): P
     case 'failed':
       return { doubt: 'unknown', why: answer.message };
     case 'not-sent':
-      if (answer.why === 'may-exist')
+      if (answer.why === 'may-have-been-sent')
+        return { doubt: 'unknown', why: 'this run may have sent it already' };
+      if (answer.why === 'earlier-run' || answer.why === 'restored')
         return { doubt: 'earlier-run', why: 'an earlier run of this request may have sent it' };
       await sleep(pauseMs(life.record.sends), { summary: 'nothing was sent; tries again' });
       return { nothing: true };
@@ -69,7 +71,7 @@ async function attempt(
         {
           request,
           firstRunId: firstExecutionRunId,
-          askFirst: isDoubtful(life.settings),
+          isDoubtful: isDoubtfulStart(),
           cleared,
           sendWithinMs: sendWithinMs(callTimeoutMs),
         },

@@ -1,34 +1,34 @@
 /**
- * What the Temporal UI shows without opening a payload. A search attribute costs an event and a write to the
- * visibility store, so it is written where a payout comes to rest or ends, and only what has changed: phases
- * that a payout passes through in a moment are in the `state` query and in the summaries of its events.
+ * What the Temporal UI shows without opening a payload. A search attribute costs a history event and a write to the
+ * visibility store, so only changes are written, and only where a payout waits or ends. The `state` query and the
+ * event summaries show the phases that last a moment.
  */
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { Money } from '../../domain/money.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { payoutState } from '../../domain/payout-state.ts';
-import type { PayoutLife } from './payout-life.ts';
+import type { PayoutRun } from './run.ts';
 
-export function showState(life: PayoutLife): void {
-  const state = stateOf(life);
-  setCurrentDetails(details(life, state));
-  const wanted = attributes(life, state);
+export function showState(run: PayoutRun): void {
+  const state = stateOf(run);
+  setCurrentDetails(details(run, state));
+  const wanted = attributes(run, state);
   const known = workflowInfo().searchAttributes;
   const changed = Object.entries(wanted).filter(([name, [value]]) => known[name]?.[0] !== value);
   if (changed.length > 0) upsertSearchAttributes(Object.fromEntries(changed));
 }
 
-export function stateOf(life: PayoutLife): PayoutState {
-  const { record, checkedRequest } = life;
+export function stateOf(run: PayoutRun): PayoutState {
+  const { record, checkedRequest } = run;
   if (!checkedRequest) return payoutState(record, '');
-  return payoutState(record, checkedRequest.partnerOrderId, life.settings.lockLifetimeMs);
+  return payoutState(record, checkedRequest.partnerOrderId, run.settings.lockLifetimeMs);
 }
 
 /** No personal data here: ids and statuses only. */
-function attributes(life: PayoutLife, state: PayoutState): Record<string, [string] | [boolean]> {
+function attributes(run: PayoutRun, state: PayoutState): Record<string, [string] | [boolean]> {
   const known = workflowInfo().searchAttributes;
   return {
-    ...(life.checkedRequest && { PayoutApp: [life.checkedRequest.app] }),
+    ...(run.checkedRequest && { PayoutApp: [run.checkedRequest.app] }),
     PayoutPhase: [state.phase],
     ...(state.outcome && { PayoutOutcome: [state.outcome] }),
     ...(state.orderId && { PayoutOrderId: [state.orderId] }),
@@ -41,9 +41,9 @@ function attributes(life: PayoutLife, state: PayoutState): Record<string, [strin
 }
 
 /** Amounts, why it waits and until when: what an operator would otherwise have to ask for. */
-function details(life: PayoutLife, state: PayoutState): string {
+function details(run: PayoutRun, state: PayoutState): string {
   const { quote, received, failed, orderId, auditStatus } = state;
-  const { instructedAmount, notBefore } = life.checkedRequest ?? {};
+  const { instructedAmount, notBefore } = run.checkedRequest ?? {};
   const lines = [
     `**${state.phase}**: ${state.sentence}`,
     `Next: ${state.nextStep}`,
@@ -59,7 +59,7 @@ function details(life: PayoutLife, state: PayoutState): string {
     received && `Received ${show(received)}${failed ? `, failed ${show(failed)}` : ''}`,
     orderId && `Order ${orderId}${auditStatus ? `, risk audit ${auditStatus}` : ''}`,
     state.lastAskedAt &&
-      `Service last asked ${state.lastAskedAt}, last confirmed ${state.lastConfirmedAt ?? 'never'}`,
+      `Provider last asked ${state.lastAskedAt}, last confirmed ${state.lastConfirmedAt ?? 'never'}`,
   ];
   // Markdown's line break: the UI shows only so many lines at a time.
   return lines.filter((line) => typeof line === 'string' && line !== '').join('  \n');

@@ -1,0 +1,91 @@
+/** Three ways to an order: the create answered it, a query found it, a person named it. Each is compared first. */
+import type { Confirmation } from '../../activities/types.ts';
+import { differsFromQuote, notThisNumberOrAmount, notThisPayout } from '../../domain/order-check.ts';
+import type { AgreedQuote } from '../../domain/payout.ts';
+import type { PayoutOrder } from '../../payments/types.ts';
+import { polled } from '../calls.ts';
+import type { PayoutRun } from './run.ts';
+import { enterReview, markOutcomeUnknown, noteUnknownSend } from './stages.ts';
+
+/** Terms other than quoted are flagged (H13). An order that is not this payout's is no answer to its create (H54). */
+export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQuote): void {
+  const problem = notThisPayout(order, run.request);
+  if (problem) {
+    run.flag('ORDER_DIFFERS_FROM_REQUEST', `the create was answered with another order: ${problem}`);
+    markOutcomeUnknown(run, 'unanswered');
+    return;
+  }
+  for (const { code, message } of differsFromQuote(order, quote)) run.flag(code, message);
+  run.unflag('ORDER_DIFFERS_FROM_REQUEST');
+  adopt(run, order);
+}
+
+/** True when the order that the provider found is this payout's. A difference of any kind needs a person (H54). */
+export async function adoptFound(
+  run: PayoutRun,
+  { trade, otherBody }: Confirmation & { exists: true },
+): Promise<boolean> {
+  const order = await readOrder(run, trade.orderId);
+  if (!order) {
+    run.flag('ORDER_NOT_COMPARED', `order ${trade.orderId} was found, but could not be read to compare it`);
+    return false;
+  }
+  run.unflag('ORDER_NOT_COMPARED');
+  const quote = quoteOf(run, order);
+  const problem = otherBody
+    ? 'an earlier start under this partnerOrderId had another body'
+    : (notThisPayout(order, run.request) ?? (quote && differsFromQuote(order, quote)[0]?.message));
+  if (problem) {
+    run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} differs from what was asked: ${problem}`);
+    noteUnknownSend(run, 'unanswered');
+    enterReview(run, `order ${order.orderId} was found under this partnerOrderId and differs: ${problem}`);
+    return false;
+  }
+  run.record.quote = quote ?? termsOf(order);
+  run.unflag('ORDER_DIFFERS_FROM_REQUEST');
+  adopt(run, order);
+  return true;
+}
+
+/** The quote that the order was created with: this run may have sent several, each with a lock of its own. */
+function quoteOf({ record }: PayoutRun, order: PayoutOrder): AgreedQuote | undefined {
+  const { sentQuotes } = record;
+  return sentQuotes.find(({ lockRateId }) => lockRateId === order.lockRateId) ?? sentQuotes.at(-1);
+}
+
+/** Of an order that an earlier run created: this run's own quote was never used. */
+function termsOf({ lockRateId, exchangeRate, pay, target, fee }: PayoutOrder): AgreedQuote | undefined {
+  return lockRateId && exchangeRate ? { lockRateId, exchangeRate, pay, target, fee } : undefined;
+}
+
+export async function readOrder(run: PayoutRun, orderId: string): Promise<PayoutOrder | undefined> {
+  const calls = polled(run.calls, 'create', 'reads the order that was found');
+  try {
+    return await run.call(() => calls.fetchOrder(run.caller, orderId));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A person says which order it is. Accepted only when its ids and amounts match; else why not. */
+export async function adoptNamed(run: PayoutRun, orderId: string): Promise<string | undefined> {
+  const order = await readOrder(run, orderId);
+  if (!order) return `order ${orderId} could not be read from the provider`;
+  const problem = notThisNumberOrAmount(order, run.request);
+  if (problem) return `order ${orderId} is not this payout's: ${problem}`;
+  if (run.record.creation.stage !== 'review') return 'the payout is no longer in review';
+  run.record.quote = quoteOf(run, order) ?? termsOf(order);
+  adopt(run, order);
+  return undefined;
+}
+
+function adopt(run: PayoutRun, { orderId, status, target }: PayoutOrder): void {
+  const { record } = run;
+  record.order = { orderId, status, target };
+  record.creation = { stage: 'created' };
+  record.unknownSend = undefined;
+  record.createdAtMs = Date.now();
+  record.lastConfirmedAtMs = Date.now();
+  run.dropCancel();
+  run.unflag('NEEDS_REVIEW', 'CREATION_STARTS_OVER', 'PROVIDER_NOT_ANSWERING', 'ORDER_NOT_COMPARED');
+}

@@ -1,0 +1,80 @@
+/** Flags a call to the provider that waits too long for its turn or its answer, with one timer for all calls. */
+import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import type { PayoutRun } from './run.ts';
+import { showState } from './show-state.ts';
+
+export class CallWatch {
+  private readonly run: PayoutRun;
+  private callSinceMs: number | undefined;
+  private timer: CancellationScope | undefined;
+  private timerEndsMs = 0;
+  private replaceCall: (() => void) | undefined;
+
+  constructor(run: PayoutRun) {
+    this.run = run;
+  }
+
+  async call<T>(work: () => Promise<T>): Promise<T> {
+    this.callSinceMs = Date.now();
+    this.startTimer();
+    try {
+      return await work();
+    } finally {
+      this.callSinceMs = undefined;
+      this.run.unflag('CALL_WAITS');
+    }
+  }
+
+  async callInTurn<T>(work: () => Promise<T>, urgently: () => Promise<T>): Promise<T> {
+    const scope = new CancellationScope();
+    this.replaceCall = () => scope.cancel();
+    try {
+      return await this.call(async () => {
+        try {
+          return await scope.run(work);
+        } catch (error) {
+          if (isCancellation(error)) return urgently();
+          throw error;
+        }
+      });
+    } finally {
+      this.replaceCall = undefined;
+    }
+  }
+
+  /** Cancels the timer before a wait that would outlast it. */
+  standDownFor(ms: number): void {
+    if (ms < this.timerEndsMs - Date.now()) return;
+    this.timer?.cancel();
+    this.timer = undefined;
+  }
+
+  private startTimer(): void {
+    if (this.timer) return;
+    const scope = new CancellationScope();
+    this.timer = scope;
+    this.timerEndsMs = Date.now() + this.run.settings.callWaitsMs;
+    void scope
+      .run(() => this.watchCalls())
+      .catch(() => undefined)
+      .finally(() => {
+        if (this.timer === scope) this.timer = undefined;
+      });
+  }
+
+  /** When the timer fires, it looks whether the current call has waited too long, and ends when there is none. */
+  private async watchCalls(): Promise<void> {
+    const { callWaitsMs } = this.run.settings;
+    let wait = callWaitsMs;
+    while (wait > 0) {
+      await sleep(wait, { summary: 'flags a call that waits too long' });
+      if (this.callSinceMs === undefined) return;
+      wait = this.callSinceMs + callWaitsMs - Date.now();
+      this.timerEndsMs = Date.now() + wait;
+    }
+    const since = new Date(this.callSinceMs ?? Date.now()).toISOString();
+    this.run.flag('CALL_WAITS', `a call has waited for its turn or its answer since ${since}`);
+    showState(this.run);
+    this.replaceCall?.();
+  }
+}

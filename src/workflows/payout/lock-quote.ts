@@ -1,0 +1,86 @@
+/** To a locked quote that may be used: of a usable account, within limits, affordable, approved where required. */
+import { lockExpiresAtMs } from '../../domain/deadlines.ts';
+import type { AgreedQuote } from '../../domain/payout.ts';
+import type { PayoutRecord } from '../../domain/payout-record.ts';
+import { agreedQuote, quoteProblem, withinApproval } from '../../domain/quote-check.ts';
+import type { Quote } from '../../payments/types.ts';
+import { refusalIn } from '../call-failures.ts';
+import { untilAnswered } from '../calls.ts';
+import { NotCreated, type PayoutRun } from './run.ts';
+
+/** Waits for `notBefore`, cancellably. */
+export async function waitUntilDue(run: PayoutRun): Promise<void> {
+  const due = run.request.notBefore ? Date.parse(run.request.notBefore) : 0;
+  if (due <= Date.now()) return;
+  run.enter('SCHEDULED');
+  await run.cancellable(() => run.rest(due - Date.now(), 'waits for notBefore', () => false));
+}
+
+/** A quote whose lock is alive and whose terms the caller, and the approver where there is one, accept. */
+export async function lockQuote(run: PayoutRun): Promise<AgreedQuote> {
+  for (;;) {
+    const { quote } = run.record;
+    const usable = quote && lockLeftMs(run) > 0 ? quote : await freshQuote(run);
+    if (run.request.approval !== 'required' || approvalCovers(run, usable)) return usable;
+    await awaitApproval(run);
+  }
+}
+
+/** What is left of the lock's life. Both readings are of the workflow's own clock. */
+export function lockLeftMs({ record, settings }: PayoutRun): number {
+  return lockExpiresAtMs(record.quotedAtMs, settings.lockLifetimeMs) - Date.now();
+}
+
+async function freshQuote(run: PayoutRun): Promise<AgreedQuote> {
+  run.enter('QUOTING');
+  const { request, record } = run;
+  const quote = await run.cancellable(() => run.call(() => requestQuote(run)));
+  const problem = quoteProblem(request, quote);
+  if (problem) throw new NotCreated(problem);
+  record.quote = agreedQuote(quote);
+  // The lock began to live when the provider answered, at the latest now.
+  record.quotedAtMs = Date.now();
+  return record.quote;
+}
+
+/** Checks the account on the way: that mostly takes no call, so it takes no activity of its own either. */
+async function requestQuote({ request, caller, calls }: PayoutRun): Promise<Quote> {
+  const { clientId, instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
+  const summary = `${originCurrency} account usable? then quote ${instructedAmount.amount} ${instructedAmount.currency}, ${originCurrency} to ${targetCurrency}`;
+  const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
+  try {
+    const { quoteForClient } = untilAnswered(calls, 'beginning', summary);
+    const answer = await quoteForClient(caller, clientId, wanted);
+    if (answer.kind === 'quote') return answer.quote;
+    throw new NotCreated(answer.problem);
+  } catch (error) {
+    // The provider calls the request wrong: it can only be wrong again.
+    const refusal = refusalIn(error);
+    throw refusal ? new NotCreated({ code: 'REFUSED_BY_PROVIDER', message: refusal }) : error;
+  }
+}
+
+function approvalCovers(run: PayoutRun, quote: AgreedQuote): boolean {
+  const { approved } = run.record;
+  return approved !== undefined && withinApproval(run.request.limits, approved.quote, quote);
+}
+
+async function awaitApproval(run: PayoutRun): Promise<void> {
+  const { record, settings } = run;
+  run.enter('AWAITING_APPROVAL');
+  record.approved = undefined;
+  record.approvalExpiresAtMs ??= Date.now() + settings.approvalExpiresMs;
+  const left = record.approvalExpiresAtMs - Date.now();
+  await run.cancellable(() => run.rest(left, 'approval expires', () => isDecided(record)));
+  if (record.refused) {
+    const note = record.refused.note ? `: ${record.refused.note}` : '';
+    throw new NotCreated({ code: 'APPROVAL_REFUSED', message: `refused by ${record.refused.by}${note}` });
+  }
+  if (!isDecided(record))
+    throw new NotCreated({ code: 'APPROVAL_EXPIRED', message: 'nobody approved it in time' });
+}
+
+/** The `approve` and `refuse` updates write to the record; an approval is of the quote that stood there then. */
+function isDecided(record: PayoutRecord): boolean {
+  return record.approved !== undefined || record.refused !== undefined;
+}

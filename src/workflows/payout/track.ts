@@ -1,0 +1,81 @@
+/** From the created order to its final status: ask at a notification or a poll, accept only what agrees with itself. */
+import type { PayoutResult } from '../../domain/payout.ts';
+import { settledResult } from '../../domain/settled-result.ts';
+import {
+  disagreement,
+  type FinalStatus,
+  finalAttention,
+  finalStatus,
+  isDetailMissing,
+} from '../../domain/trade-verdict.ts';
+import type { TradeDetail } from '../../payments/types.ts';
+import { polled } from '../calls.ts';
+import { type KnownTrade, queryTrade } from './query-trade.ts';
+import type { PayoutRun } from './run.ts';
+import { type LearnedBy, waitForNotificationOrPoll } from './wait-to-ask.ts';
+
+/** Disagreements in a row that pass as lag of the provider's reads. */
+const PATIENCE = 3;
+/** Polls spread out by up to this part, so that payouts started together do not poll together for ever. */
+const JITTER = 0.2;
+
+/** Returns when the provider has said how the order ended and every sum agrees. No time limit: never a guess. */
+export async function trackToFinal(run: PayoutRun): Promise<PayoutResult> {
+  run.enter('PROCESSING');
+  for (;;) {
+    const learnedBy = await waitForNotificationOrPoll(
+      run,
+      nextPollMs(run),
+      'polls, should no notification come',
+    );
+    const answer = await queryTrade(run, learnedBy);
+    const status = answer && finalStatus(answer.trade);
+    if (answer && status) {
+      run.enter('FETCHING_DETAIL');
+      const result = await verifyResult(run, answer, status, learnedBy);
+      if (result) return result;
+    }
+    await run.continueAsNewWhenLong();
+  }
+}
+
+function nextPollMs(run: PayoutRun): number {
+  const { record, settings } = run;
+  // A status that is final already is worth asking about soon; the first poll of a new order is not.
+  const first = record.disagreements > 0 ? 1_000 : settings.pollFirstMs;
+  const age = record.disagreements > 0 ? record.disagreements - 1 : record.asks;
+  const wait = Math.min(settings.pollMaxMs, first * 2 ** Math.min(age, 30));
+  return Math.round(wait * (1 + JITTER * (Math.random() - 0.5)));
+}
+
+/** Compares result and detail; undefined when something does not agree, and both are asked for again. */
+async function verifyResult(
+  run: PayoutRun,
+  { trade, detail: known }: KnownTrade,
+  status: FinalStatus,
+  learnedBy: LearnedBy,
+): Promise<PayoutResult | undefined> {
+  const { request, record } = run;
+  const detail = known === undefined ? await fetchDetail(run) : known;
+  const expected = { targetCurrency: request.targetCurrency, target: record.order?.target };
+  const why = detail ? disagreement(trade, detail, expected) : 'its payments could not be read';
+  if (detail && why === undefined) {
+    run.unflag('DETAIL_MISSING', 'DETAIL_DISAGREES');
+    for (const { code, message } of finalAttention(status, detail, record.quote)) run.flag(code, message);
+    const { partnerOrderId } = request;
+    return settledResult(partnerOrderId, { status, trade, detail, quote: record.quote, learnedBy });
+  }
+  record.disagreements += 1;
+  if (record.disagreements >= PATIENCE)
+    run.flag(!detail || isDetailMissing(trade, detail) ? 'DETAIL_MISSING' : 'DETAIL_DISAGREES', why ?? '');
+  return undefined;
+}
+
+async function fetchDetail(run: PayoutRun): Promise<TradeDetail | null> {
+  const calls = polled(run.calls, 'ending', 'which payments were made?');
+  try {
+    return await run.call(() => calls.fetchTradeDetail(run.caller, run.tradeKey));
+  } catch {
+    return null;
+  }
+}
