@@ -10,6 +10,12 @@ export function refusalIn(error: unknown): string | undefined {
   return isRefusal ? cause.message : undefined;
 }
 
+/** Why a call failed, for people. */
+export function causeOf(error: unknown): string {
+  const cause = error instanceof ActivityFailure ? error.cause : undefined;
+  return cause instanceof ApplicationFailure ? `${cause.type}: ${cause.message}` : 'no answer in time';
+}
+
 /**
  * The activity ended without having claimed its send, so nothing left any process: no worker took it up, or the one
  * that did died or lost its connection before its claim was acknowledged (H60).

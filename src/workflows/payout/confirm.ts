@@ -2,6 +2,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/types.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
+import { causeOf } from '../call-failures.ts';
 import { asked, untilAnswered } from '../calls.ts';
 import { isDoubtfulStart } from '../doubtful-start.ts';
 import { adoptFound } from './adopt-order.ts';
@@ -113,8 +114,9 @@ async function confirmOrder(run: PayoutRun, forPerson = false): Promise<Confirma
     run.record.lastConfirmedAtMs = Date.now();
     run.unflag('PROVIDER_NOT_ANSWERING');
     return answer;
-  } catch {
-    run.flag('PROVIDER_NOT_ANSWERING', 'the provider gives no usable answer to whether the order exists');
+  } catch (error) {
+    const message = `no usable answer to whether the order exists (${causeOf(error)})`;
+    run.flag('PROVIDER_NOT_ANSWERING', message);
     return undefined;
   }
 }

@@ -3,7 +3,7 @@ import type { TradeAnswer } from '../../activities/types.ts';
 import { contradiction, notThisPayout } from '../../domain/order-check.ts';
 import { finalStatus, tradeAttention } from '../../domain/trade-verdict.ts';
 import type { TradeResult } from '../../payments/types.ts';
-import { refusalIn } from '../call-failures.ts';
+import { causeOf, refusalIn } from '../call-failures.ts';
 import { polled, type Urgency } from '../calls.ts';
 import { readOrder } from './adopt-order.ts';
 import type { PayoutRun } from './run.ts';
@@ -85,13 +85,10 @@ function flagWhenStuck(run: PayoutRun, trade: TradeResult): void {
 function unanswered(run: PayoutRun, error: unknown): undefined {
   const { record } = run;
   record.unanswered += 1;
-  const refusal = refusalIn(error);
-  if (refusal === undefined && record.unanswered < UNANSWERED_BEFORE_FLAG) return;
-  const since = new Date(record.lastConfirmedAtMs).toISOString();
-  const why = refusal ? `; it calls the query wrong: ${refusal}` : '';
+  if (refusalIn(error) === undefined && record.unanswered < UNANSWERED_BEFORE_FLAG) return;
   run.flag(
     'PROVIDER_NOT_ANSWERING',
-    `${record.unanswered} queries in a row without a usable answer since ${since}${why}`,
+    `${record.unanswered} queries in a row brought no usable answer (${causeOf(error)})`,
   );
 }
 

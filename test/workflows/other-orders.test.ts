@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FaultInput } from '../../simulator/index.ts';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { createsOf, debitsOf } from '../support/ledger.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '500ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
+const usd = (amount: number) => ({ currency: 'USD', amount });
+
+let world: PayoutWorld;
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: SHORT_CALLS });
+});
+afterAll(() => world.stop());
+
+type Patch = Record<string, unknown>;
+
+/** The create's answer is lost, and the order that is found answers the order query with `patch`. */
+async function payFound(patch: Patch): Promise<PayoutRef> {
+  const partnerOrderId = freshNumber();
+  const held = world.holdCreate(partnerOrderId, 'after');
+  const ref = await world.pay('slow final=1h', { partnerOrderId });
+  await eventually(held.arrived);
+  world.simulator.control.changeOrder(partnerOrderId, { answers: { queryDetail: patch } });
+  // Released only after the call timeout: the answer comes too late to count.
+  await world.until(ref, ({ phase }) => phase !== 'CREATING');
+  held.release();
+  return ref;
+}
+
+const receiver = (over: Patch) => ({
+  receiver: {
+    outOrderId: null,
+    bankAccountNumber: null,
+    bankAccountName: null,
+    bankName: null,
+    ...over,
+  },
+});
+
+/** The create takes effect and is answered with an order of our own making. */
+function answered(over: Patch): FaultInput {
+  const money = { currency: 'CNY', amount: 100 };
+  const data = {
+    orderId: 'o-1',
+    status: 'pending',
+    payMoney: usd(1),
+    targetMoney: money,
+    serviceCharge: { finalFee: usd(0) },
+    ...over,
+  };
+  const body = JSON.stringify({ code: 0, message: 'OK', data });
+  return { kind: 'status', status: 200, body, effect: 'commit' };
+}
+
+describe('H54 an order under our partnerOrderId that is not this payout', () => {
+  const foreign: [string, Patch][] = [
+    ['account number', receiver({ bankAccountNumber: '6222020000009999' })],
+    ['account name', receiver({ bankAccountName: 'Somebody Else' })],
+    ['bank', receiver({ bankName: 'Another Bank' })],
+    ['partner order id', receiver({ outOrderId: 'another' })],
+    ['target amount', { targetMoney: { currency: 'CNY', amount: 1 } }],
+    ['target currency', { targetMoney: { currency: 'EUR', amount: 100 } }],
+    ['pay amount', { payMoney: usd(99_999) }],
+    ['fee', { serviceCharge: { finalFee: usd(999) } }],
+    ['lock', { lockRateId: 'another-lock' }],
+    ['exchange currencies', { exchange: { originCurrency: 'EUR', targetCurrency: 'CNY', exchangeRate: 7 } }],
+  ];
+  test.each(foreign)('another %s: review, never an outcome', async (_field, patch) => {
+    const ref = await payFound(patch);
+    const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    expect(state.reasons.map(({ code }) => code)).toContain('ORDER_DIFFERS_FROM_REQUEST');
+    expect(state.outcome).toBeUndefined();
+    expect(createsOf(world, ref).length).toBe(1);
+  });
+
+  test('it is adopted as soon as the provider answers the truth', async () => {
+    const ref = await payFound(receiver({ bankAccountName: 'Somebody Else' }));
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    const { control } = world.simulator;
+    control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS', answers: { queryDetail: null } });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    const { reasons } = await world.payouts.state(ref);
+    expect(reasons).toEqual([]);
+    expect(debitsOf(world, ref)).toBe(1);
+  });
+
+  test('fields that the spec allows to be null say nothing: the order is adopted, also by resolve', async () => {
+    const found = await payFound(receiver({}));
+    await world.until(found, ({ phase }) => phase === 'PROCESSING');
+    const named = await payFound(receiver({ bankName: 'Another Bank' }));
+    await world.until(named, ({ phase }) => phase === 'NEEDS_REVIEW');
+    world.simulator.control.changeOrder(named.partnerOrderId, {
+      answers: { queryDetail: receiver({}) },
+    });
+    const [order] = world.simulator.control.ledgerOf(named.partnerOrderId).orders;
+    const by = 'olga';
+    // Polls adopt it too, and may be quicker.
+    const said = world.payouts.resolve(named, { by, created: true, orderId: order?.orderId ?? '' });
+    await said.catch(() => undefined);
+    await world.until(named, ({ phase }) => phase === 'PROCESSING');
+  });
+
+  test('the create answered another beneficiary: that is no answer, and the order is confirmed', async () => {
+    const ref = await world.paySpoilt(answered({ receiver: { bankAccountNumber: '1' } }), 'success');
+    const seen = await world.until(ref, ({ phase }) => phase === 'RECONCILING');
+    expect(seen.reasons.map(({ code }) => code)).toEqual(['ORDER_DIFFERS_FROM_REQUEST']);
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect((await world.payouts.state(ref)).reasons).toEqual([]);
+    expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
+  });
+
+  test('an earlier start under this id had another body: its order is not adopted', async () => {
+    const body = payoutRequest(freshNumber(), { platform: 'sim:success' });
+    await world.payouts.start(body);
+    await world.payouts.result(body);
+    await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${body.partnerOrderId}`,
+      args: [{ ...body, remittancePurposeCode: 'ANOTHER' }],
+    });
+    const state = await world.until(body, ({ phase }) => phase === 'NEEDS_REVIEW');
+    expect(state.sentence).toContain('another body');
+    expect(createsOf(world, body).length).toBe(1);
+  });
+});
+
+describe('H21 the trade query names another order than the create answered', () => {
+  test('it wins with an order that is this payout, and the payout is flagged to its end', async () => {
+    const ref = await world.paySpoilt(answered({ orderId: 'never-existed' }), 'success');
+    const result = await world.payouts.result(ref);
+    const [order] = world.simulator.control.ledgerOf(ref.partnerOrderId).orders;
+    expect(result).toMatchObject({ outcome: 'SUCCESS', orderId: order?.orderId });
+    const { needsAttention, reasons } = await world.payouts.state(ref);
+    expect(needsAttention).toBe(true);
+    expect(reasons.map(({ code }) => code)).toContain('SEVERAL_ORDERS');
+  });
+
+  test('an order that is not this payout never becomes its outcome', async () => {
+    const other = await world.pay('success');
+    const { orderId } = await world.payouts.result(other);
+    const ref = await world.pay('slow final=1h');
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    const lie = { order_id: orderId };
+    world.simulator.control.changeOrder(ref.partnerOrderId, {
+      status: 'SUCCESS',
+      answers: { queryResult: lie, queryPayDetail: lie },
+    });
+    const seen = await world.until(ref, ({ reasons }) =>
+      reasons.some(({ code }) => code === 'SEVERAL_ORDERS'),
+    );
+    expect(seen.outcome).toBeUndefined();
+    world.simulator.control.changeOrder(ref.partnerOrderId, {
+      answers: { queryResult: null, queryPayDetail: null },
+    });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect((await world.payouts.state(ref)).reasons).toEqual([]);
+  });
+});

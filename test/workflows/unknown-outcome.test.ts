@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FaultInput } from '../../simulator/index.ts';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { createsOf, debitsOf } from '../support/ledger.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+/** The confirmation window begins where the create's own deadline ends: with a call timeout of 200 ms, after 5.4 s. */
+const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '200ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
+
+const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
+
+describe('H58 after a send of unknown outcome, nothing ends the payout NOT_CREATED but a person', () => {
+  let world: PayoutWorld;
+  beforeAll(async () => {
+    world = await PayoutWorld.start({ env: { ...SHORT_CALLS, PAYMENTS_LOCK_LIFETIME: '3s' } });
+  });
+  afterAll(() => world.stop());
+
+  /** A payout whose first create is answered 429 and held back as `shows`; then `change` happens. */
+  async function afterBusy(
+    over: Partial<PayoutRequest>,
+    change: (ref: PayoutRef) => unknown,
+  ): Promise<PayoutRef> {
+    const partnerOrderId = freshNumber();
+    const fault: FaultInput = { kind: 'rate-limited-but-executes', showAfterMs: 3_600_000 };
+    world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
+    const ref = await world.pay('success', { partnerOrderId, ...over });
+    await eventually(() => createsOf(world, ref).length > 0 || undefined);
+    await change(ref);
+    return ref;
+  }
+
+  /** It stays open; once the provider shows the order, it ends as the ledger says. */
+  async function staysOpenUntilFound(ref: PayoutRef, because: string): Promise<void> {
+    const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    expect(state.sentence).toContain(because);
+    await expect(world.payouts.cancel(ref, { by: 'olga' })).rejects.toMatchObject({
+      cause: { type: 'NotAcceptedNow' },
+    });
+    world.simulator.control.changeOrder(ref.partnerOrderId, { visible: true });
+    await world.payouts.poll(ref).catch(() => undefined);
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
+  }
+
+  test('the balance is gone', async () => {
+    const id = freshNumber();
+    const ref = await afterBusy({ clientId: id, payerId: id }, () =>
+      world.simulator.control.setAccounts(id, [{ currency: 'USD', available: '0.01' }]),
+    );
+    await staysOpenUntilFound(ref, 'INSUFFICIENT_BALANCE');
+  });
+
+  test('the quote moved outside the limits', async () => {
+    const ref = await afterBusy({ originCurrency: 'GBP', limits: { minRate: '9.0' } }, () =>
+      world.simulator.control.changeSettings({
+        rates: { ...world.simulator.control.settings().rates, 'GBP/CNY': '8.1' },
+      }),
+    );
+    await staysOpenUntilFound(ref, 'QUOTE_OUT_OF_LIMITS');
+  });
+
+  test('a later create is refused', async () => {
+    const ref = await afterBusy({}, ({ partnerOrderId }) =>
+      world.simulator.control.addFault({
+        operation: 'createCnyOrder',
+        partnerOrderId,
+        fault: { kind: 'envelope', code: 30005 },
+      }),
+    );
+    const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    expect(state.sentence).toContain('REFUSED_BY_PROVIDER');
+    world.simulator.control.changeOrder(ref.partnerOrderId, { visible: true });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect(debitsOf(world, ref)).toBe(1);
+  });
+
+  test('an approval of the new quote is refused', async () => {
+    const partnerOrderId = freshNumber();
+    const fault: FaultInput = { kind: 'rate-limited-but-executes', showAfterMs: 3_600_000 };
+    world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
+    const body = { partnerOrderId, approval: 'required', originCurrency: 'EUR' } as const;
+    const ref = await world.pay('success', body);
+    await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await world.payouts.approve(ref, { by: 'olga' });
+    await eventually(() => createsOf(world, ref).length > 0 || undefined);
+    world.simulator.control.changeSettings({
+      rates: { ...world.simulator.control.settings().rates, 'EUR/CNY': '7.0' },
+    });
+    await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await expect(world.payouts.cancel(ref, { by: 'olga' })).rejects.toMatchObject({
+      cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/outcome is unknown/) },
+    });
+    await world.payouts.refuse(ref, { by: 'olga' });
+    await staysOpenUntilFound(ref, 'APPROVAL_REFUSED');
+  });
+
+  test('a person still ends it, and the follow-up knows that a create was sent', async () => {
+    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
+    const result = await world.payouts.result(ref);
+    expect(result.reason?.code).toBe('RESOLVED_NOT_CREATED');
+    expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
+  });
+
+  test("Temporal's own cancellation has no effect while the outcome is unknown", async () => {
+    const ref = await afterBusy({}, () => undefined);
+    await world.until(ref, ({ phase }) => phase === 'RECONCILING');
+    await world.payouts.handle(ref).cancel();
+    const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('CANCEL_TOO_LATE'));
+    expect(state.phase).not.toBe('DONE');
+    world.simulator.control.changeOrder(ref.partnerOrderId, { visible: true });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  });
+
+  test('a refused create that was never preceded by another ends it, and leaves a mark for the follow-up', async () => {
+    const ref = await world.paySpoilt({ kind: 'envelope', code: 30005 }, 'success');
+    expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');
+    expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
+  });
+});
+
+describe('H56 no loop of quote and create goes on without end', () => {
+  test.each([
+    ['lock-expired', { kind: 'envelope', code: 30001 }],
+    ['busy', { kind: 'status', status: 429 }],
+  ] as const)('%s without end is paced and flagged, then reviewed', async (_name, fault) => {
+    const world = await PayoutWorld.start({
+      env: { PAYMENTS_CALL_TIMEOUT: '50ms', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
+    });
+    try {
+      const partnerOrderId = freshNumber();
+      world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, fault });
+      const ref = await world.pay('success', { partnerOrderId });
+      const flagged = await world.until(ref, ({ reasons }) =>
+        codes(reasons).includes('CREATION_STARTS_OVER'),
+      );
+      expect(flagged.phase).not.toBe('DONE');
+      // One create in each round of a second or more, and a pause that doubles: the ledger shows no storm.
+      expect(createsOf(world, ref).length).toBeLessThanOrEqual(5);
+    } finally {
+      await world.stop();
+    }
+  });
+});
