@@ -68,15 +68,20 @@ function copyDatabase(from: string, to: string): void {
 
 const ledgerOf = ({ partnerOrderId }: PayoutRequest) => simulator.control.ledgerOf(partnerOrderId);
 
+/** Or later: on a slow machine a payout may have gone on by the time we look, which makes it one under way. */
 async function untilPhase(bodies: readonly PayoutRequest[], phase: string): Promise<void> {
+  const reached: unknown[] = [phase, 'PROCESSING', 'DONE'];
   for (const body of bodies)
     await eventually(async () => {
       const { searchAttributes } = await payouts.handle(body).describe();
-      return searchAttributes['PayoutPhase']?.[0] === phase || undefined;
+      return reached.includes(searchAttributes['PayoutPhase']?.[0]) || undefined;
     });
 }
 
-test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one POST each`, async () => {
+test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one POST each`, {
+  timeout: 600_000,
+}, async () => {
+  await startWorker();
   const bodies = Array.from({ length: COUNT }, (_, at) => {
     const kinds: Partial<PayoutRequest>[] = [
       { notBefore: new Date(Date.now() + 20_000).toISOString() },
@@ -86,7 +91,6 @@ test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one
     return payoutRequest(freshNumber(), { platform: 'sim:success', ...kinds[at % kinds.length] });
   });
   const [scheduled, awaiting, underWay] = [0, 1, 2].map((kind) => bodies.filter((_, at) => at % 3 === kind));
-  await startWorker();
   for (const body of bodies) await payouts.start(body);
   await untilPhase(underWay ?? [], 'PROCESSING');
   await untilPhase(awaiting ?? [], 'AWAITING_APPROVAL');
