@@ -8,3 +8,9 @@ export const NOT_ACCEPTED_NOW = 'NotAcceptedNow';
 
 /** What the Nexus operation `pay` fails with where the number belongs to another body. */
 export const PAYOUT_CONFLICT = 'PayoutConflict';
+
+/**
+ * A query fails with it where its answer would need history events whose workflow task has not started yet. Nothing is
+ * wrong with the query: sent again, it is answered.
+ */
+export const STALE_WORKFLOW_CLOCK = 'StaleWorkflowClock';

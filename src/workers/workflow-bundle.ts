@@ -1,18 +1,26 @@
 /** The workflows as Temporal's sandbox runs them: bundled at the start of a worker, or beforehand. */
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, type WorkflowBundleOption } from '@temporalio/worker';
+import { type BundleOptions, bundleWorkflowCode, type WorkflowBundleOption } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
+const STALE_CLOCK = fileURLToPath(new URL('../workflows/stale-clock.ts', import.meta.url));
 
-export function bundleWorkflows() {
-  return bundleWorkflowCode({
-    workflowsPath: WORKFLOWS,
+/** Tests bundle workflows of their own as ours are bundled. */
+export function bundleOptions(workflowsPath: string = WORKFLOWS): BundleOptions {
+  return {
+    workflowsPath,
+    // Around every workflow of the bundle.
+    workflowInterceptorModules: [STALE_CLOCK],
     // Every workflow in memory would hold a copy of each module otherwise. Ours may be shared: a test sees to it that
     // none of them keeps anything.
-    preloadModules: [WORKFLOWS],
+    preloadModules: [workflowsPath, STALE_CLOCK],
     failureConverterPath: FAILURE_CONVERTER_PATH,
-  });
+  };
+}
+
+export function bundleWorkflows() {
+  return bundleWorkflowCode(bundleOptions());
 }
 
 /** `builtFile`: written by `npm run bundle-workflows` from these very sources. */

@@ -1,0 +1,88 @@
+/** Workflows whose commands depend on their clock, so that a wrong clock leaves its mark in the history. */
+import {
+  ActivityCancellationType,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+  setHandler,
+  sleep,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow';
+
+type Quick = { quick(): Promise<string> };
+type Slow = { slow(): Promise<string> };
+
+export const elapsedQuery = defineQuery<number>('elapsed');
+export const goSignal = defineSignal('go');
+export const goUpdate = defineUpdate<number>('go-update');
+
+export interface Waited {
+  /** By the workflow's clock, when it went on. */
+  elapsedMs: number;
+}
+
+/** Waits for `forMs`, or for the signal; what it does then depends on how long that was. */
+export async function waits(forMs: number, longMs: number): Promise<Waited> {
+  const begunMs = Date.now();
+  let told = false;
+  setHandler(elapsedQuery, () => Date.now() - begunMs);
+  setHandler(goSignal, () => {
+    told = true;
+  });
+  await condition(() => told, forMs);
+  const elapsedMs = Date.now() - begunMs;
+  if (elapsedMs < longMs) upsertMemo({ early: true });
+  await sleep(100);
+  return { elapsedMs };
+}
+
+/** Everything that answers within one workflow task, or comes from elsewhere: none of it is refused. */
+export async function doesEverything(round = 0): Promise<number> {
+  let updates = 0;
+  let signals = 0;
+  setHandler(goSignal, () => {
+    signals += 1;
+  });
+  setHandler(
+    goUpdate,
+    async () => {
+      updates += 1;
+      await sleep(10);
+      return updates;
+    },
+    {
+      validator: () => {
+        if (signals === 0) throw new Error('not yet');
+      },
+    },
+  );
+  await proxyLocalActivities<Quick>({ startToCloseTimeout: '5s' }).quick();
+  for (const cancellationType of Object.values(ActivityCancellationType)) {
+    await cancelled(cancellationType, 0);
+    if (cancellationType !== 'WAIT_CANCELLATION_COMPLETED') await cancelled(cancellationType, 50);
+  }
+  await condition(() => signals > 0 && updates > 0);
+  await Promise.all([sleep(20), proxyActivities<Quick>({ startToCloseTimeout: '5s' }).quick()]);
+  await proxyLocalActivities<Quick>({ startToCloseTimeout: '5s' }).quick();
+  if (round === 0) await continueAsNew<typeof doesEverything>(1);
+  return workflowInfo().historyLength;
+}
+
+/** An activity that is cancelled `afterMs` after it was scheduled; 0: in the same workflow task. */
+async function cancelled(cancellationType: ActivityCancellationType, afterMs: number): Promise<void> {
+  const { slow } = proxyActivities<Slow>({ startToCloseTimeout: '5s', cancellationType });
+  const scope = new CancellationScope();
+  const running = scope.run(() => slow()).catch((error: unknown) => {
+    if (!isCancellation(error)) throw error;
+  });
+  if (afterMs > 0) await sleep(afterMs);
+  scope.cancel();
+  await running;
+}
