@@ -10,6 +10,7 @@ import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
 import { endOwn, startOwn } from '../scripts/own-process.ts';
 import { type SimulatorControlClient, simulatorControl } from '../simulator/control-client.ts';
 import { Payouts } from '../src/starters/payouts.ts';
+import { clientInterceptors } from '../src/temporal/queries.ts';
 
 export interface StageOptions {
   /** Names of applications; each has the limit of its own. */
@@ -141,7 +142,7 @@ async function setStage(options: StageOptions, folder: string): Promise<BenchSta
   endings.push(() => connection.close());
   const { serverVersion } = await connection.workflowService.getSystemInfo({});
   if (serverVersion) version = serverVersion;
-  const client = new Client({ connection });
+  const client = new Client({ connection, interceptors: clientInterceptors });
   return {
     engine,
     client,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { countBy } from '../bench/measures.ts';
 import { benchRequest } from '../bench/pay.ts';
 import { type BenchStage, withStage } from '../bench/stage.ts';
-import type { PayoutRequest, PayoutState } from '../src/domain/payout.ts';
+import type { PayoutRequest } from '../src/domain/payout.ts';
 import type { PayoutRef } from '../src/starters/payouts.ts';
 import { type ChaosPlan, TROUBLE_MS } from './plan.ts';
 import { strikeAll, supervise } from './strike.ts';
@@ -111,21 +111,25 @@ async function untilAllEnd<Ref extends PayoutRef>(stage: BenchStage, refs: reado
   let open = [...refs];
   while (open.length > 0 && performance.now() < untilMs) {
     await supervise(stage);
-    const states = await Promise.all(open.map((ref) => stateOf(stage, ref)));
-    const toReview = open.filter((_, at) => states[at]?.phase === 'NEEDS_REVIEW');
+    const phases = await Promise.all(open.map((ref) => phaseOf(stage, ref)));
+    const toReview = open.filter((_, at) => phases[at] === 'NEEDS_REVIEW');
     for (const ref of toReview) {
       reviewed.add(ref);
       await decide(stage, ref).catch(() => undefined);
     }
-    open = open.filter((_, at) => states[at]?.phase !== 'DONE');
+    open = open.filter((_, at) => phases[at] !== 'DONE');
     if (open.length > 0) await sleep(LOOK_EVERY_MS);
   }
   return { reviewed: reviewed.size, late: open };
 }
 
-/** Undefined while nobody answers. */
-function stateOf({ payouts }: BenchStage, ref: PayoutRef): Promise<PayoutState | undefined> {
-  return payouts.state(ref).catch(() => undefined);
+/** As Temporal knows it, so that no worker is asked again and again. Undefined while nobody answers. */
+async function phaseOf({ payouts }: BenchStage, ref: PayoutRef): Promise<unknown> {
+  const found = await payouts
+    .handle(ref)
+    .describe()
+    .catch(() => undefined);
+  return found?.status.name === 'COMPLETED' ? 'DONE' : found?.searchAttributes['PayoutPhase']?.[0];
 }
 
 async function decide({ payouts, simulator }: BenchStage, ref: PayoutRef): Promise<void> {

@@ -10,6 +10,7 @@ import { payoutRequestSchema } from '../src/contract/payout-request.ts';
 import { OUTCOMES, type PayoutResult } from '../src/domain/payout.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
 import { Payouts, type StartedPayout } from '../src/starters/payouts.ts';
+import { clientInterceptors, newsOf } from '../src/temporal/queries.ts';
 import { Progress, type Row, table } from './show.ts';
 import { type Stage, setStage } from './stage.ts';
 
@@ -37,6 +38,7 @@ async function main(): Promise<void> {
         connection,
         namespace: stage.engine.namespace,
         dataConverter: dataConverter(encryptionKeys(stage.environment).payloads),
+        interceptors: clientInterceptors,
       }),
       environment: 'test',
     });
@@ -62,12 +64,13 @@ async function main(): Promise<void> {
 
 /** Follows one payout; the one that needs an approval gets it here, from somebody else than who started it. */
 async function follow(payouts: Payouts, started: StartedPayout, progress: Progress): Promise<PayoutResult> {
-  for (;;) {
+  const hasNews = newsOf(payouts.handle(started));
+  for (; ; await sleep(LOOK_EVERY_MS)) {
+    if (!(await hasNews())) continue;
     const state = await payouts.state(started);
     progress.saw(started.partnerOrderId, state.phase, state.sentence);
     if (state.phase === 'AWAITING_APPROVAL') await payouts.approve(started, { by: 'demo-approver' });
     if (state.phase === 'DONE') return payouts.result(started);
-    await sleep(LOOK_EVERY_MS);
   }
 }
 

@@ -9,6 +9,7 @@ import { type Stage, setStage } from '../../demo/stage.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { Payouts } from '../../src/starters/payouts.ts';
+import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
 import { launchBrowser } from '../browser.ts';
 import { type Camera, camera, currentDetails } from './camera.ts';
@@ -40,7 +41,12 @@ async function payAll({ engine, environment, simulatorUrl }: Stage): Promise<Pai
   const connection = await Connection.connect({ address: engine.address });
   const { namespace } = engine;
   const converter = dataConverter(encryptionKeys(environment).payloads);
-  const client = new Client({ connection, namespace, dataConverter: converter });
+  const client = new Client({
+    connection,
+    namespace,
+    dataConverter: converter,
+    interceptors: clientInterceptors,
+  });
   try {
     return await payThem(new Payouts({ client, environment: 'test' }), simulatorUrl);
   } finally {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { simulatorControl } from '../../simulator/control-client.ts';
 import type { PayoutPhase, PayoutRequest } from '../../src/domain/payout.ts';
 import type { Payouts, StartedPayout } from '../../src/starters/payouts.ts';
+import { newsOf } from '../../src/temporal/queries.ts';
 
 interface Shown {
   number: string;
@@ -71,11 +72,12 @@ async function loseTheCreate(control: ReturnType<typeof simulatorControl>): Prom
 }
 
 async function untilAtRest(payouts: Payouts, ref: StartedPayout, rests: PayoutPhase): Promise<void> {
-  for (;;) {
+  const hasNews = newsOf(payouts.handle(ref));
+  for (; ; await sleep(LOOK_EVERY_MS)) {
+    if (!(await hasNews())) continue;
     const { phase, lastConfirmedAt } = await payouts.state(ref);
     if (phase === rests && (rests !== 'PROCESSING' || lastConfirmedAt !== undefined)) return;
     if (phase === 'DONE') throw new Error(`${ref.partnerOrderId} has ended before it could be shown`);
-    await sleep(LOOK_EVERY_MS);
   }
 }
 

@@ -1,5 +1,6 @@
 /** What a failed question to Temporal was about: the engine, or the one workflow that was asked for. */
 import { isGrpcServiceError, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
+import { isStaleClock } from '../temporal/queries.ts';
 
 /** gRPC's statuses of those names. */
 const INVALID_ARGUMENT = 3;
@@ -14,6 +15,7 @@ export function isGone(error: unknown): boolean {
 
 /** Worth another try later; a question that the engine will never take is not. */
 export function isEngineError(error: unknown): boolean {
+  if (isStaleClock(error)) return true;
   const cause = error instanceof ServiceError ? error.cause : error;
   if (isGrpcServiceError(cause)) return cause.code !== INVALID_ARGUMENT;
   return error instanceof ServiceError;

@@ -10,6 +10,7 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { encryptionKeys } from '../config/encryption.ts';
 import type { Environment } from '../config/environment.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
+import { clientInterceptors } from './queries.ts';
 
 export interface Engine<C> {
   connection: C;
@@ -38,6 +39,7 @@ export async function connectClient(where: Where = {}): Promise<Engine<Connectio
     connection,
     namespace: where.namespace ?? namespace ?? 'default',
     dataConverter: converter,
+    interceptors: clientInterceptors,
   });
   return {
     connection,

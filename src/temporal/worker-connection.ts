@@ -3,11 +3,17 @@ import { Client } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
 import { type Engine, ownDataConverter } from './connection.ts';
+import { clientInterceptors } from './queries.ts';
 
 export async function connectWorker(): Promise<Engine<NativeConnection> & { client: Client }> {
   const converter = ownDataConverter();
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
-  const client = new Client({ connection, namespace, dataConverter: converter });
+  const client = new Client({
+    connection,
+    namespace,
+    dataConverter: converter,
+    interceptors: clientInterceptors,
+  });
   return { connection, client, namespace, address: connectionOptions.address ?? 'localhost:7233' };
 }

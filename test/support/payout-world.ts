@@ -27,6 +27,7 @@ import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
+import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import type { Runnable } from '../../src/workers/application-workers.ts';
 import { keepRenewals } from '../../src/workers/tokens/keep-renewals.ts';
@@ -108,7 +109,12 @@ export class PayoutWorld {
       ...options.env,
     };
     const keys = encryptionKeys(env).payloads;
-    const client = new Client({ connection, namespace, dataConverter: dataConverter(keys) });
+    const client = new Client({
+      connection,
+      namespace,
+      dataConverter: dataConverter(keys),
+      interceptors: clientInterceptors,
+    });
     const world = new PayoutWorld({ namespace, address, simulator, client, native, env });
     if (!options.idle) await world.startWorkers();
     return world;
@@ -138,7 +144,12 @@ export class PayoutWorld {
   speaking(keys: string | undefined): Client {
     const ring = encryptionKeys({ ...this.env, PAYOUTS_ENCRYPTION_KEYS: keys }).payloads;
     const { connection } = this.client;
-    return new Client({ connection, namespace: this.namespace, dataConverter: dataConverter(ring) });
+    return new Client({
+      connection,
+      namespace: this.namespace,
+      dataConverter: dataConverter(ring),
+      interceptors: clientInterceptors,
+    });
   }
 
   async stopWorkers(): Promise<void> {

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { digestOf } from '../../contract/payout-batch.ts';
 import { type BatchResult, type BatchState, ROW_ENDS, TOLD_BY_ROW } from '../../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
+import { newsOf } from '../../temporal/queries.ts';
 import { Batches, type BatchRef, checkedBatch } from '../batches.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { batchRows } from './batch-file.ts';
@@ -47,11 +48,12 @@ async function untilEnd(
   ref: BatchRef,
   show: (state: BatchState) => void,
 ): Promise<void> {
-  for (;;) {
+  const hasNews = newsOf(batches.handle(ref));
+  for (; ; await sleep(LOOK_EVERY_MS)) {
+    if (!(await soon(hasNews))) continue;
     const state = await soon(() => batches.state(ref));
     show(state);
     if (state.phase === 'DONE') return;
-    await sleep(LOOK_EVERY_MS);
   }
 }
 

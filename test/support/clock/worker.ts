@@ -2,8 +2,13 @@
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../../../src/encryption/data-converter.ts';
 
-const { TEMPORAL_ADDRESS = '', TEMPORAL_NAMESPACE = '', CLOCK_QUEUE = '', CLOCK_BUNDLE = '', CLOCK_STICKY_MS } =
-  process.env;
+const {
+  TEMPORAL_ADDRESS = '',
+  TEMPORAL_NAMESPACE = '',
+  CLOCK_QUEUE = '',
+  CLOCK_BUNDLE = '',
+  CLOCK_STICKY_MS,
+} = process.env;
 
 const worker = await Worker.create({
   connection: await NativeConnection.connect({ address: TEMPORAL_ADDRESS }),

@@ -17,7 +17,7 @@ import {
 } from '@temporalio/workflow';
 
 type Quick = { quick(): Promise<string> };
-type Slow = { slow(): Promise<string> };
+type Slow = { slow(): Promise<void> };
 
 export const elapsedQuery = defineQuery<number>('elapsed');
 export const goSignal = defineSignal('go');
@@ -26,6 +26,12 @@ export const goUpdate = defineUpdate<number>('go-update');
 export interface Waited {
   /** By the workflow's clock, when it went on. */
   elapsedMs: number;
+}
+
+/** Waits for an answer from elsewhere. */
+export async function waitsForActivity(): Promise<string> {
+  setHandler(elapsedQuery, () => 0);
+  return proxyActivities<Quick>({ taskQueue: 'elsewhere', startToCloseTimeout: '1m' }).quick();
 }
 
 /** Waits for `forMs`, or for the signal; what it does then depends on how long that was. */
@@ -66,7 +72,7 @@ export async function doesEverything(round = 0): Promise<number> {
   await proxyLocalActivities<Quick>({ startToCloseTimeout: '5s' }).quick();
   for (const cancellationType of Object.values(ActivityCancellationType)) {
     await cancelled(cancellationType, 0);
-    if (cancellationType !== 'WAIT_CANCELLATION_COMPLETED') await cancelled(cancellationType, 50);
+    await cancelled(cancellationType, 50);
   }
   await condition(() => signals > 0 && updates > 0);
   await Promise.all([sleep(20), proxyActivities<Quick>({ startToCloseTimeout: '5s' }).quick()]);
@@ -79,9 +85,11 @@ export async function doesEverything(round = 0): Promise<number> {
 async function cancelled(cancellationType: ActivityCancellationType, afterMs: number): Promise<void> {
   const { slow } = proxyActivities<Slow>({ startToCloseTimeout: '5s', cancellationType });
   const scope = new CancellationScope();
-  const running = scope.run(() => slow()).catch((error: unknown) => {
-    if (!isCancellation(error)) throw error;
-  });
+  const running = scope
+    .run(() => slow())
+    .catch((error: unknown) => {
+      if (!isCancellation(error)) throw error;
+    });
   if (afterMs > 0) await sleep(afterMs);
   scope.cancel();
   await running;

@@ -1,0 +1,53 @@
+/**
+ * How every client of ours sends a query. One that would have run its workflow on a stale clock fails
+ * (`src/workflows/stale-clock.ts`, H52) and is sent again: the workflow task that it came ahead of is on its way, and
+ * Temporal answers the second query with that task.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type ClientInterceptors,
+  QueryNotRegisteredError,
+  type WorkflowClientInterceptor,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import { STALE_WORKFLOW_CLOCK } from '../domain/failure-types.ts';
+
+/** Another timer, and another dead worker, each time: nobody has seen the third one needed. */
+const MOST_TIMES_AGAIN = 4;
+const PAUSE_MS = 250;
+
+/** Temporal reports every failed query in one way; the failure's type begins its message. */
+export function isStaleClock(error: unknown): boolean {
+  return error instanceof QueryNotRegisteredError && error.message.startsWith(STALE_WORKFLOW_CLOCK);
+}
+
+const queriesAgain: WorkflowClientInterceptor = {
+  async query(input, next) {
+    for (let left = MOST_TIMES_AGAIN; ; left -= 1) {
+      try {
+        return await next(input);
+      } catch (error) {
+        if (left === 0 || !isStaleClock(error)) throw error;
+      }
+      await sleep(PAUSE_MS);
+    }
+  },
+};
+
+/** For `new Client(…)`. */
+export const clientInterceptors: ClientInterceptors = { workflow: [queriesAgain] };
+
+/**
+ * Whether anything has happened in a workflow since this was last asked, at first yes. Whoever watches a workflow asks
+ * this again and again and queries it where the answer is yes: this costs no worker anything, and runs no workflow.
+ */
+export function newsOf(workflow: Pick<WorkflowHandle, 'describe'>): () => Promise<boolean> {
+  let seen: string | undefined;
+  return async () => {
+    const { runId, historyLength } = await workflow.describe();
+    const now = `${runId} ${historyLength}`;
+    const isNews = now !== seen;
+    seen = now;
+    return isNews;
+  };
+}

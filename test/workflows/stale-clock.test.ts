@@ -1,0 +1,188 @@
+/** What the guard of the clock refuses, and that it refuses nothing else. */
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
+import { isStaleClock } from '../../src/temporal/queries.ts';
+import { clockBundle } from '../support/clock/scene.ts';
+import {
+  type doesEverything,
+  elapsedQuery,
+  goSignal,
+  goUpdate,
+  type waits,
+} from '../support/clock/workflows.ts';
+import { createNamespace, eventually } from '../support/payout-world.ts';
+
+const QUEUE = 'clock';
+const namespace = `clock-${randomUUID()}`;
+let bundle: WorkflowBundle;
+let client: Client;
+let connection: NativeConnection;
+
+beforeAll(async () => {
+  const address = inject('temporalAddress');
+  client = new Client({ connection: await Connection.connect({ address }), namespace });
+  await createNamespace(client.connection, namespace);
+  connection = await NativeConnection.connect({ address });
+  bundle = await clockBundle(true);
+});
+afterAll(async () => {
+  await connection.close();
+  await client.connection.close();
+});
+
+/** With a worker while `work` runs, and none after it. */
+async function withWorker<T>(work: () => Promise<T>): Promise<T> {
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue: QUEUE,
+    workflowBundle: bundle,
+    activities: { quick: async () => 'done', slow: () => sleep(200) },
+    dataConverter: { failureConverterPath: FAILURE_CONVERTER_PATH },
+  });
+  return worker.runUntil(work);
+}
+
+async function historyOf(handle: WorkflowHandle): Promise<History> {
+  return handle.fetchHistory();
+}
+
+async function replays(history: History): Promise<void> {
+  await Worker.runReplayHistory({ workflowBundle: bundle }, history, 'replayed');
+}
+
+async function failedTasks(handle: WorkflowHandle): Promise<number> {
+  const { events } = await historyOf(handle);
+  return (events ?? []).filter((event) => event.workflowTaskFailedEventAttributes).length;
+}
+
+/** Waits until the history holds such an event. */
+async function recorded(handle: WorkflowHandle, kind: keyof NonNullable<History['events']>[number]) {
+  await eventually(async () => (await historyOf(handle)).events?.some((event) => event[kind]) || undefined);
+}
+
+/** Whatever arrives while no worker runs is news that no workflow task has started for. */
+describe('H52 a query does not make a workflow act on what no workflow task has brought', () => {
+  const timer = () => client.workflow.start<typeof waits>('waits', { ...options(), args: [1_500, 1_500] });
+  const long = () => client.workflow.start<typeof waits>('waits', { ...options(), args: [60_000, 60_000] });
+  const options = () => ({ taskQueue: QUEUE, workflowId: `waits-${randomUUID()}` });
+
+  test.each([
+    { news: 'a timer', start: timer, arrives: async () => undefined, event: 'timerFiredEventAttributes' },
+    {
+      news: 'a signal',
+      start: long,
+      arrives: (handle: WorkflowHandle) => handle.signal(goSignal),
+      event: 'workflowExecutionSignaledEventAttributes',
+    },
+    {
+      news: 'a cancellation',
+      start: long,
+      arrives: (handle: WorkflowHandle) => handle.cancel(),
+      event: 'workflowExecutionCancelRequestedEventAttributes',
+    },
+    {
+      news: 'the result of an activity',
+      start: () => client.workflow.start('waitsForActivity', options()),
+      arrives: () => answerElsewhere(),
+      event: 'activityTaskCompletedEventAttributes',
+    },
+  ] as const)('$news', async ({ start, arrives, event }) => {
+    const handle = await start();
+    await withWorker(() => recorded(handle, 'workflowTaskCompletedEventAttributes'));
+    await arrives(handle);
+    await recorded(handle, event);
+    // Ended, so that the query does not wait for a workflow task.
+    await handle.terminate();
+    const answer = await withWorker(() => handle.query(elapsedQuery).catch((error: unknown) => error));
+    expect(isStaleClock(answer)).toBe(true);
+    await replays(await historyOf(handle));
+  });
+
+  /** A worker for the activity alone, until it has answered. */
+  async function answerElsewhere(): Promise<void> {
+    const answered = new EventEmitter();
+    const worker = await Worker.create({
+      connection,
+      namespace,
+      taskQueue: 'elsewhere',
+      activities: { quick: async () => answered.emit('once') },
+    });
+    await worker.runUntil(once(answered, 'once'));
+  }
+});
+
+describe('H52 the guard of the clock refuses nothing that a workflow task has brought', () => {
+  let first: History;
+  let second: History;
+  let failed: number;
+
+  beforeAll(async () => {
+    const workflowId = 'everything';
+    await withWorker(async () => {
+      const handle = await client.workflow.start<typeof doesEverything>('doesEverything', {
+        taskQueue: QUEUE,
+        workflowId,
+      });
+      const firstRun = client.workflow.getHandle(workflowId, handle.firstExecutionRunId);
+      await oneRound(firstRun);
+      await recorded(firstRun, 'workflowExecutionContinuedAsNewEventAttributes');
+      const secondRun = client.workflow.getHandle(workflowId);
+      await oneRound(secondRun);
+      await handle.result();
+      [first, second] = [await historyOf(firstRun), await historyOf(secondRun)];
+      failed = (await failedTasks(firstRun)) + (await failedTasks(secondRun));
+    });
+  });
+
+  /** An update that is turned away leaves a workflow task behind that no history shows. */
+  async function oneRound(handle: WorkflowHandle): Promise<void> {
+    const update = (updateId: string) => handle.executeUpdate(goUpdate, { updateId });
+    await eventually(() => update(randomUUID()).then(undefined, () => true));
+    await expect(update('refused')).rejects.toThrow();
+    await Promise.all([handle.signal(goSignal), handle.signal(goSignal)]);
+    expect(await update('taken')).toBe(1);
+  }
+
+  test('no workflow task fails, with cancellations of every kind, updates taken and refused, and local activities', () => {
+    expect(failed).toBe(0);
+  });
+
+  test('its histories replay', async () => {
+    await replays(first);
+    await replays(second);
+  });
+
+  test('a server whose clock was set back in the middle is no reason either', async () => {
+    await replays(setBack(second));
+  });
+
+  test('the test can fail: where the server does not tell the size of a history, the clock alone decides', async () => {
+    await expect(replays(withoutSizes(setBack(second)))).rejects.toThrow('workflow task failure');
+  });
+});
+
+const HOUR_S = 3_600;
+
+/** As if the server's clock had been set back by an hour, halfway. */
+function setBack(history: History): History {
+  const copy = historyFromJSON(JSON.parse(historyToJSON(history)));
+  const events = copy.events ?? [];
+  for (const event of events.slice(events.length / 2)) {
+    const { eventTime } = event;
+    if (eventTime?.seconds) eventTime.seconds = eventTime.seconds.subtract(HOUR_S);
+  }
+  return copy;
+}
+
+function withoutSizes(history: History): History {
+  for (const { workflowTaskStartedEventAttributes: started } of history.events ?? [])
+    if (started) started.historySizeBytes = null;
+  return history;
+}
