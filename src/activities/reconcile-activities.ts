@@ -2,6 +2,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { WorkerConfig } from '../config/config.ts';
+import { findFailing } from '../starters/failing-workflows.ts';
 import { adoptStopped } from './adopt-stopped.ts';
 import { followEnded } from './follow-ended.ts';
 import { withHeartbeats } from './heartbeats.ts';
@@ -20,6 +21,7 @@ export function reconcileActivities(
   return {
     adoptStopped: (look) => onlyHere(environment, look, () => adoptStopped(adopter, look)),
     followEnded: (look) => onlyHere(environment, look, () => followEnded(follower, look)),
+    findFailing: (look) => onlyHere(environment, look, () => findFailing(client, look.known, look.beforeMs)),
   };
 }
 

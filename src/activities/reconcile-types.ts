@@ -1,4 +1,5 @@
 /** What the reconciliation asks of its activities. Types only, so that workflows can import them. */
+import type { FailingWorkflow } from '../domain/failing-workflow.ts';
 import type { LeftAlone } from '../domain/reconciliation.ts';
 
 export interface LookFor {
@@ -23,10 +24,25 @@ export interface Followed {
   more: boolean;
 }
 
+export interface LookForFailing {
+  environment: string;
+  /** Workflow ids that were found before. */
+  known: string[];
+  /** Where the last look stopped. Unix milliseconds. */
+  beforeMs?: number | undefined;
+}
+
+export interface Failing {
+  failing: FailingWorkflow[];
+  nextBeforeMs?: number | undefined;
+}
+
 /** Talk to Temporal, never to the payments service. Idempotent. */
 export interface ReconcileActivities {
   /** Starts payouts again whose workflow was terminated, timed out or failed. */
   adoptStopped(look: LookFor): Promise<Adopted>;
   /** Starts the follow-up of each payout that has ended with an order. */
   followEnded(look: LookFor): Promise<Followed>;
+  /** Finds open workflows of every type whose workflow task keeps failing. */
+  findFailing(look: LookForFailing): Promise<Failing>;
 }

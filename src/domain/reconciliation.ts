@@ -1,5 +1,7 @@
 /** What a reconciliation finds, and how long a payout that is stopped again and again waits for its next turn. */
 
+import type { FailingWorkflow } from './failing-workflow.ts';
+
 /** Something that a person should look at, for nobody will start it again. */
 export interface LeftAlone {
   workflowId: string;
@@ -15,6 +17,10 @@ export interface ReconciliationReport {
   followed: number;
   /** At most the first hundred. */
   leftAlone: LeftAlone[];
+  /** Open workflows whose workflow task keeps failing: at most the first hundred. */
+  failing: FailingWorkflow[];
+  /** Where the next look for them begins. Unix milliseconds; undefined: with the newest workflows. */
+  failingBeforeMs?: number | undefined;
   /** Whatever closed before this has been seen. Unix milliseconds; 0: nothing has. */
   seenUntilMs: number;
 }

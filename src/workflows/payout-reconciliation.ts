@@ -1,10 +1,13 @@
 /**
  * Nothing is forgotten: started by a Temporal Schedule, it finds payouts whose workflow was stopped and starts them
- * again, and starts the follow-up of those that have ended. What one run does not finish the next one does.
+ * again, and starts the follow-up of those that have ended. It reports open workflows of every type that cannot go on.
+ * What one run does not finish the next one does.
  */
 import { setCurrentDetails, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { WORKFLOW_TASK_FAILS, whyFailing } from '../domain/failing-workflow.ts';
 import { LONGEST_PAUSE_MS, type ReconciliationReport } from '../domain/reconciliation.ts';
 import { engineCalls } from './engine-calls.ts';
+import { isRecord } from './raw-signal.ts';
 
 /** Between two slices, for every payout that is started again asks the service at once. */
 const PAUSE_BETWEEN_SLICES = '30s';
@@ -19,8 +22,18 @@ export async function payoutReconciliation({
   environment: string;
 }): Promise<ReconciliationReport> {
   const beganMs = Date.now();
-  const seenUntilMs = seenBefore(workflowInfo().lastResult);
-  const report: ReconciliationReport = { adopted: 0, waiting: 0, followed: 0, leftAlone: [], seenUntilMs };
+  const last = lastReport();
+  const { seenUntilMs } = last;
+  const report: ReconciliationReport = {
+    adopted: 0,
+    waiting: 0,
+    followed: 0,
+    leftAlone: [],
+    failing: [],
+    seenUntilMs,
+  };
+  await lookForFailing(environment, report, last);
+  show(report);
   for (let slice = 0; slice < MOST_SLICES; slice += 1) {
     if (slice > 0) await sleep(PAUSE_BETWEEN_SLICES);
     if (await nothingIsLeft(environment, report)) {
@@ -47,18 +60,37 @@ async function nothingIsLeft(environment: string, report: ReconciliationReport):
   return !adopted.more && !followed.more;
 }
 
-/** What the last run of the schedule answered. */
-function seenBefore(last: unknown): number {
-  if (typeof last !== 'object' || last === null || !('seenUntilMs' in last)) return 0;
-  return typeof last.seenUntilMs === 'number' ? last.seenUntilMs : 0;
+async function lookForFailing(
+  environment: string,
+  report: ReconciliationReport,
+  { failingIds: known, failingBeforeMs: beforeMs }: ReturnType<typeof lastReport>,
+): Promise<void> {
+  const found = await engineCalls.findFailing({ environment, known, beforeMs });
+  report.failing = found.failing;
+  report.failingBeforeMs = found.nextBeforeMs;
 }
 
-function show({ adopted, waiting, followed, leftAlone }: ReconciliationReport): void {
+/** What the last run of the schedule answered, as far as the next one needs it. */
+function lastReport() {
+  const last = workflowInfo().lastResult;
+  const { seenUntilMs, failing, failingBeforeMs } = isRecord(last) ? last : {};
+  return {
+    seenUntilMs: typeof seenUntilMs === 'number' ? seenUntilMs : 0,
+    failingIds: (Array.isArray(failing) ? failing : []).flatMap((one: unknown) =>
+      isRecord(one) && typeof one['workflowId'] === 'string' ? [one['workflowId']] : [],
+    ),
+    failingBeforeMs: typeof failingBeforeMs === 'number' ? failingBeforeMs : undefined,
+  };
+}
+
+function show({ adopted, waiting, followed, leftAlone, failing }: ReconciliationReport): void {
   const lines = [
     `${adopted} stopped payouts started again, ${waiting} waiting for their turn, ${followed} follow-ups started`,
     ...leftAlone.map(({ workflowId, why }) => `⚠ LEFT_ALONE: ${workflowId} ${why}`),
+    ...failing.map((one) => `⚠ ${WORKFLOW_TASK_FAILS}: ${one.workflowId}: ${whyFailing(one)}`),
   ];
   setCurrentDetails(lines.join('\n\n'));
   const known = workflowInfo().searchAttributes['PayoutNeedsAttention']?.[0] === true;
-  if (leftAlone.length > 0 && !known) upsertSearchAttributes({ PayoutNeedsAttention: [true] });
+  if (leftAlone.length + failing.length > 0 && !known)
+    upsertSearchAttributes({ PayoutNeedsAttention: [true] });
 }

@@ -1,6 +1,6 @@
 /** What a token's renewal is told and asked. */
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { CurrentGrant, Grant, TokenRecord, TokenState } from '../domain/token-record.ts';
+import type { CurrentGrant, Grant, TokenState } from '../domain/token-record.ts';
 
 export interface RenewRequest {
   /** The fingerprint of a token that the service did not accept: renewed only if it is still the current one. */
@@ -14,5 +14,3 @@ export const authorizedSignal = defineSignal<[Grant]>('authorized');
 export const tokenStateQuery = defineQuery<TokenState>('state');
 /** For workers; sealed. */
 export const currentGrantQuery = defineQuery<CurrentGrant | null>('grant');
-/** For whoever takes up a renewal that was terminated; sealed. */
-export const carryQuery = defineQuery<TokenRecord>('carry');

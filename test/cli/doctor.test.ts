@@ -55,6 +55,7 @@ describe('doctor, in a world of its own', () => {
       'engine: ok',
       'namespace: ok',
       'search attributes: ok',
+      'workflow tasks: ok',
       'priorities: ok',
       'worker for workflows: ok',
       'worker for API calls of default: ok',

@@ -1,5 +1,5 @@
 /** The reconciliation, run now instead of by its schedule; and what to compare afterwards. */
-import { PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
+import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../../src/domain/identity.ts';
 import type { ReconciliationReport } from '../../src/domain/reconciliation.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
 import type { payoutReconciliation } from '../../src/workflows/payout-reconciliation.ts';
@@ -8,7 +8,7 @@ import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
 export async function reconcile(world: PayoutWorld): Promise<ReconciliationReport> {
   return world.client.workflow.execute<typeof payoutReconciliation>('payoutReconciliation', {
     taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowId: `reconcile-${freshNumber()}`,
+    workflowId: `${reconciliationId('test')}-${freshNumber()}`,
     args: [{ environment: 'test' }],
   });
 }

@@ -64,6 +64,20 @@ export class ServiceMetrics {
     });
   }
 
+  /** Asked at each scrape. `count` answers undefined where nobody can tell; there is no value then. */
+  watchWorkflowTasks(count: () => Promise<number | undefined>): void {
+    new Gauge({
+      name: 'payouts_workflow_tasks_failing',
+      help: 'Open workflows whose workflow task keeps failing, and that stand still',
+      registers: this.registers,
+      async collect() {
+        const failing = await count();
+        if (failing === undefined) this.remove();
+        else this.set(failing);
+      },
+    });
+  }
+
   watchReceiver(receiver: Receiver): void {
     new Gauge({
       name: 'payouts_notifications_waiting',

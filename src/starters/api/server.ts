@@ -7,6 +7,7 @@ import { createNotificationVerifier } from '../../payments/index.ts';
 import { Authorizations } from '../authorizations.ts';
 import { docsRoutes } from './docs-routes.ts';
 import { engineOf } from './engine.ts';
+import { failingCount } from './failing-count.ts';
 import { healthRoutes, temporalAnswers } from './health-routes.ts';
 import { ServiceMetrics } from './metrics.ts';
 import { metricsRoute } from './metrics-route.ts';
@@ -46,6 +47,7 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   const metrics = new ServiceMetrics();
   metrics.watch(server);
   metrics.watchTemporal(() => temporalAnswers(client));
+  metrics.watchWorkflowTasks(failingCount(client, config.PAYMENTS_ENVIRONMENT));
   answerProblems(server);
   healthRoutes(server, client);
   const seal = new TokenSeal(config.keys.tokens);

@@ -15,6 +15,7 @@ import { priorities } from './doctor/priorities.ts';
 import { reconciliationRuns } from './doctor/schedules.ts';
 import { notAsked, serviceAnswers, tokenStates } from './doctor/service.ts';
 import { budgetOwned, queuesServed } from './doctor/workers.ts';
+import { workflowTasksGoOn } from './doctor/workflow-tasks.ts';
 import type { Session } from './session.ts';
 import { grid, wrap } from './text.ts';
 
@@ -64,7 +65,7 @@ async function foundWanting(
   const namespace = await namespaceKept(session, environment);
   checks.push(namespace.check);
   if (namespace.missing) return 'there is no namespace';
-  checks.push(await searchAttributes(session));
+  checks.push(await searchAttributes(session), await workflowTasksGoOn(session, environment));
   const priority = await priorities(session);
   clocks.engine = priority.clock;
   const queues = await queuesServed(session, environment, app);

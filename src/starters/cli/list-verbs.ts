@@ -6,6 +6,7 @@ import { type Answer, UsageError } from './answer.ts';
 import { reasonsOf, reasonsText } from './attention.ts';
 import { colours } from './colours.ts';
 import type { Session } from './session.ts';
+import { isSame, standingStill } from './standing-still.ts';
 import { grid, money } from './text.ts';
 
 export interface ListFilter {
@@ -24,7 +25,7 @@ export async function list(session: Session, filter: ListFilter): Promise<Answer
     rows.push(row);
     if (rows.length === limit) break;
   }
-  const why = filter.attention ? await reasonsOf(session, rows) : undefined;
+  const why = filter.attention ? await reasonsWith(session, rows, filter) : undefined;
   const cells = rows.map((row, at) => [
     row.partnerOrderId,
     row.app,
@@ -41,6 +42,18 @@ export async function list(session: Session, filter: ListFilter): Promise<Answer
     json: why ? rows.map((row, at) => ({ ...row, reasons: why[at] ?? null })) : rows,
     text: rows.length === 0 ? 'no payouts' : grid(why ? [...head, 'why'] : head, cells),
   };
+}
+
+/** Adds what stands still to the rows, unless only some phase or outcome is wanted. One for each row. */
+async function reasonsWith(session: Session, rows: ListedPayout[], { phase, outcome, app }: ListFilter) {
+  const still = phase === undefined && outcome === undefined ? await standingStill(session, app) : [];
+  const told = rows.map((row) => still.find((one) => isSame(one.row, row)));
+  const asked = rows.filter((_, at) => told[at] === undefined);
+  const answers = await reasonsOf(session, asked);
+  const reasons = rows.map((row, at) => told[at]?.reasons ?? answers[asked.indexOf(row)]);
+  const others = still.filter((one) => !told.includes(one));
+  rows.push(...others.map(({ row }) => row));
+  return [...reasons, ...others.map((one) => one.reasons)];
 }
 
 function checkedFilter({ phase, outcome, attention, app }: ListFilter): PayoutFilter {

@@ -1,24 +1,21 @@
 /** The renewals of one application as a worker process sees them: started, asked, taken up when they were ended. */
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
+import { z } from 'zod';
 import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../domain/identity.ts';
 import {
   type CurrentGrant,
   type Grant,
+  heldFrom,
   newTokenRecord,
   type TokenOwner,
   type TokenRecord,
 } from '../../domain/token-record.ts';
 import { APP } from '../../temporal/search-keys.ts';
 import { isStopped, STOPPED_STATUSES } from '../../temporal/stopped.ts';
-import {
-  authorizedSignal,
-  carryQuery,
-  currentGrantQuery,
-  renewUpdate,
-} from '../../workflows/token-messages.ts';
+import { authorizedSignal, currentGrantQuery, renewUpdate } from '../../workflows/token-messages.ts';
 import type { tokenRenewal } from '../../workflows/token-renewal.ts';
-import { endedRun } from './ended-run.ts';
+import { type EndedRun, endedRun } from './ended-run.ts';
 
 /** Thrown when a user has never authorized this application, or has to do it again. */
 export class NotAuthorizedError extends Error {
@@ -96,14 +93,8 @@ export class TokenRenewals {
   private async takeUp(owner: TokenOwner, runId: string): Promise<void> {
     const ended = await endedRun(this.client, idOf(owner), runId, authorizedSignal.name);
     if (!ended) return this.begin(owner, [owner, lost(owner)]);
-    // A query can only be asked of a run that has done something.
-    await this.begin(owner, ended.began ? [owner, await this.lastRecord(owner, runId)] : ended.args);
-    for (const grant of ended.unheard) await this.handle(owner).signal(authorizedSignal.name, ...grant);
-  }
-
-  private async lastRecord(owner: TokenOwner, runId: string): Promise<TokenRecord> {
-    const ended = this.client.workflow.getHandle(idOf(owner), runId);
-    return this.soon(() => ended.query(carryQuery));
+    const last = ended.grants.at(-1);
+    await this.begin(owner, last ? [owner, recordWith(owner, ended, last)] : ended.args);
   }
 
   /** `args`: those of `tokenRenewal`, perhaps as another run was given them. */
@@ -147,6 +138,19 @@ function options(owner: TokenOwner) {
     staticSummary: openId === undefined ? 'application token' : 'user token',
   } as const;
 }
+
+/** As the run would have kept it; what deserves attention about it shows again at its next renewal. */
+function recordWith(
+  owner: TokenOwner,
+  { args, grants }: EndedRun,
+  { grant, askedAtMs }: EndedRun['grants'][number],
+): TokenRecord {
+  const before = carriedSchema.safeParse(args[1]);
+  const generation = (before.success ? before.data.generation : 0) + grants.length;
+  return { ...newTokenRecord(), held: heldFrom(owner, grant, askedAtMs, Math.random()), generation };
+}
+
+const carriedSchema = z.object({ generation: z.number() });
 
 function lost({ openId }: TokenOwner): TokenRecord {
   if (openId === undefined) return newTokenRecord();

@@ -5,7 +5,6 @@ import { type CurrentGrant, type Grant, pausedUntilMs, type TokenState } from '.
 import { isRecord, onSignal } from '../raw-signal.ts';
 import {
   authorizedSignal,
-  carryQuery,
   currentGrantQuery,
   type RenewRequest,
   renewUpdate,
@@ -17,10 +16,8 @@ import type { TokenLife } from './token-life.ts';
 const REJECTED_BEFORE_FLAG = 3;
 
 export function installTokenHandlers(life: TokenLife): void {
-  const { record } = life;
   setHandler(tokenStateQuery, () => life.state());
   setHandler(currentGrantQuery, () => current(life));
-  setHandler(carryQuery, () => record);
   onSignal(authorizedSignal, (grant) => authorized(life, grant));
   setHandler(renewUpdate, (request) => renew(life, request), {
     validator: (request) => refuseHopeless(life, request),

@@ -1,0 +1,51 @@
+/** Workflows whose workflow task keeps failing, as `list --attention` shows them: they cannot say it themselves. */
+import { type FailingWorkflow, WORKFLOW_TASK_FAILS, whyFailing } from '../../domain/failing-workflow.ts';
+import { payoutOf, payoutOfFollowUp } from '../../domain/identity.ts';
+import type { Attention } from '../../domain/payout.ts';
+import { knownFailing } from '../failing-workflows.ts';
+import type { ListedPayout } from '../payout-list.ts';
+import type { Session } from './session.ts';
+
+export interface StandingStill {
+  row: ListedPayout;
+  reasons: Attention[];
+}
+
+/** Payouts of `app` alone where it is given, and workflows that are no payout's in any case. */
+export async function standingStill(
+  { client, environment, soon }: Session,
+  app?: string,
+): Promise<StandingStill[]> {
+  const failing = await soon(() => knownFailing(client, environment ?? 'test'));
+  const rows = (failing ?? []).map((one) => ({ row: rowOf(one), reasons: [reasonOf(one)] }));
+  return rows.filter(({ row }) => app === undefined || row.app === '' || row.app === app);
+}
+
+/** One that is listed already is told with the reason that counts. */
+export function isSame(one: ListedPayout, other: ListedPayout): boolean {
+  const isFollowUp = ({ phase }: ListedPayout) => phase === 'FOLLOW_UP';
+  return (
+    one.partnerOrderId === other.partnerOrderId &&
+    one.app === other.app &&
+    isFollowUp(one) === isFollowUp(other)
+  );
+}
+
+function rowOf({ workflowId, type }: FailingWorkflow): ListedPayout {
+  const payout = payoutOf(workflowId) ?? payoutOfFollowUp(workflowId);
+  return {
+    partnerOrderId: payout?.partnerOrderId ?? workflowId,
+    app: payout?.app ?? '',
+    phase: type === 'payoutFollowUp' ? 'FOLLOW_UP' : '',
+    outcome: '',
+    needsAttention: true,
+    orderId: '',
+    auditStatus: '',
+    startedAt: '',
+    workflow: 'RUNNING',
+  };
+}
+
+function reasonOf(one: FailingWorkflow): Attention {
+  return { code: WORKFLOW_TASK_FAILS, message: `${one.workflowId}: ${whyFailing(one)}` };
+}

@@ -1,0 +1,155 @@
+/** Workflows that cannot go on, made so on purpose: they are found, told, and repaired as docs/operations.md says. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { z } from 'zod';
+import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
+import type { FailingWorkflow } from '../../src/domain/failing-workflow.ts';
+import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
+import { renewUpdate } from '../../src/workflows/token-messages.ts';
+import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { cli } from '../support/cli.ts';
+import { get, startService } from '../support/http.ts';
+import { createsOf } from '../support/ledger.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { reconcile } from '../support/reconciliation.ts';
+import { spoiltBundle } from '../support/spoilt/bundle.ts';
+
+const place = { environment: 'test', app: 'default' };
+const folder = mkdtempSync(join(tmpdir(), 'payouts-spoilt-'));
+const spoilt = join(folder, 'workflows.js');
+const token = tokenWorkflowId('default');
+let world: PayoutWorld;
+let toReset: PayoutRef;
+let toRollBack: PayoutRef;
+let failing: FailingWorkflow[];
+
+beforeAll(async () => {
+  writeFileSync(spoilt, await spoiltBundle());
+  world = await PayoutWorld.start({ env: { PAYOUTS_WORKFLOW_BUNDLE: spoilt } });
+  [toReset, toRollBack] = [await world.pay('slow final=1h'), await world.pay('slow final=1h')];
+  for (const ref of [toReset, toRollBack]) await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+  await world.stopWorkers();
+  await world.startWorkers({ PAYOUTS_WORKFLOW_BUNDLE: inject('workflowBundle') });
+  const renewal = world.client.workflow.getHandle(token);
+  void renewal.executeUpdate(renewUpdate, { args: [{}] }).catch(() => undefined);
+  failing = await eventually(async () => {
+    const report = await reconcile(world);
+    return report.failing.length >= 3 ? report.failing : undefined;
+  });
+});
+
+afterAll(async () => {
+  await world.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const workflowId = (ref: PayoutRef) => world.payouts.handle(ref).workflowId;
+
+async function typed(...args: string[]): Promise<string> {
+  const where = ['--address', world.address, '--namespace', world.namespace];
+  const { stdout } = await promisify(execFile)(await findTemporalCli(), [...args, ...where]);
+  return stdout;
+}
+
+describe('H52 a workflow whose task keeps failing is reported', () => {
+  test('the reconciliation finds it, whatever its type, and says why', () => {
+    const told = failing.map(({ workflowId: id, type, cause }) => ({ id, type, cause }));
+    const cause = 'NON_DETERMINISTIC_ERROR';
+    expect(told).toEqual(
+      expect.arrayContaining([
+        { id: workflowId(toReset), type: 'payout', cause },
+        { id: workflowId(toRollBack), type: 'payout', cause },
+        { id: token, type: 'tokenRenewal', cause },
+      ]),
+    );
+    expect(failing.every(({ attempt }) => attempt >= 3)).toBe(true);
+  });
+
+  test('one that can go on is not among them', async () => {
+    const { count } = await world.client.workflow.count("WorkflowType = 'rateLimitLease'");
+    expect(count).toBeGreaterThan(0);
+    expect(failing.map(({ type }) => type)).not.toContain('rateLimitLease');
+  });
+
+  test('the reconciliation that found it is flagged', async () => {
+    const flagged = "WorkflowType = 'payoutReconciliation' AND PayoutNeedsAttention = true";
+    await eventually(async () => (await world.client.workflow.count(flagged)).count > 0 || undefined);
+  });
+
+  test('list --attention shows it with its reason', async () => {
+    const rows = z
+      .array(
+        z.object({ partnerOrderId: z.string(), reasons: z.array(z.object({ code: z.string() })).nullable() }),
+      )
+      .parse((await cli(world.workerEnvironment, ['list', '--attention', '--json'])).json());
+    for (const name of [toReset.partnerOrderId, toRollBack.partnerOrderId, token])
+      expect(rows.filter((row) => row.partnerOrderId === name)).toMatchObject([
+        { reasons: [{ code: 'WORKFLOW_TASK_FAILS' }] },
+      ]);
+  });
+
+  test('doctor names it and the page that helps', async () => {
+    const { stdout, code } = await cli(world.workerEnvironment, ['doctor']);
+    expect(code).toBe(6);
+    expect(stdout).toMatch(/BAD +workflow tasks: .*NON_DETERMINISTIC_ERROR/);
+    expect(stdout).toContain('docs/operations.md, A workflow that stands still');
+  });
+
+  test('a metric counts it', async () => {
+    const keys = { PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('prometheus', { verbs: ['metrics'] })]) };
+    const service = await startService(world.client, keys);
+    const { body } = await get(`${service.url}/metrics`, as('prometheus'));
+    await service.close();
+    expect(String(body)).toMatch(/^payouts_workflow_tasks_failing 3$/m);
+  });
+});
+
+describe('H52 and is repaired by what the runbook says', () => {
+  test('a reset to the last good workflow task: the payout goes on and is paid once', async () => {
+    const id = workflowId(toReset);
+    const { events } = await world.history(toReset);
+    const failed = events?.findLast((event) => event.workflowTaskFailedEventAttributes);
+    const message = failed?.workflowTaskFailedEventAttributes?.failure?.message ?? '';
+    const [, wrong] = /HistoryEvent\(id: (\d+)/.exec(message) ?? [];
+    const good = events?.findLast(
+      (event) => event.workflowTaskCompletedEventAttributes && Number(event.eventId) < Number(wrong),
+    );
+    await typed('workflow', 'reset', '-w', id, '--event-id', `${good?.eventId}`, '--reason', 'stands still');
+    await world.until(toReset, ({ phase }) => phase === 'PROCESSING');
+    world.simulator.control.changeOrder(toReset.partnerOrderId, { status: 'SUCCESS' });
+    expect((await world.payouts.result(toReset)).outcome).toBe('SUCCESS');
+    expect(createsOf(world, toReset).length).toBe(1);
+  });
+
+  test('a token renewal is terminated, and taken up with the token that it had', async () => {
+    const fetched = tokenCalls();
+    await typed('workflow', 'terminate', '-w', token, '--reason', 'stands still');
+    const grant = await new TokenRenewals(world.client).current(place);
+    expect(grant.expiresAtMs).toBeGreaterThan(Date.now());
+    expect(tokenCalls()).toBe(fetched);
+  });
+
+  test('the version that began it: the payout goes on by itself', async () => {
+    await world.stopWorkers();
+    await world.startWorkers({ PAYOUTS_WORKFLOW_BUNDLE: spoilt });
+    world.simulator.control.changeOrder(toRollBack.partnerOrderId, { status: 'SUCCESS' });
+    expect((await world.payouts.result(toRollBack)).outcome).toBe('SUCCESS');
+    expect(createsOf(world, toRollBack).length).toBe(1);
+  });
+
+  test('then nothing is reported any more', async () => {
+    // The renewal that was begun by the other version stands still now, and is terminated in its turn.
+    await typed('workflow', 'terminate', '-w', token, '--reason', 'the test ends');
+    expect((await reconcile(world)).failing).toEqual([]);
+  });
+});
+
+function tokenCalls(): number {
+  return world.simulator.control.calls().filter(({ operation }) => operation === 'token').length;
+}

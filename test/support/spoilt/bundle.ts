@@ -1,0 +1,16 @@
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
+
+const INTERCEPTOR = fileURLToPath(new URL('./interceptor.ts', import.meta.url));
+
+/** The project's workflows as the other version has them. */
+export async function spoiltBundle(): Promise<string> {
+  const { workflowInterceptorModules = [], ...options } = bundleOptions();
+  const { code } = await bundleWorkflowCode({
+    ...options,
+    workflowInterceptorModules: [...workflowInterceptorModules, INTERCEPTOR],
+    logger: new DefaultLogger('WARN'),
+  });
+  return code;
+}
