@@ -1,10 +1,10 @@
 /**
- * Gets the examples in other languages ready to run, once for each state of their sources, in the cache folder.
- * Their languages are optional: what is not installed is said, and nothing else of the project needs it.
+ * Builds the programs in other languages, once for each state of their sources, in the cache folder: the examples, and
+ * the time-skipping test server. Their languages are optional: a test that needs one that is missing is skipped.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { lastLines, run } from './child.mjs';
 import { SetupError, say as sayToStderr } from './console.mjs';
 import { GO } from './languages/go.mjs';
@@ -12,13 +12,14 @@ import { JAVA } from './languages/java.mjs';
 import { PYTHON } from './languages/python.mjs';
 import { withLock } from './lock.mjs';
 import { cacheFolder, projectRoot } from './paths.mjs';
+import { TIME_SKIPPING } from './time-skipping.mjs';
 
 /**
  * @typedef {import('./console.mjs').Say} Say
  * @typedef {import('./paths.mjs').Env} Env
  *
  * @typedef {object} Language
- * @property {string} name         as its folder in `examples/`
+ * @property {string} folder       of its sources, in the project
  * @property {string} needs        what a person has to install
  * @property {string[]} probe      ends with 0 where the tools are there; what it prints names their version
  * @property {(printed: string) => boolean} [isNewEnough]   where the probe itself does not say
@@ -46,7 +47,7 @@ const READY = '.ready';
 export async function whyNot(language, env = process.env) {
   const { ok, output } = await probed(language, env);
   const usable = ok && (language.isNewEnough?.(output) ?? true);
-  return usable ? undefined : `examples/${language.name} cannot run here: it needs ${language.needs}`;
+  return usable ? undefined : `${language.folder} cannot run here: it needs ${language.needs}`;
 }
 
 /**
@@ -56,11 +57,12 @@ export async function whyNot(language, env = process.env) {
  * @throws {SetupError} with what the build said
  */
 export async function readyExample(language, { env = process.env, say = sayToStderr } = {}) {
-  const source = join(projectRoot, 'examples', language.name);
-  const target = join(cacheFolder(env), 'examples', `${language.name}-${await keyOf(language, source, env)}`);
+  const source = join(projectRoot, language.folder);
+  const name = `${basename(source)}-${await keyOf(language, source, env)}`;
+  const target = join(cacheFolder(env), 'examples', name);
   await withLock(`${target}.lock`, {}, async () => {
     if (existsSync(join(target, READY))) return;
-    say(`getting examples/${language.name} ready, once (${language.takes})`);
+    say(`getting ${language.folder} ready, once (${language.takes})`);
     // What is there was cut short.
     rmSync(target, { recursive: true, force: true });
     mkdirSync(target, { recursive: true });
@@ -75,7 +77,7 @@ export async function readyExample(language, { env = process.env, say = sayToStd
  * @param {{ env?: Env, say?: Say }} [options]
  */
 export async function readyExamples(options = {}) {
-  const all = Object.values(LANGUAGES).map(async (language) => {
+  const all = [...Object.values(LANGUAGES), TIME_SKIPPING].map(async (language) => {
     if ((await whyNot(language, options.env)) === undefined) await readyExample(language, options);
   });
   await Promise.allSettled(all);
@@ -85,8 +87,8 @@ export async function readyExamples(options = {}) {
  * @param {Language} language
  * @param {Env} env
  */
-function probed({ name, probe: [command = '', ...args] }, env) {
-  return run(command, args, { timeoutMs: PROBE_LIMIT_MS, env, cwd: join(projectRoot, 'examples', name) });
+function probed({ folder, probe: [command = '', ...args] }, env) {
+  return run(command, args, { timeoutMs: PROBE_LIMIT_MS, env, cwd: join(projectRoot, folder) });
 }
 
 /**
@@ -107,10 +109,10 @@ async function keyOf(language, source, env) {
  * @param {string} source
  * @param {Env} env
  */
-async function built({ name }, [command = '', ...args], source, env) {
+async function built({ folder }, [command = '', ...args], source, env) {
   const ended = await run(command, args, { timeoutMs: BUILD_LIMIT_MS, env, cwd: source });
   if (ended.ok) return;
   throw new SetupError(
-    `examples/${name} could not be built: ${command} ${args.join(' ')} ${ended.reason}\n${lastLines(ended, 20)}`,
+    `${folder} could not be built: ${command} ${args.join(' ')} ${ended.reason}\n${lastLines(ended, 20)}`,
   );
 }

@@ -217,18 +217,27 @@ export class PayoutWorld {
 
   /** Waits until the payout's state is as wanted: a fact to wait for, however slow the machine. */
   async until(ref: PayoutRef, wanted: (state: PayoutState) => boolean): Promise<PayoutState> {
-    return eventually(async () => {
-      const state = await this.payouts.state(ref).catch(gaveUp);
-      if (state === undefined) return undefined;
-      if (wanted(state)) return state;
-      if (state.phase === 'DONE') throw new Error(`it has ended otherwise: ${JSON.stringify(state)}`);
-      return undefined;
-    });
+    return untilState(this.payouts, ref, wanted);
   }
 
   async history(ref: PayoutRef) {
     return this.payouts.handle(ref).fetchHistory();
   }
+}
+
+/** Fails when the payout has ended without ever being as wanted. */
+export async function untilState(
+  payouts: Payouts,
+  ref: PayoutRef,
+  wanted: (state: PayoutState) => boolean,
+): Promise<PayoutState> {
+  return eventually(async () => {
+    const state = await payouts.state(ref).catch(gaveUp);
+    if (state === undefined) return undefined;
+    if (wanted(state)) return state;
+    if (state.phase === 'DONE') throw new Error(`it has ended otherwise: ${JSON.stringify(state)}`);
+    return undefined;
+  });
 }
 
 /** A busy engine that gave up on a query is asked again; anything else is an error. */

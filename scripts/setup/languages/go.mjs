@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** @type {import('../examples.mjs').Language} */
 export const GO = {
-  name: 'go',
+  folder: 'examples/go',
   needs: 'Go 1.26 or newer, as `go` on PATH',
   // In the example's folder, where `go.mod` says which version it needs: an older Go gets it, or fails.
   probe: ['go', 'version'],

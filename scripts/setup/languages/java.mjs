@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** @type {import('../examples.mjs').Language} */
 export const JAVA = {
-  name: 'java',
+  folder: 'examples/java',
   needs: 'a JDK 17 or newer and Maven, as `java`, `javac` and `mvn` on PATH',
   probe: ['sh', '-c', 'mvn --version && java --version && javac --version'],
   isNewEnough: (output) => Number(/^javac (\d+)/m.exec(output)?.[1]) >= 17,

@@ -6,7 +6,7 @@ const IS_NEW_ENOUGH =
 
 /** @type {import('../examples.mjs').Language} */
 export const PYTHON = {
-  name: 'python',
+  folder: 'examples/python',
   needs: 'Python 3.10 or newer with its venv module, as `python3` on PATH',
   probe: ['python3', '-c', IS_NEW_ENOUGH],
   versioned: true,

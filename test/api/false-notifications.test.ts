@@ -1,0 +1,55 @@
+/** Notifications that say what is not so, over HTTP, against what the provider answers when it is asked. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { type OwnService, post, startService } from '../support/http.ts';
+import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+
+let world: PayoutWorld;
+let service: OwnService;
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '30s' } });
+  service = await startService(world.client);
+});
+afterAll(async () => {
+  await service.close();
+  await world.stop();
+});
+
+const notify = (body: object) => post(`${service.url}/v1/notifications/default`, body);
+const asked = ({ partnerOrderId }: PayoutRef) =>
+  world.simulator.control.calls({ partnerOrderId, operation: 'queryResult' }).length;
+
+async function open(): Promise<{ ref: PayoutRef; orderId: string }> {
+  const ref = await world.pay('stuck notify=none');
+  const { orderId = '' } = await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+  return { ref, orderId };
+}
+
+describe('H19 what a notification says is never the outcome', () => {
+  test.each(['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'])(
+    '%s for an order that is open: it stays open',
+    async (status) => {
+      const { ref, orderId } = await open();
+      const said = { order_id: orderId, partner_order_id: ref.partnerOrderId, status, complete_flag: true };
+      expect((await notify(said)).status).toBe(202);
+      // The answer has been considered once it is confirmed.
+      const state = await world.until(
+        ref,
+        ({ lastConfirmedAt, sentence }) =>
+          asked(ref) === 1 && lastConfirmedAt !== undefined && sentence.includes('PROCESSING'),
+      );
+      expect(state).toMatchObject({ phase: 'PROCESSING', needsAttention: false });
+      expect(state.outcome).toBeUndefined();
+    },
+  );
+
+  test.each([
+    ['SUCCESS', 'FAILED'],
+    ['FAILED', 'SUCCESS'],
+  ])('%s for an order that ended as %s: the order counts', async (said, truth) => {
+    const { ref } = await open();
+    world.simulator.control.changeOrder(ref.partnerOrderId, { status: truth });
+    expect((await notify({ partner_order_id: ref.partnerOrderId, status: said })).status).toBe(202);
+    expect(await world.payouts.result(ref)).toMatchObject({ outcome: truth, learnedBy: 'notification' });
+  });
+});
