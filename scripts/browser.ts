@@ -14,10 +14,18 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
+/** Only ends what hangs: a browser on a busy machine takes its time. */
+const LAUNCH_LIMIT_MS = 180_000;
+
 /** The caller closes it. */
 export async function launchBrowser(): Promise<Browser> {
   const { executablePath, env } = await findBrowser();
-  return chromium.launch({ executablePath, args: ARGUMENTS, env: { ...definedOnly(process.env), ...env } });
+  return chromium.launch({
+    executablePath,
+    args: ARGUMENTS,
+    env: { ...definedOnly(process.env), ...env },
+    timeout: LAUNCH_LIMIT_MS,
+  });
 }
 
 function definedOnly(env: NodeJS.ProcessEnv): Record<string, string> {

@@ -8,7 +8,7 @@ describe('doctor asks the service, through a worker, which open points hold', ()
   let world: PayoutWorld;
   let reads: ServiceReads;
   beforeAll(async () => {
-    world = await PayoutWorld.start();
+    world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
     reads = new ServiceReads(world.client);
   });
   afterAll(() => world.stop());

@@ -32,7 +32,7 @@ test('without a worker a payout is started all the same; to look at it or to dec
   ]);
   for (const answer of answers) expect(answer).toMatchObject(AWAY);
   expect((await get(`${at}/${freshNumber()}`)).status).toBe(404);
-}, 60_000);
+});
 
 test('without Temporal every route is 503, and nothing is taken', async () => {
   const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
@@ -47,4 +47,4 @@ test('without Temporal every route is 503, and nothing is taken', async () => {
   for (const answer of answers) expect(answer).toMatchObject(AWAY);
   await lost.close();
   await nowhere.close();
-}, 60_000);
+});

@@ -7,7 +7,7 @@ import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 let world: PayoutWorld;
 let service: OwnService;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '30s' } });
+  world = await PayoutWorld.start({ env: NO_POLLS });
   service = await startService(world.client);
 });
 afterAll(async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
-import { type OwnService, post, startService } from '../support/http.ts';
+import { accepted, type OwnService, post, startService } from '../support/http.ts';
 import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
@@ -76,11 +76,13 @@ describe('a notification reaches its payout', () => {
   test('H36 300 at once for one payout are all accepted and cost it a handful of signals', async () => {
     const ref = await world.pay('slow final=1h');
     await processing(ref);
-    const answers = await Promise.all(
-      Array.from({ length: 300 }, () => post(address, { partner_order_id: ref.partnerOrderId })),
+    const begun = performance.now();
+    await Promise.all(
+      Array.from({ length: 300 }, () => accepted(address, { partner_order_id: ref.partnerOrderId })),
     );
-    expect(answers.every(({ status }) => status === 202)).toBe(true);
-    expect((await signals(ref)).length).toBeLessThan(30);
+    // One at once and one a second, for as long as the machine took over it.
+    const seconds = (performance.now() - begun) / 1_000;
+    expect((await signals(ref)).length).toBeLessThanOrEqual(1 + Math.ceil(seconds));
   });
 });
 
@@ -97,8 +99,7 @@ describe('H30 a notification for an order that nobody knows', () => {
     const before = await workflows();
     const send = async () => {
       for (let i = 0; i < 200; i += 1) {
-        const { status } = await post(address, { partner_order_id: `junk-${randomUUID()}` });
-        expect(status).toBe(202);
+        await accepted(address, { partner_order_id: `junk-${randomUUID()}` });
       }
     };
     await Promise.all(Array.from({ length: 50 }, send));

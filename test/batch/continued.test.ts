@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { payoutWorkflowId } from '../../src/domain/identity.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import type { Batches } from '../../src/starters/batches.ts';
 import { addUpdate } from '../../src/workflows/batch-messages.ts';
 import { batchesOf, manyRows, untilBatch } from '../support/batches.ts';
 import { instantWorker } from '../support/instant/worker.ts';
 import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
 let batches: Batches;
@@ -43,10 +45,13 @@ describe('H39 a batch goes on as new, and forgets nothing', () => {
   test('a part whose payouts come one by one, while the same rows are added again and again', async () => {
     const ref = { batchId: freshNumber() };
     const payouts = manyRows(30);
+    const held = { ...payoutRequest(freshNumber()), platform: 'held' };
+    payouts.splice(20, 1, held);
     await batches.start({ ...ref, payouts });
-    await untilBatch(batches, ref, ({ done }) => done >= 5);
+    await untilBatch(batches, ref, ({ done }) => done === 20);
     const again = await batches.handle(ref).executeUpdate(addUpdate, { args: [{ offset: 0, payouts }] });
     expect(again).toMatchObject({ added: 30, phase: 'PAYING' });
+    await world.client.workflow.getHandle(payoutWorkflowId('default', held.partnerOrderId)).signal('release');
     expect(await batches.result(ref)).toMatchObject({ started: 30, joined: 0, outcomes: { SUCCESS: 30 } });
     const runs = await runsOf('payoutBatchPart', ref.batchId);
     expect(runs.length).toBeGreaterThan(1);

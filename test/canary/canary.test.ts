@@ -37,14 +37,14 @@ async function search(keys: Record<string, string>) {
 
 describe('H45 H46 secrets and personal data, with every fault that makes an error message', () => {
   test('encrypted: nowhere in histories, attributes, memos, ids, logs at debug level, metrics, answers or the database', {
-    timeout: 5 * MINUTES,
+    timeout: 15 * MINUTES,
   }, async () => {
     const keys = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_TOKEN_KEYS: newKey('t1') };
     expect(await search(keys)).toEqual([]);
   });
 
   test('not encrypted: the same search finds them in histories and in the database, and still nowhere else', {
-    timeout: 5 * MINUTES,
+    timeout: 15 * MINUTES,
   }, async () => {
     const hits = await search({});
     const found = (places: RegExp) =>

@@ -40,7 +40,7 @@ describe('doctor, in a world of its own', () => {
     cli({ ...world.workerEnvironment, ...change }, ['doctor', '--json', ...args]);
 
   beforeAll(async () => {
-    world = await PayoutWorld.start({ env: keys });
+    world = await PayoutWorld.start({ env: { ...keys, PAYMENTS_CALL_TIMEOUT: '20s' } });
     await ensureSchedules(world.client, workerConfig(world.workerEnvironment));
   });
   afterAll(() => world.stop());

@@ -10,7 +10,7 @@ let world: PayoutWorld;
 let worker: OwnProcess | undefined;
 
 async function stage(settings: WorldOptions['settings'] = {}): Promise<void> {
-  const env = { PAYMENTS_CALL_TIMEOUT: '20s', PAYOUTS_TOKEN_KEYS: newKey('t1') };
+  const env = { PAYMENTS_CALL_TIMEOUT: '1m', PAYOUTS_TOKEN_KEYS: newKey('t1') };
   world = await PayoutWorld.start({ idle: true, env, settings: { userTokenSeconds: 3_600, ...settings } });
   await startWorker();
 }

@@ -12,7 +12,7 @@ describe('H6 H1 a worker killed with -9 in the middle of a call', () => {
   beforeAll(async () => {
     world = await PayoutWorld.start({
       idle: true,
-      env: { PAYMENTS_CALL_TIMEOUT: '30s', PAYOUTS_CONFIRMATION_WINDOW: '30s' },
+      env: { PAYMENTS_CALL_TIMEOUT: '2m', PAYOUTS_CONFIRMATION_WINDOW: '30s' },
     });
     worker = await startWorker();
   });

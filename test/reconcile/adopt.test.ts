@@ -10,7 +10,8 @@ import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '500ms', PAYOUTS_RECONCILE_EVERY: '1s' } });
+  // The pause after too many stops is long enough to be seen by a reconciliation of a busy machine.
+  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '10s', PAYOUTS_RECONCILE_EVERY: '10s' } });
 });
 afterAll(() => world.stop());
 

@@ -4,7 +4,7 @@ import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { changesQuery } from '../../src/workflows/follow-up-messages.ts';
 import type { payoutFollowUp } from '../../src/workflows/payout-follow-up.ts';
 import { record, replays } from '../support/histories.ts';
-import { type OwnService, post, startService } from '../support/http.ts';
+import { accepted, type OwnService, startService } from '../support/http.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 
@@ -29,7 +29,7 @@ const details = (ref: PayoutRef) =>
 const flagged = async (ref: PayoutRef) =>
   (await followUp(ref).describe()).searchAttributes['PayoutNeedsAttention']?.[0] === true;
 const notify = (ref: PayoutRef) =>
-  post(`${service.url}/v1/notifications/default`, { partner_order_id: ref.partnerOrderId });
+  accepted(`${service.url}/v1/notifications/default`, { partner_order_id: ref.partnerOrderId });
 
 /** Visibility lags a little behind the payout's end. */
 async function followed(ref: PayoutRef): Promise<void> {
@@ -154,13 +154,15 @@ describe('H34 a notification after the payout closed', () => {
   test('H36 a storm of them costs a handful of questions', async () => {
     const ref = await paid('success notify=none');
     const before = details(ref);
-    const answers = await Promise.all(Array.from({ length: 200 }, () => notify(ref)));
-    expect(answers.every(({ status }) => status === 202)).toBe(true);
+    const begun = performance.now();
+    await Promise.all(Array.from({ length: 200 }, () => notify(ref)));
+    const seconds = (performance.now() - begun) / 1_000;
     await eventually(() => details(ref) > before || undefined);
     const { events } = await followUp(ref).fetchHistory();
     const signals = events?.filter((event) => event.workflowExecutionSignaledEventAttributes).length ?? 0;
     expect(signals).toBeGreaterThan(0);
-    expect(signals).toBeLessThan(30);
+    // One at once and one a second, for as long as the machine took over it.
+    expect(signals).toBeLessThanOrEqual(1 + Math.ceil(seconds));
     expect(details(ref) - before).toBeLessThan(10);
   });
 

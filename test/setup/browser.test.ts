@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findBrowser } from '../../scripts/setup/browser.mjs';
-import { launchBrowser } from '../support/browser.ts';
+import { launchBrowser, patient } from '../support/browser.ts';
 import { fakeProgram, listener, temporaryFolder } from './fakes.ts';
 
 const SAYS = 'Chromium 150.0.0.0';
@@ -54,7 +54,7 @@ describe('the browser of the tests', () => {
     onTestFinished(() => void server.close());
     const browser = await launchBrowser();
     onTestFinished(() => browser.close());
-    const tab = await browser.newPage();
+    const tab = await patient(browser.newPage());
     const address = server.address();
     await tab.goto(`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`);
     await tab.click('button');

@@ -9,10 +9,10 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { type DevServer, DevServerError, startDevServer } from '../../scripts/dev-server.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+import { PATIENT } from '../support/patience.ts';
 import { fakeProgram, temporaryFolder } from './fakes.ts';
 
 const own = { always: true } as const;
-const gone = { timeout: 60_000, interval: 50 } as const;
 
 async function started(options: Parameters<typeof startDevServer>[0] = {}): Promise<DevServer> {
   const server = await startDevServer({ ...own, ui: false, ...options });
@@ -84,7 +84,7 @@ describe('the dev server', () => {
     const pid = Number(line);
     expect(isAlive(pid)).toBe(true);
     starter.kill('SIGKILL');
-    await expect.poll(() => isAlive(pid), gone).toBe(false);
+    await expect.poll(() => isAlive(pid), PATIENT).toBe(false);
   });
 
   test('an engine that already runs is used as it is, and never stopped', async () => {

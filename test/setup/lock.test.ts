@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { withLock } from '../../scripts/setup/lock.mjs';
+import { PATIENT } from '../support/patience.ts';
 import { temporaryFolder } from './fakes.ts';
 
 describe('one at a time', () => {
@@ -45,7 +46,7 @@ describe('one at a time', () => {
     });
     const first = withLock(file, {}, () => held);
     const second = withLock(file, { pollMs: 1, onWait: (holder) => told.push(holder) }, async () => {});
-    await expect.poll(() => told).toHaveLength(1);
+    await expect.poll(() => told, PATIENT).toHaveLength(1);
     release();
     await Promise.all([first, second]);
     expect(told).toEqual([`${process.pid}@${hostname()}`]);

@@ -1,2 +1,12 @@
 /** A real browser for tests that look at pages. */
+import type { Page } from 'playwright-core';
+import { PATIENCE_MS } from './patience.ts';
+
 export { launchBrowser } from '../../scripts/browser.ts';
+
+/** A page that waits for what it is told to wait for, however slow the machine. */
+export async function patient(opening: Promise<Page>): Promise<Page> {
+  const page = await opening;
+  page.setDefaultTimeout(PATIENCE_MS);
+  return page;
+}

@@ -41,6 +41,14 @@ export async function post(
   return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };
 }
 
+/** As a sender does it: a busy service (503) is tried again. Answers the 202. */
+export async function accepted(url: string, body: object): Promise<HttpAnswer> {
+  const answer = await post(url, body);
+  if (answer.status === 503) return accepted(url, body);
+  if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  return answer;
+}
+
 export async function get(url: string, headers: Record<string, string> = {}): Promise<HttpAnswer> {
   const answer = await request(url, { headers });
   return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };

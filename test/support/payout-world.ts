@@ -53,8 +53,15 @@ export const QUICK: Environment = {
 /** gRPC's CANCELLED and DEADLINE_EXCEEDED. */
 const GAVE_UP: readonly number[] = [1, 4];
 
-/** Polls are out of the way: only a notification, or a person, makes this payout ask. */
-export const NO_POLLS: Environment = { PAYOUTS_POLL_FIRST: '1h', PAYOUTS_POLL_MAX: '1h' };
+/**
+ * Polls are out of the way: only a notification, or a person, makes this payout ask. No poll mends what a slow machine
+ * missed, so a call takes as long as it likes.
+ */
+export const NO_POLLS: Environment = {
+  PAYOUTS_POLL_FIRST: '1h',
+  PAYOUTS_POLL_MAX: '1h',
+  PAYMENTS_CALL_TIMEOUT: '1m',
+};
 
 export interface WorldOptions {
   env?: Environment;

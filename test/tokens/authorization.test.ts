@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
 import { tokenStateQuery } from '../../src/workflows/token-messages.ts';
-import { launchBrowser } from '../support/browser.ts';
+import { launchBrowser, patient } from '../support/browser.ts';
 import { type OwnService, startService } from '../support/http.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 
@@ -56,7 +56,7 @@ describe('a person authorizes the application in a real browser', () => {
   afterAll(() => browser?.close());
 
   test('grants access: the page says so, and the renewal runs', async () => {
-    const page = await browser.newPage();
+    const page = await patient(browser.newPage());
     await page.goto(`${base}/authorize`);
     await page.getByLabel('Sign in as').fill('seller-7');
     await page.getByRole('button', { name: 'Allow' }).click();
@@ -71,7 +71,7 @@ describe('a person authorizes the application in a real browser', () => {
 
   test('denies it: the page says so, and nothing is exchanged', async () => {
     const before = exchanges();
-    const page = await browser.newPage();
+    const page = await patient(browser.newPage());
     await page.goto(`${base}/authorize`);
     await page.getByRole('button', { name: 'Deny' }).click();
     await page.getByRole('heading', { name: 'Access not granted' }).waitFor();

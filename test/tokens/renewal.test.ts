@@ -2,11 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
 import { currentGrantQuery, renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
+import { PATIENT } from '../support/patience.ts';
 import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
-const LIVES_S = 4;
+/** Half of it is left when a token is renewed at the latest: more than any machine stands still. */
+const LIVES_S = 20;
 /** Of one token after the other. Twelve are a day's worth of renewals. */
-const LIVES = Number(process.env['TOKEN_LIVES'] ?? 4);
+const LIVES = Number(process.env['TOKEN_LIVES'] ?? 2);
 
 /** Calls that left with a token the service did not accept. */
 const unauthorised = (world: PayoutWorld) =>
@@ -26,11 +28,12 @@ describe('the application token is renewed long before it expires', () => {
   test('H44 over several lives, with payouts in flight: no call leaves with a dead token, one renewal a period', async () => {
     const begun = performance.now();
     const ends: Promise<unknown>[] = [];
-    while (performance.now() - begun < LIVES * LIVES_S * 1_000) {
+    const renewals = async () => (await handle(world).query(tokenStateQuery)).renewals;
+    do {
       const ref = await world.pay('slow final=1s');
       ends.push(world.payouts.result(ref));
-      await sleep(500);
-    }
+      await sleep(1_000);
+    } while (performance.now() - begun < LIVES * LIVES_S * 1_000 || (await renewals()) < 3);
     await Promise.all(ends);
     expect(unauthorised(world)).toEqual([]);
     // One may be on its way just now: its call has arrived, and the workflow does not know of its answer yet.
@@ -39,10 +42,9 @@ describe('the application token is renewed long before it expires', () => {
       const { renewals } = await handle(world).query(tokenStateQuery);
       return tokenCalls(world) - renewals;
     };
-    await expect.poll(unaccounted, { timeout: 10_000 }).toBe(0);
+    await expect.poll(unaccounted, PATIENT).toBe(0);
     const state = await handle(world).query(tokenStateQuery);
     const periods = (performance.now() - begun) / (LIVES_S * 1_000 * 0.25);
-    expect(state.renewals).toBeGreaterThan(2);
     expect(state.renewals).toBeLessThanOrEqual(Math.ceil(periods * 1.1) + 1);
     expect(state.needsAttention).toBe(false);
     const calls = world.simulator.control.calls().length;
@@ -67,10 +69,11 @@ describe('the application token is renewed long before it expires', () => {
   });
 
   test('H44 a token that the service takes back is replaced at once, and the payout does not notice', async () => {
-    const ref = await world.pay('slow final=1s');
+    const ref = await world.pay('stuck');
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     world.simulator.control.expireTokens({ kind: 'application' });
     expect((await world.payouts.poll(ref)).reasons).toEqual([]);
+    world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
 });
@@ -98,7 +101,8 @@ describe('a service that rejects every token it gives', () => {
 
 describe('the service is away when the token should be renewed', () => {
   test('for most of what is left of its life: nobody notices, and it is flagged meanwhile', async () => {
-    const world = await PayoutWorld.start({ settings: { applicationTokenSeconds: 12 } });
+    // It is flagged when about a third of its life is left: a payout has that long.
+    const world = await PayoutWorld.start({ settings: { applicationTokenSeconds: 40 } });
     try {
       await world.payouts.result(await world.pay('success'));
       const { id } = world.simulator.control.addFault({

@@ -31,7 +31,8 @@ describe('payouts with the token of a user', () => {
   beforeAll(async () => {
     world = await PayoutWorld.start({
       env: USER_TOKENS,
-      settings: { gatewayToken: 'user', tradeToken: 'user', userTokenSeconds: 6 },
+      // Half of it is left when a token is renewed at the latest: more than any machine stands still.
+      settings: { gatewayToken: 'user', tradeToken: 'user', userTokenSeconds: 20 },
     });
   });
   afterAll(() => world.stop());
@@ -39,12 +40,11 @@ describe('payouts with the token of a user', () => {
   test('one life after another: no call leaves with a dead token, and the refresh token rotates', async () => {
     const openId = await authorized(world);
     const before = refreshes(world);
-    for (let i = 0; i < 6; i += 1) {
+    while (refreshes(world) - before < 3) {
       const ref = await world.pay('slow final=2s', { openId });
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     }
     expect(unauthorised(world)).toEqual([]);
-    expect(refreshes(world) - before).toBeGreaterThan(1);
     expect((await state(world, openId)).needsAttention).toBe(false);
   });
 

@@ -8,7 +8,7 @@ import { codecConfig } from '../../src/config/codec-config.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { Payouts } from '../../src/starters/payouts.ts';
-import { launchBrowser } from '../support/browser.ts';
+import { launchBrowser, patient } from '../support/browser.ts';
 import { newKey } from '../support/keys.ts';
 import { freshNumber } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -52,7 +52,7 @@ test('H47 the Temporal UI shows payloads to an operator who signed in at the cod
     localStorage.setItem('endpoint', '"${codecUrl}"');
     localStorage.setItem('includeCredentials', 'true');
   `);
-  const page = await context.newPage();
+  const page = await patient(context.newPage());
   const asked = page.waitForResponse((answer) => answer.url().endsWith('/decode'));
   await page.goto(url);
   expect((await asked).status()).toBe(401);

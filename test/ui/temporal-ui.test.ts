@@ -6,7 +6,7 @@ import { currentDetails } from '../../scripts/screenshots/camera.ts';
 import { operatorsStorage } from '../../scripts/screenshots/operators-storage.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
-import { launchBrowser } from '../support/browser.ts';
+import { launchBrowser, patient } from '../support/browser.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -83,7 +83,7 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     await world.payouts.start(body, { startedBy: 'shop' });
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     // Without a codec server: this page would ask it to encrypt.
-    const page = await browser.newPage({ viewport: { width: 1400, height: 1600 } });
+    const page = await patient(browser.newPage({ viewport: { width: 1400, height: 1600 } }));
     expect(await approve(page, body, 'shop')).toContain('who started a payout cannot approve it');
     expect((await world.payouts.state(body)).phase).toBe('AWAITING_APPROVAL');
     expect(await approve(page, body, 'olga')).toContain('"phase"');
@@ -109,7 +109,7 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     const context = await browser.newContext({ viewport: { width: 1400, height: 1600 } });
     const storage = operatorsStorage(world.namespace, 'http://127.0.0.1:9');
     await context.addInitScript(`Object.assign(localStorage, ${JSON.stringify(storage)})`);
-    return context.newPage();
+    return patient(context.newPage());
   }
 
   /** By the link of the documentation; the list is written a moment after the payout. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { type History, historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
 import {
@@ -12,12 +12,12 @@ import {
   replays,
 } from '../support/histories.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
 describe('a payout costs the engine little', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({ env: { PAYOUTS_POLL_FIRST: '30s' } });
+    world = await PayoutWorld.start({ env: NO_POLLS });
   });
   afterAll(() => world.stop());
 
@@ -28,7 +28,7 @@ describe('a payout costs the engine little', () => {
     await world.payouts.notify(ref, { receivedAt: new Date().toISOString() });
     await world.payouts.result(ref);
     const { events } = await world.history(ref);
-    expect(events?.length).toBeLessThanOrEqual(33);
+    expect(withoutLateTasks(events).length).toBeLessThanOrEqual(33);
     const names = world.simulator.control.calls().map(({ operation }) => operation);
     expect(names.filter((name) => name !== 'token')).toEqual([
       'accountQuery',
@@ -70,12 +70,15 @@ describe('H39 the history of a payout that stays open is bounded', () => {
 
 describe('H40 every recorded history replays', () => {
   let world: PayoutWorld;
+  let unpolled: PayoutWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({
-      env: { PAYMENTS_CALL_TIMEOUT: '200ms', PAYMENTS_LOCK_LIFETIME: '5s' },
-    });
+    world = await PayoutWorld.start();
+    unpolled = await PayoutWorld.start({ env: NO_POLLS });
   });
-  afterAll(() => world.stop());
+  afterAll(async () => {
+    await world.stop();
+    await unpolled.stop();
+  });
 
   const lost = (kind: 'drop-before' | 'drop-after') => world.paySpoilt({ kind }, 'success');
 
@@ -89,9 +92,9 @@ describe('H40 every recorded history replays', () => {
     'detail-asked-for-again': () =>
       world.paySpoilt({ kind: 'status', status: 429 }, 'success', 'queryPayDetail'),
     async notified() {
-      const ref = await world.pay('success final=0s');
-      await world.until(ref, ({ phase }) => phase === 'PROCESSING');
-      await world.payouts.notify(ref, {
+      const ref = await unpolled.pay('success final=0s');
+      await unpolled.until(ref, ({ phase }) => phase === 'PROCESSING');
+      await unpolled.payouts.notify(ref, {
         receivedAt: new Date().toISOString(),
         partnerOrderId: ref.partnerOrderId,
       });
@@ -119,8 +122,9 @@ describe('H40 every recorded history replays', () => {
 
   test.each(Object.keys(LIVES))('a life that was just lived: %s', async (name) => {
     const ref = (await LIVES[name]?.()) ?? { partnerOrderId: '' };
-    await world.payouts.result(ref);
-    const history = await world.history(ref);
+    const place = name === 'notified' ? unpolled : world;
+    await place.payouts.result(ref);
+    const history = await place.history(ref);
     record(name, history);
     await replays(history);
   });
@@ -136,6 +140,17 @@ describe('H40 every recorded history replays', () => {
     expect(files.length).toBeGreaterThan(0);
   });
 });
+
+/** A worker on a busy machine may be late for a workflow task, which is then scheduled once more. */
+function withoutLateTasks(events: History['events']) {
+  const all = events ?? [];
+  const late = new Set(
+    all.flatMap(({ eventId, workflowTaskTimedOutEventAttributes: timedOut }) =>
+      timedOut ? [eventId, timedOut.scheduledEventId, timedOut.startedEventId].map(String) : [],
+    ),
+  );
+  return all.filter(({ eventId }) => !late.has(String(eventId)));
+}
 
 async function phaseShown(world: PayoutWorld, ref: PayoutRef): Promise<unknown> {
   const { searchAttributes } = await world.payouts.handle(ref).describe();
