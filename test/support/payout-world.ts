@@ -50,8 +50,8 @@ export const QUICK: Environment = {
   PAYOUTS_POLL_MAX: '1s',
 };
 
-/** gRPC's CANCELLED and DEADLINE_EXCEEDED. */
-const GAVE_UP: readonly number[] = [1, 4];
+/** gRPC's CANCELLED, DEADLINE_EXCEEDED, and FAILED_PRECONDITION: a workflow task was late or failed, and comes again. */
+const GAVE_UP: readonly number[] = [1, 4, 9];
 
 /**
  * Polls are out of the way: only a notification, or a person, makes this payout ask. No poll mends what a slow machine

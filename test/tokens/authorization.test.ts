@@ -14,7 +14,8 @@ let base: string;
 
 beforeAll(async () => {
   const [port = 0] = await freePorts(1);
-  world = await PayoutWorld.start({ idle: true });
+  // A code works once: no exchange that takes long may be given up.
+  world = await PayoutWorld.start({ idle: true, env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
   service = await startService(world.client, { PORT: `${port}` });
   base = `${service.url}/v1/oauth/default`;
   world.simulator.control.changeApp('demo-app', { redirectUri: `${base}/callback` });

@@ -9,6 +9,7 @@ describe('H40 every history of a renewal replays', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
     world = await PayoutWorld.start({
+      env: { PAYMENTS_CALL_TIMEOUT: '1m' },
       settings: { userTokenSeconds: 3_600, previousRefreshTokenValid: false },
     });
   });

@@ -7,7 +7,9 @@ import { authorized } from '../support/authorized.ts';
 import { eventually, NO_POLLS, PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
-const USER_TOKENS = { PAYMENTS_GATEWAY_TOKEN: 'user', PAYMENTS_TRADE_TOKEN: 'user' };
+/** A code or a refresh token works once: no call that takes long may be given up. */
+const PATIENT_CALLS = { PAYMENTS_CALL_TIMEOUT: '1m' };
+const USER_TOKENS = { ...PATIENT_CALLS, PAYMENTS_GATEWAY_TOKEN: 'user', PAYMENTS_TRADE_TOKEN: 'user' };
 
 const handle = (world: PayoutWorld, openId: string) =>
   world.client.workflow.getHandle(tokenWorkflowId('default', openId));
@@ -18,7 +20,7 @@ const unauthorised = (world: PayoutWorld) =>
   world.simulator.control.calls().filter(({ token }) => token !== 'valid' && token !== 'not-needed');
 
 async function inWorld(options: WorldOptions, work: (world: PayoutWorld) => Promise<void>): Promise<void> {
-  const world = await PayoutWorld.start(options);
+  const world = await PayoutWorld.start({ ...options, env: { ...PATIENT_CALLS, ...options.env } });
   try {
     await work(world);
   } finally {
