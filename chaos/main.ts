@@ -1,11 +1,11 @@
-/** `npm run chaos`: seeded runs in which calls fail and processes die, and nothing is paid twice or told untruly. */
+/** `npm run chaos`: seeded runs in which calls fail, answers lie and processes die; then the ledger judges. */
 import { Command, InvalidArgumentError } from 'commander';
 import { endWhenInterrupted } from '../bench/stage.ts';
 import { chaosPlan } from './plan.ts';
-import { runSeed, type SeedReport } from './run-seed.ts';
+import { runSeed, type SeedReport, type Violation } from './run-seed.ts';
 
 const program = new Command('chaos')
-  .description('seeded fault runs: the same seed means the same payouts, faults and strikes')
+  .description('seeded fault runs: the same seed means the same payouts, faults, lies and strikes')
   .option('--seeds <count>', 'how many', whole, 5)
   .option('--from <seed>', 'the first', whole, 1)
   .option('--json', 'one JSON object a line')
@@ -14,26 +14,57 @@ const { seeds, from, json } = program.opts<{ seeds: number; from: number; json?:
 
 endWhenInterrupted();
 
+const found: Violation[] = [];
 let failed = 0;
 for (let seed = from; seed < from + seeds; seed += 1) {
-  const report = await runSeed(chaosPlan(seed)).catch(
-    (error: unknown) => `seed ${seed}: ${error instanceof Error ? error.message : String(error)}`,
+  if (!json) console.error(`seed ${seed} (${seed - from + 1} of ${seeds}) …`);
+  const report = await runSeed(chaosPlan(seed)).catch((error: unknown) =>
+    error instanceof Error ? error.message : String(error),
   );
-  const isGood = typeof report !== 'string' && report.violations.length === 0;
-  if (!isGood) failed += 1;
-  if (typeof report === 'string') console.error(report);
-  else console.log(json ? JSON.stringify(report) : inWords(report));
+  if (typeof report === 'string') {
+    console.error(`seed ${seed}: ${report}`);
+    found.push({ of: `seed ${seed}`, what: `could not be run: ${report}` });
+  } else {
+    console.log(json ? JSON.stringify(report) : inWords(report));
+    found.push(...report.violations);
+  }
+  if (typeof report === 'string' || report.violations.length > 0) failed += 1;
 }
-console.log(
-  json ? JSON.stringify({ seeds, failed }) : `${seeds - failed} of ${seeds} seeds without a violation`,
-);
+console.log(json ? JSON.stringify({ seeds, failed, kinds: byKind(found) }) : summary());
 process.exit(failed > 0 ? 1 : 0);
 
-function inWords({ seed, strikes, outcomes, reviewed, faultsMet, seconds, ...report }: SeedReport): string {
+function inWords(report: SeedReport): string {
+  const { seed, outcomes, reviewed, faultsMet, liesTold, violations, calls } = report;
   const ends = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
-  const head = `seed ${seed}: ${ends.join(', ')}; ${reviewed} decided by a person; ${faultsMet} calls met a fault`;
-  const tail = `at most ${report.maxCallsInAnySecond} calls in a second; ${strikes.join(', ')}; ${seconds} s`;
-  return [`${head}; ${tail}`, ...report.violations.map((violation) => `  VIOLATION ${violation}`)].join('\n');
+  const head = `seed ${seed}: ${ends.join(', ')}; ${reviewed} decided by a person`;
+  const met = `${faultsMet} calls met a fault, ${liesTold} were answered at random`;
+  const tail = `at most ${report.maxCallsInAnySecond} calls in a second; ${report.strikes.join(', ')}; ${report.seconds} s`;
+  return [
+    `${head}; ${met}; ${tail}`,
+    ...violations.map(({ of, what }) => `  VIOLATION ${of}: ${what}`),
+    ...Object.entries(calls).flatMap(([payout, made]) => [
+      `  calls about ${payout}:`,
+      ...made.map((call) => `    ${call}`),
+    ]),
+  ].join('\n');
+}
+
+function summary(): string {
+  const kinds = Object.entries(byKind(found)).map(([kind, count]) => `  ${count} × ${kind}`);
+  return [`${seeds - failed} of ${seeds} seeds without a violation`, ...kinds].join('\n');
+}
+
+/** Violations that differ only in numbers and names are of one kind. */
+function byKind(violations: readonly Violation[]): Record<string, number> {
+  const kinds: Record<string, number> = {};
+  for (const { what } of violations) {
+    const kind = what
+      .replace(/\b(PO|DI|LR)[0-9a-f]{32}\b/g, '$1…')
+      .replace(/\d+(\.\d+)?/g, 'N')
+      .slice(0, 160);
+    kinds[kind] = (kinds[kind] ?? 0) + 1;
+  }
+  return kinds;
 }
 
 function whole(text: string): number {

@@ -1,13 +1,20 @@
-/** One seed: payouts under way while calls fail and processes die; then the truth is looked at. */
+/** One seed: payouts under way while calls fail, answers lie and processes die; then the ledger judges. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countBy } from '../bench/measures.ts';
-import { benchRequest } from '../bench/pay.ts';
 import { type BenchStage, withStage } from '../bench/stage.ts';
-import type { PayoutRequest } from '../src/domain/payout.ts';
-import type { PayoutRef } from '../src/starters/payouts.ts';
+import type { PayoutRequest, PayoutResult } from '../src/domain/payout.ts';
+import { lookAtAll, requestsOf, startOneByOne, untilAllEnd } from './payouts.ts';
 import { type ChaosPlan, TROUBLE_MS } from './plan.ts';
-import { strikeAll, supervise } from './strike.ts';
+import { strikeAll } from './strike.ts';
 import { lies } from './truth.ts';
+import { unhealthyWorkflows } from './workflow-health.ts';
+
+export interface Violation {
+  /** A payout, a workflow, or the limit. */
+  of: string;
+  /** What must never be, in plain words. */
+  what: string;
+}
 
 export interface SeedReport {
   seed: number;
@@ -15,18 +22,18 @@ export interface SeedReport {
   /** How often each outcome, and how many of the payouts a person had to decide on first. */
   outcomes: Record<string, number>;
   reviewed: number;
-  /** Requests that met a fault. */
+  /** Requests that met a fault, and those that were answered at random. */
   faultsMet: number;
+  liesTold: number;
   maxCallsInAnySecond: number;
   seconds: number;
-  /** What must never be, in plain words. */
-  violations: string[];
+  violations: Violation[];
+  /** The calls about each payout with a violation, in their order. */
+  calls: Record<string, string[]>;
 }
 
 const WORKERS = 2;
 const LIMIT = 20;
-const ENDS_WITHIN_MS = 240_000;
-const LOOK_EVERY_MS = 1_000;
 
 const ENVIRONMENT = {
   PAYMENTS_CALL_TIMEOUT: '2s',
@@ -51,93 +58,77 @@ export function runSeed(plan: ChaosPlan): Promise<SeedReport> {
 async function pay(stage: BenchStage, plan: ChaosPlan): Promise<SeedReport> {
   const begunMs = performance.now();
   const { simulator } = stage;
-  const requests = plan.scenarios.map((scenario, at) => benchRequest(at, 'default', scenario));
-  const rules = await Promise.all(plan.faults.map((rule) => simulator.addFault(rule)));
-  const trouble = strikeAll(stage, plan.strikes);
-  await Promise.all([trouble, sleep(TROUBLE_MS), startOneByOne(stage, requests)]);
-  const faultsMet = (await simulator.faults()).reduce((sum, { hit }) => sum + hit, 0);
-  for (const { id } of rules) await simulator.removeFault(id);
-  const { reviewed, late } = await untilAllEnd(stage, requests);
-  const violations = late.map(({ partnerOrderId }) => `${partnerOrderId}: has not ended`);
-  const ended = requests.filter((request) => !late.includes(request));
-  const results = await Promise.all(ended.map((request) => stage.payouts.result(request)));
-  for (const result of results) {
-    const ledger = await simulator.ledgerOf(result.partnerOrderId);
-    violations.push(...lies(result, ledger).map((lie) => `${result.partnerOrderId}: ${lie}`));
-  }
+  const requests = requestsOf(plan);
+  for (const rule of plan.faults) await simulator.addFault(rule);
+  await Promise.all([
+    strikeAll(stage, plan.strikes),
+    sleep(TROUBLE_MS),
+    startOneByOne(stage, requests),
+    lookAtAll(stage, requests),
+  ]);
+  const faults = await simulator.faults();
+  await simulator.removeFaults();
+  const hits = (isLie: boolean) =>
+    faults
+      .filter(({ kinds }) => kinds.includes('random-answer') === isLie)
+      .reduce((sum, { hit }) => sum + hit, 0);
+
+  const { ended, late, reviewed } = await untilAllEnd(stage, requests, plan);
+  const violations: Violation[] = late.map(({ request, why }) => ({
+    of: request.partnerOrderId,
+    what: `has not ended: ${why}`,
+  }));
+  const { outcomes, untruths } = await judge(stage, ended);
+  violations.push(...untruths);
   const { maxCallsInAnySecond } = await simulator.counts();
-  if (maxCallsInAnySecond > LIMIT) violations.push(`${maxCallsInAnySecond} calls in a second`);
+  if (maxCallsInAnySecond > LIMIT)
+    violations.push({ of: 'rate limit', what: `${maxCallsInAnySecond} calls in a second` });
+  for (const { workflowId, why } of await unhealthyWorkflows(stage.client))
+    violations.push({ of: workflowId, what: why });
   return {
     seed: plan.seed,
     strikes: plan.strikes.map(({ kind }) => kind),
-    outcomes: countBy(results, ({ outcome }) => outcome),
+    outcomes,
     reviewed,
-    faultsMet,
+    faultsMet: hits(false),
+    liesTold: hits(true),
     maxCallsInAnySecond,
     seconds: Math.round((performance.now() - begunMs) / 1_000),
     violations,
+    calls: await callsOf(stage, requests, violations),
   };
 }
 
-/** Over most of the trouble, so that a strike finds payouts in every phase. */
-async function startOneByOne({ payouts }: BenchStage, requests: readonly PayoutRequest[]): Promise<void> {
-  const apartMs = (0.8 * TROUBLE_MS) / requests.length;
-  await Promise.all(
-    requests.map(async (request, at) => {
-      await sleep(at * apartMs);
-      await untilStarted(() => payouts.start(request));
-    }),
-  );
-}
-
-/** A start whose answer was lost is started again: it joins what is there. */
-async function untilStarted(start: () => Promise<unknown>): Promise<void> {
-  const untilMs = performance.now() + ENDS_WITHIN_MS;
-  for (;;) {
-    try {
-      await start();
-      return;
-    } catch (error) {
-      if (performance.now() > untilMs) throw error;
-      await sleep(LOOK_EVERY_MS);
-    }
+async function judge({ payouts, simulator }: BenchStage, ended: readonly PayoutRequest[]) {
+  const results: PayoutResult[] = [];
+  const untruths: Violation[] = [];
+  for (const request of ended) {
+    // One that failed has no result; it is found among the workflows that are not well.
+    const result = await payouts.result(request).catch(() => undefined);
+    if (!result) continue;
+    results.push(result);
+    const ledger = await simulator.ledgerOf(request.partnerOrderId);
+    untruths.push(...lies(result, ledger).map((what) => ({ of: request.partnerOrderId, what })));
   }
+  return { outcomes: countBy(results, ({ outcome }) => outcome), untruths };
 }
 
-/** Where a person has to decide, one does, by looking at the service. */
-async function untilAllEnd<Ref extends PayoutRef>(stage: BenchStage, refs: readonly Ref[]) {
-  const untilMs = performance.now() + ENDS_WITHIN_MS;
-  const reviewed = new Set<Ref>();
-  let open = [...refs];
-  while (open.length > 0 && performance.now() < untilMs) {
-    await supervise(stage);
-    const phases = await Promise.all(open.map((ref) => phaseOf(stage, ref)));
-    const toReview = open.filter((_, at) => phases[at] === 'NEEDS_REVIEW');
-    for (const ref of toReview) {
-      reviewed.add(ref);
-      await decide(stage, ref).catch(() => undefined);
-    }
-    open = open.filter((_, at) => phases[at] !== 'DONE');
-    if (open.length > 0) await sleep(LOOK_EVERY_MS);
+/** What to read where a seed has failed: what was asked about the payout, and what was answered. */
+async function callsOf(
+  { simulator }: BenchStage,
+  requests: readonly PayoutRequest[],
+  violations: readonly Violation[],
+): Promise<Record<string, string[]>> {
+  const calls: Record<string, string[]> = {};
+  for (const { partnerOrderId } of requests) {
+    if (!violations.some(({ of }) => of.endsWith(partnerOrderId))) continue;
+    const made = await simulator.calls({ partnerOrderId });
+    const { creates } = await simulator.ledgerOf(partnerOrderId);
+    calls[partnerOrderId] = made.map(({ at, atMs, operation, status, code, fault }) => {
+      const create = operation === 'createCnyOrder' && creates.find((sent) => Math.abs(sent.atMs - atMs) < 1);
+      const effect = create ? `, ${create.effect}` : '';
+      return `${at} ${operation}: ${status} ${code ?? ''}${effect}${fault === null ? '' : ` (${fault})`}`;
+    });
   }
-  return { reviewed: reviewed.size, late: open };
-}
-
-/** As Temporal knows it, so that no worker is asked again and again. Undefined while nobody answers. */
-async function phaseOf({ payouts }: BenchStage, ref: PayoutRef): Promise<unknown> {
-  const found = await payouts
-    .handle(ref)
-    .describe()
-    .catch(() => undefined);
-  return found?.status.name === 'COMPLETED' ? 'DONE' : found?.searchAttributes['PayoutPhase']?.[0];
-}
-
-async function decide({ payouts, simulator }: BenchStage, ref: PayoutRef): Promise<void> {
-  const { orders } = await simulator.ledgerOf(ref.partnerOrderId);
-  const [order] = orders;
-  const by = 'chaos';
-  await payouts.resolve(
-    ref,
-    order ? { by, created: true, orderId: order.orderId } : { by, created: false, then: 'retry' },
-  );
+  return calls;
 }

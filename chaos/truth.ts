@@ -1,6 +1,12 @@
-/** Whether what a payout said of itself is what the service's own ledger says. */
-import type { LedgerOf } from '../simulator/control/answers.ts';
+/** Whether what a payout said of itself is what the provider's own ledger says. */
+import type { LedgerOf, OrderRecord } from '../simulator/index.ts';
+import { formatMinor, parseMinor } from '../simulator/money.ts';
 import type { PayoutResult } from '../src/domain/payout.ts';
+
+interface Money {
+  currency: string;
+  amount: string;
+}
 
 /** What is wrong, in plain words; nothing where all is well. */
 export function lies(result: PayoutResult, ledger: LedgerOf): string[] {
@@ -17,16 +23,57 @@ export function lies(result: PayoutResult, ledger: LedgerOf): string[] {
     );
   else
     found.push(
-      order?.orderId !== orderId && `order ${orderId}, and the service knows ${order?.orderId ?? 'none'}`,
-      order?.status !== outcome && `${outcome}, and the service says ${order?.status ?? 'nothing'}`,
+      order?.orderId !== orderId && `order ${orderId}, and the provider knows ${order?.orderId ?? 'none'}`,
+      order?.status !== outcome && `${outcome}, and the provider says ${order?.status ?? 'nothing'}`,
       ledger.debits !== 1 && `${outcome}, and money left ${ledger.debits} times`,
-      order !== undefined && splitsDiffer(result, order) && 'the splits are not those of the service',
+      ...(order ? differences(result, order) : []),
     );
-  return found.filter((lie) => lie !== false);
+  return found.filter((lie) => typeof lie === 'string');
 }
 
-function splitsDiffer({ splits }: PayoutResult, order: LedgerOf['orders'][number]): boolean {
-  const said = splits.map(({ distributeId, status }) => `${distributeId} ${status}`).sort();
-  const known = order.splits.map(({ distributeId, status }) => `${distributeId} ${status}`).sort();
-  return said.join() !== known.join();
+/** The sums, the payments and the debit of an order. Texts, times and the audit status are not judged. */
+function differences(
+  { received, failed, debits, splits }: PayoutResult,
+  order: OrderRecord,
+): (string | false)[] {
+  const { target, pay, fee } = order;
+  const paid = (status: string) =>
+    order.splits.filter((split) => split.status === status).map((split) => split.target);
+  const taken = (part: 'pay' | 'fee') => debits.map((debit) => debit[part]);
+  return [
+    differs('received', received, sumOf(target.currency, paid('SUCCESS'))),
+    differs('failed', failed, sumOf(target.currency, paid('FAILED'))),
+    differs('debited', sumOf(pay.currency, taken('pay')), pay),
+    differs('fee', sumOf(fee.currency, taken('fee')), fee),
+    listed(splits) !== listed(order.splits) && 'the splits are not those of the provider',
+  ];
+}
+
+function listed(splits: PayoutResult['splits'] | OrderRecord['splits']): string {
+  return splits
+    .map(({ distributeId, target, status, refunded }) =>
+      [distributeId, target.amount, target.currency, status, refunded].join(' '),
+    )
+    .sort()
+    .join();
+}
+
+/** Undefined where something is in another currency. */
+function sumOf(currency: string, amounts: readonly Money[]): Money | undefined {
+  let sum = 0n;
+  for (const money of amounts) {
+    const minor = parseMinor(money.amount);
+    if (minor === undefined || money.currency !== currency) return undefined;
+    sum += minor;
+  }
+  return { currency, amount: formatMinor(sum) };
+}
+
+function differs(what: string, said: Money | undefined, known: Money | undefined): string | false {
+  if (show(said) === show(known)) return false;
+  return `${what} ${show(said)}, and the provider says ${show(known)}`;
+}
+
+function show(money: Money | undefined): string {
+  return money ? `${money.amount} ${money.currency}` : 'something else';
 }

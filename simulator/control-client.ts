@@ -37,6 +37,7 @@ export function simulatorControl(url: string): SimulatorControlClient {
     removeFaults: () => ask('DELETE', '/faults', done),
     notify: (notification) => ask('POST', '/notify', done, notification),
     changeOrder: (number, change) => ask('POST', `/orders/${id(number)}`, done, change),
+    plantOrder: (order) => ask('POST', '/orders', z.object({ orderId: z.string() }), order),
     authorize: (grant) => ask('POST', '/authorize', z.object({ code: z.string() }), grant),
     expireTokens: (filter = {}) => ask('POST', '/tokens/expire', z.object({ expired: z.number() }), filter),
     reset: () => ask('POST', '/reset', done),

@@ -1,7 +1,19 @@
 /** The simulated payments service, for tests and tools. */
+export {
+  type AnswerContext,
+  type RandomAnswer,
+  randomAnswer,
+  randomRecord,
+} from './answers/random-answer.ts';
 export type { Counts, LedgerOf, LedgerRecord, OrderRecord } from './control/answers.ts';
 export type { SimulatorControl } from './control/control.ts';
-export type { AccountsInput, CallFilter, NotifyInput, OrderChange } from './control/requests.ts';
+export type {
+  AccountsInput,
+  CallFilter,
+  NotifyInput,
+  OrderChange,
+  PlantedOrderInput,
+} from './control/requests.ts';
 export { type SimulatorControlClient, simulatorControl } from './control-client.ts';
 export type { FaultReport } from './faults/fault-box.ts';
 export type { FaultInput, FaultKind, FaultRuleInput, OperationName } from './faults/rules.ts';

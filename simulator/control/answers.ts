@@ -16,6 +16,12 @@ export const orderRecord = z.object({
   complete: z.boolean(),
   lockRateId: z.string().nullable(),
   exchangeRate: z.string(),
+  /** Whose account the money goes to. */
+  beneficiary: z.object({
+    bankAccountNumber: z.string(),
+    bankAccountName: z.string(),
+    bankName: z.string(),
+  }),
   instructed: money,
   /** What was debited. */
   pay: money,

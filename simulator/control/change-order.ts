@@ -1,7 +1,7 @@
 /** Changes an order by hand, the way no scenario would. */
 import { isJsonObject } from '../json.ts';
 import { parseMinor } from '../money.ts';
-import { FINAL_STATUSES, type Order } from '../orders/order.ts';
+import { FINAL_STATUSES, type Order, type Receiver } from '../orders/order.ts';
 import type { World } from '../world.ts';
 import type { ParsedOrderChange } from './requests.ts';
 
@@ -19,8 +19,20 @@ function changeFields(order: Order, change: ParsedOrderChange): void {
   if (change.complete !== undefined) order.complete = change.complete;
   if (change.v2Status !== undefined) order.v2Status = change.v2Status ?? undefined;
   if (change.errorMsg !== undefined) order.errorMsg = change.errorMsg ?? undefined;
+  if (change.receiver !== undefined) order.receiver = changedReceiver(order.receiver, change.receiver);
   if (change.lockRateId !== undefined) order.lockRateId = change.lockRateId;
   if (change.visible !== undefined) order.visibleAtMs = change.visible ? 0 : Number.POSITIVE_INFINITY;
+}
+
+function changedReceiver(
+  receiver: Receiver,
+  { bankAccountNumber, bankAccountName, bankName }: NonNullable<ParsedOrderChange['receiver']>,
+): Receiver {
+  return {
+    bankAccountNumber: bankAccountNumber ?? receiver.bankAccountNumber,
+    bankAccountName: bankAccountName ?? receiver.bankAccountName,
+    bankName: bankName ?? receiver.bankName,
+  };
 }
 
 function changeStatus(world: World, order: Order, status: string): void {

@@ -5,6 +5,7 @@ import { type FaultRuleInput, faultRuleSchema } from '../faults/rules.ts';
 import type { CallRecord } from '../ledger.ts';
 import { parseMinor } from '../money.ts';
 import type { Notification } from '../notifications/notifier.ts';
+import { plantOrder, SCENARIO_PREFIX } from '../orders/create.ts';
 import { parseScenario } from '../orders/scenario.ts';
 import {
   type AppChange,
@@ -42,6 +43,8 @@ export interface SimulatorControl {
   /** Resolves once the application's receiver took it, or the retries ran out. */
   notify(notification: requests.NotifyInput): Promise<void>;
   changeOrder(partnerOrderId: string, change: requests.OrderChange): void;
+  /** An order that came about by other means than a create of ours: somebody else's, under a number of ours. */
+  plantOrder(order: requests.PlantedOrderInput): { orderId: string };
   /** Grants a code without the page. */
   authorize(grant: requests.AuthorizeInput): { code: string };
   expireTokens(filter?: requests.ExpireInput): { expired: number };
@@ -139,6 +142,24 @@ export class Control implements SimulatorControl {
       order ?? missing(`order ${partnerOrderId}`),
       requests.orderChangeSchema.parse(change),
     );
+  }
+
+  plantOrder(input: unknown): { orderId: string } {
+    const { scenario, instructedAmount, payerId, ...order } = requests.plantedOrderSchema.parse(input);
+    const [firstApp = ''] = this.world.apps.keys();
+    const { orderId } = plantOrder(this.world, payerId, {
+      appId: order.appId ?? firstApp,
+      outOrderId: order.partnerOrderId,
+      lockRateId: undefined,
+      request: {
+        instructed: { currency: instructedAmount.currency, minor: parseMinor(instructedAmount.amount) ?? 0n },
+        originCurrency: order.originCurrency,
+        targetCurrency: order.targetCurrency,
+      },
+      platform: `${SCENARIO_PREFIX}${scenario}`,
+      receiver: order.receiver,
+    });
+    return { orderId };
   }
 
   authorize(grant: unknown): { code: string } {

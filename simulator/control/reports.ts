@@ -69,6 +69,7 @@ export function orderReport(order: Order): OrderRecord {
     complete: order.complete,
     lockRateId: order.lockRateId,
     exchangeRate: price.rate.text,
+    beneficiary: order.receiver,
     instructed: asText(order.instructed),
     pay: asText(price.pay),
     target: asText(price.target),

@@ -34,6 +34,14 @@ export const orderChangeSchema = z.strictObject({
   visible: z.boolean().optional(),
   /** The client number that trade answers name instead of the one asked with. */
   echoClientId: z.string().nullable().optional(),
+  /** Whose account the money goes to. */
+  receiver: z
+    .strictObject({
+      bankAccountNumber: z.string().optional(),
+      bankAccountName: z.string().optional(),
+      bankName: z.string().optional(),
+    })
+    .optional(),
   splits: z
     .array(
       z.strictObject({
@@ -56,6 +64,27 @@ export const orderChangeSchema = z.strictObject({
 });
 export type OrderChange = z.input<typeof orderChangeSchema>;
 export type ParsedOrderChange = z.output<typeof orderChangeSchema>;
+
+export const plantedOrderSchema = z.strictObject({
+  partnerOrderId: z.string(),
+  /** The first application where there are several. */
+  appId: z.string().optional(),
+  payerId: z.string().default('somebody-else'),
+  instructedAmount: z
+    .strictObject({ currency: z.string(), amount: amountText })
+    .default({ currency: 'CNY', amount: '100.00' }),
+  originCurrency: z.string().default('USD'),
+  targetCurrency: z.string().default('CNY'),
+  receiver: z
+    .strictObject({ bankAccountNumber: z.string(), bankAccountName: z.string(), bankName: z.string() })
+    .default({
+      bankAccountNumber: '6217000000009999999',
+      bankAccountName: 'Somebody Else',
+      bankName: 'Another Bank',
+    }),
+  scenario: z.string().default('success'),
+});
+export type PlantedOrderInput = z.input<typeof plantedOrderSchema>;
 
 export const notifySchema = z.strictObject({
   partnerOrderId: z.string(),

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
 import { z } from 'zod';
+import { Refusal } from '../http/envelope.ts';
 import { ScenarioError } from '../orders/scenario.ts';
 import { type Control, NotFoundError } from './control.ts';
 import { scenarioSchema } from './requests.ts';
@@ -39,6 +40,7 @@ const ROUTES: readonly Route[] = [
   ['DELETE', '/faults/:id', (control, { id }) => control.removeFault(id)],
   ['POST', '/faults/:id/release', (control, { id }) => control.releaseFault(id)],
   ['POST', '/notify', (control, { body }) => control.notify(body)],
+  ['POST', '/orders', (control, { body }) => control.plantOrder(body)],
   ['POST', '/orders/:id', (control, { id, body }) => control.changeOrder(id, body)],
   ['POST', '/authorize', (control, { body }) => control.authorize(body)],
   ['POST', '/tokens/expire', (control, { body }) => control.expireTokens(body ?? {})],
@@ -70,6 +72,7 @@ async function answer(
   } catch (error) {
     if (error instanceof NotFoundError) return reply.code(404).send({ error: error.message });
     if (error instanceof z.ZodError) return reply.code(400).send({ error: z.prettifyError(error) });
+    if (error instanceof Refusal) return reply.code(400).send({ error: error.message });
     if (error instanceof ScenarioError || error instanceof SyntaxError || error instanceof RangeError)
       return reply.code(400).send({ error: error.message });
     throw error;

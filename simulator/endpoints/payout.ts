@@ -4,7 +4,7 @@ import { sleep } from '../clock.ts';
 import { ILLEGAL_PARAM, ORDER_NOT_EXIST, Refusal } from '../http/envelope.ts';
 import type { Operation, Outcome, Received } from '../http/operation.ts';
 import { amount, currency, optionalText, readBody, text, text64 } from '../http/validation.ts';
-import { createOrder } from '../orders/create.ts';
+import { type CreateRequest, createOrder, draftOrder } from '../orders/create.ts';
 import type { Order } from '../orders/order.ts';
 import { patched, payoutOrderView } from '../orders/views.ts';
 import type { World } from '../world.ts';
@@ -42,25 +42,27 @@ export const createCnyOrder: Operation = {
   path: '/v2/b2b/currents/createCnyOrder',
   style: 'A',
   auth: 'gateway',
-  handle: (received) => {
-    const body = readBody(received.rawBody, createBody);
-    if (body.exchange.targetCurrency !== 'CNY')
-      throw new Refusal(ILLEGAL_PARAM, 'illegal param: exchange.targetCurrency');
-    const { bankAccountNumber, bankAccountName, bankName } = body.receiver;
-    const order = createOrder(received.world, {
-      appId: received.app?.appId ?? '',
-      outOrderId: body.outOrderId ?? undefined,
-      lockRateId: body.lockRateId ?? undefined,
-      request: {
-        instructed: { currency: body.instructedAmount.currency, minor: body.instructedAmount.amount },
-        ...body.exchange,
-      },
-      platform: body.platform ?? undefined,
-      receiver: { bankAccountNumber, bankAccountName, bankName },
-    });
-    return created(received.world, order);
-  },
+  handle: (received) => created(received.world, createOrder(received.world, wantedIn(received))),
+  pretend: (received) => payoutOrderView(draftOrder(received.world, wantedIn(received)).order),
 };
+
+function wantedIn(received: Received): CreateRequest {
+  const body = readBody(received.rawBody, createBody);
+  if (body.exchange.targetCurrency !== 'CNY')
+    throw new Refusal(ILLEGAL_PARAM, 'illegal param: exchange.targetCurrency');
+  const { bankAccountNumber, bankAccountName, bankName } = body.receiver;
+  return {
+    appId: received.app?.appId ?? '',
+    outOrderId: body.outOrderId ?? undefined,
+    lockRateId: body.lockRateId ?? undefined,
+    request: {
+      instructed: { currency: body.instructedAmount.currency, minor: body.instructedAmount.amount },
+      ...body.exchange,
+    },
+    platform: body.platform ?? undefined,
+    receiver: { bankAccountNumber, bankAccountName, bankName },
+  };
+}
 
 function created(world: World, order: Order): Outcome {
   const data = patched(order, 'createCnyOrder', payoutOrderView(order));

@@ -1,10 +1,13 @@
 /** The rules in force: decides which fault hits a request, by order, count and seed, never by chance. */
+import { type Random, seededRandom, seedOf } from '../random.ts';
 import type { Fault, FaultRule } from './rules.ts';
 
 interface ActiveRule {
   id: string;
   rule: FaultRule;
-  random: () => number;
+  random: Random;
+  /** Requests of each operation about each order that were hit. */
+  hitsOf: Map<string, number>;
   matched: number;
   hit: number;
   held: Set<() => void>;
@@ -25,6 +28,8 @@ export interface FaultReport {
 export interface Strike {
   fault: Fault;
   ruleId: string;
+  /** The same draws for the same seed, operation, order and count, whatever else is asked meanwhile. */
+  random: Random;
   held: () => Promise<void>;
 }
 
@@ -40,6 +45,7 @@ export class FaultBox {
       id,
       rule,
       random: seededRandom(rule.seed),
+      hitsOf: new Map(),
       matched: 0,
       hit: 0,
       held: new Set(),
@@ -50,7 +56,9 @@ export class FaultBox {
   strike(operation: string, partnerOrderId: string | null): Strike | undefined {
     for (const active of this.#rules.values()) {
       const fault = applies(active.rule, operation, partnerOrderId) ? hits(active) : undefined;
-      if (fault) return { fault, ruleId: active.id, held: () => heldBy(active) };
+      if (!fault) continue;
+      const random = drawsFor(active, `${operation} ${partnerOrderId ?? ''}`);
+      return { fault, ruleId: active.id, random, held: () => heldBy(active) };
     }
     return undefined;
   }
@@ -105,6 +113,12 @@ function hits(active: ActiveRule): Fault | undefined {
   return choices[Math.floor(choice * choices.length)];
 }
 
+function drawsFor(active: ActiveRule, what: string): Random {
+  const count = active.hitsOf.get(what) ?? 0;
+  active.hitsOf.set(what, count + 1);
+  return seededRandom(seedOf(`${active.rule.seed} ${what} ${count}`));
+}
+
 function choicesOf(rule: FaultRule): Fault[] {
   return rule.kinds ?? (rule.fault ? [rule.fault] : []);
 }
@@ -113,15 +127,4 @@ function heldBy(active: ActiveRule): Promise<void> {
   return new Promise((resolve) => {
     active.held.add(resolve);
   });
-}
-
-/** Mulberry32: small, and the same on every machine. */
-function seededRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
 }

@@ -31,6 +31,9 @@ const effect = z
 /** For faults that only wait: whether they strike before the request takes effect, or between effect and answer. */
 const waits = z.enum(['before', 'after']);
 
+/** The header `Retry-After`: seconds, or a date. */
+const retryAfter = z.union([z.number().int().min(0), z.string()]).optional();
+
 export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('latency'), ms, effect: waits.default('after') }),
   z.strictObject({ kind: z.literal('drop-before') }),
@@ -39,6 +42,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
     kind: z.literal('status'),
     status: z.number().int().min(200).max(599),
     body: z.string().optional(),
+    retryAfter,
     effect: effect.default('none'),
   }),
   z.strictObject({
@@ -46,6 +50,7 @@ export const faultSchema = z.discriminatedUnion('kind', [
     code,
     message: z.string().optional(),
     status: z.number().int().default(200),
+    retryAfter,
     effect: effect.default('none'),
   }),
   z.strictObject({ kind: z.literal('garbage'), effect: effect.default('commit') }),
@@ -55,6 +60,13 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('redirect-307'), location: z.string() }),
   z.strictObject({ kind: z.literal('data-null') }),
   z.strictObject({ kind: z.literal('rate-limited-but-executes'), showAfterMs: ms.default(0) }),
+  z.strictObject({
+    kind: z.literal('random-answer'),
+    /** For what has an effect; without it, the seed decides. */
+    effect: effect.optional(),
+    /** How long after its creation an order may be said not to exist to a client that was not told of it. */
+    denyMs: ms.default(1000),
+  }),
   z.strictObject({ kind: z.literal('hold-until-released'), effect: waits.default('before') }),
 ]);
 export type Fault = z.output<typeof faultSchema>;

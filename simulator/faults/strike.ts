@@ -3,17 +3,18 @@ import { sleep } from '../clock.ts';
 import { type Answer, failure, jsonAnswer, rateLimited, success } from '../http/envelope.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Strike } from './fault-box.ts';
+import { answerAtRandom } from './random-answer.ts';
 import type { Fault, FaultKind } from './rules.ts';
 
 type Hit<Kind extends FaultKind> = (
   exchange: Exchange,
   fault: Extract<Fault, { kind: Kind }>,
-  held: () => Promise<void>,
+  strike: Pick<Strike, 'held' | 'random'>,
 ) => Promise<void>;
 
 const HITS: { [Kind in FaultKind]: Hit<Kind> } = {
   latency: (exchange, fault) => waitAround(exchange, fault.effect, () => sleep(fault.ms)),
-  'hold-until-released': (exchange, fault, held) => waitAround(exchange, fault.effect, held),
+  'hold-until-released': (exchange, fault, { held }) => waitAround(exchange, fault.effect, held),
   'drop-before': async (exchange) => exchange.drop(),
   'drop-after': async (exchange) => {
     await exchange.perform();
@@ -25,9 +26,13 @@ const HITS: { [Kind in FaultKind]: Hit<Kind> } = {
       contentType: 'application/json; charset=utf-8',
       text: fault.body ?? '',
       code: null,
+      headers: retryAfter(fault),
     }),
   envelope: (exchange, fault) =>
-    instead(exchange, fault.effect, failure(fault.status, fault.code, fault.message ?? 'simulated')),
+    instead(exchange, fault.effect, {
+      ...failure(fault.status, fault.code, fault.message ?? 'simulated'),
+      headers: retryAfter(fault),
+    }),
   garbage: (exchange, fault) =>
     instead(exchange, fault.effect, {
       status: 200,
@@ -54,20 +59,25 @@ const HITS: { [Kind in FaultKind]: Hit<Kind> } = {
     await exchange.perform(fault.showAfterMs);
     exchange.send(rateLimited(exchange.received.world.settings));
   },
+  'random-answer': (exchange, fault, { random }) => answerAtRandom(exchange, fault, random),
 };
 
-export async function strikeWith(exchange: Exchange, { fault, held }: Strike): Promise<void> {
-  await hit(exchange, fault, held);
+function retryAfter({ retryAfter }: { retryAfter?: number | string | undefined }): Record<string, string> {
+  return retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
+}
+
+export async function strikeWith(exchange: Exchange, strike: Strike): Promise<void> {
+  await hit(exchange, strike.fault, strike);
 }
 
 /** The table is keyed by kind, so the entry for a fault's kind takes exactly that fault. */
 function hit<Kind extends FaultKind>(
   exchange: Exchange,
   fault: Extract<Fault, { kind: Kind }> & { kind: Kind },
-  held: () => Promise<void>,
+  strike: Pick<Strike, 'held' | 'random'>,
 ): Promise<void> {
   const act: Hit<Kind> = HITS[fault.kind];
-  return act(exchange, fault, held);
+  return act(exchange, fault, strike);
 }
 
 /** What was received takes effect even if whoever sent it has gone by then. */

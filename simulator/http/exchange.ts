@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { sleep } from '../clock.ts';
 import type { CallRecord, CreateRecord } from '../ledger.ts';
+import type { Order } from '../orders/order.ts';
 import { authorize, type Credential } from './authorize.ts';
 import { type Answer, failure, Refusal, success } from './envelope.ts';
 import type { Operation, Outcome, Received } from './operation.ts';
@@ -20,6 +21,8 @@ export class Exchange {
   readonly operation: Operation;
   readonly received: Received;
   readonly #parts: ExchangeParts;
+  #created: Order | undefined;
+  #truth: Answer | undefined;
 
   constructor(parts: ExchangeParts) {
     this.#parts = parts;
@@ -29,6 +32,11 @@ export class Exchange {
 
   /** Lets the request take effect; `showAfterMs` delays when queries find what it created. */
   async perform(showAfterMs?: number): Promise<Answer> {
+    this.#truth = await this.#perform(showAfterMs);
+    return this.#truth;
+  }
+
+  async #perform(showAfterMs: number | undefined): Promise<Answer> {
     const { operation, received, create } = this.#parts;
     try {
       const granted = authorize(operation, this.#parts.credential, received);
@@ -36,6 +44,7 @@ export class Exchange {
       if (outcome.created && showAfterMs !== undefined)
         outcome.created.visibleAtMs = outcome.created.createdAtMs + showAfterMs;
       this.#noteEffect(outcome);
+      this.#created = outcome.created;
       await outcome.beforeAnswer?.();
       return success(operation.style, outcome.data, outcome.status ?? 200, received.world.settings);
     } catch (error) {
@@ -45,7 +54,31 @@ export class Exchange {
     }
   }
 
+  /** Whether this request brought an order into being. */
+  get wasCreated(): boolean {
+    return this.#created !== undefined;
+  }
+
+  /** What a success would say, without the effect; undefined where there would be none. */
+  pretend(): unknown {
+    const { operation, received } = this.#parts;
+    try {
+      const granted = authorize(operation, this.#parts.credential, received);
+      return operation.pretend?.({ ...received, ...granted });
+    } catch (error) {
+      if (error instanceof Refusal) return undefined;
+      throw error;
+    }
+  }
+
+  /** An answer that says something else than the truth; `sort` is noted with the call. */
+  sendLie(answer: Answer, sort: string): void {
+    this.#parts.call.fault = `${this.#parts.call.fault} ${sort}`;
+    this.send(answer);
+  }
+
   send(answer: Answer): void {
+    if (this.#created && answer === this.#truth) this.#created.isKnown = true;
     this.#note(answer.status, answer.code);
     const { reply } = this.#parts;
     if (answer.headers) reply.headers(answer.headers);

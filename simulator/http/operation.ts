@@ -35,4 +35,6 @@ export interface Operation {
   auth: 'none' | 'gateway' | 'trade';
   /** Decides and commits in one go: nothing else happens in between. Throws `Refusal`. */
   handle: (received: Received) => Outcome;
+  /** The data of a success, without its effect. Throws `Refusal`. */
+  pretend?: (received: Received) => unknown;
 }

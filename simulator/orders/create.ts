@@ -17,11 +17,19 @@ export interface CreateRequest {
   receiver: Receiver;
 }
 
-const SCENARIO_PREFIX = 'sim:';
+export const SCENARIO_PREFIX = 'sim:';
 /** Pays for orders that name no lock, where the settings allow such orders. */
 const NO_PAYER = 'payer-of-unlocked-orders';
 
 export function createOrder(world: World, wanted: CreateRequest): Order {
+  const { order, lock } = draftOrder(world, wanted);
+  if (lock) lock.used = true;
+  commit(world, order);
+  return order;
+}
+
+/** The order that `wanted` would become: everything is checked, and nothing has happened. */
+export function draftOrder(world: World, wanted: CreateRequest): { order: Order; lock: Lock | undefined } {
   const { settings } = world;
   const plan = planOf(world, wanted);
   const repeated =
@@ -34,13 +42,23 @@ export function createOrder(world: World, wanted: CreateRequest): Order {
   const problem = world.accounts.problem(payerId, price.pay, settings);
   if (problem === 'not-usable') throw new Refusal(settings.accountNotUsableCode, 'account not usable');
   if (problem === 'insufficient') throw new Refusal(settings.insufficientCode, 'insufficient balance');
+  return { order: newOrder(world, wanted, { plan, price, payerId, lock }), lock };
+}
 
-  if (lock) lock.used = true;
-  world.accounts.debit(payerId, price.pay, settings);
-  const order = newOrder(world, wanted, { plan, price, payerId, lock });
+/** An order without a create, a lock or a look at the payer's account. */
+export function plantOrder(world: World, payerId: string, wanted: CreateRequest): Order {
+  const plan = planOf(world, wanted);
+  const price = drifted(currentPrice(world, wanted.request), wanted.request, plan, world);
+  const order = newOrder(world, wanted, { plan, price, payerId, lock: undefined });
+  commit(world, order);
+  return order;
+}
+
+/** The only way for an order to come about: the debit, the entry in the book, the beginning of its life. */
+function commit(world: World, order: Order): void {
+  world.accounts.debit(order.payerId, order.price.pay, world.settings);
   world.orders.add(order);
   world.life.begin(order);
-  return order;
 }
 
 function planOf(world: World, wanted: CreateRequest): Plan {
@@ -95,7 +113,7 @@ function newOrder(world: World, wanted: CreateRequest, decided: Decided): Order 
     outOrderId: wanted.outOrderId,
     appId: wanted.appId,
     payerId,
-    receiver: wanted.receiver,
+    receiver: beneficiaryOf(wanted.receiver, plan),
     instructed: wanted.request.instructed,
     price,
     lockRateId: plan.lockIgnored ? null : (lock?.lockRateId ?? null),
@@ -107,6 +125,7 @@ function newOrder(world: World, wanted: CreateRequest, decided: Decided): Order 
     errorMsg: undefined,
     splits: [],
     returnedMinor: 0n,
+    isKnown: false,
     createdAtMs,
     createdAtWallMs: wallMs(),
     visibleAtMs: createdAtMs + (plan.readLagMs ?? world.settings.readLagMs),
@@ -115,4 +134,11 @@ function newOrder(world: World, wanted: CreateRequest, decided: Decided): Order 
     oddAnswers: 0,
     answerPatches: new Map(),
   };
+}
+
+/** The scenario `other-beneficiary`: the money goes to somebody else. */
+function beneficiaryOf(receiver: Receiver, { otherBeneficiary }: Plan): Receiver {
+  if (otherBeneficiary === 'account') return { ...receiver, bankAccountNumber: '6217000000009999999' };
+  if (otherBeneficiary === 'name') return { ...receiver, bankAccountName: 'Somebody Else' };
+  return otherBeneficiary === 'bank' ? { ...receiver, bankName: 'Another Bank' } : receiver;
 }

@@ -48,7 +48,8 @@ export class OrderLife {
     if (status === 'FAILED' && order.splits.length <= 1)
       order.errorMsg = plan.auditAtEnd === 'REJECTED' ? AUDIT_REJECTED : BANK_REFUSED;
     this.#giveBack(order, status);
-    if (plan.refundAfterMs !== undefined)
+    if (plan.refundAfterMs === 0) refundFirstSplit(order);
+    else if (plan.refundAfterMs !== undefined)
       this.#parts.timers.after(plan.refundAfterMs, () => refundFirstSplit(order));
     this.#tell(order);
   }

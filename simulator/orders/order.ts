@@ -38,6 +38,8 @@ export interface Order {
   splits: Split[];
   /** Given back to the payer because payments failed. */
   returnedMinor: bigint;
+  /** Whether the client was told of it by the true answer to its create. */
+  isKnown: boolean;
   createdAtMs: number;
   createdAtWallMs: number;
   /** Queries do not find the order before this moment. */

@@ -19,6 +19,10 @@ export const SCENARIOS = [
   'v2-disagrees',
   'unknown-status',
   'lock-ignored',
+  'failed-received',
+  'debit-differs',
+  'other-beneficiary',
+  'no-out-order-id',
 ] as const;
 export type ScenarioName = (typeof SCENARIOS)[number];
 
@@ -37,7 +41,14 @@ export type NotifyMode = (typeof NOTIFY_MODES)[number];
 
 /** A way in which answers are untrue for a while; `forMs` and `answers` undefined mean for good. */
 export interface Oddity {
-  kind: 'complete-late' | 'detail-late' | 'sums-wrong' | 'unknown-status' | 'v2-disagrees';
+  kind:
+    | 'complete-late'
+    | 'detail-late'
+    | 'sums-wrong'
+    | 'unknown-status'
+    | 'v2-disagrees'
+    | 'failed-received'
+    | 'debit-differs';
   forMs?: number | undefined;
   answers?: number | undefined;
 }
@@ -56,11 +67,20 @@ export interface Plan {
   failedDetail: 'none' | 'failed-split';
   refundAfterMs: number | undefined;
   driftPercent: number;
+  /** By how much more the detail says was taken from the payer's account. */
+  debitPercent: number;
+  /** Whose account the order pays into where that is not the one asked for: the field that differs. */
+  otherBeneficiary: BeneficiaryField | undefined;
+  /** The order's own answers do not repeat the number that it was created under. */
+  outOrderIdHidden: boolean;
   lockIgnored: boolean;
   unknownStatus: string;
   oddity: Oddity | undefined;
   notify: { mode: NotifyMode; delayMs: number };
 }
+
+export const BENEFICIARY_FIELDS = ['account', 'name', 'bank'] as const;
+export type BeneficiaryField = (typeof BENEFICIARY_FIELDS)[number];
 
 export class ScenarioError extends Error {
   override readonly name = 'ScenarioError';
@@ -78,6 +98,9 @@ const BASE: Plan = {
   failedDetail: 'failed-split',
   refundAfterMs: undefined,
   driftPercent: 0,
+  debitPercent: 0,
+  otherBeneficiary: undefined,
+  outOrderIdHidden: false,
   lockIgnored: false,
   unknownStatus: 'IN_LIMBO',
   oddity: undefined,
@@ -102,6 +125,10 @@ const BY_NAME: Record<ScenarioName, Partial<Plan>> = {
   'v2-disagrees': { oddity: { kind: 'v2-disagrees' } },
   'unknown-status': { oddity: { kind: 'unknown-status' } },
   'lock-ignored': { lockIgnored: true },
+  'failed-received': { oddity: { kind: 'failed-received' } },
+  'debit-differs': { debitPercent: 5, oddity: { kind: 'debit-differs' } },
+  'other-beneficiary': { otherBeneficiary: 'account' },
+  'no-out-order-id': { outOrderIdHidden: true },
 };
 
 type Apply = (plan: Plan, value: string) => Plan;
@@ -113,7 +140,8 @@ const PARAMETERS: Record<string, Apply> = {
   failed: (plan, value) => ({ ...plan, failed: whole(value, 0) }),
   detail: (plan, value) => ({ ...plan, failedDetail: oneOf(value, ['none', 'failed-split'] as const) }),
   after: (plan, value) => ({ ...plan, refundAfterMs: duration(value) }),
-  percent: (plan, value) => ({ ...plan, driftPercent: Math.min(whole(value, 1), 99) }),
+  percent: (plan, value) => withPercent(plan, Math.min(whole(value, 1), 99)),
+  field: (plan, value) => withOtherBeneficiary(plan, oneOf(value, BENEFICIARY_FIELDS)),
   status: (plan, value) => ({ ...plan, unknownStatus: value }),
   for: (plan, value) => ({ ...plan, oddity: { ...oddityOf(plan, 'for'), forMs: duration(value) } }),
   answers: (plan, value) => ({
@@ -149,6 +177,18 @@ function checked(plan: Plan): Plan {
 /** An order waiting for material goes on once `final` says so; one that is stuck stays stuck. */
 function outcomeOnceFinal(plan: Plan): Plan['outcome'] {
   return plan.name === 'returned' || plan.name === 'declined' ? 'SUCCESS' : plan.outcome;
+}
+
+function withPercent(plan: Plan, percent: number): Plan {
+  if (plan.name === 'drift') return { ...plan, driftPercent: percent };
+  if (plan.name === 'debit-differs') return { ...plan, debitPercent: percent };
+  throw new ScenarioError(`percent does not belong to the scenario ${plan.name}`);
+}
+
+function withOtherBeneficiary(plan: Plan, field: BeneficiaryField): Plan {
+  if (plan.otherBeneficiary === undefined)
+    throw new ScenarioError(`field does not belong to the scenario ${plan.name}`);
+  return { ...plan, otherBeneficiary: field };
 }
 
 function oddityOf(plan: Plan, parameter: string): Oddity {

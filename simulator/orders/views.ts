@@ -8,6 +8,11 @@ import { sumOf } from './life.ts';
 import { FINAL_STATUSES, type Order, type Split } from './order.ts';
 import type { Oddity } from './scenario.ts';
 
+/** The order as its answers show it once nothing about them is odd any more. Counts no untrue answer. */
+export function plainly(order: Order): Order {
+  return { ...order, plan: { ...order.plan, oddity: undefined } };
+}
+
 /** Data of create and of `queryDetail`. */
 export function payoutOrderView(order: Order): JsonObject {
   const { price } = order;
@@ -44,7 +49,7 @@ export function payoutOrderView(order: Order): JsonObject {
 function receiverView(order: Order): JsonObject {
   return {
     bizId: `BA-${order.orderId}`,
-    outOrderId: order.outOrderId ?? null,
+    outOrderId: order.plan.outOrderIdHidden ? null : (order.outOrderId ?? null),
     ...order.receiver,
     firstName: order.receiver.bankAccountName,
     lastName: null,
@@ -87,7 +92,7 @@ export function patched(order: Order, operation: string, data: JsonObject): unkn
 
 function tradeHead(order: Order, clientId: string, settings: Settings): JsonObject {
   const incomplete = oddNow(order, 'complete-late');
-  const status = oddNow(order, 'unknown-status') ? order.plan.unknownStatus : order.status;
+  const status = statusNow(order);
   const failed = status === 'FAILED' && settings.emptyCreateTimeOnFailure;
   const complete = order.complete && !incomplete;
   return {
@@ -104,6 +109,11 @@ function tradeHead(order: Order, clientId: string, settings: Settings): JsonObje
   };
 }
 
+function statusNow(order: Order): string {
+  if (oddNow(order, 'unknown-status')) return order.plan.unknownStatus;
+  return oddNow(order, 'failed-received') ? 'FAILED' : order.status;
+}
+
 function sumsView(order: Order): JsonObject {
   const { target } = order.price;
   return {
@@ -113,7 +123,9 @@ function sumsView(order: Order): JsonObject {
 }
 
 function debitView(order: Order): JsonObject {
-  const { pay, fee } = order.price;
+  const { pay: agreed, fee } = order.price;
+  const more = oddNow(order, 'debit-differs') ? (agreed.minor * BigInt(order.plan.debitPercent)) / 100n : 0n;
+  const pay: Money = { currency: agreed.currency, minor: agreed.minor + more };
   const actual: Money = { currency: pay.currency, minor: pay.minor - fee.minor };
   return {
     account_id: `AC-${order.payerId}-${pay.currency}`.slice(0, 64),

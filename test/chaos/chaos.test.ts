@@ -51,6 +51,7 @@ describe('the judge', () => {
     scenario: 'success',
     status: 'SUCCESS',
     auditStatus: 'APPROVED',
+    beneficiary: { bankAccountNumber: '6222', bankAccountName: 'Li Lei', bankName: 'Bank' },
     complete: true,
     lockRateId: null,
     exchangeRate: '1',

@@ -39,6 +39,33 @@ describe('the control API', () => {
     expect(await client.faults()).toEqual([]);
   });
 
+  test('plantOrder: an order that no create of ours made, of another beneficiary, under our number', async () => {
+    const number = freshNumber();
+    const { orderId } = service.control.plantOrder({
+      partnerOrderId: number,
+      instructedAmount: { currency: 'CNY', amount: '55.50' },
+      scenario: 'failure final=0ms',
+    });
+    expect(await data(number)).toMatchObject({ order_id: orderId, status: 'FAILED' });
+    expect(valueAt((await service.order(orderId)).json, 'data')).toMatchObject({
+      targetMoney: { currency: 'CNY', amount: 55.5 },
+      lockRateId: null,
+      receiver: { outOrderId: number, bankAccountName: 'Somebody Else' },
+    });
+    expect(service.control.ledgerOf(number)).toMatchObject({ debits: 1, creates: [] });
+    expect(() => service.control.plantOrder({ partnerOrderId: number, originCurrency: 'XXX' })).toThrow();
+  });
+
+  test('changeOrder: the account that the money goes to', async () => {
+    const number = await open();
+    service.control.changeOrder(number, { receiver: { bankAccountNumber: '1' } });
+    const [order] = service.control.ledgerOf(number).orders;
+    expect(order?.beneficiary).toMatchObject({ bankAccountNumber: '1', bankAccountName: 'Li Lei' });
+    expect(valueAt((await service.order(order?.orderId ?? '')).json, 'data.receiver')).toMatchObject({
+      bankAccountNumber: '1',
+    });
+  });
+
   test('changes the same over HTTP as in process', async () => {
     const number = freshNumber();
     await client.setScenario(number, 'failure');
@@ -55,6 +82,8 @@ describe('the control API', () => {
     expect((await client.authorize({ appId: 'demo-app' })).code).toMatch(/^code-/);
     await client.changeApp('demo-app', { redirectUri: null });
     await client.notify({ partnerOrderId: number });
+    const { orderId } = await client.plantOrder({ partnerOrderId: 'planted' });
+    expect(orderId).toBe(service.control.ledgerOf('planted').orders[0]?.orderId);
     expect(await client.expireTokens({ kind: 'user' })).toEqual({ expired: 0 });
     await client.reset();
     expect((await client.counts()).orders).toBe(0);

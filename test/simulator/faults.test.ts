@@ -1,6 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { OPERATIONS } from '../../simulator/faults/rules.ts';
 import type { FaultInput } from '../../simulator/index.ts';
 import { standingClock } from '../support/standing-clock.ts';
 import { createBody, freshNumber, Service, until, valueAt } from './support/service.ts';
@@ -55,6 +56,12 @@ describe('faults', () => {
       { json: { code: '30077', message: 'odd' } },
       1,
     ],
+    [{ kind: 'status', status: 429, retryAfter: 45 }, { status: 429, headers: { 'retry-after': '45' } }, 0],
+    [
+      { kind: 'envelope', code: 429, retryAfter: 'Wed, 21 Oct 2026 07:28:00 GMT' },
+      { status: 200, headers: { 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' } },
+      0,
+    ],
     [{ kind: 'garbage' }, { status: 200, json: undefined }, 1],
     [{ kind: 'html-502' }, { status: 502, text: expect.stringMatching(/^<html>/) }, 0],
     [{ kind: 'data-null' }, { status: 200, json: { code: 0, message: 'OK', data: null } }, 1],
@@ -71,6 +78,37 @@ describe('faults', () => {
     expect(reply).toMatchObject(answer);
     expect(ledger.debits).toBe(debits);
     expect(ledger.creates).toMatchObject([{ effect: debits === 1 ? 'committed' : 'dropped' }]);
+  });
+
+  test.each([
+    ['a lock that is always expired', { kind: 'envelope', code: 30001 }, { json: { code: 30001 } }],
+    ['always busy', { kind: 'status', status: 429 }, { status: 429 }],
+  ] as const)('%s: a rule without an end', async (_, fault, answer) => {
+    service.control.addFault({ operation: 'createCnyOrder', fault });
+    for (let count = 0; count < 30; count += 1)
+      expect(await service.pay(freshNumber())).toMatchObject(answer);
+    expect(service.control.counts()).toMatchObject({ creates: 30, orders: 0 });
+  });
+
+  test.each(OPERATIONS)('%s can be answered 900002', async (operation) => {
+    service.control.addFault({ operation, fault: { kind: 'envelope', code: 900002 } });
+    const replies = [
+      await service.post('/v3/b2b/oauth/token', {}),
+      await service.get('/v2/token/get'),
+      await service.get('/v2/httpbin/get'),
+      await service.post('/v1/accounts/receiving-account', { payer_id: 'p', currency: 'USD' }),
+      await service.get('/v1/accounts/receiving-account/p/USD'),
+      await service.get('/v1/payments/receving-account/a'),
+      await service.quote(),
+      await service.create(createBody(freshNumber())),
+      await service.order('o'),
+      await service.result('p'),
+      await service.detail('p'),
+      await service.post('/v1/mid-open-api/account/query', { client_id: 'c' }),
+    ];
+    const hit = replies.map(({ json }) => valueAt(json, 'message') === 'simulated');
+    expect(hit.indexOf(true)).toBe(OPERATIONS.indexOf(operation));
+    expect(replies[hit.indexOf(true)]?.json).toMatchObject({ code: 900002, data: null });
   });
 
   test('cut-body: the payment was made, and the answer ends in the middle', async () => {

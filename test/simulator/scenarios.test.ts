@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseScenario, SCENARIOS } from '../../simulator/orders/scenario.ts';
-import { freshNumber, Service, textAt, until, valueAt } from './support/service.ts';
+import { createBody, freshNumber, Service, textAt, until, valueAt } from './support/service.ts';
 
 describe('an order lives as its scenario says', () => {
   let service: Service;
@@ -73,6 +73,75 @@ describe('an order lives as its scenario says', () => {
     const number = await paid('failure detail=none');
     await service.untilStatus(number, 'FAILED');
     expect(await detail(number)).toMatchObject({ pay_distribute_detail: [], failed_target_amount: 0 });
+  });
+
+  test('failed-received: FAILED, and the sums and payments say that all of it arrived', async () => {
+    const number = await paid('failed-received for=300ms');
+    await service.untilStatus(number, 'FAILED');
+    expect(await data(number)).toMatchObject({
+      complete_flag: true,
+      receive_target_amount: 712.34,
+      failed_target_amount: 0,
+    });
+    expect(await detail(number)).toMatchObject({
+      status: 'FAILED',
+      pay_distribute_detail: [{ status: 'SUCCESS', target_amount: 712.34 }],
+    });
+    expect(service.control.ledgerOf(number).orders).toMatchObject([{ status: 'SUCCESS' }]);
+    await service.untilStatus(number, 'SUCCESS');
+  });
+
+  test('debit-differs: the detail says that more was taken than the order costs', async () => {
+    const number = await paid('debit-differs percent=10 answers=1');
+    await service.untilStatus(number, 'SUCCESS');
+    const taken = (amount: number) => ({ pay_account_detail: [{ pay_amount: amount, fee_amount: 0.5 }] });
+    expect(await detail(number)).toMatchObject(taken(110.55));
+    expect(await detail(number)).toMatchObject(taken(100.5));
+    expect(service.control.ledgerOf(number).orders).toMatchObject([{ pay: { amount: '100.50' } }]);
+  });
+
+  test.each([
+    ['account', 'bankAccountNumber'],
+    ['name', 'bankAccountName'],
+    ['bank', 'bankName'],
+  ] as const)('other-beneficiary field=%s: the order pays into another account', async (field, name) => {
+    const number = await paid(`other-beneficiary field=${field}`);
+    const [order] = service.control.ledgerOf(number).orders;
+    const asked = createBody(number).receiver;
+    const { bankAccountNumber, bankAccountName, bankName } = asked;
+    const told = valueAt((await service.order(order?.orderId ?? '')).json, 'data.receiver');
+    expect(told).toMatchObject({ ...order?.beneficiary, outOrderId: number });
+    expect(order?.beneficiary[name]).not.toBe(asked[name]);
+    expect({ ...order?.beneficiary, [name]: asked[name] }).toEqual({
+      bankAccountNumber,
+      bankAccountName,
+      bankName,
+    });
+  });
+
+  test('no-out-order-id: the order does not repeat our number; trade queries find it by it', async () => {
+    const number = freshNumber();
+    const created = await service.pay(number, 'no-out-order-id');
+    expect(valueAt(created.json, 'data.receiver.outOrderId')).toBeNull();
+    const order = await service.order(textAt(created.json, 'data.orderId'));
+    expect(valueAt(order.json, 'data.receiver.outOrderId')).toBeNull();
+    expect(await data(number)).toMatchObject({ partner_order_id: number });
+  });
+
+  test('refund after=0ms: the payment has come back before anybody can have looked', async () => {
+    const number = await paid('refund after=0ms final=0ms');
+    expect(await data(number)).toMatchObject({ status: 'SUCCESS' });
+    expect(await detail(number)).toMatchObject({
+      pay_distribute_detail: [{ status: 'SUCCESS', refund_flag: true }],
+    });
+  });
+
+  test.each([
+    ['percent=3', 'success'],
+    ['field=name', 'success'],
+    ['field=iban', 'other-beneficiary'],
+  ])('%s is refused in the scenario %s', (parameter, name) => {
+    expect(() => parseScenario(`${name} ${parameter}`)).toThrow(/belong|none of/);
   });
 
   test.each([

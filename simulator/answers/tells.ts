@@ -1,0 +1,176 @@
+/**
+ * What gives a lie about an order's end away. A client can only compare: the fields of an answer with each other,
+ * with what it asked for, and the result with the detail. An answer that passes every comparison and is untrue is a
+ * lie that nobody can tell from the truth, so no drawn answer is one. `docs/simulator.md` lists the comparisons.
+ *
+ * Everything is read as leniently as any client could: a stricter one believes less.
+ */
+import { isLosslessNumber } from 'lossless-json';
+import { isJsonObject, type JsonObject } from '../json.ts';
+import { type Money, parseMinor } from '../money.ts';
+import type { TradeOperation } from './as-if-ended.ts';
+import { asEntries } from './change.ts';
+
+/** What the client knows by itself. */
+export interface Asked {
+  clientId: string;
+  partnerOrderId: string;
+  /** Undefined where no order exists: then nothing that is said of one is true. */
+  target: Money | undefined;
+}
+
+/** What both trade queries would answer truthfully now. */
+export interface TrueTrade {
+  queryResult: JsonObject;
+  queryPayDetail: JsonObject;
+}
+
+/**
+ * Whether `data` may be told as the answer of `operation`: it is no end at all, or a true one, or something gives
+ * it away. For an order's `liar`, the true answer of the other trade query may be what does; the other one must give
+ * itself away, or the two could tell the same lie.
+ */
+export function mayBeTold(
+  operation: TradeOperation,
+  data: unknown,
+  { asked, truth, isLiar }: { asked: Asked; truth: TrueTrade | undefined; isLiar: boolean },
+): boolean {
+  const told = readEnd(operation, data, asked);
+  if (told === undefined) return true;
+  if (truth === undefined) return isLiar;
+  const known = readEnd(operation, truth[operation], asked);
+  if (known !== undefined && sameEnd(told, known)) return true;
+  if (!isLiar) return false;
+  const other = operation === 'queryResult' ? 'queryPayDetail' : 'queryResult';
+  const otherTold = readEnd(other, truth[other], asked);
+  return otherTold === undefined || !agree(told, otherTold);
+}
+
+/** An answer that tells an end and agrees with itself and with what was asked for. */
+interface End {
+  status: string;
+  orderId: string;
+  received: bigint | undefined;
+  failed: bigint | undefined;
+  /** Only a detail has them. */
+  splits?: Split[];
+  debits?: string[];
+}
+
+interface Split {
+  distributeId: string;
+  status: string;
+  minor: bigint;
+  refunded: boolean;
+}
+
+function readEnd(operation: TradeOperation, data: unknown, asked: Asked): End | undefined {
+  if (!isJsonObject(data) || !isFinal(data)) return undefined;
+  if (data['client_id'] !== asked.clientId || data['partner_order_id'] !== asked.partnerOrderId)
+    return undefined;
+  if (asked.target && data['target_currency'] !== asked.target.currency) return undefined;
+  const orderId = textOf(data['order_id']);
+  const status = textOf(data['status']);
+  if (orderId === undefined || status === undefined) return undefined;
+  const head = { orderId, status };
+  const end = operation === 'queryResult' ? readResult(data, head) : readDetail(data, head);
+  return end && sumsFit(end, asked.target) ? end : undefined;
+}
+
+function isFinal(data: JsonObject): boolean {
+  const status = data['status'];
+  if (status !== 'SUCCESS' && status !== 'PARTIAL_SUCCESS' && status !== 'FAILED') return false;
+  return data['target_currency'] !== 'CNY' || flagOf(data['complete_flag']) === true;
+}
+
+function readResult(data: JsonObject, head: Pick<End, 'orderId' | 'status'>): End | undefined {
+  const received = minorOf(data['receive_target_amount']);
+  const failed = minorOf(data['failed_target_amount']);
+  return received === undefined || failed === undefined ? undefined : { ...head, received, failed };
+}
+
+function readDetail(data: JsonObject, head: Pick<End, 'orderId' | 'status'>): End | undefined {
+  const splits = asEntries(data['pay_distribute_detail']).map((entry) =>
+    readSplit(entry, data['target_currency']),
+  );
+  const debits = asEntries(data['pay_account_detail']).map(readDebit);
+  if (!splits.every((split) => split !== undefined)) return undefined;
+  if (splits.length === 0 && head.status !== 'FAILED') return undefined;
+  const received = minorOf(data['receive_target_amount']);
+  const failed = minorOf(data['failed_target_amount']);
+  if (splits.length === 0) return { ...head, received, failed, splits, debits };
+  const sums = { received: sumOf(splits, 'SUCCESS'), failed: sumOf(splits, 'FAILED') };
+  if (received !== undefined && received !== sums.received) return undefined;
+  if (failed !== undefined && failed !== sums.failed) return undefined;
+  return statusFits(head.status, splits) ? { ...head, ...sums, splits, debits } : undefined;
+}
+
+function readSplit(entry: unknown, currency: unknown): Split | undefined {
+  if (!isJsonObject(entry) || entry['target_currency'] !== currency) return undefined;
+  const distributeId = textOf(entry['distribute_id']) ?? '';
+  const status = textOf(entry['status']);
+  const minor = minorOf(entry['target_amount']);
+  const refunded = flagOf(entry['refund_flag']) ?? false;
+  if (minor === undefined) return undefined;
+  return status === 'SUCCESS' || status === 'FAILED' ? { distributeId, status, minor, refunded } : undefined;
+}
+
+/** A line that cannot be read gives nothing away: a client may leave it out. */
+function readDebit(entry: unknown): string {
+  if (!isJsonObject(entry)) return 'unreadable';
+  const amounts = ['pay_amount', 'fee_amount', 'pay_actual_amount'].map((name) => minorOf(entry[name]));
+  return `${entry['pay_currency']} ${amounts.join(' ')}`;
+}
+
+function statusFits(status: string, splits: readonly Split[]): boolean {
+  const succeeded = splits.filter((split) => split.status === 'SUCCESS').length;
+  if (succeeded === splits.length) return status === 'SUCCESS';
+  return status === (succeeded === 0 ? 'FAILED' : 'PARTIAL_SUCCESS');
+}
+
+/** An order that failed before any payment was made has nothing to add up. */
+function sumsFit({ status, received = 0n, failed = 0n, splits }: End, target: Money | undefined): boolean {
+  if (status === 'FAILED' && received !== 0n) return false;
+  if (status === 'FAILED' && (splits === undefined || splits.length === 0)) return true;
+  if (status === 'SUCCESS' && failed !== 0n) return false;
+  if (status === 'PARTIAL_SUCCESS' && (received === 0n || failed === 0n)) return false;
+  return target === undefined || received + failed === target.minor;
+}
+
+function agree(one: End, other: End): boolean {
+  return (
+    one.orderId === other.orderId &&
+    one.status === other.status &&
+    (one.received ?? 0n) === (other.received ?? 0n) &&
+    (one.failed ?? 0n) === (other.failed ?? 0n)
+  );
+}
+
+/** Descriptions, times, account names and the audit status are hearsay: nothing could give a lie about them away. */
+function sameEnd(one: End, other: End): boolean {
+  return agree(one, other) && listed(one) === listed(other);
+}
+
+function listed({ splits = [], debits = [] }: End): string {
+  const lines = splits.map((split) => Object.values(split).join(' '));
+  return [...lines.sort(), '', ...[...debits].sort()].join('\n');
+}
+
+function sumOf(splits: readonly Split[], status: string): bigint {
+  return splits.filter((split) => split.status === status).reduce((sum, { minor }) => sum + minor, 0n);
+}
+
+function minorOf(value: unknown): bigint | undefined {
+  const text = isLosslessNumber(value) ? value.toString() : value;
+  if (typeof text !== 'string') return undefined;
+  return parseMinor(text.trim().replace(/^(\d+\.\d\d)0+$/, '$1'));
+}
+
+function flagOf(value: unknown): boolean | undefined {
+  if (value === true || value === 'true') return true;
+  return value === false || value === 'false' ? false : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}

@@ -1,0 +1,159 @@
+/** The fault `random-answer`: draws what is told instead of the truth, and lets no lie pass that nobody could see through. */
+import { type DrawContext, type DrawnAnswer, drawAnswer, tell } from '../answers/drawn-answer.ts';
+import { spoiled } from '../answers/spoil.ts';
+import { mayBeTold, type TrueTrade } from '../answers/tells.ts';
+import { monotonicMs } from '../clock.ts';
+import { type Answer, ORDER_NOT_EXIST } from '../http/envelope.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { parsedOrNothing } from '../http/validation.ts';
+import { isJsonObject, type JsonObject } from '../json.ts';
+import type { Order } from '../orders/order.ts';
+import { payoutOrderView, plainly, tradeDetailView, tradeResultView } from '../orders/views.ts';
+import { chance, type Random, seededRandom, seedOf } from '../random.ts';
+import type { World } from '../world.ts';
+import type { Fault, OperationName } from './rules.ts';
+
+type RandomAnswer = Extract<Fault, { kind: 'random-answer' }>;
+
+/** The others only read, or make what costs nothing: a quote, a token. */
+const ACTS: readonly OperationName[] = ['createCnyOrder', 'oauthToken', 'receivingAccountCreate'];
+const MOST_OTHERS = 10;
+/** A code that the spec does not name and no setting uses. */
+const UNNAMED_CODE = 65_432;
+
+export async function answerAtRandom(exchange: Exchange, fault: RandomAnswer, random: Random): Promise<void> {
+  const { operation, received } = exchange;
+  const commits = fault.effect ? fault.effect === 'commit' : chance(random, 0.5);
+  const truth =
+    ACTS.includes(operation.name) && !commits ? exchange.pretend() : dataOf(await exchange.perform());
+  const asked = askedOf(exchange);
+  const drawn = drawAnswer(operation.name, random, contextOf(exchange, asked, truth));
+  const told = guarded(exchange, fault, asked, drawn, random);
+  const bare = operation.style === 'V1' && received.world.settings.v1Envelope === 'bare';
+  exchange.sendLie(tell(told, operation.style, bare), drawn.sort);
+}
+
+interface AskedAbout {
+  clientId: string;
+  partnerOrderId: string;
+  order: Order | undefined;
+}
+
+function askedOf({ operation, received }: Exchange): AskedAbout {
+  const parsed = parsedOrNothing(received.rawBody);
+  const body = isJsonObject(parsed) ? parsed : {};
+  const clientId = textIn(body, 'client_id');
+  const { orders } = received.world;
+  if (operation.name === 'queryDetail') {
+    const order = orders.byOrderId(received.params['orderId'] ?? '');
+    return { clientId, partnerOrderId: order?.outOrderId ?? '', order };
+  }
+  const partnerOrderId = textIn(body, 'partner_order_id') || textIn(body, 'outOrderId');
+  return { clientId, partnerOrderId, order: orders.byPartnerOrderId(partnerOrderId)[0] };
+}
+
+function textIn(body: JsonObject, field: string): string {
+  const value = body[field];
+  return typeof value === 'string' ? value : '';
+}
+
+function contextOf({ operation, received }: Exchange, asked: AskedAbout, truth: unknown): DrawContext {
+  const { world } = received;
+  const view = viewOf(operation.name, world, asked.clientId);
+  const others = view ? othersThan(world, asked.order).map(view) : [];
+  const echo = echoOf(operation.name, asked, received.params['orderId']);
+  return { truth, others, echo, terms: asked.order?.price };
+}
+
+function echoOf(operation: string, { clientId, partnerOrderId }: AskedAbout, orderId = ''): JsonObject {
+  if (operation === 'queryResult' || operation === 'queryPayDetail')
+    return { client_id: clientId, partner_order_id: partnerOrderId };
+  if (operation === 'createCnyOrder') return { receiver: { outOrderId: partnerOrderId } };
+  if (operation === 'queryDetail') return { orderId };
+  return operation === 'accountQuery' ? { client_id: clientId } : {};
+}
+
+function viewOf(
+  operation: string,
+  { settings }: World,
+  clientId: string,
+): ((order: Order) => JsonObject) | undefined {
+  if (operation === 'queryResult') return (order) => tradeResultView(plainly(order), clientId, settings);
+  if (operation === 'queryPayDetail') return (order) => tradeDetailView(plainly(order), clientId, settings);
+  if (operation === 'queryDetail' || operation === 'createCnyOrder')
+    return (order) => payoutOrderView(plainly(order));
+  return undefined;
+}
+
+function othersThan(world: World, order: Order | undefined): Order[] {
+  return [...world.orders.all()].filter((other) => other !== order).slice(-MOST_OTHERS);
+}
+
+function guarded(
+  exchange: Exchange,
+  fault: RandomAnswer,
+  asked: AskedAbout,
+  drawn: DrawnAnswer,
+  random: Random,
+): DrawnAnswer {
+  const { operation, received } = exchange;
+  const { name } = operation;
+  if (name === 'createCnyOrder') return withoutStatedRefusal(exchange, drawn);
+  const present = mayDenyOrder(asked.order, fault) ? drawn : withoutDenial(name, drawn);
+  if (name !== 'queryResult' && name !== 'queryPayDetail') return present;
+  const { clientId, partnerOrderId, order } = asked;
+  const about = {
+    asked: { clientId, partnerOrderId, target: order?.price.target },
+    truth: order && trueTrade(order, clientId, received.world),
+    isLiar: liarOf(partnerOrderId) === name,
+  };
+  const data = spoiled(present.data, random, (told) => mayBeTold(name, told, about));
+  return { ...present, data };
+}
+
+function trueTrade(order: Order, clientId: string, { settings }: World): TrueTrade {
+  const plain = plainly(order);
+  return {
+    queryResult: tradeResultView(plain, clientId, settings),
+    queryPayDetail: tradeDetailView(plain, clientId, settings),
+  };
+}
+
+/** One of the two trade queries of an order lies as it likes; the lies of the other give themselves away. */
+function liarOf(partnerOrderId: string): 'queryResult' | 'queryPayDetail' {
+  return chance(seededRandom(seedOf(partnerOrderId)), 0.5) ? 'queryResult' : 'queryPayDetail';
+}
+
+/**
+ * "Order not exist" about an order that exists is lag right after its creation. Later, only a client that was told of
+ * the order can know better.
+ */
+function mayDenyOrder(order: Order | undefined, { denyMs }: RandomAnswer): boolean {
+  return order === undefined || order.isKnown || monotonicMs() - order.createdAtMs < denyMs;
+}
+
+function withoutDenial(operation: string, drawn: DrawnAnswer): DrawnAnswer {
+  if (!['queryResult', 'queryPayDetail', 'queryDetail'].includes(operation)) return drawn;
+  const code = Number(drawn.code) === ORDER_NOT_EXIST ? UNNAMED_CODE : drawn.code;
+  return { ...drawn, code, status: drawn.status === 404 ? 500 : drawn.status };
+}
+
+/** A code that by the provider's word means "not created" is never told of an order that was created. */
+function withoutStatedRefusal({ received, wasCreated }: Exchange, drawn: DrawnAnswer): DrawnAnswer {
+  const { settings } = received.world;
+  const stated = [
+    settings.lockExpiredCode,
+    settings.insufficientCode,
+    settings.repeatedCode,
+    settings.lockMismatchCode,
+    settings.accountNotUsableCode,
+  ];
+  return wasCreated && stated.includes(Number(drawn.code)) ? { ...drawn, code: UNNAMED_CODE } : drawn;
+}
+
+/** The record of an answer, in an envelope or bare; undefined for a refusal. */
+function dataOf({ status, text, code }: Answer): unknown {
+  const body = parsedOrNothing(text);
+  if (code === null) return body;
+  return status < 300 && (code === 0 || code === 200) && isJsonObject(body) ? body['data'] : undefined;
+}
