@@ -15,6 +15,7 @@ const BENIGN_CAUSES: readonly number[] = [
   WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_UPDATE,
 ];
 
+const EVERYTHING = "StartTime > '2000-01-01T00:00:00Z'";
 const BAD_ENDS: readonly string[] = ['FAILED', 'TIMED_OUT', 'TERMINATED'];
 /** The first attempt may fall to a worker that was killed. */
 const ATTEMPTS_OF_A_KILL = 2;
@@ -27,10 +28,10 @@ export interface Unhealthy {
 }
 
 /** Every run of every workflow: payouts, leases, token renewals, reconciliation. */
-export async function unhealthyWorkflows(client: Client): Promise<Unhealthy[]> {
+export async function unhealthyWorkflows(client: Client, query = EVERYTHING): Promise<Unhealthy[]> {
   const found: Unhealthy[] = [];
   const open: WorkflowExecutionInfo[] = [];
-  for await (const info of client.workflow.list({ query: 'StartTime > "2000-01-01T00:00:00Z"' })) {
+  for await (const info of client.workflow.list({ query })) {
     const { workflowId, status } = info;
     if (BAD_ENDS.includes(status.name)) found.push({ workflowId, why: await badEnd(client, info) });
     if (status.name === 'RUNNING') open.push(info);

@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const LIMIT_MS = 480_000;
 
 test(
-  'a seed: calls fail, processes and the engine die, and nothing is paid twice, lost or told untruly',
+  'a seed: calls fail, answers lie, processes die, and nothing is paid twice, stuck or told untruly',
   async () => {
     const run = spawn(
       process.execPath,
@@ -30,12 +30,13 @@ test(
     const report: unknown = JSON.parse(line);
     expect(report).toMatchObject({ seed: 1, violations: [], faultsMet: expect.any(Number) });
     expect(report).not.toMatchObject({ faultsMet: 0 });
+    expect(report).not.toMatchObject({ liesTold: 0 });
     expect(code).toBe(0);
   },
   LIMIT_MS,
 );
 
-test('a seed means the same payouts, faults and strikes each time, and another one means others', () => {
+test('a seed means the same payouts, faults, lies and strikes each time, and another one means others', () => {
   expect(chaosPlan(7)).toEqual(chaosPlan(7));
   expect(chaosPlan(7)).not.toEqual(chaosPlan(8));
 });
@@ -73,11 +74,15 @@ describe('the judge', () => {
     debited: [],
     notifications: [],
   });
+  const nothing = { currency: 'CNY', amount: '0.00' };
+  const debit = { accountId: 'a1', accountType: 'AVAIL_ACCOUNT', pay: money, fee: money, actual: nothing };
   const paid: PayoutResult = {
     partnerOrderId: 'p1',
     outcome: 'SUCCESS',
     orderId: 'o1',
-    debits: [],
+    received: money,
+    failed: nothing,
+    debits: [debit],
     splits: [split],
   };
   const notCreated: PayoutResult = { partnerOrderId: 'p1', outcome: 'NOT_CREATED', debits: [], splits: [] };
@@ -90,9 +95,39 @@ describe('the judge', () => {
   test.each([
     ['money that left twice', paid, [order, { ...order, orderId: 'o2' }], 'money left 2 times'],
     ['an order that is said not to exist', notCreated, [order], 'NOT_CREATED, and order o1 exists'],
-    ['an order that does not exist', paid, [], 'order o1, and the service knows none'],
-    ['another end', paid, [{ ...order, status: 'FAILED' }], 'SUCCESS, and the service says FAILED'],
-    ['other splits', { ...paid, splits: [] }, [order], 'the splits are not those of the service'],
+    ['an order that does not exist', paid, [], 'order o1, and the provider knows none'],
+    ['another end', paid, [{ ...order, status: 'FAILED' }], 'SUCCESS, and the provider says FAILED'],
+    ['other splits', { ...paid, splits: [] }, [order], 'the splits are not those of the provider'],
+    [
+      'a refund that is not reported',
+      paid,
+      [{ ...order, splits: [{ ...split, refunded: true }] }],
+      'the splits are not those of the provider',
+    ],
+    [
+      'money that did not arrive',
+      { ...paid, received: nothing },
+      [order],
+      'received 0.00 CNY, and the provider says 100.00 CNY',
+    ],
+    [
+      'money that did not fail',
+      { ...paid, failed: money },
+      [order],
+      'failed 100.00 CNY, and the provider says 0.00 CNY',
+    ],
+    [
+      'a debit that was not made',
+      { ...paid, debits: [debit, debit] },
+      [order],
+      'debited 200.00 CNY, and the provider says 100.00 CNY',
+    ],
+    [
+      'a debit in another currency',
+      { ...paid, debits: [{ ...debit, fee: { currency: 'USD', amount: '100.00' } }] },
+      [order],
+      'fee something else, and the provider says 100.00 CNY',
+    ],
   ])('finds %s', (_, result, orders, lie) => {
     expect(lies(result, ledger(orders))).toContain(lie);
   });

@@ -76,7 +76,7 @@ describe('an order lives as its scenario says', () => {
   });
 
   test('failed-received: FAILED, and the sums and payments say that all of it arrived', async () => {
-    const number = await paid('failed-received for=300ms');
+    const number = await paid('failed-received');
     await service.untilStatus(number, 'FAILED');
     expect(await data(number)).toMatchObject({
       complete_flag: true,
@@ -88,7 +88,9 @@ describe('an order lives as its scenario says', () => {
       pay_distribute_detail: [{ status: 'SUCCESS', target_amount: 712.34 }],
     });
     expect(service.control.ledgerOf(number).orders).toMatchObject([{ status: 'SUCCESS' }]);
-    await service.untilStatus(number, 'SUCCESS');
+    const forAWhile = await paid('failed-received answers=1 final=0ms');
+    expect(await data(forAWhile)).toMatchObject({ status: 'FAILED' });
+    expect(await data(forAWhile)).toMatchObject({ status: 'SUCCESS' });
   });
 
   test('debit-differs: the detail says that more was taken than the order costs', async () => {
