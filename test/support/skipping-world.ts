@@ -17,7 +17,7 @@ import { TIME_SKIPPING } from '../../scripts/setup/time-skipping.mjs';
 import { type FaultInput, type Simulator, startSimulator } from '../../simulator/index.ts';
 import { preparation } from '../../src/activities/prepare-payout.ts';
 import { serviceActivities } from '../../src/activities/service-activities.ts';
-import { workerConfig } from '../../src/config/config.ts';
+import { sendPolicy, workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
@@ -98,7 +98,8 @@ export class SkippingWorld {
           ...serviceActivities({
             ...PLACE,
             client: service,
-            stillOurs: async () => undefined,
+            claim: async () => undefined,
+            policy: sendPolicy(config.env),
             histories: NO_OTHER_RUNS,
           }),
         },
@@ -156,6 +157,7 @@ async function defineSearchAttributes({ connection, namespace = 'default' }: Tes
 
 /** Nothing is ever reset or started twice here. */
 const NO_OTHER_RUNS = {
-  runsOf: async () => [activityInfo().workflowExecution?.runId ?? ''],
+  runsOf: async () => [{ runId: activityInfo().workflowExecution?.runId ?? '', startedAtMs: 0 }],
   scheduled: async () => false,
+  argumentOf: async () => undefined,
 };
