@@ -1,4 +1,4 @@
-/** Which process owns an application's call budget. */
+/** Which process owns an application's rate-limit lease. */
 import type { ChildProcess } from 'node:child_process';
 import { leaseWorkflowId } from '../src/domain/identity.ts';
 import type { BenchStage } from './stage.ts';
@@ -8,7 +8,7 @@ export async function ownerOf(
   { client, workers }: BenchStage,
   app: string,
 ): Promise<ChildProcess | undefined> {
-  const { raw } = await client.workflow.getHandle(leaseWorkflowId('test', app)).describe();
+  const { raw } = await client.workflow.getHandle(leaseWorkflowId('test', `app-${app}`)).describe();
   const pid = Number.parseInt(raw.pendingActivities?.[0]?.lastWorkerIdentity ?? '', 10);
   return workers.find((worker) => worker.pid === pid);
 }

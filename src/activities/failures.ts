@@ -7,8 +7,8 @@ import { NotSentError, PaymentsError } from '../payments/index.ts';
 
 /** The service counts calls in any sliding second; waiting a little more than one clears the window. */
 const RATE_LIMIT_WINDOW_MS = 1_000;
-/** The hand-over itself takes longer, but the queue holds the call until then. */
-const BUDGET_MOVES_MS = 50;
+/** The handover itself takes longer, but the queue holds the call until then. */
+const LEASE_MOVES_MS = 50;
 
 export async function mapped<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -20,7 +20,7 @@ export async function mapped<T>(work: () => Promise<T>): Promise<T> {
 
 export function asFailure(error: unknown): unknown {
   if (!(error instanceof PaymentsError)) return error;
-  if (error instanceof NotSentError && error.reason === 'gate') return budgetMoved(error);
+  if (error instanceof NotSentError && error.reason === 'gate') return leaseMoved(error);
   return ApplicationFailure.create({
     type: error.code,
     message: error.message,
@@ -30,11 +30,11 @@ export function asFailure(error: unknown): unknown {
   });
 }
 
-/** Nothing was sent, for another process owns the budget now: that one takes the call up, and it is no failed try. */
-function budgetMoved(error: NotSentError): ApplicationFailure {
+/** Nothing was sent, because another process owns the lease now: that one takes the call, and it is no failed try. */
+function leaseMoved(error: NotSentError): ApplicationFailure {
   return ApplicationFailure.create({
-    type: 'BUDGET_MOVED',
+    type: 'LEASE_MOVED',
     message: error.message,
-    nextRetryDelay: BUDGET_MOVES_MS,
+    nextRetryDelay: LEASE_MOVES_MS,
   });
 }

@@ -206,8 +206,8 @@ export interface AuthorizationActivities {
 }
 
 export interface LeaseActivities {
-  /** Runs for as long as this process owns the application's call budget; answers its last words. */
-  holdBudget(term: LeaseTerm): Promise<Released>;
+  /** Runs for as long as this process is the lease owner; answers its last words. */
+  holdLease(term: LeaseTerm): Promise<Released>;
 }
 
 /** How a workflow was started: its id, and the environment that its starter meant. */

@@ -14,10 +14,15 @@ export interface Application {
   callsPerSecond?: number | undefined;
 }
 
+/** Part of workflow ids and queue names. A stray space would make two rate limits of one. */
+const appId = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces');
+
 const fileSchema = z.record(
   appName,
   z.strictObject({
-    appId: z.string().min(1),
+    appId,
     appSecret: z.string().regex(/^(env|file):.+/, 'must be a reference: env:NAME or file:PATH'),
     redirectUri: z.url().optional(),
     callsPerSecond: z.number().int().min(1).optional(),
@@ -30,16 +35,20 @@ export function readApplications(environment: Environment): Read<ReadonlyMap<str
 }
 
 function fromEnvironment(environment: Environment): Read<ReadonlyMap<string, Application>> {
-  const appId = environment['PAYMENTS_APP_ID'];
+  const id = environment['PAYMENTS_APP_ID'];
   const appSecret = environment['PAYMENTS_APP_SECRET'];
-  if (!appId || !appSecret) {
-    const missing = [!appId && 'PAYMENTS_APP_ID', !appSecret && 'PAYMENTS_APP_SECRET'].filter(
+  if (!id || !appSecret) {
+    const missing = [!id && 'PAYMENTS_APP_ID', !appSecret && 'PAYMENTS_APP_SECRET'].filter(
       (key) => key !== false,
     );
     return { ok: false, problems: missing.map((key) => `${key}: is missing (or set PAYOUTS_APPS_FILE)`) };
   }
+  const parsed = appId.safeParse(id);
+  if (!parsed.success)
+    return { ok: false, problems: fieldErrors(parsed.error).map((e) => `PAYMENTS_APP_ID: ${e.message}`) };
   const redirectUri = environment['PAYMENTS_REDIRECT_URI'] || undefined;
-  return { ok: true, value: new Map([['default', { name: 'default', appId, appSecret, redirectUri }]]) };
+  const application = { name: 'default', appId: parsed.data, appSecret, redirectUri };
+  return { ok: true, value: new Map([['default', application]]) };
 }
 
 function fromFile(path: string, environment: Environment): Read<ReadonlyMap<string, Application>> {
@@ -55,7 +64,7 @@ function fromFile(path: string, environment: Environment): Read<ReadonlyMap<stri
       ok: false,
       problems: fieldErrors(parsed.error).map((e) => `PAYOUTS_APPS_FILE: ${e.path} ${e.message}`),
     };
-  const problems: string[] = [];
+  const problems = repeatedAppIds(parsed.data);
   const applications = new Map<string, Application>();
   for (const [name, entry] of Object.entries(parsed.data)) {
     const appSecret = resolveSecret(entry.appSecret, environment);
@@ -66,6 +75,19 @@ function fromFile(path: string, environment: Environment): Read<ReadonlyMap<stri
   if (applications.size === 0 && problems.length === 0)
     problems.push('PAYOUTS_APPS_FILE: names no application');
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: applications };
+}
+
+/**
+ * The provider limits an `app_id`, not our name for it. Under two names one process would own one lease and wait for the
+ * same one, and a caller could start one payout twice, once under each name.
+ */
+function repeatedAppIds(entries: z.output<typeof fileSchema>): string[] {
+  const names = new Map<string, string>();
+  return Object.entries(entries).flatMap(([name, entry]) => {
+    const first = names.get(entry.appId);
+    names.set(entry.appId, first ?? name);
+    return first === undefined ? [] : [`PAYOUTS_APPS_FILE: ${name}.appId is the same as ${first}.appId`];
+  });
 }
 
 function resolveSecret(reference: string, environment: Environment): string | undefined {

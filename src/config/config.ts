@@ -51,7 +51,7 @@ const settingsShape = {
   PAYMENTS_SIGNING_KEY: z.string().optional(),
   PAYMENTS_CALL_TIMEOUT: duration.default(20_000),
   PAYOUTS_WORKFLOW_BUNDLE: z.string().min(1).optional(),
-  PAYMENTS_ARRIVAL_JITTER: duration.default(0).refine((ms) => ms <= 1_000, 'must be at most 1s'),
+  PAYMENTS_ARRIVAL_JITTER: duration.optional(),
   PAYMENTS_LOCK_LIFETIME: duration.default(60_000),
   PAYMENTS_CREATE_CODES: createCodes.default(new Map([['429', 'busy']])),
   PAYMENTS_REPEATED_CREATE: z.enum(['review', 'safe']).default('review'),

@@ -58,19 +58,19 @@ export function apiTaskQueue(environment: string, app: string): string {
   return `payouts-api:${environment}:${app}`;
 }
 
-/** The queue of token calls, which has slots of its own in the same process and under the same budget. */
+/** The queue of token calls, which has slots of its own in the same process and under the same rate limit. */
 export function tokenTaskQueue(environment: string, app: string): string {
   return `payouts-tokens:${environment}:${app}`;
 }
 
-/** The queue on which worker processes wait for the lease of an application's call budget; each has one slot. */
-export function leaseTaskQueue(environment: string, app: string): string {
-  return `payouts-lease:${environment}:${app}`;
+/** The queue on which worker processes wait for the rate-limit lease of an `app_id`; each has one slot. */
+export function leaseTaskQueue(environment: string, appId: string): string {
+  return `payouts-lease:${environment}:${encodeURIComponent(appId)}`;
 }
 
-/** The lease of an application's call budget. */
-export function leaseWorkflowId(environment: string, app: string): string {
-  return `rate-limit:${environment}:${app}`;
+/** The rate-limit lease of an `app_id`. The application's name is no part of it: two names are one rate limit. */
+export function leaseWorkflowId(environment: string, appId: string): string {
+  return `rate-limit:${environment}:${encodeURIComponent(appId)}`;
 }
 
 /** The renewal of a user's token, or without `openId` of the application's own. */

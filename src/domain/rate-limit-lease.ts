@@ -1,9 +1,9 @@
 /**
- * The lease of one application's call budget: how long it counts, and what one owner tells the next. Times are
- * always spans, never moments: clocks of two processes are not compared.
+ * The rate-limit lease of one `app_id`: how long it counts, and what one owner tells the next. Times are always spans,
+ * never moments: clocks of two processes are not compared.
  */
 
-/** The service counts calls in any sliding second. */
+/** The provider counts calls in any sliding second. */
 export const WINDOW_MS = 1_000;
 /** An owner that Temporal has not heard of for this long has lost the lease. */
 export const LEASE_TIMEOUT_MS = 1_500;
@@ -14,41 +14,51 @@ export const RENEW_EVERY_MS = 450;
 export const LONGEST_TERM_MS = 24 * 3_600_000;
 export const TERM_TIMEOUT_MS = 2 * LONGEST_TERM_MS;
 
+/** The provider limits an `app_id`, whatever name we give to it: so the name is no part of the lease's identity. */
 export interface LeasePlace {
   environment: string;
-  app: string;
+  appId: string;
 }
 
 /** An owner's last words: after them it sends nothing. */
 export interface Released {
-  /** How long before it stopped each call of the last window was sent. */
+  /**
+   * The run of the lease's workflow in which it owned the lease. In any other run these words may be old: a workflow
+   * reset replays them while a later owner still sends.
+   */
+  runId: string;
+  /** How long before it stopped each call of the last window arrived at the latest. */
   sendAgesMs: number[];
   /** The margin that it had learned to need. */
   marginMs: number;
+  /** How many owners in a row, this one included, gave the lease up because no call of theirs reached the provider. */
+  unreachedTerms: number;
 }
 
-/** What an owner's heartbeats say, for the one that takes over when it dies. */
+/** What an owner's heartbeats say, for the next one if this one dies. */
 export interface LeaseNote {
   marginMs: number;
+  /** Its own silence is over: no call of an earlier owner can still be counted, and none can still send. */
+  alone: boolean;
 }
 
 /** Who had the lease before this term's first attempt: `unknown` may still be sending. */
 export type Before = 'nobody' | 'unknown' | Released;
 
-export interface LeaseTerm extends LeasePlace {
+export interface LeaseTerm {
   before: Before;
   /** Set by an operator; each process's own configuration otherwise. */
   callsPerSecond?: number | undefined;
+  /** The application's name, as the last owner's configuration has it. */
+  app: string;
 }
 
 /** What survives continue-as-new. */
-export interface LeaseRecord {
-  before: Before;
-  callsPerSecond?: number | undefined;
+export interface LeaseRecord extends LeaseTerm {
   changedBy?: string | undefined;
 }
 
-export interface BudgetState {
+export interface RateLimitState {
   /** Null: each worker's own configuration counts. */
   callsPerSecond: number | null;
   changedBy: string | null;

@@ -84,7 +84,10 @@ export class UnavailableError extends PaymentsError {
 
 export type NotSentReason = 'deadline' | 'aborted' | 'gate' | 'before-send' | 'token' | 'signer' | 'closed';
 
-/** Thrown when we decided not to send: deadline, abort, gate, `beforeSend`, or no token or signature. */
+/**
+ * Thrown when we decided not to send: deadline, abort, gate, `beforeSend`, or no token or signature. Whatever the
+ * reason, not one byte of the request left this process.
+ */
 export class NotSentError extends PaymentsError {
   override readonly code = 'NOT_SENT';
   readonly reason: NotSentReason;
@@ -147,6 +150,11 @@ export class InvalidRequestError extends PaymentsError {
     super(context, `invalid ${fields.map((field) => `${field.path} (${field.message})`).join(', ')}`);
     this.fields = fields;
   }
+}
+
+/** Thrown by a gate when a call's turn cannot come before its deadline: nothing was sent. */
+export class GateTooLateError extends Error {
+  override readonly name = 'GateTooLateError';
 }
 
 /** Thrown when a client, signer or verifier is set up wrongly: at a process's start, never by a call. */

@@ -20,6 +20,7 @@ export { type AuthorizationLink, type AuthorizationPage, authorizationUrl } from
 export type { ApiOperation, Effect, OperationName } from './operations.ts';
 export { OPERATIONS } from './operations.ts';
 export type {
+  CallEnd,
   CallEvent,
   CallGate,
   CallOptions,

@@ -18,15 +18,29 @@ export interface GatedCall {
   signal?: AbortSignal;
 }
 
-/** The call budget. It is given the same object for one send throughout. */
+/** What a call came to, as far as the rate limit is concerned. */
+export type CallEnd =
+  /** The provider answered, whatever it said: the request had arrived. */
+  | 'answered'
+  /** It was written, and nobody waits for an answer any more. */
+  | 'unanswered'
+  /** No connection came about: nothing was written. */
+  | 'unreachable'
+  /** We decided not to write it. */
+  | 'not-sent';
+
+/** The rate limit. It is given the same object for one send throughout. */
 export interface CallGate {
-  /** Awaited right before each send; a rejection means that the call is not sent. */
+  /**
+   * Awaited before each send: resolves when it is the call's turn. A rejection means that the call is not sent; a
+   * `GateTooLateError`, that its turn cannot come before its deadline.
+   */
   pass(call: GatedCall): Promise<void>;
   /** Asked in the moment of writing, for a connection may have taken its time; false: nothing is written. */
   mayWrite?(call: GatedCall): boolean;
-  /** A call that passed is over, whether it was written or not. */
-  over?(call: GatedCall): void;
-  /** The service answered 429, and perhaps said how long to wait. */
+  /** The call is over, whether it was written or not. */
+  over?(call: GatedCall, end: CallEnd): void;
+  /** The provider answered 429, and perhaps said how long to wait. */
   limited?(retryAfterMs: number | undefined): void;
 }
 
@@ -90,8 +104,14 @@ export interface CallOptions {
   openId?: string;
   /** Before the send: not sent. After it: the answer is given up. */
   signal?: AbortSignal;
-  /** On the clock of `performance.now()`: nothing is sent at or after it. */
+  /**
+   * On the clock of `performance.now()`: nothing is sent at or after it. A call that waits for its turn fails as soon
+   * as it is known that its turn cannot come before.
+   */
   deadline?: number;
-  /** Awaited last before the send, once its turn has come; if it rejects, nothing is sent. */
+  /**
+   * Called once it is the call's turn, last before the send; if it throws or rejects, nothing is sent. It may take a
+   * while: deadline, signal and gate are checked again when the first byte is about to be written.
+   */
   beforeSend?: () => void | Promise<void>;
 }

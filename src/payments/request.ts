@@ -1,11 +1,11 @@
-/** The one path every call takes: token, signature, gate, last checks, send, judge, report. */
+/** The one path every call takes: token, signature, turn, last checks, send, judge, report. */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { authorizationHeaders, type Token } from './authorization.ts';
-import { type ErrorContext, NotSentError, PaymentsError } from './errors.ts';
+import { type ErrorContext, GateTooLateError, NotSentError, PaymentsError } from './errors.ts';
 import { writeExactJson } from './exact-json.ts';
 import { rulesOf } from './operations.ts';
-import type { CallOptions, GatedCall, PaymentsClientOptions } from './options.ts';
+import type { CallEnd, CallOptions, GatedCall, PaymentsClientOptions } from './options.ts';
 import { type AnswerRules, type Outcome, outcomeOf } from './outcome.ts';
 import { safeErrorName } from './redact.ts';
 import { checkedAddress, pathOf, type Target, urlOf } from './target.ts';
@@ -65,11 +65,14 @@ export class RequestPath {
       ...(deadline !== undefined && { deadline }),
       ...(signal && { signal }),
     };
+    let end: CallEnd = 'not-sent';
     try {
       const { request, token } = await this.#prepare(call, context, options);
-      await this.#lastChecks(gated, context, options);
+      await this.#turn(gated, context, options);
+      await lastWord(context, options);
       const mayWrite = () => this.options.gate?.mayWrite?.(gated) ?? true;
       const exchange = await this.#transport.exchange({ ...request, mayWrite });
+      end = END[exchange.is];
       if (exchange.is === 'answer' && exchange.date !== undefined) call.dated?.(exchange.date);
       const outcome = outcomeOf(call, context, exchange, this.options.createCodes);
       if (outcome.tokenRejected && token) this.#tellRejected(token);
@@ -79,11 +82,11 @@ export class RequestPath {
       if (!(error instanceof PaymentsError)) throw error;
       return { context, result: { error }, tokenRejected: false };
     } finally {
-      this.options.gate?.over?.(gated);
+      this.options.gate?.over?.(gated, end);
     }
   }
 
-  /** Everything that takes time happens here, so that nothing stands between the gate and the send. */
+  /** Everything that takes time happens here, so that little stands between the call's turn and the send. */
   async #prepare<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<Prepared> {
     const { method, token: place } = rulesOf(call.operation);
     const body = call.body === undefined ? undefined : writeExactJson(call.body);
@@ -117,20 +120,15 @@ export class RequestPath {
     }
   }
 
-  async #lastChecks(gated: GatedCall, context: ErrorContext, options: CallOptions): Promise<void> {
+  async #turn(gated: GatedCall, context: ErrorContext, options: CallOptions): Promise<void> {
     throwIfLate(context, options);
     try {
       await this.options.gate?.pass(gated);
     } catch (error) {
-      const reason = options.signal?.aborted ? 'aborted' : 'gate';
+      if (options.signal?.aborted) throw new NotSentError(context, 'aborted', safeErrorName(error));
+      const reason = error instanceof GateTooLateError ? 'deadline' : 'gate';
       throw new NotSentError(context, reason, safeErrorName(error));
     }
-    try {
-      await options.beforeSend?.();
-    } catch (error) {
-      throw new NotSentError(context, 'before-send', safeErrorName(error));
-    }
-    throwIfLate(context, options);
   }
 
   #tellRejected(token: Token): void {
@@ -155,6 +153,45 @@ export class RequestPath {
     } catch {
       // Watching a call must not change what it came to.
     }
+  }
+}
+
+const END: Record<Exchange['is'], CallEnd> = {
+  answer: 'answered',
+  'broken-answer': 'answered',
+  'no-answer': 'unanswered',
+  'not-received': 'unreachable',
+  withheld: 'not-sent',
+};
+
+/** The caller's last word before the send, for which nobody waits beyond the call's deadline. */
+async function lastWord(context: ErrorContext, options: CallOptions): Promise<void> {
+  try {
+    const word = options.beforeSend?.();
+    if (word) await untilLate(word, options);
+  } catch (error) {
+    throwIfLate(context, options);
+    throw new NotSentError(context, 'before-send', safeErrorName(error));
+  }
+  throwIfLate(context, options);
+}
+
+/** Rejects when the work does, and at the deadline or an abort, whatever the work does then. */
+async function untilLate(work: Promise<void>, { signal, deadline }: CallOptions): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort = () => {};
+  const late = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(new Error('late'));
+    if (deadline !== undefined)
+      timer = setTimeout(onAbort, Math.max(0, Math.ceil(deadline - performance.now())));
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
   }
 }
 

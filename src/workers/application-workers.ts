@@ -1,6 +1,6 @@
 /**
- * What one process does for one application: it waits for the lease of the call budget, and while it holds it serves
- * the queue of the application's API calls and the queue of its token calls.
+ * What one process does for one application: it waits for the rate-limit lease, and while it owns it serves the queue
+ * of the application's API calls and the queue of its token calls.
  */
 import type { Client } from '@temporalio/client';
 import type { NativeConnection, Worker } from '@temporalio/worker';
@@ -12,14 +12,15 @@ import type { Application } from '../config/applications.ts';
 import { sendPolicy, type WorkerConfig } from '../config/config.ts';
 import { apiTaskQueue, leaseTaskQueue, tokenTaskQueue } from '../domain/identity.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
-import { activityWorker } from './budget/activity-worker.ts';
-import { CallSlots } from './budget/call-slots.ts';
-import { leaseActivities } from './budget/hold-budget.ts';
-import { LeaseKeeper } from './budget/keep-lease.ts';
-import { LeaseSlot } from './budget/lease-slot.ts';
-import { OwnedQueues } from './budget/owned-queues.ts';
-import type { Ownership } from './budget/ownership.ts';
-import { CallBudget } from './call-budget.ts';
+import { activityWorker } from './rate-limit/activity-worker.ts';
+import { PROCESS_CLOCK } from './rate-limit/clock.ts';
+import { LeaseKeeper } from './rate-limit/keep-lease.ts';
+import { leaseActivities } from './rate-limit/lease.ts';
+import { LeaseSlot } from './rate-limit/lease-slot.ts';
+import { RateLimiter } from './rate-limit/limiter.ts';
+import { OwnedQueues } from './rate-limit/owned-queues.ts';
+import type { Ownership } from './rate-limit/ownership.ts';
+import { CallSlots } from './rate-limit/slots.ts';
 import { mostInFlight, serviceClient } from './service-client.ts';
 import { RenewedTokens } from './tokens/renewed-tokens.ts';
 import { TokenRenewals } from './tokens/token-renewals.ts';
@@ -40,7 +41,7 @@ export const SHUTDOWN_GRACE = '30s';
 const TOKEN_SLOTS = 2;
 const MOST_POLLS = 10;
 /**
- * Whoever does not own the budget has the token at hand too: the renewal may have run in the owner that froze, and
+ * A process that does not own the lease has the token at hand too: the renewal may have run in the owner that froze, and
  * then Temporal gives no answer about it for a while. Costs nothing while the token is fresh.
  */
 const WARM_EVERY_MS = 5_000;
@@ -51,31 +52,35 @@ export async function applicationServer(
   ownership: Ownership,
 ): Promise<Runnable> {
   const { config, client } = parts;
-  const { name: app } = application;
-  const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app };
+  const { name: app, appId } = application;
+  const environment = config.env.PAYMENTS_ENVIRONMENT;
+  const place = { environment, app };
+  const leasePlace = { environment, appId };
   const callsPerSecond = application.callsPerSecond ?? config.env.PAYMENTS_CALLS_PER_SECOND;
-  const budget = new CallBudget(config.env.PAYMENTS_ARRIVAL_JITTER);
-  const activities = await callActivities(parts, application, budget, callsPerSecond);
-  const keeper = new LeaseKeeper(client, place);
+  const limiter = new RateLimiter(PROCESS_CLOCK, config.env.PAYMENTS_ARRIVAL_JITTER);
+  const activities = await callActivities(parts, application, limiter, callsPerSecond);
+  const keeper = new LeaseKeeper(client, leasePlace, app);
   const queues = new OwnedQueues({
-    budget,
+    app,
+    limiter,
     callsPerSecond,
-    createWorkers: (rate, term) => queueWorkers(parts, place, budget, activities, rate, term),
+    createWorkers: (rate, term) => queueWorkers(parts, place, limiter, activities, rate, term),
     began: () => {
-      ownership.took(app);
+      ownership.took(appId);
       activities.warm();
     },
     ended: () => {
-      ownership.gave(app);
+      ownership.gave(appId);
       keeper.look();
     },
     failed: (error) => server.fail(error),
-    surplus: (signal) => ownership.surplus(place, signal),
+    surplus: (signal) => ownership.surplus(leasePlace, signal),
+    leaveToOthers: (reached) => ownership.leaveToOthers(leasePlace, reached),
   });
   const lease = await activityWorker(parts, {
-    taskQueue: leaseTaskQueue(place.environment, app),
+    taskQueue: leaseTaskQueue(environment, appId),
     activities: { ...leaseActivities(queues, client) },
-    slots: new LeaseSlot(app, ownership),
+    slots: new LeaseSlot(appId, ownership),
     polls: 1,
     graceTime: 0,
   });
@@ -130,14 +135,14 @@ class ApplicationServer implements Runnable {
 async function callActivities(
   { config, client }: ApplicationParts,
   application: Application,
-  budget: CallBudget,
+  limiter: RateLimiter,
   callsPerSecond: number,
 ) {
   const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app: application.name };
   const seal = new TokenSeal(config.keys.tokens);
   const renewals = new TokenRenewals(client);
   const tokens = new RenewedTokens(place, renewals, seal);
-  const service = await serviceClient(config, application, { tokens, gate: budget, callsPerSecond });
+  const service = await serviceClient(config, application, { tokens, gate: limiter, callsPerSecond });
   const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
   const shared = { ...place, client: service };
   const { PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN } = config.env;
@@ -167,7 +172,7 @@ async function callActivities(
 function queueWorkers(
   parts: ApplicationParts,
   { environment, app }: { environment: string; app: string },
-  budget: CallBudget,
+  limiter: RateLimiter,
   { api, token }: Awaited<ReturnType<typeof callActivities>>,
   callsPerSecond: number,
   term: number,
@@ -178,7 +183,7 @@ function queueWorkers(
       ...common,
       taskQueue: apiTaskQueue(environment, app),
       activities: { ...api },
-      slots: new CallSlots(budget, mostInFlight(parts.config, callsPerSecond)),
+      slots: new CallSlots(limiter, mostInFlight(parts.config, callsPerSecond)),
       polls: Math.min(MOST_POLLS, CallSlots.ahead(callsPerSecond)),
     }),
     activityWorker(parts, {

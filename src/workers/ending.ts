@@ -1,5 +1,5 @@
 /**
- * How a process ends in good order: the budgets go first. Who gets one next is decided by a task of the lease's own
+ * How a process ends in good order: the leases go first. Who gets one next is decided by a task of the lease's own
  * workflow, and Temporal may have kept that workflow for this very process.
  */
 import { setTimeout as sleep } from 'node:timers/promises';

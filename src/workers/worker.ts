@@ -1,4 +1,4 @@
-/** What one worker process runs: the workflows, and for each application, while it owns the budget, its calls. */
+/** What one worker process runs: the workflows, and for each application, while it owns the lease, its calls. */
 import { Worker } from '@temporalio/worker';
 import { batchActivities } from '../activities/batch-activities.ts';
 import { preparation } from '../activities/prepare-payout.ts';
@@ -13,7 +13,7 @@ import {
   type Runnable,
   SHUTDOWN_GRACE,
 } from './application-workers.ts';
-import { Ownership } from './budget/ownership.ts';
+import { Ownership } from './rate-limit/ownership.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 /** After a worker was killed its payouts wait this long for it before another worker takes them up. */
@@ -35,7 +35,7 @@ export async function createWorkers(parts: ApplicationParts): Promise<ProcessWor
   const workflows = await workflowWorker(parts);
   const applications = [...parts.config.applications.values()];
   const environment = parts.config.env.PAYMENTS_ENVIRONMENT;
-  const places = applications.map(({ name }) => ({ environment, app: name }));
+  const places = applications.map(({ appId }) => ({ environment, appId }));
   const ownership = new Ownership({ client: parts.client, identity: workflows.options.identity, places });
   const servers = await Promise.all(
     applications.map((application) => applicationServer(parts, application, ownership)),

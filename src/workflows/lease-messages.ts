@@ -1,7 +1,11 @@
-/** How others talk to the lease of a call budget. */
-import { defineQuery, defineUpdate } from '@temporalio/workflow';
-import type { BudgetState, CallsPerSecondChange } from '../domain/rate-limit-lease.ts';
+/** How others talk to the rate-limit lease. */
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { CallsPerSecondChange, RateLimitState } from '../domain/rate-limit-lease.ts';
 
-/** Takes effect with a clean hand-over, about half a second later; answers what counts from then on. */
-export const setCallsPerSecondUpdate = defineUpdate<BudgetState, [CallsPerSecondChange]>('setCallsPerSecond');
-export const budgetQuery = defineQuery<BudgetState>('state');
+/** Takes effect with a clean handover, about half a second later; answers what counts from then on. */
+export const setCallsPerSecondUpdate = defineUpdate<RateLimitState, [CallsPerSecondChange]>(
+  'setCallsPerSecond',
+);
+export const rateLimitQuery = defineQuery<RateLimitState>('state');
+/** From an owner whose configuration has another name for the application: people look for the lease by that name. */
+export const servedAsSignal = defineSignal<[app: string]>('servedAs');

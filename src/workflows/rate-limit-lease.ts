@@ -1,7 +1,7 @@
 /**
- * Who may spend one application's call budget: whichever process runs the activity `holdBudget`, and nobody else. One
- * that dies is followed by the activity's next attempt, one that gives back by the next activity. Runs until it is
- * cancelled.
+ * Which process may call the provider for one `app_id`: the one that runs the activity `holdLease`, and no other. An
+ * owner that dies is followed by the activity's next attempt, one that gives the lease back by the next activity. Runs
+ * until it is cancelled.
  */
 import {
   ActivityCancellationType,
@@ -15,29 +15,31 @@ import {
   setCurrentDetails,
   setHandler,
   sleep,
+  upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { LeaseActivities } from '../activities/types.ts';
 import { leaseTaskQueue } from '../domain/identity.ts';
 import {
-  type BudgetState,
   type CallsPerSecondChange,
   changeProblem,
   LEASE_TIMEOUT_MS,
   type LeasePlace,
   type LeaseRecord,
+  type RateLimitState,
   TERM_TIMEOUT_MS,
 } from '../domain/rate-limit-lease.ts';
-import { budgetQuery, setCallsPerSecondUpdate } from './lease-messages.ts';
-import { isHistoryLong } from './long-history.ts';
+import { rateLimitQuery, servedAsSignal, setCallsPerSecondUpdate } from './lease-messages.ts';
 
 /** The next process may begin at once; what has to be waited for is the process's own business. */
 const NEXT_ATTEMPT_AFTER_MS = 20;
 const AFTER_A_FAILURE_MS = 1_000;
+/** A term is about ten history events. */
+const TERMS_PER_RUN = 30;
 
 export async function rateLimitLease(place: LeasePlace, carried: LeaseRecord): Promise<void> {
   const record: LeaseRecord = { ...carried };
   let term = new CancellationScope();
-  setHandler(budgetQuery, () => stateOf(record));
+  setHandler(rateLimitQuery, () => stateOf(record));
   setHandler(
     setCallsPerSecondUpdate,
     (change) => {
@@ -47,30 +49,32 @@ export async function rateLimitLease(place: LeasePlace, carried: LeaseRecord): P
     },
     { validator: refuseBadChange },
   );
-  while (!CancellationScope.current().consideredCancelled) {
+  setHandler(servedAsSignal, (app) => rename(record, app));
+  for (let terms = 0; terms < TERMS_PER_RUN; terms += 1) {
+    if (CancellationScope.current().consideredCancelled) return;
     term = new CancellationScope();
     setCurrentDetails(sentenceOf(record));
     await hold(place, record, term);
-    await condition(allHandlersFinished);
-    if (isHistoryLong()) await continueAsNew<typeof rateLimitLease>(place, record);
   }
+  await condition(allHandlersFinished);
+  await continueAsNew<typeof rateLimitLease>(place, record);
 }
 
 /** One term. Keeps what the next one has to know. */
 async function hold(place: LeasePlace, record: LeaseRecord, scope: CancellationScope): Promise<void> {
-  const { before, callsPerSecond } = record;
+  const { before, callsPerSecond, app } = record;
   try {
-    record.before = await scope.run(() => holder(place).holdBudget({ ...place, before, callsPerSecond }));
+    record.before = await scope.run(() => holder(place, app).holdLease({ before, callsPerSecond, app }));
   } catch (error) {
     record.before = 'unknown';
     if (!isCancellation(error)) await sleep(AFTER_A_FAILURE_MS);
   }
 }
 
-function holder({ environment, app }: LeasePlace) {
+function holder({ environment, appId }: LeasePlace, app: string) {
   return proxyActivities<LeaseActivities>({
-    taskQueue: leaseTaskQueue(environment, app),
-    summary: `holds the call budget of ${app} in ${environment}`,
+    taskQueue: leaseTaskQueue(environment, appId),
+    summary: `holds the rate-limit lease of ${app} in ${environment}`,
     startToCloseTimeout: TERM_TIMEOUT_MS,
     heartbeatTimeout: LEASE_TIMEOUT_MS,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -92,7 +96,14 @@ function apply(record: LeaseRecord, { callsPerSecond, by }: CallsPerSecondChange
   record.changedBy = by;
 }
 
-function stateOf({ callsPerSecond, changedBy }: LeaseRecord): BudgetState {
+/** Anybody may have sent the signal, and a handler must not throw. */
+function rename(record: LeaseRecord, app: unknown): void {
+  if (typeof app !== 'string' || !/^[a-z0-9-]{1,32}$/.test(app) || app === record.app) return;
+  record.app = app;
+  upsertSearchAttributes({ PayoutApp: [app] });
+}
+
+function stateOf({ callsPerSecond, changedBy }: LeaseRecord): RateLimitState {
   return { callsPerSecond: callsPerSecond ?? null, changedBy: changedBy ?? null };
 }
 

@@ -8,8 +8,8 @@ import { workerConfig } from '../../src/config/config.ts';
 import type { SendPolicy } from '../../src/domain/payout.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { serviceClient } from '../../src/workers/service-client.ts';
-import { openBudget } from '../support/budget.ts';
 import { freshNumber, QUICK } from '../support/payout-world.ts';
+import { realLimiter } from '../support/rate-limit.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const RUN = 'the-first-run';
@@ -34,7 +34,7 @@ describe('the create activity sends only when it is sure that nobody has sent be
     const [application] = config.applications.values();
     if (!application) throw new Error('no application');
     const tokens = { token: async () => (await client.applicationToken()).accessToken };
-    client = await serviceClient(config, application, { tokens, gate: openBudget(20), callsPerSecond: 20 });
+    client = await serviceClient(config, application, { tokens, gate: realLimiter(20), callsPerSecond: 20 });
   });
   afterAll(async () => {
     await client.close();
@@ -165,7 +165,7 @@ describe('the create activity sends only when it is sure that nobody has sent be
     if (!application) throw new Error('no application');
     const lost = await serviceClient(config, application, {
       tokens: { token: async () => 'any' },
-      gate: openBudget(20),
+      gate: realLimiter(20),
       callsPerSecond: 20,
     });
     const environment = new MockActivityEnvironment({

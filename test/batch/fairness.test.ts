@@ -6,7 +6,7 @@ import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
 import type { CallRecord } from '../../simulator/index.ts';
 import { fairnessKey } from '../../src/domain/fairness.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { Budgets } from '../../src/starters/budgets.ts';
+import { RateLimits } from '../../src/starters/rate-limits.ts';
 import { batchesOf } from '../support/batches.ts';
 import { createsOf } from '../support/ledger.ts';
 import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
@@ -45,7 +45,7 @@ async function waitOfASingle(address: string): Promise<Wait> {
     await eventually(async () => (await asks(world, single)) || undefined);
     const earlier = control.calls().length;
     const before = rows.filter((row) => createsOf(world, row).length === 0).length;
-    await new Budgets(world.client, 'test').setCallsPerSecond('default', CALLS_PER_SECOND, 'test');
+    await new RateLimits(world.client, 'test').setCallsPerSecond('default', CALLS_PER_SECOND, 'test');
     const isCreated = (call: CallRecord) =>
       call.operation === 'createCnyOrder' && call.partnerOrderId === single.partnerOrderId;
     const created = await eventually(() => {

@@ -60,7 +60,7 @@ describe('doctor, in a world of its own', () => {
       'worker for workflows: ok',
       'worker for API calls of default: ok',
       'keys: ok',
-      'call budget: ok',
+      'rate-limit lease: ok',
       'reconciliation: ok',
       'tokens: ok',
       'payments service: ok',

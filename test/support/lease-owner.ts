@@ -1,4 +1,4 @@
-/** Which of our worker processes owns the call budget, by Temporal's word. */
+/** Which of our worker processes is the lease owner, by Temporal's word. */
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { leaseWorkflowId } from '../../src/domain/identity.ts';
 import { eventually, type PayoutWorld } from './payout-world.ts';
@@ -15,7 +15,7 @@ export async function ownerAmong(world: PayoutWorld, workers: readonly OwnProces
 }
 
 async function ownerPid(world: PayoutWorld): Promise<number | undefined> {
-  const handle = world.client.workflow.getHandle(leaseWorkflowId('test', 'default'));
+  const handle = world.client.workflow.getHandle(leaseWorkflowId('test', 'demo-app'));
   const { raw } = await handle.describe().catch(notYet);
   const [pending] = raw?.pendingActivities ?? [];
   if (pending?.state !== STARTED || !pending.lastWorkerIdentity) return undefined;

@@ -14,7 +14,7 @@ import { keysAgree } from './doctor/keys.ts';
 import { priorities } from './doctor/priorities.ts';
 import { reconciliationRuns } from './doctor/schedules.ts';
 import { notAsked, serviceAnswers, tokenStates } from './doctor/service.ts';
-import { budgetOwned, queuesServed } from './doctor/workers.ts';
+import { leaseOwned, queuesServed } from './doctor/workers.ts';
 import { workflowTasksGoOn } from './doctor/workflow-tasks.ts';
 import type { Session } from './session.ts';
 import { grid, wrap } from './text.ts';
@@ -75,7 +75,7 @@ async function foundWanting(
   clocks.worker = keys.clock;
   checks.push(keys.check);
   if (!isWell(keys.check)) return 'its answer could not be read';
-  checks.push(await budgetOwned(session, environment, app), await reconciliationRuns(session, environment));
+  checks.push(await leaseOwned(session, environment, app), await reconciliationRuns(session, environment));
   const tokens = await tokenStates(session, app);
   checks.push(tokens.check);
   return tokens.applicationHasNone ? 'there is no token' : undefined;

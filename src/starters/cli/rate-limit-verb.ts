@@ -1,5 +1,5 @@
-/** `rate-limit`: how many calls a second an application may make, and a change of it without a restart. */
-import { type Budget, Budgets } from '../budgets.ts';
+/** `rate-limit`: shows an application's rate limit and lease owner, and changes the rate without a restart. */
+import { type RateLimit, RateLimits } from '../rate-limits.ts';
 import { type Answer, UsageError } from './answer.ts';
 import type { Session } from './session.ts';
 import { facts } from './text.ts';
@@ -17,11 +17,11 @@ export async function rateLimit(
 ): Promise<Answer> {
   if (session.environment === undefined)
     throw new UsageError('PAYMENTS_ENVIRONMENT: must name the environment');
-  const budgets = new Budgets(session.client, session.environment);
-  if (callsPerSecond === undefined) return answer(await session.soon(() => budgets.state(app)));
+  const rateLimits = new RateLimits(session.client, session.environment);
+  if (callsPerSecond === undefined) return answer(await session.soon(() => rateLimits.state(app)));
   if (by === undefined) throw new UsageError('--by must name who changes it');
   const rate = rateOf(callsPerSecond);
-  return answer(await session.soon(() => budgets.setCallsPerSecond(app, rate, by)));
+  return answer(await session.soon(() => rateLimits.setCallsPerSecond(app, rate, by)));
 }
 
 function rateOf(text: string): number | null {
@@ -32,10 +32,10 @@ function rateOf(text: string): number | null {
   return rate;
 }
 
-function answer(budget: Budget): Answer {
-  const { app, callsPerSecond, changedBy, owner } = budget;
+function answer(rateLimit: RateLimit): Answer {
+  const { app, callsPerSecond, changedBy, owner } = rateLimit;
   return {
-    json: budget,
+    json: rateLimit,
     text: facts([
       ['application', app],
       ['calls a second', callsPerSecond === null ? "by the workers' configuration" : `${callsPerSecond}`],

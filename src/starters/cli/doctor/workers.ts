@@ -1,8 +1,8 @@
-/** The workers: do they serve the queues, and does somebody own the application's call budget? */
+/** The workers: do they serve the queues, and does one of them own the application's rate-limit lease? */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../domain/identity.ts';
-import { Budgets } from '../../budgets.ts';
+import { RateLimits } from '../../rate-limits.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';
 
@@ -11,7 +11,7 @@ const WORKFLOW_TASKS = 1;
 const ACTIVITY_TASKS = 2;
 
 const START_ONE = 'start one: npm run worker (with the same PAYMENTS_ENVIRONMENT and application)';
-/** The budget may be on its way from one process to the next. */
+/** The lease may be moving from one process to the next. */
 const MOVES_FOR_MS = 5_000;
 const LOOK_EVERY_MS = 500;
 
@@ -36,18 +36,18 @@ async function served(
   return well(check, `queue ${queue} is served`);
 }
 
-/** Only its owner calls the service: without one, calls wait. */
-export async function budgetOwned(
+/** Only the lease owner calls the provider: without one, calls wait. */
+export async function leaseOwned(
   { client, soon }: Session,
   environment: string,
   app: string,
 ): Promise<Check> {
-  const check = 'call budget';
-  const budgets = new Budgets(client, environment);
-  const look = `its log says why; temporal workflow describe --workflow-id ${leaseWorkflowId(environment, app)}`;
+  const check = 'rate-limit lease';
+  const rateLimits = new RateLimits(client, environment);
+  const look = `its log says why; temporal workflow describe --workflow-id ${leaseWorkflowId(environment, 'APP_ID')}`;
   try {
     for (let waitedMs = 0; waitedMs < MOVES_FOR_MS; waitedMs += LOOK_EVERY_MS) {
-      const { owner, callsPerSecond } = await soon(() => budgets.state(app));
+      const { owner, callsPerSecond } = await soon(() => rateLimits.state(app));
       const rate = callsPerSecond === null ? "the workers' own rate" : `${callsPerSecond} calls a second`;
       if (owner !== null) return well(check, `${owner} has it, ${rate}`);
       await sleep(LOOK_EVERY_MS);
@@ -55,7 +55,11 @@ export async function budgetOwned(
     return problem(check, 'no worker has it, so no call leaves', `if a worker runs, ${look}`);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError)
-      return problem(check, `no worker has ever served ${app} of ${environment}`, START_ONE);
+      return problem(
+        check,
+        `no worker serves ${app} of ${environment}, or another name of the same app_id owns its lease`,
+        START_ONE,
+      );
     return unknown(check, `nobody answers for it: ${messageOf(error)}`, look);
   }
 }

@@ -1,4 +1,4 @@
-/** Who waits in the gate, and who goes next: token calls first, then creates, then the rest; each in order. */
+/** Who waits for a turn, and who goes next: token calls first, then creates, then the rest; each in order. */
 import type { CallGate } from '../../payments/index.ts';
 
 export type GatedCall = Parameters<CallGate['pass']>[0];
@@ -48,6 +48,13 @@ export class Turns {
       const at = line.indexOf(turn);
       if (at >= 0) line.splice(at, 1);
     }
+  }
+
+  /** Takes out those whose deadline is no later than this. */
+  takeDueBy(ms: number): Turn[] {
+    const due = this.lines.flat().filter(({ call }) => call.deadline !== undefined && call.deadline <= ms);
+    for (const turn of due) this.leave(turn);
+    return due;
   }
 
   takeAll(): Turn[] {

@@ -1,16 +1,16 @@
 /**
  * Which calls this process fetches from an application's queue, and when: only as many as are about to leave. A
- * fetched call can no longer be overtaken by a more urgent one; one that has left holds nobody up, so a slow service
- * does not lower the rate.
+ * fetched call can no longer be overtaken by a more urgent one; one that has left holds nobody up, so a slow
+ * provider does not lower the rate by it.
  */
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
-import type { CallBudget } from '../call-budget.ts';
+import type { RateLimiter } from './limiter.ts';
 import { pause } from './pause.ts';
 
 type Slots = CustomSlotSupplier<ActivitySlotInfo>;
 
 /**
- * Fetched ahead: what leaves while a call is on its way here, or while a busy engine takes a breath. A create that is
+ * Fetched ahead: what leaves while a call is on its way here, or while a busy Temporal server pauses. A create that is
  * fetched goes before all of them. At least two, so that a slow rate does not stutter.
  */
 const AHEAD_SECONDS = 0.3;
@@ -21,17 +21,17 @@ const LOOK_AGAIN_MS = 20;
 
 export class CallSlots implements Slots {
   readonly type = 'custom';
-  private readonly budget: CallBudget;
+  private readonly limiter: RateLimiter;
   private readonly mostInFlight: number;
   private readonly held = new Set<SlotPermit>();
   private readonly polling = new Set<SlotPermit>();
   /** In the order in which they came, which is nearly that in which they leave. */
   private readonly onTheirWay: SlotPermit[] = [];
 
-  constructor(budget: CallBudget, mostInFlight: number) {
-    this.budget = budget;
+  constructor(limiter: RateLimiter, mostInFlight: number) {
+    this.limiter = limiter;
     this.mostInFlight = mostInFlight;
-    budget.whenSpent(() => this.onTheirWay.shift());
+    limiter.whenSpent(() => this.onTheirWay.shift());
   }
 
   /** How many calls may be fetched and not yet sent. */
@@ -70,10 +70,10 @@ export class CallSlots implements Slots {
   }
 
   private hasRoom(): boolean {
-    const ahead = this.polling.size + Math.max(this.onTheirWay.length, this.budget.waiting);
-    const most = CallSlots.ahead(this.budget.callsPerSecond);
+    const ahead = this.polling.size + Math.max(this.onTheirWay.length, this.limiter.waiting);
+    const most = CallSlots.ahead(this.limiter.callsPerSecond);
     return (
-      ahead < most && this.held.size < this.mostInFlight && this.budget.opensWithin(AHEAD_SECONDS * 1_000)
+      ahead < most && this.held.size < this.mostInFlight && this.limiter.opensWithin(AHEAD_SECONDS * 1_000)
     );
   }
 }

@@ -1,4 +1,4 @@
-/** One slot for one application's lease; asked for sooner by a process that owns fewer. */
+/** One slot for the lease of one `app_id`; asked for sooner by a process that owns fewer. */
 
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
 import type { Ownership } from './ownership.ts';
@@ -8,20 +8,20 @@ const LOOK_AGAIN_MS = 20;
 
 export class LeaseSlot implements CustomSlotSupplier<ActivitySlotInfo> {
   readonly type = 'custom';
-  private readonly app: string;
+  private readonly appId: string;
   private readonly ownership: Ownership;
   private taken = false;
 
-  constructor(app: string, ownership: Ownership) {
-    this.app = app;
+  constructor(appId: string, ownership: Ownership) {
+    this.appId = appId;
     this.ownership = ownership;
   }
 
   async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
     do {
       await pause(LOOK_AGAIN_MS, signal);
-      await this.ownership.beforeClaiming(this.app, signal);
-    } while (this.taken);
+      await this.ownership.beforeClaiming(signal);
+    } while (this.taken || this.ownership.staysOff(this.appId));
     this.taken = true;
     return {};
   }

@@ -1,5 +1,5 @@
 /**
- * The activity that is the lease: whoever runs it owns the application's call budget. An owner that gives it back
+ * The activity that is the lease: the process that runs it is the lease owner. An owner that gives the lease back
  * completes it, which is quicker than a retry: Temporal's timers may be a second late.
  */
 import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/activity';
@@ -12,38 +12,43 @@ import {
   RENEW_EVERY_MS,
   type Released,
 } from '../../domain/rate-limit-lease.ts';
+import { servedAsSignal } from '../../workflows/lease-messages.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
 import { type Ending, Renewals } from './renewals.ts';
 
-/** What owning means in this process. */
-export interface BudgetOwner {
+/** What owning the lease means in this process. */
+export interface LeaseOwner {
+  /** The application's name in this process's configuration. */
+  readonly app: string;
   /** The lease is ours, for as long as `fence` says. */
   begin(fence: Fence, before: Predecessor, callsPerSecond: number | undefined): Promise<void>;
-  /** From the moment it is called nothing is sent any more. */
-  end(): Released;
-  learnedMarginMs(): number;
-  /** Resolves when this process wants to give the budget to another. */
+  /** From the moment it is called, nothing is sent any more. */
+  end(): Omit<Released, 'runId'>;
+  note(): LeaseNote;
+  /** Resolves when this process wants to give the lease to another. */
   wantsToGive(signal: AbortSignal): Promise<void>;
 }
 
-export function leaseActivities(owner: BudgetOwner, client: Client): LeaseActivities {
-  return { holdBudget: (term) => holdBudget(owner, client, term) };
+export function leaseActivities(owner: LeaseOwner, client: Client): LeaseActivities {
+  return { holdLease: (term) => holdLease(owner, client, term) };
 }
 
-async function holdBudget(owner: BudgetOwner, client: Client, term: LeaseTerm): Promise<Released> {
-  const { taskToken, attempt, heartbeatDetails } = activityInfo();
+async function holdLease(owner: LeaseOwner, client: Client, term: LeaseTerm): Promise<Released> {
+  const { taskToken, attempt, heartbeatDetails, workflowExecution } = activityInfo();
+  const runId = workflowExecution?.runId ?? '';
+  const { app } = owner;
   const fence = new Fence();
-  const note = (): LeaseNote => ({ marginMs: owner.learnedMarginMs() });
-  const renewals = new Renewals({ client, taskToken, fence, note });
-  const before = predecessor(term.before, attempt, heartbeatDetails);
+  const renewals = new Renewals({ client, taskToken, fence, note: () => owner.note() });
+  const before = predecessor({ before: term.before, runId, attempt, details: heartbeatDetails });
   // This task may have lain in a frozen process: only an answer from Temporal makes it count.
   await renewals.confirm();
-  let released: Released;
+  if (term.app !== app) tellName(client, app);
+  let released: Omit<Released, 'runId'>;
   let ending: Ending;
   try {
-    const ended = untilOver(owner, renewals, note);
-    log.info('took the call budget', { app: term.app, silentMs: before.silentMs });
+    const ended = untilOver(owner, renewals);
+    log.info('took the rate-limit lease', { app, silentMs: before.silentMs });
     await owner.begin(fence, before, term.callsPerSecond);
     ending = await ended;
   } finally {
@@ -51,18 +56,28 @@ async function holdBudget(owner: BudgetOwner, client: Client, term: LeaseTerm): 
     fence.lose();
     released = owner.end();
   }
-  log.info('the call budget goes', { app: term.app, ending });
+  log.info('the rate-limit lease goes', { app, ending });
   if (ending === 'lost')
-    throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'somebody else may have it' });
-  return released;
+    throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'another process may have it' });
+  return { ...released, runId };
+}
+
+/** The lease belongs to an `app_id`; people look for it by the name that the application has now. */
+function tellName(client: Client, app: string): void {
+  const { workflowId, runId } = activityInfo().workflowExecution ?? {};
+  if (workflowId === undefined) return;
+  client.workflow
+    .getHandle(workflowId, runId)
+    .signal(servedAsSignal, app)
+    .catch((error: unknown) => log.warn('the rate-limit lease keeps an old name', { app, error }));
 }
 
 /** Until the lease is lost, is asked for, has been held for a day, or this process wants to be rid of it. */
-async function untilOver(owner: BudgetOwner, renewals: Renewals, note: () => LeaseNote): Promise<Ending> {
+async function untilOver(owner: LeaseOwner, renewals: Renewals): Promise<Ending> {
   const context = Context.current();
   const over = new AbortController();
   // Both ways: the SDK's own heartbeats tell it that this activity lives.
-  const beats = setInterval(() => context.heartbeat(note()), RENEW_EVERY_MS);
+  const beats = setInterval(() => context.heartbeat(owner.note()), RENEW_EVERY_MS);
   try {
     return await new Promise((resolve) => {
       renewals.start(resolve);

@@ -1,4 +1,4 @@
-/** Renews the lease straight at the server, for only an answer proves that it still counts. */
+/** Renews the lease with calls whose answer is awaited: only an acknowledged renewal proves that it still counts. */
 import {
   ActivityCancelledError,
   ActivityNotFoundError,
@@ -9,7 +9,7 @@ import {
 import { LEASE_TIMEOUT_MS, type LeaseNote, RENEW_EVERY_MS } from '../../domain/rate-limit-lease.ts';
 import type { Fence } from './fence.ts';
 
-/** Why a term ends. `lost`: it may be somebody else's already. `given`: back, in good order. */
+/** Why a term ends. `lost`: another process may have the lease already. `given`: back, in good order. */
 export type Ending = 'lost' | 'given';
 
 export interface RenewalParts {
@@ -49,11 +49,10 @@ export class Renewals {
 
   private async send(note: LeaseNote): Promise<void> {
     const { client, taskToken, fence } = this.parts;
-    const sentAt = performance.now();
-    const sentAtWall = Date.now();
+    const sentAt = fence.now();
     const within = Date.now() + LEASE_TIMEOUT_MS;
     await client.withDeadline(within, () => client.activity.heartbeat(taskToken, note));
-    fence.renewed(sentAt, sentAtWall);
+    fence.renewed(sentAt);
   }
 }
 

@@ -1,4 +1,4 @@
-/** Sees to it that the lease of an application's call budget exists, for without it nobody may call. */
+/** Sees to it that the rate-limit lease exists: without it, nobody may call. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../domain/identity.ts';
@@ -13,12 +13,15 @@ const TRY_AGAIN_MS = 1_000;
 export class LeaseKeeper {
   private readonly client: Client;
   private readonly place: LeasePlace;
+  private readonly app: string;
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
 
-  constructor(client: Client, place: LeasePlace) {
+  /** `app`: the application's name, by which people look for the lease. */
+  constructor(client: Client, place: LeasePlace, app: string) {
     this.client = client;
     this.place = place;
+    this.app = app;
   }
 
   /** Looks now, and again and again until `stop`. */
@@ -41,24 +44,24 @@ export class LeaseKeeper {
   }
 
   private async ensure(): Promise<void> {
-    const { environment, app } = this.place;
+    const { app, place } = this;
     const before = await this.before();
     if (this.stopped || before === undefined) return;
     await this.client.workflow.start<typeof rateLimitLease>('rateLimitLease', {
       taskQueue: PAYOUTS_TASK_QUEUE,
-      workflowId: leaseWorkflowId(environment, app),
+      workflowId: leaseWorkflowId(place.environment, place.appId),
       workflowIdConflictPolicy: 'USE_EXISTING',
-      args: [this.place, { before }],
+      args: [place, { before, app }],
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
-      staticSummary: `call budget of ${app}`,
+      staticSummary: `rate limit of ${app}`,
     });
   }
 
   /** Undefined: it runs. One that was ended may have an owner that does not know it yet. */
   private async before(): Promise<Before | undefined> {
-    const { environment, app } = this.place;
+    const { environment, appId } = this.place;
     try {
-      const { status } = await this.client.workflow.getHandle(leaseWorkflowId(environment, app)).describe();
+      const { status } = await this.client.workflow.getHandle(leaseWorkflowId(environment, appId)).describe();
       return status.name === 'RUNNING' ? undefined : 'unknown';
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return 'nobody';

@@ -1,0 +1,53 @@
+/** What a new owner knows about the one before, and how long it therefore stays silent. */
+import {
+  type Before,
+  type LeaseNote,
+  RENEWAL_COUNTS_MS,
+  type Released,
+  WINDOW_MS,
+} from '../../domain/rate-limit-lease.ts';
+
+export interface Predecessor {
+  silentMs: number;
+  /** It ended in good order; its sends count as this owner's own. */
+  released?: Released | undefined;
+  learnedMarginMs?: number | undefined;
+}
+
+export interface TermStart {
+  before: Before;
+  /** The run of the lease's workflow that this activity belongs to. */
+  runId: string;
+  attempt: number;
+  /** Of the last heartbeat of any earlier attempt; absent at the first. */
+  details: unknown;
+}
+
+/** How late a call of a process that is gone may arrive. */
+const STRAGGLES_MS = 200;
+const ONE_WINDOW_MS = WINDOW_MS + STRAGGLES_MS;
+/** An owner that may still be sending loses its fence first; then a window has to pass. */
+const FENCE_AND_WINDOW_MS = RENEWAL_COUNTS_MS + ONE_WINDOW_MS;
+
+export function predecessor({ before, runId, attempt, details }: TermStart): Predecessor {
+  if (attempt === 1) {
+    if (before === 'nobody') return { silentMs: ONE_WINDOW_MS };
+    return isOurs(before, runId) ? { silentMs: 0, released: before } : { silentMs: FENCE_AND_WINDOW_MS };
+  }
+  // An earlier attempt of this activity: it timed out, and then its fence is shut, or it ended by itself.
+  const note = noteIn(details);
+  const learnedMarginMs = note?.marginMs;
+  const onlyThatOne = note?.alone || before === 'nobody' || isOurs(before, runId);
+  return { silentMs: onlyThatOne ? ONE_WINDOW_MS : FENCE_AND_WINDOW_MS, learnedMarginMs };
+}
+
+/** Words of another run prove nothing: a workflow reset hands out old ones, whose owner another has followed since. */
+function isOurs(before: Before, runId: string): before is Released {
+  return typeof before === 'object' && before.runId === runId;
+}
+
+function noteIn(details: unknown): LeaseNote | undefined {
+  if (typeof details !== 'object' || details === null) return undefined;
+  if (!('marginMs' in details && typeof details.marginMs === 'number')) return undefined;
+  return { marginMs: details.marginMs, alone: 'alone' in details && details.alone === true };
+}

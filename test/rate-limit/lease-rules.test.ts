@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { Fence } from '../../src/workers/rate-limit/fence.ts';
+import { patienceMs } from '../../src/workers/rate-limit/owned-queues.ts';
+import { predecessor } from '../../src/workers/rate-limit/predecessor.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+describe('H37 the fence', () => {
+  test('the lease counts from the sending of its last acknowledged renewal, by both clocks', async () => {
+    const clock = new FakeClock();
+    const fence = new Fence(clock);
+    expect(fence.counts()).toBe(false);
+    const sent = fence.now();
+    await clock.advance(1_000);
+    fence.renewed(sent);
+    expect(fence.counts()).toBe(true);
+    await clock.advance(300);
+    expect(fence.counts()).toBe(false);
+    fence.renewed({ ...fence.now(), wallMs: clock.wallMs() - 1_300 });
+    expect(fence.counts()).toBe(false);
+  });
+
+  test('an answer that comes late does not take back a later renewal', async () => {
+    const clock = new FakeClock();
+    const fence = new Fence(clock);
+    const first = fence.now();
+    await clock.advance(900);
+    fence.renewed(fence.now());
+    fence.renewed(first);
+    await clock.advance(1_000);
+    expect(fence.counts()).toBe(true);
+  });
+
+  test('never after it was lost', () => {
+    const fence = new Fence(new FakeClock());
+    fence.renewed(fence.now());
+    fence.lose();
+    fence.renewed(fence.now());
+    expect(fence.counts()).toBe(false);
+  });
+});
+
+describe('H37 what a new owner knows about the one before', () => {
+  const released = { runId: 'run-1', sendAgesMs: [1, 2], marginMs: 30, unreachedTerms: 0 };
+  const start = { before: released, runId: 'run-1', attempt: 1, details: undefined };
+  const WINDOW = 1_200;
+  const FENCE_AND_WINDOW = 2_500;
+
+  test('an owner that ended in good order is believed, in the run in which it did', () => {
+    expect(predecessor(start)).toEqual({ silentMs: 0, released });
+  });
+
+  test('H37 in another run its words are old: a reset hands them out while a later owner still sends', () => {
+    expect(predecessor({ ...start, runId: 'run-2' })).toEqual({ silentMs: FENCE_AND_WINDOW });
+  });
+
+  test('after an owner that was ended by force, its fence has to shut first', () => {
+    expect(predecessor({ ...start, before: 'unknown' }).silentMs).toBe(FENCE_AND_WINDOW);
+    expect(predecessor({ ...start, before: 'nobody' }).silentMs).toBe(WINDOW);
+  });
+
+  test('an attempt that follows one whose silence was over has only that one to wait for', () => {
+    const alone = { marginMs: 30, alone: true };
+    const after = { ...start, before: 'unknown' as const, attempt: 2 };
+    expect(predecessor({ ...after, details: alone })).toEqual({ silentMs: WINDOW, learnedMarginMs: 30 });
+    for (const details of [{ ...alone, alone: false }, undefined, 'nonsense'])
+      expect(predecessor({ ...after, details }).silentMs).toBe(FENCE_AND_WINDOW);
+  });
+
+  test('a second attempt believes nobody: the first may have sent', () => {
+    expect(predecessor({ ...start, attempt: 2, details: undefined })).toMatchObject({ silentMs: WINDOW });
+    expect(predecessor({ ...start, attempt: 2, details: undefined }).released).toBeUndefined();
+  });
+});
+
+test('where nobody reaches the provider, each owner waits twice as long as the one before, up to a limit', () => {
+  expect([0, 1, 2, 3, 10].map(patienceMs)).toEqual([10_000, 20_000, 40_000, 80_000, 300_000]);
+});

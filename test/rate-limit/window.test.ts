@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { RateLimiter } from '../../src/workers/rate-limit/limiter.ts';
+import { AdaptiveMargin } from '../../src/workers/rate-limit/margin.ts';
+import { RoundTrips } from '../../src/workers/rate-limit/round-trips.ts';
+import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
+import { SendWindow } from '../../src/workers/rate-limit/window.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { mostInOneSecond } from '../support/rate-limit.ts';
+
+const LIMIT = 20;
+
+interface Provider {
+  /** Its fastest answer, and how much slower others are. */
+  answersAfterMs: number;
+  variesByMs: number;
+  /** From time to time it, or the network before it, stands still: [every, for]. */
+  stalls: readonly [number, number];
+  /** Between a call's turn and its first byte. */
+  claimTakesMs: number;
+  /** One call of so many is never answered. */
+  neverAnswers: number;
+}
+
+/** Sends calls as fast as the limiter allows; answers when each arrived. */
+async function arrivalsAt(provider: Provider, calls: number, random: () => number) {
+  const clock = new FakeClock();
+  const limiter = new RateLimiter(clock);
+  limiter.open({ callsPerSecond: LIMIT, counts: () => true, silentMs: 0 });
+  const begunMs = clock.nowMs();
+  const arrivals: number[] = [];
+  const [everyMs, forMs] = provider.stalls;
+  const goesOnAt = (ms: number) => {
+    const into = (ms - begunMs) % (everyMs + forMs);
+    return into < everyMs ? ms : ms + (everyMs + forMs - into);
+  };
+  const one = async (number: number) => {
+    const call: GatedCall = { operation: number % 3 === 0 ? 'quote' : 'tradeResult' };
+    await limiter.pass(call);
+    await clock.sleep(random() * provider.claimTakesMs);
+    expect(limiter.mayWrite(call)).toBe(true);
+    const arrivesMs = goesOnAt(clock.nowMs() + 10 + random() * 8);
+    await clock.sleep(arrivesMs - clock.nowMs());
+    arrivals.push(clock.nowMs());
+    const silent = random() * provider.neverAnswers < 1;
+    // Some of each operation are as fast as can be.
+    const variesMs = number % 4 === 0 ? 0 : random() * provider.variesByMs;
+    await clock.sleep(silent ? 20_000 : provider.answersAfterMs + variesMs);
+    await clock.sleep(goesOnAt(clock.nowMs()) - clock.nowMs());
+    limiter.over(call, silent ? 'unanswered' : 'answered');
+  };
+  const all = Promise.all(Array.from({ length: calls }, (_, number) => one(number)));
+  await clock.until(all);
+  return arrivals.sort((first, second) => first - second);
+}
+
+/** The same numbers each time. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const STEADY: Provider = {
+  answersAfterMs: 50,
+  variesByMs: 100,
+  stalls: [1e9, 0],
+  claimTakesMs: 0,
+  neverAnswers: Number.POSITIVE_INFINITY,
+};
+
+describe('H37 no second holds more arrivals than the limit', () => {
+  test('whatever the provider, the network and the claims before a send do', async () => {
+    const provider = fc.record({
+      answersAfterMs: fc.integer({ min: 1, max: 700 }),
+      variesByMs: fc.integer({ min: 0, max: 1_500 }),
+      stalls: fc.tuple(fc.integer({ min: 3_000, max: 9_000 }), fc.integer({ min: 0, max: 8_000 })),
+      claimTakesMs: fc.integer({ min: 0, max: 500 }),
+      neverAnswers: fc.constantFrom(Number.POSITIVE_INFINITY, 30, 5),
+    });
+    await fc.assert(
+      fc.asyncProperty(provider, fc.nat(), async (drawn, seed) => {
+        const arrivals = await arrivalsAt(drawn, 150, seeded(seed));
+        expect(mostInOneSecond(arrivals)).toBeLessThanOrEqual(LIMIT);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test.each([
+    ['an answer takes 50 to 150 ms', STEADY, 0.92],
+    ['an answer takes 3 s, give or take nothing', { ...STEADY, answersAfterMs: 3_000, variesByMs: 0 }, 0.94],
+    ['an answer takes 200 to 600 ms', { ...STEADY, answersAfterMs: 200, variesByMs: 400 }, 0.8],
+    ['a claim takes up to 20 ms', { ...STEADY, claimTakesMs: 20 }, 0.91],
+  ] as const)('%s: most of the limit is used', async (_what, provider, least) => {
+    const arrivals = await arrivalsAt(provider, 600, seeded(7));
+    expect(mostInOneSecond(arrivals)).toBeLessThanOrEqual(LIMIT);
+    // At first, little is known about round trips.
+    const later = arrivals.slice(200);
+    const seconds = ((later.at(-1) ?? 0) - (later[0] ?? 0)) / 1_000;
+    expect(later.length / LIMIT / seconds).toBeGreaterThan(least);
+  });
+
+  test('a provider that stands still gets at most the limit until it answers again', async () => {
+    const arrivals = await arrivalsAt({ ...STEADY, stalls: [2_000, 10_000] }, 60, seeded(1));
+    const atOnce = arrivals.filter((at) => arrivals.filter((other) => other === at).length > 1);
+    expect(atOnce.length).toBeGreaterThan(1);
+    expect(mostInOneSecond(arrivals)).toBeLessThanOrEqual(LIMIT);
+  });
+});
+
+describe('H37 the window', () => {
+  test('a call that had its turn holds a place until it is written or given up', () => {
+    const window = new SendWindow();
+    for (let count = 0; count < 3; count += 1) window.begin();
+    expect(window.msUntilRoom(0, 3, 0)).toBe(Number.POSITIVE_INFINITY);
+    const call = window.written('quote', 100);
+    window.answered(call, 110);
+    // It arrived at 110 at the latest.
+    expect(window.msUntilRoom(110, 3, 5)).toBe(1_005);
+    window.dropped();
+    expect(window.msUntilRoom(110, 3, 0)).toBe(0);
+  });
+
+  test('an answer proves that earlier calls have arrived, and bounds how late each was', () => {
+    const window = new SendWindow();
+    const send = (atMs: number) => {
+      window.begin();
+      return window.written('quote', atMs);
+    };
+    window.answered(send(0), 40);
+    for (let count = 1; count < 30; count += 1) window.answered(send(count), count + 40);
+    const early = send(1_000);
+    const late = send(1_300);
+    window.answered(late, 1_400);
+    // The fastest round trip is 40 ms: what was sent before had arrived 40 ms before this answer came.
+    expect(early.lateMs).toBeCloseTo(360, 0);
+    expect(late.lateMs).toBeCloseTo(60, 0);
+  });
+
+  test('a call without an answer keeps its place while answers are overdue', () => {
+    const window = new SendWindow();
+    window.begin();
+    window.answered(window.written('quote', 0), 40);
+    window.begin();
+    const silent = window.written('quote', 2_000);
+    expect(window.msUntilRoom(9_000, 1, 0)).toBeGreaterThan(0);
+    window.unanswered(silent, 9_000);
+    expect(window.msUntilRoom(9_000, 1, 0)).toBe(1_000);
+  });
+
+  test('an operator who knows how late calls can be caps what answers prove', () => {
+    const window = new SendWindow(50);
+    window.begin();
+    window.answered(window.written('quote', 0), 400);
+    expect(window.msUntilRoom(400, 1, 0)).toBe(650);
+    window.begin();
+    window.written('quote', 2_000);
+    expect(window.msUntilRoom(2_900, 1, 0)).toBe(150);
+  });
+
+  test('the fastest round trip is known only after some, and what is old is forgotten', () => {
+    const trips = new RoundTrips();
+    for (let count = 0; count < 29; count += 1) trips.observe('quote', 100, count);
+    expect(trips.fastestMs('quote')).toBe(0);
+    trips.observe('quote', 100, 29);
+    expect(trips.fastestMs('quote')).toBe(100);
+    for (let at = 60_000; at < 180_000; at += 1_000) trips.observe('quote', 3_000, at);
+    expect(trips.fastestMs('quote')).toBe(3_000);
+    // The fastest of a few that differ widely may be far from the fastest possible.
+    for (let count = 0; count < 40; count += 1) trips.observe('accounts', 100 + 10 * count, count);
+    expect(trips.fastestMs('accounts')).toBeLessThan(90);
+  });
+});
+
+describe('H37 the margin', () => {
+  test('widens on a 429, shrinks slowly, and keeps its bounds', () => {
+    const margin = new AdaptiveMargin(0);
+    expect(margin.valueMs(0)).toBe(15);
+    margin.widen(0);
+    expect(margin.valueMs(0)).toBe(30);
+    expect(margin.valueMs(3_000_000)).toBe(20);
+    for (let times = 0; times < 10; times += 1) margin.widen(3_000_000);
+    expect(margin.valueMs(3_000_000)).toBe(60);
+    expect(margin.valueMs(100_000_000)).toBe(10);
+  });
+
+  test('what nobody has complained about is given up soon', () => {
+    const margin = new AdaptiveMargin(0);
+    expect(margin.valueMs(20_000)).toBe(10);
+    expect(margin.valueMs(400_000)).toBe(10);
+  });
+
+  test('the next owner begins with what this one has learned', () => {
+    const margin = new AdaptiveMargin(0);
+    margin.start(0, 55);
+    expect(margin.valueMs(0)).toBe(55);
+    margin.start(0, Number.NaN);
+    expect(margin.valueMs(0)).toBe(55);
+  });
+});

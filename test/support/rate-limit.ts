@@ -1,0 +1,52 @@
+/** A rate limiter whose lease this process owns for as long as the test wants. */
+import { RateLimiter, type Term } from '../../src/workers/rate-limit/limiter.ts';
+import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
+import { FakeClock } from './fake-clock.ts';
+import type { WorldOptions } from './payout-world.ts';
+
+/** A world without workers yet, whose provider counts strictly, and where polls take fewer calls than creates. */
+export function strictWorld(limit: number): WorldOptions {
+  return {
+    idle: true,
+    settings: { callsPerSecond: limit, repeatedCreate: 'refuse' },
+    env: {
+      PAYOUTS_POLL_FIRST: '4s',
+      PAYOUTS_POLL_MAX: '6s',
+      PAYMENTS_REPEATED_CREATE: 'safe',
+      PAYMENTS_CALLS_PER_SECOND: `${limit}`,
+      PAYMENTS_CALL_TIMEOUT: '2s',
+    },
+  };
+}
+
+/** For a client that talks to a real server. */
+export function realLimiter(callsPerSecond: number, over: Partial<Term> = {}): RateLimiter {
+  const limiter = new RateLimiter();
+  limiter.open({ callsPerSecond, counts: () => true, silentMs: 0, ...over });
+  return limiter;
+}
+
+export function openLimiter(callsPerSecond: number, over: Partial<Term> = {}) {
+  const clock = new FakeClock();
+  const limiter = new RateLimiter(clock);
+  limiter.open({ callsPerSecond, counts: () => true, silentMs: 0, ...over });
+  return { limiter, clock };
+}
+
+/** One call, written as soon as it may be, and answered at once. */
+export async function send(
+  limiter: RateLimiter,
+  operation: GatedCall['operation'] = 'tradeResult',
+  options: Omit<GatedCall, 'operation'> = {},
+): Promise<boolean> {
+  const call = { operation, ...options };
+  await limiter.pass(call);
+  const written = limiter.mayWrite(call);
+  limiter.over(call, written ? 'answered' : 'not-sent');
+  return written;
+}
+
+/** The most calls in any second that begins with a call. */
+export function mostInOneSecond(times: readonly number[]): number {
+  return Math.max(...times.map((from) => times.filter((at) => at >= from && at < from + 1_000).length));
+}
