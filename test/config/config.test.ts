@@ -141,4 +141,24 @@ describe('the environment is read once, and every bad key is named', () => {
     writeFileSync(file, JSON.stringify({ East: { appId: 'a', appSecret: 'plain' } }));
     expect(problems({ ...good, PAYOUTS_APPS_FILE: file }).join('\n')).toMatch(/East/);
   });
+
+  test('H59 one app_id under two names is refused, by the field', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
+    const appSecret = 'env:PAYMENTS_APP_SECRET';
+    const apps = { east: { appId: 'a-1', appSecret }, west: { appId: 'a-1', appSecret } };
+    writeFileSync(file, JSON.stringify(apps));
+    expect(problems({ ...good, PAYOUTS_APPS_FILE: file })).toEqual([
+      'PAYOUTS_APPS_FILE: west.appId is the same as east.appId',
+    ]);
+  });
+
+  test.each(['a 1', ' a-1', 'a-1\n', 'é', 'x'.repeat(129)])(
+    'H59 an app_id of %j is refused',
+    async (appId) => {
+      expect(problems({ ...good, PAYMENTS_APP_ID: appId }).join()).toMatch(/PAYMENTS_APP_ID.*printable/);
+      const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
+      writeFileSync(file, JSON.stringify({ east: { appId, appSecret: 'env:PAYMENTS_APP_SECRET' } }));
+      expect(problems({ ...good, PAYOUTS_APPS_FILE: file }).join()).toMatch(/east.appId.*printable/);
+    },
+  );
 });

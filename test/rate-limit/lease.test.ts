@@ -1,32 +1,24 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Context } from '@temporalio/activity';
+import { Worker } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { leaseWorkflowId } from '../../src/domain/identity.ts';
-import { budgetQuery, setCallsPerSecondUpdate } from '../../src/workflows/lease-messages.ts';
-import { BUSY_MACHINE } from '../support/budget.ts';
+import { leaseTaskQueue } from '../../src/domain/identity.ts';
+import type { Released } from '../../src/domain/rate-limit-lease.ts';
+import { RateLimits } from '../../src/starters/rate-limits.ts';
+import { LeaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
+import { rateLimitQuery, setCallsPerSecondUpdate } from '../../src/workflows/lease-messages.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
-import { type OwnProcess, startProgram } from '../support/processes.ts';
-
-/** `PENDING_ACTIVITY_STATE_STARTED` */
-const STARTED = 2;
-
-function leaseOf(world: PayoutWorld, app = 'default') {
-  return world.client.workflow.getHandle(leaseWorkflowId('test', app));
-}
-
-async function ownerOf(world: PayoutWorld, app: string): Promise<string | undefined> {
-  const { raw } = await leaseOf(world, app).describe();
-  const [held] = raw.pendingActivities ?? [];
-  return held?.state === STARTED ? (held.lastWorkerIdentity ?? undefined) : undefined;
-}
+import { strictWorld } from '../support/rate-limit.ts';
+import { allPaidOnce, busy, leaseOf, neverMoreThan, WorkerProcesses } from '../support/workers.ts';
 
 describe('H37 the lease of one application', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
     world = await PayoutWorld.start({
       settings: { callsPerSecond: 60 },
-      env: { ...BUSY_MACHINE, PAYMENTS_CALLS_PER_SECOND: '5', PAYOUTS_POLL_FIRST: '2s' },
+      env: { PAYMENTS_CALLS_PER_SECOND: '5', PAYOUTS_POLL_FIRST: '2s' },
     });
   });
   afterAll(() => world.stop());
@@ -36,21 +28,22 @@ describe('H37 the lease of one application', () => {
     const ends = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
     expect(ends.map(({ outcome }) => outcome)).toEqual(refs.map(() => 'SUCCESS'));
   };
+  const most = () => world.simulator.control.counts().maxCallsInAnySecond;
 
   test('the rate changes without a restart, and back', async () => {
     await paid(2);
-    expect(world.simulator.control.counts().maxCallsInAnySecond).toBeLessThanOrEqual(5);
+    expect(most()).toBeLessThanOrEqual(5);
     const change = { callsPerSecond: 40, by: 'olga' };
     await leaseOf(world).executeUpdate(setCallsPerSecondUpdate, { args: [change] });
-    expect(await leaseOf(world).query(budgetQuery)).toEqual({ callsPerSecond: 40, changedBy: 'olga' });
-    await paid(12);
-    const { answered429, maxCallsInAnySecond } = world.simulator.control.counts();
-    expect(answered429).toBe(0);
-    expect(maxCallsInAnySecond).toBeGreaterThan(5);
-    expect(maxCallsInAnySecond).toBeLessThanOrEqual(40);
+    expect(await leaseOf(world).query(rateLimitQuery)).toEqual({ callsPerSecond: 40, changedBy: 'olga' });
+    await eventually(async () => {
+      await paid(6);
+      return most() > 5 || undefined;
+    });
+    neverMoreThan(world, 40);
     const back = { callsPerSecond: null, by: 'olga' };
     await leaseOf(world).executeUpdate(setCallsPerSecondUpdate, { args: [back] });
-    expect((await leaseOf(world).query(budgetQuery)).callsPerSecond).toBeNull();
+    expect((await leaseOf(world).query(rateLimitQuery)).callsPerSecond).toBeNull();
   });
 
   test.each([0, 1.5, 10_001, '20'])('a rate of %j is refused', async (callsPerSecond) => {
@@ -64,34 +57,127 @@ describe('H37 the lease of one application', () => {
     await leaseOf(world).terminate('by mistake');
     await paid(1);
   });
+
+  test('a signal of nonsense changes nothing, and harms nobody', async () => {
+    for (const nonsense of [undefined, 7, 'NOT A NAME', { app: 'default' }])
+      await leaseOf(world).signal('servedAs', nonsense);
+    await paid(1);
+    expect((await new RateLimits(world.client, 'test').state('default')).app).toBe('default');
+  });
+
+  test('it goes on as new after many terms, and people still find it by its name', async () => {
+    const place = { environment: 'test', appId: 'app-of-many-terms' };
+    let terms = 0;
+    const held = await Worker.create({
+      connection: world.native,
+      namespace: world.namespace,
+      taskQueue: leaseTaskQueue(place.environment, place.appId),
+      activities: {
+        holdLease: async (): Promise<Released> => {
+          terms += 1;
+          if (terms === 32) await Context.current().cancelled;
+          return { runId: '', sendAgesMs: [], marginMs: 15, unreachedTerms: 0 };
+        },
+      },
+    });
+    await held.runUntil(async () => {
+      const lease = leaseOf(world, place.appId);
+      const keeper = new LeaseKeeper(world.client, place, 'many-terms');
+      keeper.look();
+      const firstRun = await eventually(() => lease.describe().then(runIdOf, () => undefined));
+      await eventually(async () => (await lease.describe()).runId !== firstRun || undefined);
+      keeper.stop();
+      const rateLimits = new RateLimits(world.client, 'test');
+      const found = await eventually(() => rateLimits.state('many-terms').catch(() => undefined));
+      expect(found).toMatchObject({ app: 'many-terms', callsPerSecond: null });
+      await lease.terminate('end of the test');
+    });
+  });
+});
+
+describe('H59 one app_id under two names', () => {
+  const LIMIT = 10;
+  let world: PayoutWorld;
+  let workers: WorkerProcesses;
+  let folder: string;
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'payouts-apps-'));
+    world = await PayoutWorld.start(strictWorld(LIMIT));
+    workers = new WorkerProcesses(world);
+  });
+  afterAll(async () => {
+    await workers.end();
+    await world.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  test('H59 a process with the new name waits for one with the old name, and then serves: one rate limit', async () => {
+    const file = join(folder, 'renamed.json');
+    const renamed = { appId: 'demo-app', appSecret: 'env:PAYMENTS_APP_SECRET' };
+    writeFileSync(file, JSON.stringify({ renamed }));
+    const old = await workers.start();
+    const refs = await busy(world, 12, LIMIT);
+    // A worker that does not know the name refuses a payout at its beginning, so all of them have begun.
+    for (const ref of refs) await world.until(ref, ({ lastAskedAt }) => lastAskedAt !== undefined);
+    const fresh = await workers.start({ PAYOUTS_APPS_FILE: file });
+    await allPaidOnce(world, refs);
+    expect(await workers.owner()).toBe(old);
+    expect(await old.stop('SIGTERM')).toBe(0);
+    await workers.ownedBy((owner) => owner === fresh);
+    const renamedRefs = await Promise.all(
+      Array.from({ length: 6 }, async () => ({
+        app: 'renamed',
+        ...(await world.pay('success final=0s', { app: 'renamed' })),
+      })),
+    );
+    await allPaidOnce(world, renamedRefs);
+    neverMoreThan(world, LIMIT);
+    expect((await world.client.workflow.count("WorkflowType = 'rateLimitLease'")).count).toBe(1);
+    // People find it by the name that its owner has.
+    const rateLimits = new RateLimits(world.client, 'test');
+    const found = await eventually(() => rateLimits.state('renamed').catch(() => undefined));
+    expect(Number.parseInt(found.owner ?? '', 10)).toBe(fresh.child.pid);
+    await expect(rateLimits.state('default')).rejects.toThrow();
+  });
 });
 
 describe('H37 the leases of several applications', () => {
   let world: PayoutWorld;
   let folder: string;
-  const workers: OwnProcess[] = [];
-  const apps = ['east', 'north', 'west'];
+  let workers: WorkerProcesses;
+  // An app_id may hold what has a meaning in a workflow id, a queue name, a query or a URL.
+  const appIds = { east: 'app:1', north: "it's/2%3A", west: '../west?x=1#"' };
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'payouts-apps-'));
     const file = join(folder, 'apps.json');
-    const entries = apps.map((app) => [app, { appId: app, appSecret: 'env:PAYMENTS_APP_SECRET' }]);
+    const entries = Object.entries(appIds).map(([app, appId]) => [
+      app,
+      { appId, appSecret: 'env:PAYMENTS_APP_SECRET' },
+    ]);
     writeFileSync(file, JSON.stringify(Object.fromEntries(entries)));
     world = await PayoutWorld.start({ idle: true, env: { PAYOUTS_APPS_FILE: file } });
+    workers = new WorkerProcesses(world);
   });
   afterAll(async () => {
-    await Promise.all(workers.map((worker) => worker.stop('SIGKILL')));
+    await workers.end();
     await world.stop();
     rmSync(folder, { recursive: true });
   });
 
   test('spread over the processes, the one that came first included', async () => {
-    for (let count = 0; count < 2; count += 1)
-      workers.push(await startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/));
+    await workers.start();
+    await workers.start();
+    const rateLimits = new RateLimits(world.client, 'test');
+    const ownerOf = async (app: string) => (await rateLimits.state(app)).owner;
     const owners = await eventually(async () => {
-      const found = await Promise.all(apps.map((app) => ownerOf(world, app).catch(() => undefined)));
+      const found = await Promise.all(Object.keys(appIds).map((app) => ownerOf(app).catch(() => null)));
       // One that is on its way has no owner just then.
-      return found.every((owner) => owner !== undefined) && new Set(found).size === 2 ? found : undefined;
+      return found.every((owner) => owner !== null) && new Set(found).size === 2 ? found : undefined;
     });
     expect(new Set(owners).size).toBe(2);
   });
 });
+
+function runIdOf({ runId }: { runId: string }): string {
+  return runId;
+}

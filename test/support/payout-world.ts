@@ -79,7 +79,7 @@ export class PayoutWorld {
   readonly client: Client;
   readonly payouts: Payouts;
   private env: Environment;
-  private readonly native: NativeConnection;
+  readonly native: NativeConnection;
   private running: { workers: Runnable[]; done: Promise<unknown>; stopKeeping: () => void } | undefined;
 
   private constructor(parts: {

@@ -1,17 +1,21 @@
 import type { WorkflowHandle } from '@temporalio/client';
 import { freshNumber, type PayoutWorld } from './payout-world.ts';
 
-/** Resets the workflow, as an operator can, to right before it scheduled the first activity of this type. */
+/** Resets the workflow, as an operator can, to right before it scheduled the first (or nth) activity of this type. */
 export async function resetBefore(
   world: PayoutWorld,
   handle: Pick<WorkflowHandle, 'workflowId' | 'fetchHistory' | 'describe'>,
   activityType: string,
+  nth = 1,
 ): Promise<void> {
   const { events } = await handle.fetchHistory();
-  const scheduled = events?.findIndex(
+  const scheduled = (events ?? []).filter(
     (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activityType,
-  );
-  const task = events?.slice(0, scheduled).findLast((event) => event.workflowTaskCompletedEventAttributes);
+  )[nth - 1];
+  if (!scheduled) throw new Error(`${activityType} was not scheduled ${nth} times`);
+  const task = events
+    ?.slice(0, events.indexOf(scheduled))
+    .findLast((event) => event.workflowTaskCompletedEventAttributes);
   const { runId } = await handle.describe();
   await world.client.workflowService.resetWorkflowExecution({
     namespace: world.namespace,

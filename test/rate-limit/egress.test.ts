@@ -1,0 +1,92 @@
+import type { Client } from '@temporalio/client';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Ownership } from '../../src/workers/rate-limit/ownership.ts';
+import { type Cuttable, cuttable } from '../support/cuttable.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { strictWorld } from '../support/rate-limit.ts';
+import { allPaidOnce, busy, neverMoreThan, WorkerProcesses } from '../support/workers.ts';
+
+const LIMIT = 20;
+const PAYOUTS = 30;
+
+describe('H131 the lease owner is connected to Temporal, but its calls do not reach the provider', () => {
+  let world: PayoutWorld;
+  let workers: WorkerProcesses;
+  let egress: Cuttable;
+
+  beforeEach(async () => {
+    world = await PayoutWorld.start(strictWorld(LIMIT));
+    workers = new WorkerProcesses(world);
+    egress = await cuttable(new URL(world.simulator.url).host);
+  });
+  afterEach(async () => {
+    await workers.end();
+    egress.close();
+    await world.stop();
+  });
+
+  test.each([
+    ['calls get no answer', () => egress.cut()],
+    ['connections are refused', () => egress.close()],
+  ])('%s: it gives the lease up to a process whose calls do', async (_what, breaks) => {
+    const behind = `http://${egress.address}`;
+    const broken = await workers.start({ PAYMENTS_BASE_URL: behind, PAYMENTS_AUTH_URL: behind });
+    await workers.owner();
+    const healthy = await workers.start();
+    const refs = await busy(world, PAYOUTS, LIMIT);
+    expect(await workers.owner()).toBe(broken);
+    breaks();
+    await workers.ownedBy((owner) => owner === healthy);
+    await allPaidOnce(world, refs);
+    neverMoreThan(world, LIMIT);
+  });
+});
+
+describe('H131 a process that gives the lease up', () => {
+  const place = { environment: 'test', appId: 'app-1' };
+
+  /** `waiting`: the processes that poll for the lease. */
+  function ownershipBeside(...waiting: string[]) {
+    const clock = new FakeClock();
+    const seconds = Math.floor(Date.now() / 1_000);
+    const pollers = waiting.map((identity) => ({ identity, lastAccessTime: { seconds, nanos: 0 } }));
+    const client = {
+      options: { namespace: 'default' },
+      workflowService: { describeTaskQueue: async () => ({ pollers }) },
+    } as unknown as Client;
+    return { clock, ownership: new Ownership({ client, identity: 'me', places: [place], clock }) };
+  }
+
+  test('keeps it where nobody else waits for it: somebody has to go on trying', async () => {
+    const { ownership } = ownershipBeside('me');
+    expect(await ownership.leaveToOthers(place, false)).toBe(false);
+    expect(ownership.staysOff('app-1')).toBe(false);
+  });
+
+  test('stays off for a while, longer each time, and not for ever', async () => {
+    const { clock, ownership } = ownershipBeside('me', 'another');
+    for (const [least, most] of [
+      [15_000, 22_500],
+      [30_000, 45_000],
+      [60_000, 90_000],
+      [120_000, 180_000],
+      [120_000, 180_000],
+    ] as const) {
+      expect(await ownership.leaveToOthers(place, false)).toBe(true);
+      await clock.advance(least - 1);
+      expect(ownership.staysOff('app-1')).toBe(true);
+      await clock.advance(most - least + 1);
+      expect(ownership.staysOff('app-1')).toBe(false);
+    }
+  });
+
+  test('begins with the shortest time again once its calls reached the provider', async () => {
+    const { clock, ownership } = ownershipBeside('me', 'another');
+    for (let times = 0; times < 4; times += 1) await ownership.leaveToOthers(place, false);
+    await clock.advance(1_000_000);
+    await ownership.leaveToOthers(place, true);
+    await clock.advance(22_500);
+    expect(ownership.staysOff('app-1')).toBe(false);
+  });
+});

@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { setCallsPerSecondUpdate } from '../../src/workflows/lease-messages.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { strictWorld } from '../support/rate-limit.ts';
+import { resetBefore } from '../support/resets.ts';
+import {
+  allPaidOnce,
+  busy,
+  furtherCalls,
+  leaseOf,
+  neverMoreThan,
+  WorkerProcesses,
+} from '../support/workers.ts';
+
+const LIMIT = 20;
+/** Enough to keep the limit used for a good while: each payout is at least three calls before its order is final. */
+const PAYOUTS = 40;
+
+describe('H37 the lease moves from process to process', () => {
+  let world: PayoutWorld;
+  let workers: WorkerProcesses;
+
+  beforeEach(async () => {
+    world = await PayoutWorld.start(strictWorld(LIMIT));
+    workers = new WorkerProcesses(world);
+    // The first one owns the lease, and Temporal keeps the lease's own workflow for it too.
+    await workers.start();
+    await workers.owner();
+  });
+  afterEach(async () => {
+    await workers.end();
+    await world.stop();
+  });
+
+  const startTwoMore = () => Promise.all([workers.start(), workers.start()]);
+
+  test('H37 the owner is killed with -9: the next one serves, and no second holds more than the limit', async () => {
+    await startTwoMore();
+    const refs = await busy(world, PAYOUTS, LIMIT);
+    const killed = await workers.owner();
+    await killed.stop('SIGKILL');
+    await workers.ownedBy((owner) => owner !== killed);
+    await furtherCalls(world, LIMIT);
+    await allPaidOnce(world, refs);
+    neverMoreThan(world, LIMIT);
+  });
+
+  test('H37 the owner is asked to stop: the next one goes on where it left off', async () => {
+    await startTwoMore();
+    const refs = await busy(world, PAYOUTS, LIMIT);
+    const stopping = await workers.owner();
+    expect(await stopping.stop('SIGTERM')).toBe(0);
+    await allPaidOnce(world, refs);
+    neverMoreThan(world, LIMIT);
+    // It gave the lease back, and nobody had to wait for its end, or for its part of the lease's workflow.
+    const { events } = await leaseOf(world).fetchHistory();
+    expect(events?.some((event) => event.activityTaskCompletedEventAttributes)).toBe(true);
+    expect(events?.some((event) => event.workflowTaskTimedOutEventAttributes)).toBe(false);
+  });
+
+  test('H37 H102 the owner is frozen and thaws after another served: it sends nothing that counts, and nothing is lost', async () => {
+    await startTwoMore();
+    const refs = await busy(world, PAYOUTS, LIMIT);
+    const frozen = await workers.owner();
+    frozen.child.kill('SIGSTOP');
+    await workers.ownedBy((owner) => owner !== frozen);
+    await furtherCalls(world, LIMIT);
+    frozen.child.kill('SIGCONT');
+    await allPaidOnce(world, refs);
+    neverMoreThan(world, LIMIT);
+  });
+
+  test('H37 the lease is reset to before an old handover: its next owner does not believe it', async () => {
+    const change = { callsPerSecond: LIMIT, by: 'olga' };
+    await leaseOf(world).executeUpdate(setCallsPerSecondUpdate, { args: [change] });
+    await workers.owner();
+    await workers.start();
+    const refs = await busy(world, PAYOUTS, LIMIT);
+    const before = await workers.owner();
+    // The run that this makes schedules the lease's second term again, with the words of its first owner.
+    await resetBefore(world, leaseOf(world), 'holdLease', 2);
+    await workers.ownedBy((owner) => owner !== before);
+    await allPaidOnce(world, refs);
+    neverMoreThan(world, LIMIT);
+  });
+});

@@ -1,0 +1,72 @@
+/** Several worker processes of one world, and the work that keeps them busy. */
+import { expect } from 'vitest';
+import { leaseWorkflowId } from '../../src/domain/identity.ts';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { ownerAmong } from './lease-owner.ts';
+import { debitsOf } from './ledger.ts';
+import { eventually, type PayoutWorld } from './payout-world.ts';
+import { type OwnProcess, startProgram } from './processes.ts';
+
+type Environment = PayoutWorld['workerEnvironment'];
+
+export class WorkerProcesses {
+  private readonly world: PayoutWorld;
+  private readonly started: OwnProcess[] = [];
+
+  constructor(world: PayoutWorld) {
+    this.world = world;
+  }
+
+  async start(change: Environment = {}): Promise<OwnProcess> {
+    const environment = { ...this.world.workerEnvironment, ...change };
+    const worker = await startProgram('src/workers/main.ts', environment, /worker ready/);
+    this.started.push(worker);
+    return worker;
+  }
+
+  owner(): Promise<OwnProcess> {
+    return ownerAmong(this.world, this.started);
+  }
+
+  /** Waits until the lease has gone to a process that is wanted. */
+  async ownedBy(wanted: (owner: OwnProcess) => boolean): Promise<OwnProcess> {
+    return eventually(async () => {
+      const owner = await this.owner();
+      return wanted(owner) ? owner : undefined;
+    });
+  }
+
+  async end(): Promise<void> {
+    for (const { child } of this.started) child.kill('SIGCONT');
+    await Promise.all(this.started.map((worker) => worker.stop('SIGKILL')));
+  }
+}
+
+export function leaseOf(world: PayoutWorld, appId = 'demo-app') {
+  return world.client.workflow.getHandle(leaseWorkflowId('test', appId));
+}
+
+/** Starts payouts, and waits until calls are made at the limit. */
+export async function busy(world: PayoutWorld, payouts: number, limit: number): Promise<PayoutRef[]> {
+  const refs = await Promise.all(Array.from({ length: payouts }, () => world.pay('success final=0s')));
+  await furtherCalls(world, limit);
+  return refs;
+}
+
+/** Waits until that many more calls have arrived. */
+export async function furtherCalls(world: PayoutWorld, count: number): Promise<void> {
+  const before = world.simulator.control.calls().length;
+  await eventually(() => world.simulator.control.calls().length >= before + count || undefined);
+}
+
+/** A create that died with its process may be sent again once the provider does not know it: that is no second payment. */
+export async function allPaidOnce(world: PayoutWorld, refs: readonly PayoutRef[]): Promise<void> {
+  for (const ref of refs) expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+  for (const ref of refs) expect(debitsOf(world, ref)).toBe(1);
+}
+
+export function neverMoreThan(world: PayoutWorld, limit: number): void {
+  const { answered429, maxCallsInAnySecond } = world.simulator.control.counts();
+  expect(maxCallsInAnySecond).toBeLessThanOrEqual(limit);
+  expect(answered429).toBe(0);
+}
