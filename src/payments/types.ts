@@ -135,6 +135,14 @@ export interface TradeDetail {
 export interface ClientAccounts {
   clientId: string;
   accounts: ClientAccount[];
+  /** Rows of the answer that could not be read; absent where there are none. */
+  unread?: UnreadAccount[];
+}
+
+/** What can be read of such a row: absent fields could name any account. */
+export interface UnreadAccount {
+  currency?: string;
+  accountType?: string;
 }
 
 export interface ClientAccount {

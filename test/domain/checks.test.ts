@@ -75,6 +75,25 @@ describe('H17 only an account that can pay passes', () => {
     const accounts = [account(), account({ currency: 'EUR', status: 'ABNORMAL' })];
     expect(accountProblem({ clientId: 'c', accounts }, 'USD')).toBeUndefined();
   });
+  test.each([
+    ['of this currency', { currency: 'usd', accountType: 'AVAIL_ACCOUNT' }],
+    ['that does not name its type', { currency: 'USD' }],
+    ['that does not name its currency', { accountType: 'AVAIL_ACCOUNT' }],
+    ['that names nothing', {}],
+  ])('a row %s that could not be read: refused, beside a good row and alone', (_which, row) => {
+    for (const accounts of [[account()], []])
+      expect(accountProblem({ clientId: 'c', accounts, unread: [row] }, 'USD')).toMatchObject({
+        code: 'ACCOUNT_NOT_USABLE',
+        message: expect.stringContaining('cannot be read'),
+      });
+  });
+  test.each([
+    ['of another currency', { currency: 'EUR', accountType: 'AVAIL_ACCOUNT' }],
+    ['of a currency that is no code', { currency: 'USD (Hong Kong)' }],
+    ['of funds before the risk audit', { currency: 'USD', accountType: 'TEMP_ACCOUNT' }],
+  ])('a row %s that could not be read does not matter', (_which, row) => {
+    expect(accountProblem({ clientId: 'c', accounts: [account()], unread: [row] }, 'USD')).toBeUndefined();
+  });
 });
 
 describe('a quote is accepted only inside the limits', () => {

@@ -89,6 +89,43 @@ describe('H24 statuses are kept as written', () => {
   });
 });
 
+describe("H17 one odd row does not spoil the answer about a client's accounts", () => {
+  const good =
+    '{"account_type":"AVAIL_ACCOUNT","avail_balance":1,"frozen_balance":0,"currency":"USD","account_status":"NORMAL"}';
+  const rows = (...all: string[]) => `{"client_id":"C-1","account_info_list":[${all.join()}]}`;
+  const usd = { accountType: 'AVAIL_ACCOUNT', currency: 'USD', status: 'NORMAL' };
+
+  test.each([
+    [
+      'a negative balance',
+      replaced(good, 'avail_balance', '-5'),
+      { currency: 'USD', accountType: 'AVAIL_ACCOUNT' },
+    ],
+    ['no status', without(good, 'account_status'), { currency: 'USD', accountType: 'AVAIL_ACCOUNT' }],
+    [
+      'a currency that is no code',
+      replaced(good, 'currency', '" US-Dollars "'),
+      { currency: 'US-Dollars', accountType: 'AVAIL_ACCOUNT' },
+    ],
+    ['no currency', replaced(good, 'currency', 'null'), { accountType: 'AVAIL_ACCOUNT' }],
+    ['a number for its type', replaced(good, 'account_type', '7'), { currency: 'USD' }],
+    ['nothing in it', '{}', {}],
+    ['null', 'null', {}],
+    ['text', '"AVAIL_ACCOUNT"', {}],
+    ['a number', '7.50', {}],
+    ['a list', '[1]', {}],
+  ])('H17 %s: set aside by what it names, and the others are read', async (_what, odd, named) => {
+    expect(await read('accounts', rows(odd, good))).toMatchObject({ accounts: [usd], unread: [named] });
+  });
+
+  test('H17 an answer without odd rows names none; a list that is none is still no answer', async () => {
+    expect(await read('accounts', rows(good))).not.toHaveProperty('unread');
+    expect(await refusedField('accounts', '{"client_id":"C-1","account_info_list":{}}')).toBe(
+      'data.account_info_list',
+    );
+  });
+});
+
 describe('H25 times are read by magnitude and never hide a result', () => {
   test.each<[string, string | undefined]>([
     ['1700000000', '2023-11-14T22:13:20.000Z'],

@@ -1,6 +1,7 @@
 /** Spec: Account information. `data` is null when the client has no account. */
 import { z } from 'zod';
-import type { ClientAccount, ClientAccounts } from '../types.ts';
+import { isJsonObject } from '../exact-json.ts';
+import type { ClientAccount, ClientAccounts, UnreadAccount } from '../types.ts';
 import { amount, currency } from './amounts.ts';
 import { text } from './scalars.ts';
 
@@ -22,6 +23,25 @@ const account: z.ZodType<ClientAccount> = z
 
 /** An absent `data` is nonsense; only an explicit null says that there is no account. */
 export const accountsAnswer: z.ZodType<ClientAccounts | null> = z
-  .object({ client_id: text(64), account_info_list: z.array(account) })
-  .transform((wire) => ({ clientId: wire.client_id, accounts: wire.account_info_list }))
+  .object({ client_id: text(64), account_info_list: z.array(z.unknown()) })
+  .transform(({ client_id: clientId, account_info_list: rows }) => {
+    const accounts: ClientAccount[] = [];
+    const unread: UnreadAccount[] = [];
+    for (const row of rows) {
+      const read = account.safeParse(row);
+      if (read.success) accounts.push(read.data);
+      else unread.push(namesIn(row));
+    }
+    return { clientId, accounts, ...(unread.length > 0 && { unread }) };
+  })
   .nullable();
+
+/** What an odd row says about itself. Long texts are no names, and nothing else of the row is kept. */
+function namesIn(row: unknown): UnreadAccount {
+  if (!isJsonObject(row)) return {};
+  const named = (key: string) => name.safeParse(row[key]).data;
+  const [code, type] = [named('currency'), named('account_type')];
+  return { ...(code !== undefined && { currency: code }), ...(type !== undefined && { accountType: type }) };
+}
+
+const name = z.string().trim().min(1).max(64);

@@ -31,6 +31,10 @@ const accounts = z.strictObject({
       ...{ available: moneyAnswer, frozen: moneyAnswer },
     }),
   ),
+  unread: z
+    .array(z.strictObject({ currency: z.string().exactOptional(), accountType: z.string().exactOptional() }))
+    .exactOptional()
+    .describe("rows of the provider's answer that could not be read, by what they name"),
 });
 
 const whose = z.strictObject({

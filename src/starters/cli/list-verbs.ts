@@ -77,6 +77,8 @@ export async function clientAccounts(
     money(one.available),
     money(one.frozen),
   ]);
+  for (const { accountType, currency } of found?.unread ?? [])
+    rows.push([accountType ?? '?', currency ?? '?', 'cannot be read', '', '']);
   const head = ['account', 'currency', 'status', 'available', 'frozen'];
   return { json: found, text: found ? grid(head, rows) : 'the client has no account' };
 }
