@@ -1,15 +1,17 @@
 /**
  * Finds payouts whose workflow ended without an outcome (terminated, timed out, failed) and starts them again under
- * the same id, with what they were started with. The new run does not promise a fresh number, so it asks for the
- * order before anything else (H10).
+ * the same id, with what the run that sent was started with. The new run does not promise a fresh number, so it
+ * confirms before anything else (H10).
  */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { PAYOUTS_TASK_QUEUE, payoutOf } from '../domain/identity.ts';
+import { checkPayoutRequest } from '../contract/payout-request.ts';
+import { PAYOUTS_TASK_QUEUE, payoutOf, payoutWorkflowId } from '../domain/identity.ts';
 import { pauseAfterStops } from '../domain/reconciliation.ts';
 import { failedAsBadInput } from '../starters/bad-input.ts';
 import { isGone } from '../starters/engine-errors.ts';
 import { environmentOf } from '../starters/run-environment.ts';
+import { type CountingRun, runThatCounts, VisibilityLagsError } from '../starters/run-that-counts.ts';
 import { startedWith } from '../starters/started-with.ts';
 import { isQuotable, type ListedRun, pagesOfRuns, quotedIds } from '../starters/visibility.ts';
 import { APP, PHASE } from '../temporal/search-keys.ts';
@@ -32,6 +34,10 @@ const PAGE = 100;
 const STARTS_AT_ONCE = 8;
 
 const STOPPED = `ExecutionStatus IN ${STOPPED_STATUSES}`;
+
+const ORIGIN_IS_GONE =
+  'may have sent a create: the history of that run is gone, and no other run shows what was asked for';
+const REFUSED_AFTER_SEND = 'may have sent a create, and its request is refused as bad input here';
 
 type Verdict = 'adopted' | 'waiting' | 'not-ours';
 
@@ -67,26 +73,46 @@ async function withoutSuccessor({ client, apps }: Adopter, runs: readonly Listed
   return [...new Set(left.map(({ workflowId }) => workflowId))];
 }
 
-/** The engine's own word on one payout, for visibility may lag. */
+/** Temporal's own word on one payout, for visibility may lag. */
 async function adoptOne(
   { client, environment, reconcileEveryMs }: Adopter,
   workflowId: string,
-): Promise<Verdict> {
+): Promise<Verdict | { why: string }> {
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
   if (!isStopped(status)) return 'not-ours';
-  if (status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId))) return 'not-ours';
-  const { argument, memo } = await originOf(client, workflowId, runId);
-  const meant = await environmentOf(client, { workflowId, runId }, memo);
+  const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
+  const counts = await counting(client, workflowId, { runId, isBadInput });
+  if (counts === 'unknown') return 'waiting';
+  if (counts === undefined || counts.saidNotCreated) return 'not-ours';
+  const origin = await originOf(client, workflowId, counts);
+  if (!origin) return { why: ORIGIN_IS_GONE };
+  const { argument, memo } = origin;
+  const meant = await environmentOf(client, { workflowId, runId: origin.runId }, memo);
   if (meant !== undefined && meant !== environment) return 'not-ours';
   const { count: stops } = await client.workflow.count(`WorkflowId = '${workflowId}' AND ${STOPPED}`);
   const closedMs = closeTime?.getTime() ?? 0;
-  if (Date.now() < closedMs + pauseAfterStops(stops, reconcileEveryMs)) return 'waiting';
+  if (Date.now() < closedMs + pauseAfterStops(stops, reconcileEveryMs))
+    return isBadInput && counts.sent ? { why: REFUSED_AFTER_SEND } : 'waiting';
   return startAgain(client, workflowId, argument, {
     ...memo,
     ...(meant !== undefined && { environment: meant }),
+    ...(counts.sent && { createSent: true }),
     rejectDuplicate: false,
     stops,
   });
+}
+
+async function counting(
+  client: Client,
+  workflowId: string,
+  latest: { runId: string; isBadInput: boolean },
+): Promise<CountingRun | undefined | 'unknown'> {
+  try {
+    return await runThatCounts(client, workflowId, latest);
+  } catch (error) {
+    if (error instanceof VisibilityLagsError) return 'unknown';
+    throw error;
+  }
 }
 
 async function startAgain(
@@ -118,13 +144,46 @@ async function startAgain(
   }
 }
 
-/** What it was first started with: a run that was continued or reset holds less. */
-async function originOf(client: Client, workflowId: string, runId: string) {
-  const last = await startedWith(client, workflowId, runId);
-  if (last.firstRunId === runId) return last;
-  const first = await startedWith(client, workflowId, last.firstRunId).catch((error: unknown) => {
+interface OriginRun {
+  runId: string;
+  argument: unknown;
+  memo: Record<string, unknown>;
+}
+
+/**
+ * The argument is that of the run that counts, and not that of whoever came later. Where its history is gone, any other
+ * run that was started with a good request for this payout has to do; undefined where there is none.
+ */
+async function originOf(
+  client: Client,
+  workflowId: string,
+  counts: CountingRun,
+): Promise<OriginRun | undefined> {
+  const own = await unlessGone(() => startOf(client, workflowId, counts.runId));
+  if (own) return own;
+  for await (const runs of pagesOfRuns(client, `WorkflowId = '${workflowId}'`, PAGE))
+    for (const { runId } of runs) {
+      const start = await unlessGone(() => startOf(client, workflowId, runId));
+      const request = checkPayoutRequest(start?.argument);
+      if (request.ok && payoutWorkflowId(request.value.app, request.value.partnerOrderId) === workflowId)
+        return start;
+    }
+  return undefined;
+}
+
+/** With the memo of its chain's first run: one that was continued or reset may hold less. */
+async function startOf(client: Client, workflowId: string, runId: string): Promise<OriginRun> {
+  const { argument, memo, firstRunId } = await startedWith(client, workflowId, runId);
+  if (firstRunId === runId) return { runId, argument, memo };
+  const first = await unlessGone(() => startedWith(client, workflowId, firstRunId));
+  return { runId, argument, memo: { ...first?.memo, ...memo } };
+}
+
+async function unlessGone<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
     if (isGone(error)) return undefined;
     throw error;
-  });
-  return { argument: last.argument, memo: { ...first?.memo, ...last.memo } };
+  }
 }

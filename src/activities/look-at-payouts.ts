@@ -7,6 +7,7 @@ import { BUSY_PHASE, type OpenPayouts } from '../domain/batch-record.ts';
 import { payoutWorkflowId } from '../domain/identity.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
 import { failedAsBadInput } from '../starters/bad-input.ts';
+import { runThatCounts, VisibilityLagsError } from '../starters/run-that-counts.ts';
 import { quotedIds } from '../starters/visibility.ts';
 import { isStopped } from '../temporal/stopped.ts';
 import type { RowNews } from './batch-types.ts';
@@ -74,11 +75,23 @@ async function describedNow(client: Client, workflowId: string): Promise<RowNews
     if (now) return now;
     if (!isStopped(found.status)) return { ended: 'stopped' };
     const isBad = found.status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, found.runId));
-    return isBad ? { ended: 'invalid' } : undefined;
+    return isBad ? await beforeBadInput(client, workflowId, found.runId) : undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { ended: 'stopped' };
+    if (error instanceof VisibilityLagsError) return undefined;
     throw error;
   }
+}
+
+/** A run that fails as bad input hides those before it, which may have sent something or have ended. */
+async function beforeBadInput(
+  client: Client,
+  workflowId: string,
+  runId: string,
+): Promise<RowNews['now'] | undefined> {
+  const counts = await runThatCounts(client, workflowId, { runId, isBadInput: true });
+  if (!counts) return { ended: 'invalid' };
+  return counts.saidNotCreated ? { ended: 'NOT_CREATED' } : undefined;
 }
 
 /** Undefined where this run alone does not say. */

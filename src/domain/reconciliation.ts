@@ -2,7 +2,7 @@
 
 import type { FailingWorkflow } from './failing-workflow.ts';
 
-/** Something that a person should look at, for nobody will start it again. */
+/** Something that a person should look at: nothing starts it again, or a new start cannot help. */
 export interface LeftAlone {
   workflowId: string;
   why: string;

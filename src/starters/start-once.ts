@@ -12,6 +12,7 @@ import { type SearchAttributePair, TypedSearchAttributes } from '@temporalio/com
 import type { CheckedOr } from '../contract/payout-request.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
 import { failedAsBadInput } from './bad-input.ts';
+import { runThatCounts } from './run-that-counts.ts';
 import { startedWith } from './started-with.ts';
 
 /** What is started, and how it is told from something else under the same number. */
@@ -48,6 +49,9 @@ export async function startOrJoin<Request>(client: Client, once: Once<Request>):
   if (fresh) return fresh;
   const { runId, status } = await client.workflow.getHandle(once.workflowId).describe();
   if (status.name === 'FAILED' && (await failedAsBadInput(client, once.workflowId, runId))) {
+    const earlier = await runThatCounts(client, once.workflowId, { runId, isBadInput: true });
+    if (earlier?.isGone) throw once.conflict();
+    if (earlier) return joined(client, once, earlier.runId);
     const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY');
     // Else somebody else was quicker.
     return again ?? startOrJoin(client, once);

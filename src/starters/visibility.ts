@@ -5,6 +5,9 @@
 import type { Client } from '@temporalio/client';
 import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
+import proto from '@temporalio/proto';
+
+const COMPLETED = proto.temporal.api.enums.v1.WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED;
 
 export interface ListedRun {
   workflowId: string;
@@ -12,6 +15,8 @@ export interface ListedRun {
   startedMs: number;
   /** Undefined while it runs. */
   closedMs: number | undefined;
+  /** Ended by its own will, with a result. */
+  isCompleted: boolean;
   /** The value of a search attribute; undefined where there is none. */
   attribute(name: string): unknown;
   /** Rejects where it cannot be decoded here. */
@@ -38,14 +43,17 @@ export async function pageOfRuns(
     ...(after && { nextPageToken: after }),
   });
   const converter = client.options.loadedDataConverter;
-  const runs = (executions ?? []).map(({ execution, startTime, closeTime, memo, searchAttributes }) => ({
-    workflowId: execution?.workflowId ?? '',
-    runId: execution?.runId ?? '',
-    startedMs: startTime ? tsToMs(startTime) : 0,
-    closedMs: closeTime ? tsToMs(closeTime) : undefined,
-    attribute: (name: string) => plain(searchAttributes?.indexedFields?.[name]?.data),
-    memo: async () => (await decodeMapFromPayloads(converter, memo?.fields)) ?? {},
-  }));
+  const runs = (executions ?? []).map(
+    ({ execution, startTime, closeTime, status, memo, searchAttributes }) => ({
+      workflowId: execution?.workflowId ?? '',
+      runId: execution?.runId ?? '',
+      startedMs: startTime ? tsToMs(startTime) : 0,
+      closedMs: closeTime ? tsToMs(closeTime) : undefined,
+      isCompleted: status === COMPLETED,
+      attribute: (name: string) => plain(searchAttributes?.indexedFields?.[name]?.data),
+      memo: async () => (await decodeMapFromPayloads(converter, memo?.fields)) ?? {},
+    }),
+  );
   return { runs, next: nextPageToken?.length ? nextPageToken : undefined };
 }
 

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { adoptStopped } from '../../src/activities/adopt-stopped.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { PayoutConflictError } from '../../src/starters/payouts.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
@@ -106,6 +109,149 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     expect(await outcomeOf(body)).toBe('SUCCESS');
     expect(createsOf(world, body).length).toBe(1);
   });
+});
+
+describe('H10 a run that fails as bad input hides no earlier one', () => {
+  /** Starts the payout's workflow as a stranger may, over whatever runs under its id. Resolves once it has failed. */
+  async function failOver(body: PayoutRequest, argument: unknown, memo: Record<string, unknown> = {}) {
+    const handle = await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${body.partnerOrderId}`,
+      workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+      args: [argument],
+      memo,
+    });
+    await expect(handle.result()).rejects.toMatchObject({ cause: { type: 'InvalidPayoutRequest' } });
+    return handle.firstExecutionRunId;
+  }
+
+  test('a payout that has sent something is started again with what the run that sent was started with', async () => {
+    const body = bodyOf({ platform: 'sim:slow final=1h' });
+    await world.payouts.start(body, { startedBy: 'shop' });
+    await world.until(body, ({ phase }) => phase === 'PROCESSING');
+    await untilAdopted(world, body, await failOver(body, { nonsense: true }, { environment: 'production' }));
+    expect(await memoOf(body)).toMatchObject({
+      environment: 'test',
+      startedBy: 'shop',
+      rejectDuplicate: false,
+      createSent: true,
+    });
+    await world.until(body, ({ phase }) => phase === 'PROCESSING');
+    world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
+    expect(await outcomeOf(body)).toBe('SUCCESS');
+    expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
+  });
+
+  test('nor does a good request for somebody else, terminated before it had asked for anything', async () => {
+    const body = bodyOf({ platform: 'sim:slow final=1h' });
+    await world.payouts.start(body);
+    const { orderId } = await world.until(body, ({ phase }) => phase === 'PROCESSING');
+    await world.stopWorkers();
+    const other = await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${body.partnerOrderId}`,
+      workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+      args: [{ ...body, payerId: 'payer-2' }],
+    });
+    await other.terminate('by a test');
+    await world.startWorkers();
+    await untilAdopted(world, body, other.firstExecutionRunId);
+    expect((await world.until(body, ({ phase }) => phase === 'PROCESSING')).orderId).toBe(orderId);
+    expect((await world.payouts.startOf(body)).request.payerId).toBe(body.payerId);
+    world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
+    expect(await outcomeOf(body)).toBe('SUCCESS');
+  });
+
+  test('a payout that was paid and reported answers its outcome again', async () => {
+    const body = bodyOf();
+    await world.payouts.start(body);
+    const result = await world.payouts.result(body);
+    await untilAdopted(world, body, await failOver(body, {}));
+    expect(await world.payouts.result(body)).toMatchObject({ outcome: 'SUCCESS', orderId: result.orderId });
+    expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
+  });
+
+  test('a payout that was stopped before it had sent anything goes on too', async () => {
+    const body = bodyOf({ approval: 'required' });
+    await world.payouts.start(body);
+    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await untilAdopted(world, body, await failOver(body, {}));
+    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await world.payouts.cancel(body, { by: 'olga' });
+    expect(await outcomeOf(body)).toBe('NOT_CREATED');
+  });
+
+  test('one that was reported as not created after a send is never sent again', async () => {
+    const body = bodyOf();
+    world.simulator.control.addFault({
+      operation: 'createCnyOrder',
+      partnerOrderId: body.partnerOrderId,
+      times: 1,
+      fault: { kind: 'envelope', code: 30005 },
+    });
+    await world.payouts.start(body);
+    expect(await outcomeOf(body)).toBe('NOT_CREATED');
+    const last = await failOver(body, {});
+    await visiblyFailed(last);
+    expect(await reconcile(world)).toMatchObject({ adopted: 0, waiting: 0 });
+    // The number is used up, for a correct request too.
+    await expect(world.payouts.start({ ...body, payerId: 'payer-2' })).rejects.toThrow(PayoutConflictError);
+    expect((await world.payouts.handle(body).describe()).runId).toBe(last);
+  });
+
+  test('a history that is gone proves nothing: another good request will do, and without one a person is told', async () => {
+    const [known, lost] = [bodyOf({ approval: 'required' }), bodyOf({ approval: 'required' })];
+    const gone: string[] = [];
+    for (const body of [known, lost]) {
+      await world.payouts.start(body);
+      await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+      if (body === known) await untilAdopted(world, body, await terminate(world, body));
+      gone.push((await world.payouts.handle(body).describe()).runId);
+      await visiblyFailed(await failOver(body, {}));
+    }
+    const adopter = {
+      client: withoutHistories(gone),
+      environment: 'test',
+      apps: new Set(['default']),
+      reconcileEveryMs: 1_000,
+    };
+    const { adopted, leftAlone } = await adoptStopped(adopter, { environment: 'test', closedAfterMs: 0 });
+    const ids = [known, lost].map(({ partnerOrderId }) => `payout:default:${partnerOrderId}`);
+    expect(adopted).toBe(1);
+    expect(leftAlone.filter(({ workflowId }) => ids.includes(workflowId))).toMatchObject([
+      { workflowId: ids[1], why: expect.stringMatching(/may have sent a create/) },
+    ]);
+    expect((await world.payouts.startOf(known)).request).toMatchObject({ payerId: known.payerId });
+    await untilAdopted(world, lost, (await world.payouts.handle(lost).describe()).runId);
+    for (const body of [known, lost]) {
+      await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+      await world.payouts.cancel(body, { by: 'olga' });
+      expect(await outcomeOf(body)).toBe('NOT_CREATED');
+    }
+  });
+
+  async function visiblyFailed(runId: string): Promise<void> {
+    const query = `RunId = '${runId}' AND ExecutionStatus = 'Failed'`;
+    await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
+  }
+
+  /** A client to which Temporal says that these runs' histories have been deleted. */
+  function withoutHistories(runs: readonly string[]): Client {
+    const { workflowService } = world.client;
+    const deaf = new Proxy(workflowService, {
+      get: (target, name) => {
+        if (name !== 'getWorkflowExecutionHistory') return Reflect.get(target, name);
+        return async (request: { execution: { runId: string } }) => {
+          if (!runs.includes(request.execution.runId))
+            return Reflect.apply(target.getWorkflowExecutionHistory, target, [request]);
+          throw new WorkflowNotFoundError('history is gone', '', request.execution.runId);
+        };
+      },
+    });
+    return new Proxy(world.client, {
+      get: (target, name) => (name === 'workflowService' ? deaf : Reflect.get(target, name)),
+    });
+  }
 });
 
 describe('what is none of its business is left alone', () => {
