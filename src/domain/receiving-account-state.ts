@@ -4,22 +4,48 @@ import type { OpeningPhase, ReceivingAccountResult, ReceivingAccountState } from
 
 export interface OpeningRecord {
   phase: OpeningPhase;
-  /** The payer's accounts of this currency before the send; undefined when the service did not say. */
+  /** The payer's accounts of this currency before the first send; undefined when the provider did not say. */
   before?: string[] | undefined;
   /** The same, as last asked. */
   listed?: string[] | undefined;
-  sends: number;
-  /** How often the service said that it did not serve the send. */
+  /**
+   * Sends that may have taken effect, by this run or an earlier one: nobody knows. While there are any, only an
+   * account or a person ends the opening, whatever becomes of a later send.
+   */
+  unsettled: number;
+  /** Times in a row that nothing could be sent. */
+  unsent: number;
+  /** How often the provider said that it did not serve the send. */
   turnedAway: number;
   lastAskedAtMs: number;
-  /** Until then the service is asked without a person. */
+  /** Until then the provider is asked without a person. */
   settlesAtMs: number;
   attention: Attention[];
   result?: ReceivingAccountResult | undefined;
 }
 
 export function newOpening(): OpeningRecord {
-  return { phase: 'CHECKING', sends: 0, turnedAway: 0, lastAskedAtMs: 0, settlesAtMs: 0, attention: [] };
+  return {
+    phase: 'CHECKING',
+    unsettled: 0,
+    unsent: 0,
+    turnedAway: 0,
+    lastAskedAtMs: 0,
+    settlesAtMs: 0,
+    attention: [],
+  };
+}
+
+const LONGEST_UNSENT_PAUSE_MS = 3_600_000;
+/** Times in a row that deserve a look, and those after which a person decides: about half a day. */
+const UNSENT_BEFORE_FLAG = 3;
+const UNSENT_BEFORE_REVIEW = 24;
+
+/** What follows when nothing could be sent once more. */
+export function afterUnsent(unsent: number): { pauseMs: number; flag: boolean } | 'review' {
+  if (unsent >= UNSENT_BEFORE_REVIEW) return 'review';
+  const pauseMs = Math.min(LONGEST_UNSENT_PAUSE_MS, 1_000 * 2 ** (unsent - 1));
+  return { pauseMs, flag: unsent >= UNSENT_BEFORE_FLAG };
 }
 
 /** Accounts that may be the one whose opening was never answered. */
@@ -53,7 +79,7 @@ const SENTENCES: Record<OpeningPhase, (record: OpeningRecord) => Said> = {
   }),
   OPENING: () => ({
     sentence: 'The account is being asked for.',
-    nextStep: 'The answer of the payments service, or a look at its list of accounts if none comes.',
+    nextStep: "The provider's answer, or a look at its list of accounts if none comes.",
   }),
   RECONCILING: ({ settlesAtMs }) => ({
     sentence: 'It is not known whether the account was opened; the list of accounts is being asked for.',

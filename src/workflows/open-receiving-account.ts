@@ -33,7 +33,7 @@ export async function openReceivingAccount(request: ReceivingAccountOrder): Prom
   return result;
 }
 
-/** A cancellation is heeded only where it is sure that nothing has been sent. */
+/** A cancellation is heeded only where it is sure that no send has taken effect. */
 async function unlessCancelled(life: OpeningLife): Promise<ReceivingAccountResult> {
   try {
     return await open(life);
@@ -47,7 +47,7 @@ async function unlessCancelled(life: OpeningLife): Promise<ReceivingAccountResul
 async function open(life: OpeningLife): Promise<ReceivingAccountResult> {
   let cleared: Clearance | undefined;
   for (;;) {
-    await lookBefore(life);
+    if (life.record.unsettled === 0) await lookBefore(life);
     const sent = await CancellationScope.nonCancellable(() => send(life, cleared));
     if ('result' in sent) return sent.result;
     if ('nothing' in sent) continue;

@@ -1,5 +1,5 @@
 /** The account may or may not have been opened. The list of accounts is looked at, then a person decides. */
-import { condition, log, sleep, workflowInfo } from '@temporalio/workflow';
+import { ActivityFailure, condition, log, sleep, workflowInfo } from '@temporalio/workflow';
 import type { WhetherOpened } from '../../activities/types.ts';
 import { activityTimeoutMs } from '../../domain/deadlines.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
@@ -12,12 +12,13 @@ import { type Doubted, refused } from './send.ts';
 type Found = { result: ReceivingAccountResult } | { cleared: Clearance };
 
 const LONGEST_WAIT_MS = 60_000;
-/** A service that turns the request away this often is a matter for a person. */
+/** A provider that turns the request away this often is a matter for a person. */
 const MOST_TURNED_AWAY = 3;
 
 /** Looks over the confirmation window, which begins where the send's own deadline ends. */
 export async function findOut(life: OpeningLife, doubted: Doubted): Promise<Found> {
   const { record, settings } = life;
+  if (doubted.doubt === 'unsent') return review(life, doubted.why);
   record.settlesAtMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
   life.enter('RECONCILING');
   for (let wait = 1_000; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
@@ -25,6 +26,7 @@ export async function findOut(life: OpeningLife, doubted: Doubted): Promise<Foun
     if (doubted.doubt === 'earlier-run') {
       // No other run has ever set out to open it, so there is nothing that could still turn up.
       if (!seen.earlierSend) return { cleared: { runId: seen.runId } };
+      record.unsettled = Math.max(1, record.unsettled);
       // What was there before this run may well be what the earlier one opened.
       record.before = undefined;
     }
@@ -38,12 +40,13 @@ function somethingNew({ record }: OpeningLife): boolean {
   return record.before !== undefined && candidatesOf(record).length > 0;
 }
 
-/** An account that is not there by then was not opened only where the service itself says so. */
+/** An account that is not there by then was not opened only where the provider itself says so, of the only send. */
 async function concluded(life: OpeningLife, { doubt, why }: Doubted, seen: WhetherOpened): Promise<Found> {
-  if (doubt === 'busy') life.record.turnedAway += 1;
-  const nothingNew = seen.listed !== null && candidatesOf(life.record).length === 0;
+  const { record } = life;
+  if (doubt === 'busy') record.turnedAway += 1;
+  const nothingNew = seen.listed !== null && candidatesOf(record).length === 0;
   if (nothingNew && doubt === 'refused') return refused(life, why);
-  if (nothingNew && doubt === 'busy' && life.record.turnedAway < MOST_TURNED_AWAY)
+  if (nothingNew && doubt === 'busy' && record.turnedAway < MOST_TURNED_AWAY)
     return { cleared: { runId: seen.runId } };
   return review(life, why);
 }
@@ -79,8 +82,11 @@ async function askedOnceMore(life: OpeningLife): Promise<Found | undefined> {
   const shown = candidatesOf(life.record);
   const { runId } = await look(life);
   life.resolution = undefined;
-  if (candidatesOf(life.record).every((accountId) => shown.includes(accountId)))
+  if (candidatesOf(life.record).every((accountId) => shown.includes(accountId))) {
+    life.record.unsent = 0;
+    life.unflag('NOT_SENT');
     return { cleared: { runId } };
+  }
   life.flag('NEEDS_REVIEW', 'another account turned up since it was resolved: look again, then resolve');
   life.show();
   return undefined;
@@ -89,7 +95,15 @@ async function askedOnceMore(life: OpeningLife): Promise<Found | undefined> {
 async function look(life: OpeningLife): Promise<WhetherOpened> {
   const calls = untilAnswered(life.calls, 'account', 'was the account opened?');
   const { workflowId } = workflowInfo();
-  const seen = await life.call(() => calls.askWhetherOpened(life.caller, { ...life.which, workflowId }));
+  const seen = await life
+    .call(() => calls.askWhetherOpened(life.caller, { ...life.which, workflowId }))
+    .catch(nobodyKnows);
   life.record.listed = seen.listed ?? life.record.listed;
   return seen;
+}
+
+/** An answer that clears nothing: no run has this id. */
+function nobodyKnows(error: unknown): WhetherOpened {
+  if (!(error instanceof ActivityFailure)) throw error;
+  return { listed: null, earlierSend: true, runId: '' };
 }

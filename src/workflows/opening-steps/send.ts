@@ -1,56 +1,91 @@
-/** Before the send: which accounts there are. The send: at most once where there is any doubt. */
-import { ActivityFailure, ApplicationFailure, sleep, workflowInfo } from '@temporalio/workflow';
-import type { OpenAnswer } from '../../activities/types.ts';
+/** Before the first send: which accounts there are. The send: at most once where there is any doubt. */
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  isCancellation,
+  log,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { NothingSent, OpenAnswer } from '../../activities/types.ts';
 import { sendWithinMs } from '../../domain/deadlines.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
+import { afterUnsent } from '../../domain/receiving-account-state.ts';
 import { openingOnce, untilAnswered } from '../calls.ts';
 import { isDoubtfulStart } from '../doubtful-start.ts';
 import type { OpeningLife } from './opening-life.ts';
 
 /** Why it is not known whether the account was opened, in words for who has to find out. */
 export interface Doubted {
-  doubt: 'unknown' | 'busy' | 'refused' | 'earlier-run';
+  /** `refused`: of the only send, and not surely. `unsent`: nothing left this process, again and again. */
+  doubt: 'unknown' | 'busy' | 'refused' | 'earlier-run' | 'unsent';
   why: string;
 }
 
 type Sent = { result: ReceivingAccountResult } | { nothing: true } | Doubted;
 
-const LONGEST_PAUSE_MS = 300_000;
-
 /**
- * The list of accounts is what an unanswered opening is looked for in, so it is read first. A read that waits
- * for as long as the service is away; one that the service refuses leaves the list unknown.
+ * The list of accounts is what an unanswered opening is looked for in, so it is read before the first send, and never
+ * after one that may have taken effect. A read that waits for as long as the provider is away; one that the provider
+ * refuses leaves the list unknown.
  */
 export async function lookBefore(life: OpeningLife): Promise<void> {
   life.enter('CHECKING');
   const calls = untilAnswered(life.calls, 'account', 'which accounts are there?');
-  const listed = await life.call(() => calls.listReceivingAccounts(life.caller, life.which));
+  const listed = await life
+    .call(() => calls.listReceivingAccounts(life.caller, life.which))
+    .catch(listStaysUnknown);
   life.record.before = listed ?? undefined;
   life.record.listed = life.record.before;
 }
 
+function listStaysUnknown(error: unknown): null {
+  if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+  log.warn('the list of accounts could not be read; whatever is in it later may be the account');
+  return null;
+}
+
 export async function send(life: OpeningLife, cleared: Clearance | undefined): Promise<Sent> {
+  const { record } = life;
   life.enter('OPENING');
-  life.record.sends += 1;
   const answer = await attempt(life, cleared);
+  if (answer.kind === 'not-sent') return notSent(life, answer.why);
+  record.unsent = 0;
+  life.unflag('NOT_SENT');
   switch (answer.kind) {
     case 'opened':
       return { result: life.opened(answer.account, 'answer') };
-    case 'refused':
-      return answer.surely ? refused(life, answer.message) : { doubt: 'refused', why: answer.message };
+    case 'refused': {
+      // It says nothing about a send before this one.
+      const isOnlySend = record.unsettled === 0;
+      if (answer.surely && isOnlySend) return refused(life, answer.message);
+      if (!answer.surely) record.unsettled += 1;
+      return { doubt: isOnlySend ? 'refused' : 'unknown', why: answer.message };
+    }
     case 'busy':
+      record.unsettled += 1;
       return { doubt: 'busy', why: answer.message };
     case 'failed':
+      record.unsettled += 1;
       return { doubt: 'unknown', why: answer.message };
-    case 'not-sent':
-      if (answer.why === 'may-have-been-sent')
-        return { doubt: 'unknown', why: 'this run may have sent it already' };
-      if (answer.why === 'earlier-run' || answer.why === 'restored')
-        return { doubt: 'earlier-run', why: 'an earlier run of this request may have sent it' };
-      await sleep(pauseMs(life.record.sends), { summary: 'nothing was sent; tries again' });
-      return { nothing: true };
   }
+}
+
+async function notSent(life: OpeningLife, why: NothingSent['why']): Promise<Sent> {
+  if (why === 'may-have-been-sent') return { doubt: 'unknown', why: 'this run may have sent it already' };
+  if (why === 'earlier-run' || why === 'restored')
+    return { doubt: 'earlier-run', why: 'an earlier run of this request may have sent it' };
+  life.record.unsent += 1;
+  const { unsent } = life.record;
+  const next = afterUnsent(unsent);
+  if (next === 'review') return { doubt: 'unsent', why: `nothing could be sent, ${unsent} times in a row` };
+  if (next.flag) {
+    life.flag('NOT_SENT', `nothing could be sent, ${unsent} times in a row; it is tried again`);
+    life.show();
+  }
+  await sleep(next.pauseMs, { summary: 'nothing was sent; tries again' });
+  return { nothing: true };
 }
 
 export function refused(life: OpeningLife, message: string): { result: ReceivingAccountResult } {
@@ -83,8 +118,4 @@ async function attempt(
     const told = cause instanceof ApplicationFailure && cause.type !== 'Error' ? cause.message : undefined;
     return { kind: 'failed', message: told ?? 'it was sent, or may have been, and never answered' };
   }
-}
-
-function pauseMs(sends: number): number {
-  return Math.min(LONGEST_PAUSE_MS, 1_000 * 2 ** (sends - 1));
 }

@@ -1,0 +1,133 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { OpenAnswer } from '../../src/activities/types.ts';
+import type { ReceivingAccountOrder } from '../../src/domain/receiving-account.ts';
+import { afterUnsent } from '../../src/domain/receiving-account-state.ts';
+import type { ReceivingAccounts } from '../../src/starters/receiving-accounts.ts';
+import { accountsOf, openingRequest, untilOpening } from '../support/openings.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { type Script, type ScriptedProvider, scriptedProvider } from '../support/scripted-openings.ts';
+
+let world: PayoutWorld;
+let provider: ScriptedProvider;
+let accounts: ReceivingAccounts;
+beforeAll(async () => {
+  world = await PayoutWorld.start({
+    idle: true,
+    env: { PAYMENTS_CALL_TIMEOUT: '10ms', PAYOUTS_CONFIRMATION_WINDOW: '10ms' },
+  });
+  provider = await scriptedProvider(world);
+  accounts = accountsOf(world);
+});
+afterAll(async () => {
+  await provider.stop();
+  await world.stop();
+});
+
+const by = 'olga';
+const busy: OpenAnswer = { kind: 'busy', message: 'too many calls' };
+const refused: OpenAnswer = { kind: 'refused', surely: true, message: '31001' };
+const unreachable: OpenAnswer = { kind: 'not-sent', why: 'unreachable' };
+const opened = (id: string): OpenAnswer => ({ kind: 'opened', account: { id } });
+const lost = (): OpenAnswer => {
+  throw ApplicationFailure.nonRetryable('sent, and never answered', 'AMBIGUOUS');
+};
+const wrong = () => {
+  throw ApplicationFailure.nonRetryable('900002', 'ILLEGAL_PARAMETER');
+};
+/** The answers to one send after the other; the last one again and again. */
+const inTurn =
+  (...answers: (OpenAnswer | (() => OpenAnswer))[]) =>
+  (send: number) => {
+    const answer = answers[Math.min(send, answers.length) - 1] ?? busy;
+    return typeof answer === 'function' ? answer() : answer;
+  };
+
+async function begin(script: Script): Promise<ReceivingAccountOrder> {
+  const request = openingRequest();
+  provider.follow(request.payerId, script);
+  await accounts.open(request);
+  return request;
+}
+const reviewed = (request: ReceivingAccountOrder) =>
+  untilOpening(accounts, request, ({ phase }) => phase === 'NEEDS_REVIEW');
+
+describe.concurrent('H115 a later send says nothing about the one before it', () => {
+  test('the accounts are compared with those before the first send, not with those before the last', async () => {
+    const request = await begin({
+      // Opened by the first send, which the provider said it had not served.
+      list: (time) => (time === 1 ? [] : ['late']),
+      look: (sends) => (sends === 1 ? [] : ['late']),
+      open: inTurn(busy, lost),
+    });
+    expect((await reviewed(request)).candidates).toEqual(['late']);
+    expect(provider.counts(request.payerId)).toEqual({ lists: 1, sends: 2 });
+  });
+
+  test('a refusal after a send that may have been served: a person decides', async () => {
+    const request = await begin({ open: inTurn(busy, refused) });
+    const { reasons } = await reviewed(request);
+    expect(reasons).toMatchObject([{ code: 'NEEDS_REVIEW', message: expect.stringContaining('31001') }]);
+    await accounts.resolve(request, { by, created: false, then: 'end' });
+    expect(await accounts.result(request)).toMatchObject({ reason: { code: 'RESOLVED_NOT_OPENED' } });
+  });
+
+  test('nor does a person who has it sent again', async () => {
+    const request = await begin({ open: inTurn(lost, refused) });
+    await reviewed(request);
+    await accounts.resolve(request, { by, created: false, then: 'retry' });
+    await reviewed(request);
+    expect(provider.counts(request.payerId)).toEqual({ lists: 1, sends: 2 });
+  });
+
+  test('a refusal of the only send ends it', async () => {
+    const request = await begin({ open: inTurn(refused) });
+    expect(await accounts.result(request)).toMatchObject({ reason: { code: 'REFUSED_BY_PROVIDER' } });
+  });
+
+  test('a cancellation after a send that may have been served has no effect', async () => {
+    const request = await begin({ open: inTurn(busy, opened('A-1')) });
+    await untilOpening(accounts, request, ({ phase }) => phase === 'RECONCILING');
+    await accounts.handle(request).cancel();
+    expect(await accounts.result(request)).toMatchObject({ outcome: 'OPENED', accountId: 'A-1' });
+  });
+});
+
+describe.concurrent('H55 no answer fails an opening', () => {
+  test('the list before the send is refused for good: it is opened, and compared with nothing', async () => {
+    const request = await begin({ list: wrong, look: () => ['old', 'new'], open: inTurn(lost) });
+    expect((await reviewed(request)).candidates).toEqual(['old', 'new']);
+  });
+
+  test('so is every look after it: a person decides', async () => {
+    const request = await begin({ look: wrong, open: inTurn(lost) });
+    expect((await reviewed(request)).candidates).toEqual([]);
+    await accounts.resolve(request, { by, created: false, then: 'end' });
+    expect((await accounts.result(request)).outcome).toBe('NOT_OPENED');
+  });
+});
+
+describe.concurrent('H56 what cannot be sent is tried again, ever more rarely', () => {
+  test('and flagged until it was sent', async () => {
+    const request = await begin({ open: inTurn(unreachable, unreachable, unreachable, opened('A-1')) });
+    const { reasons } = await untilOpening(accounts, request, ({ needsAttention }) => needsAttention);
+    expect(reasons).toMatchObject([{ code: 'NOT_SENT' }]);
+    expect(await accounts.result(request)).toMatchObject({ outcome: 'OPENED', accountId: 'A-1' });
+    expect(await accounts.state(request)).toMatchObject({ needsAttention: false });
+    expect(provider.counts(request.payerId)).toEqual({ lists: 4, sends: 4 });
+  });
+
+  test('after half a day a person decides', () => {
+    const steps = Array.from({ length: 24 }, (_, at) => afterUnsent(at + 1));
+    expect(steps.slice(0, 4)).toEqual([
+      { pauseMs: 1_000, flag: false },
+      { pauseMs: 2_000, flag: false },
+      { pauseMs: 4_000, flag: true },
+      { pauseMs: 8_000, flag: true },
+    ]);
+    const pauses = steps.map((step) => (step === 'review' ? 0 : step.pauseMs));
+    expect(Math.max(...pauses)).toBe(3_600_000);
+    expect(steps.indexOf('review')).toBe(23);
+    expect(pauses.reduce((sum, pause) => sum + pause, 0) / 3_600_000).toBeGreaterThan(10);
+  });
+});

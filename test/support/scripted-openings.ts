@@ -1,0 +1,79 @@
+/** Openings against a provider that answers by a script: what comes in which order is the test's own choice. */
+import { activityInfo } from '@temporalio/activity';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { inject } from 'vitest';
+import { preparation } from '../../src/activities/prepare-payout.ts';
+import type { ListedAccounts, OpenAccount, OpenAnswer, WhetherOpened } from '../../src/activities/types.ts';
+import { workerConfig } from '../../src/config/config.ts';
+import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
+import type { PayoutWorld } from './payout-world.ts';
+
+/** What the provider does for one payer. A thrown error is the activity's failure. */
+export interface Script {
+  /** The accounts before the send, at the `time`th reading, from 1 on. */
+  list?(time: number): string[] | null;
+  /** The accounts when they are looked at after `sends` sends. */
+  look?(sends: number): string[] | null;
+  /** The answer to the `send`th send, from 1 on. */
+  open(send: number): OpenAnswer;
+}
+
+export interface ScriptedProvider {
+  follow(payerId: string, script: Script): void;
+  /** How often it was asked for the accounts before a send, and to open one. */
+  counts(payerId: string): { lists: number; sends: number };
+  stop(): Promise<void>;
+}
+
+export async function scriptedProvider(world: PayoutWorld): Promise<ScriptedProvider> {
+  const config = workerConfig(world.workerEnvironment);
+  const connection = await NativeConnection.connect({ address: world.address });
+  const scripts = new Map<string, Script>();
+  const counted = new Map<string, { lists: number; sends: number }>();
+  const known = (payerId: string) => {
+    const script = scripts.get(payerId);
+    const counts = counted.get(payerId);
+    if (!script || !counts) throw new Error('no script for this payer');
+    return { script, counts };
+  };
+  const answers = {
+    async listReceivingAccounts(_caller: unknown, { payerId }: ListedAccounts): Promise<string[] | null> {
+      const { script, counts } = known(payerId);
+      counts.lists += 1;
+      return script.list?.(counts.lists) ?? [];
+    },
+    async askWhetherOpened(_caller: unknown, { payerId }: ListedAccounts): Promise<WhetherOpened> {
+      const { script, counts } = known(payerId);
+      const runId = activityInfo().workflowExecution?.runId ?? '';
+      return { listed: script.look?.(counts.sends) ?? [], earlierSend: false, runId };
+    },
+    async openReceivingAccount(_caller: unknown, { request }: OpenAccount): Promise<OpenAnswer> {
+      const { script, counts } = known(request.payerId);
+      counts.sends += 1;
+      return script.open(counts.sends);
+    },
+  };
+  const common = { connection, namespace: world.namespace };
+  const workers = [
+    await Worker.create({
+      ...common,
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowBundle: { codePath: inject('workflowBundle') },
+      activities: { ...preparation(config) },
+    }),
+    await Worker.create({ ...common, taskQueue: apiTaskQueue('test', 'default'), activities: answers }),
+  ];
+  const done = Promise.all(workers.map((worker) => worker.run()));
+  return {
+    follow: (payerId, script) => {
+      scripts.set(payerId, script);
+      counted.set(payerId, { lists: 0, sends: 0 });
+    },
+    counts: (payerId) => known(payerId).counts,
+    async stop() {
+      for (const worker of workers) worker.shutdown();
+      await done;
+      await connection.close();
+    },
+  };
+}
