@@ -1,4 +1,7 @@
-/** Finds payouts that have ended with an order, and starts the follow-up of each, again where it was stopped (H22). */
+/**
+ * Finds payouts that have ended with an order, or without one after a create was sent, and starts the follow-up of each,
+ * again where it was stopped (H22).
+ */
 
 import {
   payoutFollowUpWorkflowId,
@@ -6,7 +9,7 @@ import {
   payoutOfFollowUp,
   payoutWorkflowId,
 } from '../domain/identity.ts';
-import { OUTCOMES } from '../domain/payout.ts';
+import { OUTCOMES, type PayoutOutcome } from '../domain/payout.ts';
 import { endedPayout } from '../starters/ended-payout.ts';
 import { startFollowUp } from '../starters/follow-ups.ts';
 import { type ListedRun, pagesOfRuns, quotedIds } from '../starters/visibility.ts';
@@ -34,17 +37,47 @@ export async function followEnded(follower: Follower, { closedAfterMs }: LookFor
 }
 
 async function followNew(follower: Follower, sinceMs: number, found: Followed): Promise<void> {
-  const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED').map((name) => `'${name}'`);
+  const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');
+  await followCompleted(follower, sinceMs, withOrder, found);
+  if (!found.more) await followCompleted(follower, sinceMs, ['NOT_CREATED'], found);
+}
+
+async function followCompleted(
+  follower: Follower,
+  sinceMs: number,
+  outcomes: readonly PayoutOutcome[],
+  found: Followed,
+): Promise<void> {
   const query =
-    `WorkflowType = 'payout' AND ExecutionStatus = 'Completed' AND PayoutOutcome IN (${withOrder.join(', ')})` +
+    `WorkflowType = 'payout' AND ExecutionStatus = 'Completed'` +
+    ` AND PayoutOutcome IN (${outcomes.map((outcome) => `'${outcome}'`).join(', ')})` +
     ` AND CloseTime >= '${new Date(sinceMs).toISOString()}'`;
   for await (const runs of pagesOfRuns(follower.client, query, PAGE)) {
     if (found.started >= MOST_AT_ONCE) {
       found.more = true;
       return;
     }
-    await followAll(follower, await withoutFollowUp(follower, runs), false, found);
+    const missing = await withoutFollowUp(follower, runs);
+    const wanted = outcomes.includes('NOT_CREATED') ? await afterASend(missing, found) : missing;
+    await followAll(
+      follower,
+      wanted.map(({ workflowId }) => workflowId),
+      false,
+      found,
+    );
   }
+}
+
+/** Payouts that ended without an order although a create was sent, by what they wrote down: an order may still turn up. */
+async function afterASend(runs: readonly ListedRun[], found: Followed): Promise<ListedRun[]> {
+  const sent = await inParallel(STARTS_AT_ONCE, runs, async (run) => {
+    const read = await unlessUnreadable(async () => ({ memo: await run.memo() }));
+    if (read === 'not-ours') return false;
+    if ('memo' in read) return read.memo['createSent'] === true;
+    found.leftAlone.push({ workflowId: run.workflowId, why: read.why });
+    return false;
+  });
+  return runs.filter((_run, at) => sent[at]);
 }
 
 /** Those that were stopped before their last look: they begin anew, for what they had seen is still to be seen. */
@@ -74,11 +107,11 @@ async function followAll(
 }
 
 /** Payouts that were seen by an earlier reconciliation have one: one query tells. */
-async function withoutFollowUp({ client, apps }: Follower, runs: readonly ListedRun[]): Promise<string[]> {
-  const payoutByFollowUp = new Map<string, string>();
-  for (const { workflowId } of runs) {
-    const { app = '', partnerOrderId = '' } = payoutOf(workflowId) ?? {};
-    if (apps.has(app)) payoutByFollowUp.set(payoutFollowUpWorkflowId(app, partnerOrderId), workflowId);
+async function withoutFollowUp({ client, apps }: Follower, runs: readonly ListedRun[]): Promise<ListedRun[]> {
+  const payoutByFollowUp = new Map<string, ListedRun>();
+  for (const run of runs) {
+    const { app = '', partnerOrderId = '' } = payoutOf(run.workflowId) ?? {};
+    if (apps.has(app)) payoutByFollowUp.set(payoutFollowUpWorkflowId(app, partnerOrderId), run);
   }
   const ids = quotedIds([...payoutByFollowUp.keys()]);
   if (ids === '') return [];

@@ -1,20 +1,26 @@
 /** When a follow-up looks, and on which queue; no API call. */
 import { z } from 'zod';
 import type { WorkerConfig } from '../config/config.ts';
+import { payoutResultSchema } from '../contract/payout-answers.ts';
 import { appName, fieldErrors } from '../contract/payout-request.ts';
-import type { FollowUpPlan } from '../domain/follow-up.ts';
+import type { FollowUpPlan, FollowUpRequest } from '../domain/follow-up.ts';
 import { apiTaskQueue } from '../domain/identity.ts';
 import { invalid, NOT_CONFIGURED } from './invalid.ts';
 
-/** What it cannot do without. */
+/** 31 December 9999. */
+const LAST_MS = 253_402_300_799_999;
+
+/** All that the workflow reads of it, for there it is not checked again. */
 const requestSchema = z.object({
   environment: z.string().optional(),
   app: appName,
+  openId: z.string().optional(),
   clientId: z.string().min(1),
   partnerOrderId: z.string().min(1),
-  splits: z.array(z.unknown()),
-  endedAtMs: z.number(),
-});
+  outcome: payoutResultSchema.shape.outcome,
+  splits: payoutResultSchema.shape.splits,
+  endedAtMs: z.number().min(0).max(LAST_MS),
+}) satisfies z.ZodType<FollowUpRequest>;
 
 /** However rarely this configuration polls. */
 const LONGEST_FIRST_PAUSE_MS = 60_000;

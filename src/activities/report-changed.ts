@@ -19,8 +19,11 @@ const PAGE = 500;
 
 /** As `payoutFollowUp` writes it. */
 const changesSchema = z.object({
-  returned: z.array(z.object({ distributeId: z.string(), target: moneyAnswer, seenAt: z.string() })),
+  returned: z.array(
+    z.object({ distributeId: z.string(), target: moneyAnswer, inResult: z.boolean(), seenAt: z.string() }),
+  ),
   differences: z.array(z.object({ code: z.string(), seenAt: z.string() })),
+  notChecked: z.object({ seenAt: z.string() }).optional(),
 });
 type Changes = z.output<typeof changesSchema>;
 
@@ -31,7 +34,8 @@ export async function reportChanged(client: Client, { environment, day }: Report
   for await (const runs of pagesOfRuns(client, query, PAGE))
     for (const run of runs) if (await isMeantFor(run, environment)) await collect(found, run);
   const changes = [...found].flatMap(([workflowId, seen]) => changeOf(workflowId, seen, day));
-  return { ...addParts([{ apps: changes.map(appOf), changes }]) };
+  const unknown = [...found].flatMap(([workflowId, seen]) => notCheckedOf(workflowId, seen, day));
+  return { ...addParts([{ apps: [...changes.map(appOf), ...unknown], changes }]) };
 }
 
 /** A follow-up that a late notification started once more sees the same again: what counts is when it was first seen. */
@@ -42,6 +46,8 @@ async function collect(found: Map<string, Changes>, run: ListedRun): Promise<voi
   found.set(run.workflowId, {
     returned: earliest([...known.returned, ...parsed.data.returned], ({ distributeId }) => distributeId),
     differences: earliest([...known.differences, ...parsed.data.differences], ({ code }) => code),
+    // The latest run is listed first, and it alone tells whether the last look brought an answer.
+    notChecked: found.has(run.workflowId) ? known.notChecked : parsed.data.notChecked,
   });
 }
 
@@ -55,12 +61,23 @@ function earliest<T extends { seenAt: string }>(all: readonly T[], keyOf: (one: 
 }
 
 function changeOf(workflowId: string, seen: Changes, day: string): ChangedPayout[] {
-  const { from = '', until = '' } = boundsOf(day) ?? {};
-  const thatDay = ({ seenAt }: { seenAt: string }) => seenAt >= from && seenAt <= until;
   const payout = payoutOfFollowUp(workflowId);
-  const returned = totalsByCurrency(seen.returned.filter(thatDay).map(({ target }) => target));
-  const differences = seen.differences.filter(thatDay).map(({ code }) => code);
+  // What the payout's own result says is counted with it.
+  const since = seen.returned.filter((one) => !one.inResult && isOf(day, one));
+  const returned = totalsByCurrency(since.map(({ target }) => target));
+  const differences = seen.differences.filter((one) => isOf(day, one)).map(({ code }) => code);
   return payout && returned.length + differences.length > 0 ? [{ ...payout, returned, differences }] : [];
+}
+
+function notCheckedOf(workflowId: string, { notChecked }: Changes, day: string): AppReport[] {
+  const payout = payoutOfFollowUp(workflowId);
+  if (!payout || !notChecked || !isOf(day, notChecked)) return [];
+  return [{ ...emptyAppReport(payout.app), notChecked: 1 }];
+}
+
+function isOf(day: string, { seenAt }: { seenAt: string }): boolean {
+  const { from = '', until = '' } = boundsOf(day) ?? {};
+  return seenAt >= from && seenAt <= until;
 }
 
 function appOf({ app, returned }: ChangedPayout): AppReport {

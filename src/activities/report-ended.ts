@@ -1,11 +1,11 @@
 /** A day's ended payouts, from their own results. */
 import type { Client } from '@temporalio/client';
-import { type AppReport, boundsOf, emptyAppReport } from '../domain/daily-report.ts';
+import { payoutResultSchema } from '../contract/payout-answers.ts';
+import { type AppReport, boundsOf, emptyAppReport, moneyOf } from '../domain/daily-report.ts';
 import { payoutOf } from '../domain/identity.ts';
 import { OUTCOMES } from '../domain/payout.ts';
 import { isEngineError } from '../starters/engine-errors.ts';
 import type { ListedRun } from '../starters/visibility.ts';
-import type { payout } from '../workflows/payout.ts';
 import { reportPage } from './report-pages.ts';
 import type { ReportedPage, ReportPage } from './report-types.ts';
 
@@ -24,10 +24,10 @@ async function rowOf(client: Client, run: ListedRun): Promise<AppReport[]> {
   try {
     const last = await client.workflow.getHandle(run.workflowId).describe();
     if (last.runId !== run.runId) return [];
-    const result = await client.workflow.getHandle<typeof payout>(run.workflowId, run.runId).result();
+    const ended: unknown = await client.workflow.getHandle(run.workflowId, run.runId).result();
+    const result = payoutResultSchema.parse(ended);
+    Object.assign(report, moneyOf(result));
     report.outcomes[result.outcome] = 1;
-    report.received = result.received ? [result.received] : [];
-    report.failed = result.failed ? [result.failed] : [];
   } catch (error) {
     if (isEngineError(error)) throw error;
     report.unreadable = 1;

@@ -10,20 +10,24 @@ const time = z.string().describe('ISO 8601');
 const count = z.int().min(0);
 const sums = z.array(moneyAnswer).describe('one for each currency');
 
+const difference = z.strictObject({ code: z.string(), message: z.string(), seenAt: time });
+
 export const followUpResultSchema = z.strictObject({
   partnerOrderId: z.string(),
   outcome: z.enum(OUTCOMES).describe('as the payout reported it'),
-  changed: z.boolean(),
+  changed: z.boolean().describe('something is not as reported; says nothing where notChecked is there'),
   returned: z.array(
     z.strictObject({
       distributeId: z.string(),
       target: moneyAnswer,
       refundReason: z.string().exactOptional(),
+      inResult: z.boolean().describe("the payout's own result says so already"),
       seenAt: time,
     }),
   ),
   returnedSums: sums,
-  differences: z.array(z.strictObject({ code: z.string(), message: z.string(), seenAt: time })),
+  differences: z.array(difference),
+  notChecked: difference.exactOptional().describe('the last check brought no answer'),
   looks: count,
   lastLookedAt: time.exactOptional(),
 });
@@ -41,10 +45,11 @@ const app = z.strictObject({
   outcomes: z.strictObject({ SUCCESS: count, PARTIAL_SUCCESS: count, FAILED: count, NOT_CREATED: count }),
   endedFlagged: count.describe('ended, and still flagged'),
   unreadable: count.describe('results that could not be read; the sums lack them'),
-  received: sums,
+  received: sums.describe('without what came back, one for each currency'),
   failed: sums,
-  returned: sums,
+  returned: sums.describe('what came back, one for each currency'),
   changed: count.describe('found to be not as reported'),
+  notChecked: count.describe('could not be checked again'),
   open: open.describe('when the report was made'),
 });
 

@@ -1,6 +1,6 @@
 /** The payouts of one day by outcome and difference, and how parts of it are added up. Decisions only, no I/O. */
 import { type Money, totalsByCurrency } from './money.ts';
-import { OUTCOMES, type PayoutOutcome } from './payout.ts';
+import { OUTCOMES, type PayoutOutcome, type PayoutResult } from './payout.ts';
 
 export interface AppReport {
   app: string;
@@ -10,13 +10,15 @@ export interface AppReport {
   endedFlagged: number;
   /** Of those, the ones whose result could not be read here; the sums lack them. */
   unreadable: number;
-  /** What their receivers got, and what failed on the way, by currency. */
+  /** What their receivers got and kept, and what failed on the way, by currency. */
   received: Money[];
   failed: Money[];
-  /** What was seen on that day to have come back after a payout's end. */
+  /** What had come back when a payout ended on that day, and what follow-ups saw on that day to have come back since. */
   returned: Money[];
   /** Payouts of which a follow-up found on that day that something is not as reported. */
   changed: number;
+  /** Payouts that a follow-up could not check from that day on, and has not checked since. */
+  notChecked: number;
   open: OpenPayoutsByAge;
 }
 
@@ -69,6 +71,7 @@ export function emptyAppReport(app: string): AppReport {
     failed: [],
     returned: [],
     changed: 0,
+    notChecked: 0,
     open: { underAnHour: 0, underADay: 0, underAWeek: 0, older: 0, needingAttention: 0 },
   };
 }
@@ -94,6 +97,7 @@ function addApp(one: AppReport, other: AppReport): AppReport {
     failed: totalsByCurrency([...one.failed, ...other.failed]),
     returned: totalsByCurrency([...one.returned, ...other.returned]),
     changed: one.changed + other.changed,
+    notChecked: one.notChecked + other.notChecked,
     open: {
       underAnHour: one.open.underAnHour + other.open.underAnHour,
       underADay: one.open.underADay + other.open.underADay,
@@ -101,6 +105,25 @@ function addApp(one: AppReport, other: AppReport): AppReport {
       older: one.open.older + other.open.older,
       needingAttention: one.open.needingAttention + other.open.needingAttention,
     },
+  };
+}
+
+/** What an ended payout moved. A payment that came back was not received, although the provider counts it so. */
+export function moneyOf({
+  received,
+  failed,
+  splits,
+}: Pick<PayoutResult, 'received' | 'failed' | 'splits'>): Pick<
+  AppReport,
+  'received' | 'failed' | 'returned'
+> {
+  const succeeded = splits.filter(({ status }) => status === 'SUCCESS');
+  const sum = (back: boolean) =>
+    totalsByCurrency(succeeded.filter(({ refunded }) => refunded === back).map(({ target }) => target));
+  return {
+    received: splits.length > 0 ? sum(false) : received ? [received] : [],
+    failed: failed ? [failed] : [],
+    returned: sum(true),
   };
 }
 

@@ -24,11 +24,13 @@ export interface FollowUpPlan extends Pick<PayoutSettings, 'environment' | 'apiQ
   hintPauseMs: number;
 }
 
-/** A payment that came back after the payout was reported. */
+/** A payment that came back. */
 export interface ReturnedPayment {
   distributeId: string;
   target: Money;
   refundReason?: string;
+  /** It had come back before the payout ended, and the payout's own result says so. */
+  inResult: boolean;
   /** When a look first saw it. ISO 8601. */
   seenAt: string;
 }
@@ -43,12 +45,15 @@ export interface FollowUpResult {
   partnerOrderId: string;
   /** As the payout reported it; it is never rewritten. */
   outcome: PayoutOutcome;
+  /** Something is not as the payout reported it. Says nothing where `notChecked` is there. */
   changed: boolean;
   returned: ReturnedPayment[];
   /** What came back, by currency. */
   returnedSums: Money[];
   /** Whatever else is not as it was reported. */
   differences: Difference[];
+  /** The last look brought no answer: nobody knows whether anything has changed since `lastLookedAt`. */
+  notChecked?: Difference;
   /** Looks that brought an answer. */
   looks: number;
   lastLookedAt?: string;
@@ -61,6 +66,7 @@ export interface FollowUpRecord {
   answeredAtMs: number;
   returned: ReturnedPayment[];
   differences: Difference[];
+  notChecked?: Difference | undefined;
   hinted: boolean;
   hintsSpent: number;
   hintAllowedAtMs: number;
@@ -95,28 +101,43 @@ export function hintPauseMs(firstMs: number, spent: number): number {
   return Math.min(LONGEST_HINT_PAUSE_MS, firstMs * 2 ** Math.min(spent, 30));
 }
 
-/** Payments that are marked as returned now and were not in the payout's result. */
-export function returnedSince(
+/** Payments that are marked as returned now, whether or not the payout's result says so already. */
+export function returnedPayments(
   { splits }: FollowUpRequest,
   detail: TradeDetail,
   known: readonly ReturnedPayment[],
   nowMs: number,
 ): ReturnedPayment[] {
   return detail.splits
-    .filter(({ distributeId, refunded }) => refunded && !wasRefunded(splits, distributeId))
+    .filter(({ refunded }) => refunded)
     .map(({ distributeId, target, refundReason }) => ({
       distributeId,
       target,
       ...(refundReason !== undefined && { refundReason }),
-      seenAt: known.find((one) => one.distributeId === distributeId)?.seenAt ?? new Date(nowMs).toISOString(),
+      inResult: splits.some((split) => split.distributeId === distributeId && split.refunded),
+      seenAt: known.find((one) => one.distributeId === distributeId)?.seenAt ?? iso(nowMs),
     }));
 }
 
-function wasRefunded(splits: readonly Split[], distributeId: string): boolean {
-  return splits.some((split) => split.distributeId === distributeId && split.refunded);
+/** A look that brought no answer, since the first such look. */
+export function notChecked(why: string, known: Difference | undefined, nowMs: number): Difference {
+  const message = `the last check brought no answer, so nobody knows whether money has come back: ${why}`;
+  return { code: 'COULD_NOT_CHECK', message, seenAt: known?.seenAt ?? iso(nowMs) };
 }
 
-/** How the service's word of now differs from what was reported. Null: it does not know the order. */
+const DAY_MS = 86_400_000;
+
+/** How long one look may take before it counts as unanswered: until the next one is due, and never less than a day. */
+export function patienceMs(
+  request: Pick<FollowUpRequest, 'endedAtMs'>,
+  plan: Pick<FollowUpPlan, 'looksAfterMs'>,
+  nowMs: number,
+): number {
+  const nextMs = nextLookMs(request, plan, nowMs) ?? nowMs + 7 * DAY_MS;
+  return Math.max(DAY_MS, nextMs - nowMs);
+}
+
+/** How the provider's answer of now differs from what was reported. Null: it does not know the order. */
 export function differencesSince(
   request: FollowUpRequest,
   detail: TradeDetail | null,
@@ -124,13 +145,12 @@ export function differencesSince(
   nowMs: number,
 ): Difference[] {
   const seenBefore = (code: string) => known.find((one) => one.code === code)?.seenAt;
-  const now = new Date(nowMs).toISOString();
-  return differences(request, detail).map((one) => ({ ...one, seenAt: seenBefore(one.code) ?? now }));
+  return differences(request, detail).map((one) => ({ ...one, seenAt: seenBefore(one.code) ?? iso(nowMs) }));
 }
 
 function differences(request: FollowUpRequest, detail: TradeDetail | null): Attention[] {
   if (request.outcome === 'NOT_CREATED') return detail ? [orderExists(detail)] : [];
-  if (!detail) return [{ code: 'ORDER_NOT_FOUND', message: 'the service does not know the order any more' }];
+  if (!detail) return [{ code: 'ORDER_NOT_FOUND', message: 'the provider does not know the order any more' }];
   const { outcome } = request;
   const found: Attention[] = [];
   if (detail.status !== outcome)
@@ -141,18 +161,19 @@ function differences(request: FollowUpRequest, detail: TradeDetail | null): Atte
 }
 
 function orderExists({ orderId, status }: TradeDetail): Attention {
-  const message = `reported was NOT_CREATED, but the service has order ${orderId}, which is ${status}`;
+  const message = `reported was NOT_CREATED, but the provider has order ${orderId}, which is ${status}`;
   return { code: 'ORDER_EXISTS', message };
 }
 
 function changedPayments(splits: readonly Split[], detail: TradeDetail): string[] {
   const now = new Map(detail.splits.map((split) => [split.distributeId, split]));
-  const changed = splits.flatMap(({ distributeId, status, target }) => {
+  const changed = splits.flatMap(({ distributeId, status, target, refunded }) => {
     const other = now.get(distributeId);
     now.delete(distributeId);
     if (!other) return [`payment ${distributeId} is gone`];
     const same = other.target.currency === target.currency && other.target.amount === target.amount;
     if (!same) return [`payment ${distributeId} is ${other.target.amount} ${other.target.currency} now`];
+    if (refunded && !other.refunded) return [`payment ${distributeId} was returned, and is not any more`];
     return other.status === status ? [] : [`payment ${distributeId} was ${status}, is ${other.status} now`];
   });
   return [...changed, ...[...now.keys()].map((distributeId) => `payment ${distributeId} is new`)];
@@ -163,11 +184,21 @@ export function followUpResult(request: FollowUpRequest, record: FollowUpRecord)
   return {
     partnerOrderId: request.partnerOrderId,
     outcome: request.outcome,
-    changed: returned.length > 0 || differences.length > 0,
+    changed: returned.some(({ inResult }) => !inResult) || differences.length > 0,
     returned,
     returnedSums: totalsByCurrency(returned.map(({ target }) => target)),
     differences,
+    ...(record.notChecked && { notChecked: record.notChecked }),
     looks,
-    ...(answeredAtMs > 0 && { lastLookedAt: new Date(answeredAtMs).toISOString() }),
+    ...(answeredAtMs > 0 && { lastLookedAt: iso(answeredAtMs) }),
   };
+}
+
+/** Whether a person should look at it. */
+export function followUpNeedsAttention({ returned, differences, notChecked }: FollowUpResult): boolean {
+  return returned.length > 0 || differences.length > 0 || notChecked !== undefined;
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
 }

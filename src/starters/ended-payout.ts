@@ -1,17 +1,17 @@
 /** An ended payout as its follow-up needs to know it, read from Temporal. */
 import type { Client } from '@temporalio/client';
+import { payoutResultSchema } from '../contract/payout-answers.ts';
 import { checkPayoutRequest } from '../contract/payout-request.ts';
 import type { FollowUpRequest } from '../domain/follow-up.ts';
-import type { payout } from '../workflows/payout.ts';
 import { environmentOf } from './run-environment.ts';
 import { startedWith } from './started-with.ts';
 
-/** Undefined where it has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`. */
+/** Undefined where it has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`, and `ZodError`. */
 export async function endedPayout(client: Client, workflowId: string): Promise<FollowUpRequest | undefined> {
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
   if (status.name !== 'COMPLETED') return undefined;
-  const run = client.workflow.getHandle<typeof payout>(workflowId, runId);
-  const { outcome, splits } = await run.result();
+  const result: unknown = await client.workflow.getHandle(workflowId, runId).result();
+  const { outcome, splits } = payoutResultSchema.parse(result);
   const { argument, memo } = await startedWith(client, workflowId, runId);
   const request = checkPayoutRequest(argument);
   if (!request.ok) return undefined;

@@ -68,10 +68,11 @@ export function polled(settings: CallSettings, urgency: Urgency, summary: string
   });
 }
 
-/** Reads after the end. */
-export function spare(settings: CallSettings, summary: string) {
+/** Reads after the end. One that brings no answer within `patienceMs` is given up, so that somebody is told. */
+export function spare(settings: CallSettings, summary: string, patienceMs: number) {
   return proxyActivities<Pick<ServiceActivities, 'fetchTradeDetail'>>({
     ...options(settings, 'followUp', summary),
+    scheduleToCloseTimeout: patienceMs,
     retry: BACKGROUND_RETRY,
   });
 }

@@ -4,9 +4,12 @@
  * what has changed since.
  */
 import {
+  ActivityFailure,
+  ApplicationFailure,
   allHandlersFinished,
   condition,
   continueAsNew,
+  isCancellation,
   log,
   setCurrentDetails,
   setHandler,
@@ -20,11 +23,14 @@ import {
   type FollowUpRecord,
   type FollowUpRequest,
   type FollowUpResult,
+  followUpNeedsAttention,
   followUpResult,
   hintPauseMs,
   newFollowUpRecord,
   nextLookMs,
-  returnedSince,
+  notChecked,
+  patienceMs,
+  returnedPayments,
 } from '../domain/follow-up.ts';
 import type { TradeDetail } from '../payments/types.ts';
 import { local, spare } from './calls.ts';
@@ -93,12 +99,18 @@ async function look(
 ): Promise<void> {
   const { app, openId, clientId, partnerOrderId } = request;
   const caller = { environment: plan.environment, app, openId };
-  const calls = spare({ ...plan, seller: clientId }, `has money come back? (${because})`);
+  const summary = `has money come back? (${because})`;
+  const calls = spare({ ...plan, seller: clientId }, summary, patienceMs(request, plan, Date.now()));
   record.hinted = false;
   try {
     learned(request, record, await calls.fetchTradeDetail(caller, { clientId, partnerOrderId }));
-  } catch {
-    log.warn('the service calls the question itself wrong; it is left at that until the next look');
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    log.warn('a look brought no answer; it is left at that until the next one');
+    const { cause } = error;
+    const told = cause instanceof ApplicationFailure ? cause.message : 'it was given up';
+    record.notChecked = notChecked(told, record.notChecked, Date.now());
+    show(followUpResult(request, record));
   }
   record.lookedAtMs = Date.now();
 }
@@ -106,28 +118,36 @@ async function look(
 function learned(request: FollowUpRequest, record: FollowUpRecord, detail: TradeDetail | null): void {
   record.looks += 1;
   record.answeredAtMs = Date.now();
-  if (detail) record.returned = returnedSince(request, detail, record.returned, record.answeredAtMs);
+  record.notChecked = undefined;
+  if (detail) record.returned = returnedPayments(request, detail, record.returned, record.answeredAtMs);
   record.differences = differencesSince(request, detail, record.differences, record.answeredAtMs);
   show(followUpResult(request, record));
 }
 
 /** What operators filter by, and what the daily report reads without asking each follow-up. */
-function show({ changed, returned, returnedSums, differences }: FollowUpResult): void {
+function show(result: FollowUpResult): void {
+  const { returned, returnedSums, differences } = result;
   const { searchAttributes, memo } = workflowInfo();
   const sums = returnedSums.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
   const lines = [
     sums !== '' && `⚠ MONEY_RETURNED: ${sums} came back`,
-    ...differences.map(({ code, message }) => `⚠ ${code}: ${message}`),
+    ...[...differences, ...(result.notChecked ? [result.notChecked] : [])].map(
+      ({ code, message }) => `⚠ ${code}: ${message}`,
+    ),
   ];
   setCurrentDetails(lines.filter((line) => line !== false).join('\n\n') || 'Nothing has changed.');
-  if (changed !== (searchAttributes['PayoutNeedsAttention']?.[0] === true))
-    upsertSearchAttributes({ PayoutNeedsAttention: [changed] });
+  const needsAttention = followUpNeedsAttention(result);
+  if (needsAttention !== (searchAttributes['PayoutNeedsAttention']?.[0] === true))
+    upsertSearchAttributes({ PayoutNeedsAttention: [needsAttention] });
   const seen = {
-    returned: returned.map(({ distributeId, target, seenAt }) => ({ distributeId, target, seenAt })),
+    returned: returned.map(({ distributeId, target, inResult, seenAt }) => ({
+      ...{ distributeId, target, inResult, seenAt },
+    })),
     differences: differences.map(({ code, seenAt }) => ({ code, seenAt })),
+    ...(result.notChecked && { notChecked: { seenAt: result.notChecked.seenAt } }),
   };
   if (
-    (changed || memo?.['changes'] !== undefined) &&
+    (needsAttention || memo?.['changes'] !== undefined) &&
     JSON.stringify(seen) !== JSON.stringify(memo?.['changes'])
   )
     upsertMemo({ changes: seen });

@@ -1,12 +1,18 @@
+import { TypedSearchAttributes } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { patienceMs } from '../../src/domain/follow-up.ts';
 import { payoutFollowUpWorkflowId } from '../../src/domain/identity.ts';
+import { startFollowUp } from '../../src/starters/follow-ups.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { APP } from '../../src/temporal/search-keys.ts';
 import { changesQuery } from '../../src/workflows/follow-up-messages.ts';
 import type { payoutFollowUp } from '../../src/workflows/payout-follow-up.ts';
+import { cli } from '../support/cli.ts';
 import { record, replays } from '../support/histories.ts';
-import { accepted, type OwnService, startService } from '../support/http.ts';
-import { eventually, PayoutWorld } from '../support/payout-world.ts';
+import { accepted, type OwnService, post, startService } from '../support/http.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
+import { payoutRequest } from '../support/requests.ts';
 
 const LOOKS = { PAYOUTS_FOLLOW_UP: '1s,1h' };
 
@@ -79,6 +85,7 @@ describe('H22 money that comes back after the end', () => {
           distributeId: result.splits[1]?.distributeId,
           target: result.splits[1]?.target,
           refundReason: 'account closed',
+          inResult: false,
         },
       ],
       returnedSums: [result.splits[1]?.target],
@@ -104,7 +111,24 @@ describe('H22 money that comes back after the end', () => {
     expect(Math.max(...priorities(await world.history(ref)))).toBeLessThan(5);
   });
 
-  test('what the service says now is compared with what was reported', async () => {
+  test('what had come back before the end is reported too, and is no change', async () => {
+    const ref = await world.pay('split splits=2 final=1h');
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
+    comesBack(ref);
+    const [back, kept] = (await world.payouts.result(ref)).splits;
+    expect([back?.refunded, kept?.refunded]).toEqual([true, false]);
+    await followed(ref);
+    await eventually(async () => (await flagged(ref)) || undefined);
+    expect(await changes(ref)).toMatchObject({
+      changed: false,
+      returned: [{ distributeId: back?.distributeId, target: back?.target, inResult: true }],
+      returnedSums: [back?.target],
+      differences: [],
+    });
+  });
+
+  test('what the provider says now is compared with what was reported', async () => {
     const ref = await paid('split splits=2');
     world.simulator.control.changeOrder(ref.partnerOrderId, {
       splits: [{ index: 0, status: 'FAILED' }],
@@ -128,6 +152,99 @@ describe('H22 money that comes back after the end', () => {
     });
     await eventually(async () => (await flagged(ref)) || undefined);
     expect((await changes(ref)).returned.length).toBe(1);
+  });
+
+  test('a check that is refused never reads as "unchanged"; the next answer takes that back', async () => {
+    const ref = await paid('success notify=none');
+    const { partnerOrderId } = ref;
+    const fault = { kind: 'envelope', code: 900_002 } as const;
+    const rule = world.simulator.control.addFault({ operation: 'queryPayDetail', partnerOrderId, fault });
+    await followed(ref);
+    await eventually(async () => (await flagged(ref)) || undefined);
+    expect(await changes(ref)).toMatchObject({
+      looks: 0,
+      notChecked: { code: 'COULD_NOT_CHECK', message: expect.stringContaining('900002') },
+    });
+    const { memo } = await followUp(ref).describe();
+    expect(memo).toMatchObject({ changes: { notChecked: { seenAt: expect.any(String) } } });
+    const listed = await cli(world.workerEnvironment, ['list', '--attention']);
+    expect(listed.stdout).toContain('COULD_NOT_CHECK');
+    world.simulator.control.removeFault(rule.id);
+    await notify(ref);
+    await eventually(async () => (await changes(ref)).looks > 0 || undefined);
+    expect(await changes(ref)).not.toHaveProperty('notChecked');
+    await eventually(async () => !(await flagged(ref)) || undefined);
+  });
+
+  test('one whose every check was refused ends saying so', async () => {
+    const request = {
+      ...{ app: 'default', clientId: 'client-1', outcome: 'SUCCESS' as const, splits: [] },
+      ...{ partnerOrderId: freshNumber(), endedAtMs: Date.now() - 7_200_000 },
+    };
+    const { partnerOrderId } = request;
+    const fault = { kind: 'envelope', code: 900_002 } as const;
+    world.simulator.control.addFault({ operation: 'queryPayDetail', partnerOrderId, fault });
+    expect(await startFollowUp(world.client, request)).toBe(true);
+    expect(await followUp(request).result()).toMatchObject({
+      looks: 0,
+      notChecked: { code: 'COULD_NOT_CHECK' },
+    });
+    const { searchAttributes } = await followUp(request).describe();
+    expect(searchAttributes['PayoutNeedsAttention']).toEqual([true]);
+  });
+
+  test('a look is given up when the next one is due, or after a week, and never within a day', () => {
+    const [day, looksAfterMs] = [86_400_000, [86_400_000, 7 * 86_400_000]];
+    const at = (nowMs: number) => patienceMs({ endedAtMs: 0 }, { looksAfterMs }, nowMs) / day;
+    expect([at(0), at(day), at(6.5 * day), at(8 * day)]).toEqual([1, 6, 1, 7]);
+  });
+
+  test.each([
+    ['no splits', { splits: undefined }],
+    ['splits that are none', { splits: [{ target: 'much' }] }],
+    ['an end that is no time', { endedAtMs: 1e300 }],
+    ['an outcome that is none', { outcome: 'GREAT' }],
+  ])('H57 a follow-up that is asked for with %s is bad input', async (_what, odd) => {
+    const partnerOrderId = freshNumber();
+    const good = {
+      app: 'default',
+      clientId: 'c',
+      partnerOrderId,
+      outcome: 'SUCCESS',
+      splits: [],
+      endedAtMs: 0,
+    };
+    const started = world.client.workflow.execute('payoutFollowUp', {
+      taskQueue: 'payouts',
+      workflowId: payoutFollowUpWorkflowId('default', partnerOrderId),
+      args: [{ ...good, ...odd }],
+    });
+    await expect(started).rejects.toMatchObject({ cause: { type: 'InvalidPayoutRequest' } });
+  });
+
+  test('a payout that ended without an order after a send is followed up; an order that turns up is flagged', async () => {
+    const body = payoutRequest(freshNumber(), { platform: 'sim:success notify=none readLag=1h' });
+    const { partnerOrderId } = body;
+    const fault = { kind: 'drop-after' } as const;
+    world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
+    await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${partnerOrderId}`,
+      args: [body],
+      // As the payout itself writes it down once it has sent.
+      memo: { environment: 'test', rejectDuplicate: true, createSent: true },
+      typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: 'default' }]),
+    });
+    await world.until(body, ({ phase }) => phase === 'NEEDS_REVIEW');
+    await world.payouts.resolve(body, { by: 'olga', created: false, then: 'end' });
+    expect((await world.payouts.result(body)).outcome).toBe('NOT_CREATED');
+    await followed(body);
+    await eventually(async () => (await changes(body)).looks > 0 || undefined);
+    expect(await changes(body)).toMatchObject({ changed: false, differences: [] });
+    world.simulator.control.changeOrder(partnerOrderId, { visible: true });
+    await notify(body);
+    await eventually(async () => (await flagged(body)) || undefined);
+    expect((await changes(body)).differences).toMatchObject([{ code: 'ORDER_EXISTS' }]);
   });
 
   test('one that is over is not followed up twice, and a payout without an order not at all', async () => {

@@ -29,6 +29,12 @@ describe('the daily report', () => {
       await world.pay('success', { limits: { minRate: '99' } }),
     ];
     const open = await world.pay('returned');
+    const backAtOnce = await world.pay('split splits=2 final=1h');
+    refs.push(backAtOnce);
+    await world.until(backAtOnce, ({ phase }) => phase === 'PROCESSING');
+    const { control } = world.simulator;
+    control.changeOrder(backAtOnce.partnerOrderId, { status: 'SUCCESS' });
+    control.changeOrder(backAtOnce.partnerOrderId, { splits: [{ index: 0, refund: true }] });
     await Promise.all(refs.map((ref) => world.payouts.result(ref)));
     await world.until(open, ({ needsAttention }) => needsAttention);
     const [returned] = refs.slice(1);
@@ -49,12 +55,14 @@ describe('the daily report', () => {
       apps: [
         {
           app: 'default',
-          outcomes: { SUCCESS: 2, PARTIAL_SUCCESS: 1, FAILED: 1, NOT_CREATED: 1 },
+          outcomes: { SUCCESS: 3, PARTIAL_SUCCESS: 1, FAILED: 1, NOT_CREATED: 1 },
           unreadable: 0,
-          received: [{ currency: 'CNY', amount: '10000000000000050.00' }],
+          // A hundred in two payments, of which one came back before the end: 50.00 more, and not 100.00.
+          received: [{ currency: 'CNY', amount: '10000000000000100.00' }],
           failed: [{ currency: 'CNY', amount: '150.00' }],
-          returned: [{ currency: 'CNY', amount: '0.01' }],
+          returned: [{ currency: 'CNY', amount: '50.01' }],
           changed: 1,
+          notChecked: 0,
           open: { underAnHour: 1, underADay: 0, underAWeek: 0, older: 0, needingAttention: 1 },
         },
       ],
@@ -69,7 +77,7 @@ describe('the daily report', () => {
       changesInAll: 1,
     });
     const { stdout } = await report('--day', day);
-    expect(stdout).toContain('10000000000000050.00 CNY');
+    expect(stdout).toContain('10000000000000100.00 CNY');
     expect(stdout).toContain(returned.partnerOrderId);
     const listed = await cli(world.workerEnvironment, ['list', '--attention']);
     expect(listed.stdout).toContain(returned.partnerOrderId);

@@ -22,7 +22,7 @@ function textOf({ environment, day, madeAt, apps, changes, changesInAll }: Daily
   const head = `${environment}, ${day} (UTC), made at ${madeAt}`;
   if (apps.length === 0) return `${head}\nno payouts`;
   const ended = grid(
-    ['app', ...OUTCOMES, 'flagged', 'received', 'failed', 'returned', 'changed'],
+    ['app', ...OUTCOMES, 'flagged', 'received', 'failed', 'returned', 'changed', 'not checked'],
     apps.map((one) => [
       one.app,
       ...OUTCOMES.map((outcome) => String(one.outcomes[outcome])),
@@ -31,6 +31,7 @@ function textOf({ environment, day, madeAt, apps, changes, changesInAll }: Daily
       sums(one.failed),
       sums(one.returned),
       String(one.changed),
+      String(one.notChecked),
     ]),
   );
   const open = grid(

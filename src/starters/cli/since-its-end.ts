@@ -29,10 +29,10 @@ export async function sinceItsEndIfFollowed(
   }
 }
 
-export function changesOf({ returnedSums, differences }: FollowUpResult): Attention[] {
+export function changesOf({ returnedSums, differences, notChecked }: FollowUpResult): Attention[] {
   const returned = returnedSums.map((sum) => ({
     code: 'MONEY_RETURNED',
     message: `${money(sum)} came back`,
   }));
-  return [...returned, ...differences];
+  return [...returned, ...differences, ...(notChecked ? [notChecked] : [])];
 }
