@@ -11,6 +11,11 @@ export function payoutFollowUpWorkflowId(app: string, partnerOrderId: string): s
   return `payout-follow-up:${app}:${partnerOrderId}`;
 }
 
+/** One call of the Nexus operation `pay`; the call's own id makes it unique. */
+export function payoutOperationWorkflowId(app: string, partnerOrderId: string, requestId: string): string {
+  return `payout-operation:${app}:${partnerOrderId}:${requestId}`;
+}
+
 /** The application and the number in a payout's workflow id; undefined where it is somebody's own invention. */
 export function payoutOf(workflowId: string): { app: string; partnerOrderId: string } | undefined {
   const [, app, partnerOrderId] = /^payout:([^:]+):(.+)$/s.exec(workflowId) ?? [];

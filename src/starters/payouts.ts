@@ -20,7 +20,7 @@ import {
   stateQuery,
 } from '../workflows/messages.ts';
 import type { payout } from '../workflows/payout.ts';
-import { type Run, startOf, startOrJoin } from './start-once.ts';
+import { startOf, startOrJoin } from './start-once.ts';
 
 /** Thrown before anything is started; `fields` names every bad field. */
 export class InvalidPayoutRequestError extends Error {
@@ -60,9 +60,6 @@ export interface Origin {
   startedBy?: string | undefined;
 }
 
-/** Starts the workflow `payout`, or joins the running one of the same id; answers its first run id. */
-export type RunPayout = Run<CheckedPayoutRequest>;
-
 /** A payout, and what its starter wrote beside it. */
 interface Joined {
   payout: StartedPayout;
@@ -101,11 +98,6 @@ export class Payouts {
     return (await this.startOrJoin(body, origin)).payout;
   }
 
-  /** Like `start`, where another way to start workflows has to be gone. `run` joins a running one, and answers its first run id. */
-  async startThrough(run: RunPayout, body: PayoutRequestInput | unknown): Promise<StartedPayout> {
-    return (await this.startOrJoin(body, {}, run)).payout;
-  }
-
   /** `joined`: it was there already, and the same batch had not started it. */
   async startForBatch(
     body: PayoutRequestInput | unknown,
@@ -116,7 +108,7 @@ export class Payouts {
     return { payout, joined: memo['batch'] !== batchId };
   }
 
-  private async startOrJoin(body: unknown, { batch, startedBy }: Origin, run?: RunPayout): Promise<Joined> {
+  private async startOrJoin(body: unknown, { batch, startedBy }: Origin): Promise<Joined> {
     const checked = checkPayoutRequest(body);
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
     const { app, partnerOrderId, instructedAmount } = checked.value;
@@ -137,7 +129,6 @@ export class Payouts {
       ],
       read: checkPayoutRequest,
       conflict: () => new PayoutConflictError(partnerOrderId),
-      ...(run && { run }),
     });
     return { payout: { workflowId, runId, app, partnerOrderId }, memo };
   }

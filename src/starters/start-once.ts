@@ -3,11 +3,7 @@
  * is refused; the number is spent by any end but a start that failed as bad input.
  */
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type Client,
-  WorkflowExecutionAlreadyStartedError,
-  type WorkflowStartOptions,
-} from '@temporalio/client';
+import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
 import type { CheckedOr } from '../contract/payout-request.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
@@ -27,14 +23,7 @@ export interface Once<Request> {
   read(argument: unknown): CheckedOr<Request>;
   /** What is thrown when that was another body. */
   conflict(): Error;
-  /** Another way to start workflows than the client's own. */
-  run?: Run<Request>;
 }
-
-export type RunOptions<Request> = WorkflowStartOptions & { args: [Request] };
-
-/** Starts the workflow, or joins the running one of the same id; answers its first run id. */
-export type Run<Request> = (options: RunOptions<Request>) => Promise<string>;
 
 /** The run that was started, and what its starter wrote beside it. */
 export interface JoinedRun {
@@ -79,18 +68,17 @@ async function begin<Request>(
 ): Promise<JoinedRun | undefined> {
   // What the worker takes as the promise that no earlier run had this number.
   const memo = { rejectDuplicate: reuse === 'REJECT_DUPLICATE', ...once.memo };
-  const options: RunOptions<Request> = {
+  const options = {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: once.workflowId,
     workflowIdReusePolicy: reuse,
-    workflowIdConflictPolicy: once.run ? 'USE_EXISTING' : 'FAIL',
+    workflowIdConflictPolicy: 'FAIL' as const,
     args: [once.request],
     memo,
     typedSearchAttributes: new TypedSearchAttributes(once.attributes),
     staticSummary: once.summary,
   };
   try {
-    if (once.run) return await joined(client, once, await once.run(options));
     const { firstExecutionRunId } = await client.workflow.start(once.type, options);
     return { runId: firstExecutionRunId, memo };
   } catch (error) {

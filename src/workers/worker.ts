@@ -1,6 +1,7 @@
 /** What one worker process runs: the workflows, and for each application, while it owns the lease, its calls. */
 import { Worker } from '@temporalio/worker';
 import { batchActivities } from '../activities/batch-activities.ts';
+import { operationActivities } from '../activities/operation-activities.ts';
 import { preparation } from '../activities/prepare-payout.ts';
 import { reconcileActivities } from '../activities/reconcile-activities.ts';
 import { reportActivities } from '../activities/report-activities.ts';
@@ -54,6 +55,7 @@ async function workflowWorker({ config, connection, client, namespace }: Applica
       ...batchActivities(config, client),
       ...reconcileActivities(config, client),
       ...reportActivities(config, client),
+      ...operationActivities(config, client),
     },
     nexusServices: [payoutsServiceHandler(config.env.PAYMENTS_ENVIRONMENT)],
     dataConverter: dataConverter(config.keys.payloads),

@@ -1,7 +1,7 @@
 /** The Nexus operation `pay`, called by workflows of another namespace on the real engine. */
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
-import { Client, WorkflowFailedError } from '@temporalio/client';
+import { Client, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure, type DataConverter, NexusOperationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -10,7 +10,8 @@ import type { PayoutRequest, PayoutResult } from '../../src/domain/payout.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
-import { createNamespace, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { createNamespace, eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { terminate, untilAdopted } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 import type { payInvoice } from './caller.ts';
 
@@ -20,10 +21,13 @@ const NAMESPACE = `callers-${randomUUID()}`;
 let world: PayoutWorld;
 let native: NativeConnection;
 let bundle: WorkflowBundle;
-let invoices: Team;
+let begin: Begin;
+const invoices: Team = async (request) => (await begin(request)).result();
 const stops: (() => Promise<void>)[] = [];
 
-/** Runs a workflow that has something paid, and answers what it was told. */
+/** Starts a workflow that has something paid. */
+type Begin = (request: PayoutRequest) => Promise<WorkflowHandle<typeof payInvoice>>;
+/** Runs one, and answers what it was told. */
 type Team = (request: PayoutRequest) => Promise<PayoutResult>;
 
 beforeAll(async () => {
@@ -37,7 +41,7 @@ beforeAll(async () => {
     workflowsPath: fileURLToPath(new URL('./caller.ts', import.meta.url)),
     failureConverterPath: FAILURE_CONVERTER_PATH,
   });
-  invoices = await team('invoices', ownConverter());
+  begin = await team('invoices', ownConverter());
 });
 afterAll(async () => {
   for (const stop of stops) await stop();
@@ -49,7 +53,7 @@ function ownConverter(): DataConverter {
   return dataConverter(encryptionKeys(world.workerEnvironment).payloads);
 }
 
-async function team(taskQueue: string, converter: DataConverter): Promise<Team> {
+async function team(taskQueue: string, converter: DataConverter): Promise<Begin> {
   const { connection } = world.client;
   const worker = await Worker.create({
     connection: native,
@@ -65,7 +69,7 @@ async function team(taskQueue: string, converter: DataConverter): Promise<Team> 
   });
   const client = new Client({ connection, namespace: NAMESPACE, dataConverter: converter });
   return (request) =>
-    client.workflow.execute<typeof payInvoice>('payInvoice', {
+    client.workflow.start<typeof payInvoice>('payInvoice', {
       taskQueue,
       workflowId: randomUUID(),
       args: [ENDPOINT, request],
@@ -122,6 +126,58 @@ test('another body under the same number is refused, while the payout runs and a
   expect(await invoices(request)).toMatchObject({ outcome: 'NOT_CREATED', reason: { code: 'CANCELLED' } });
 });
 
+const awaitsApproval = (request: PayoutRequest) =>
+  // Until it has been started there is nothing to ask.
+  eventually(() => world.until(request, ({ phase }) => phase === 'AWAITING_APPROVAL').catch(() => undefined));
+
+test.each(['started', 'joined'] as const)(
+  'H10 a payout that was %s by the call and is terminated has not ended: the call waits for its next run',
+  async (how) => {
+    const request = payoutRequest(freshNumber(), { approval: 'required' });
+    if (how === 'joined') await world.payouts.start(request);
+    const { result, told } = outcomeOf(await begin(request));
+    await awaitsApproval(request);
+    const stopped = await terminate(world, request);
+    await untilAdopted(world, request, stopped);
+    await awaitsApproval(request);
+    expect(told()).toBe(false);
+    await world.payouts.approve(request, { by: 'olga' });
+    expect(await result).toMatchObject({ outcome: 'SUCCESS' });
+    expect(createsOf(world, request)).toHaveLength(1);
+  },
+);
+
+test('H10 a call that is cancelled between two runs of its payout cancels the next one', async () => {
+  const request = payoutRequest(freshNumber(), { approval: 'required' });
+  const caller = await begin(request);
+  const { result } = outcomeOf(caller);
+  await awaitsApproval(request);
+  const stopped = await terminate(world, request);
+  await caller.cancel();
+  await untilAdopted(world, request, stopped);
+  expect(await world.payouts.result(request)).toMatchObject({ reason: { code: 'CANCELLED' } });
+  expect(await result).toMatchObject({ outcome: 'NOT_CREATED' });
+  expect(createsOf(world, request)).toEqual([]);
+});
+
+test('a start that was bad input elsewhere does not end the call; another team may correct it', async () => {
+  const request = payoutRequest(freshNumber());
+  const workflowId = `payout:default:${request.partnerOrderId}`;
+  const bad = { taskQueue: 'payouts', workflowId, args: [{ ...request, clientId: '' }] };
+  await expect(world.client.workflow.execute('payout', bad)).rejects.toThrow();
+  expect(await invoices(request)).toMatchObject({ outcome: 'SUCCESS' });
+});
+
+/** What a caller's workflow was told, and whether it was told anything yet. */
+function outcomeOf(caller: WorkflowHandle<typeof payInvoice>) {
+  let told = false;
+  const result = caller.result().finally(() => {
+    told = true;
+  });
+  result.catch(() => undefined);
+  return { result, told: () => told };
+}
+
 test('a caller that sends plain payloads is served, and its payout is encrypted', async () => {
   const [codec] = ownConverter().payloadCodecs ?? [];
   if (!codec) throw new Error('no codec');
@@ -131,7 +187,7 @@ test('a caller that sends plain payloads is served, and its payout is encrypted'
   } satisfies typeof codec;
   const request = payoutRequest(freshNumber());
   const plainTeam = await team('plain', { ...ownConverter(), payloadCodecs: [plain] });
-  expect(await plainTeam(request)).toMatchObject({ outcome: 'SUCCESS' });
+  expect(await (await plainTeam(request)).result()).toMatchObject({ outcome: 'SUCCESS' });
   const { events } = await world.history(request);
   const [input] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
   expect(Buffer.from(input?.metadata?.['encoding'] ?? []).toString()).toBe('binary/encrypted');
