@@ -1,6 +1,14 @@
 /** What a batch and its parts remember: all of it survives continue-as-new, so all of it is plain data. */
-import { type BatchRequest, type BatchTally, noTally, type RowRange, type TakenRows } from './batch.ts';
-import type { PayoutPhase, PayoutRequest } from './payout.ts';
+import {
+  type BatchRequest,
+  type BatchTally,
+  noTally,
+  ROW_ENDS,
+  type RowRange,
+  type TakenRows,
+  TOLD_BY_ROW,
+} from './batch.ts';
+import { type PayoutPhase, type PayoutRequest, PHASES } from './payout.ts';
 
 /** How a part reports to its batch. */
 export interface PartReport extends BatchTally {
@@ -10,6 +18,26 @@ export interface PartReport extends BatchTally {
   /** No row is left to start and few payouts are busy: the next part may begin. */
   begun: boolean;
   ended: boolean;
+}
+
+/** Anybody can send the signal that carries a report: one that cannot be added up is none. */
+export function isPartReport(value: unknown): value is PartReport {
+  if (!isObject(value)) return false;
+  const { digest, begun, ended, phases, outcomes, rows } = value;
+  if (typeof digest !== 'string' || typeof begun !== 'boolean' || typeof ended !== 'boolean') return false;
+  if (!isObject(phases) || !isObject(outcomes) || !isObject(rows)) return false;
+  const counts = ['offset', 'started', 'joined', 'needingAttention'].map((name) => value[name]);
+  counts.push(...PHASES.map((phase) => phases[phase] ?? 0), ...ROW_ENDS.map((end) => outcomes[end]));
+  const told = TOLD_BY_ROW.map((end) => rows[end]);
+  return counts.every(isCount) && told.every((list) => Array.isArray(list) && list.every(isCount));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 /** One `add`, as the batch remembers it: the rows themselves are with the part. */

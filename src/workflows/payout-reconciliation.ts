@@ -3,8 +3,15 @@
  * again, and starts the follow-up of those that have ended. It reports open workflows of every type that cannot go on.
  * What one run does not finish the next one does.
  */
-import { setCurrentDetails, sleep, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  setCurrentDetails,
+  sleep,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { WORKFLOW_TASK_FAILS, whyFailing } from '../domain/failing-workflow.ts';
+import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
 import { LONGEST_PAUSE_MS, type ReconciliationReport } from '../domain/reconciliation.ts';
 import { engineCalls } from './engine-calls.ts';
 import { isRecord } from './raw-signal.ts';
@@ -16,11 +23,12 @@ const MOST_TOLD = 100;
 /** Visibility is written this late at most, by far. */
 const OVERLAP_MS = 3_600_000;
 
-export async function payoutReconciliation({
-  environment,
-}: {
-  environment: string;
+export async function payoutReconciliation(request?: {
+  environment?: string;
 }): Promise<ReconciliationReport> {
+  const { environment } = request ?? {};
+  if (typeof environment !== 'string')
+    throw ApplicationFailure.nonRetryable('environment: is missing', INVALID_PAYOUT_REQUEST);
   const beganMs = Date.now();
   const last = lastReport();
   const { seenUntilMs } = last;

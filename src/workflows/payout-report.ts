@@ -12,13 +12,13 @@ import {
 import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
 import { engineCalls } from './engine-calls.ts';
 
-export async function payoutReport({
-  environment,
-  day = dayBefore(Date.now()),
-}: {
-  environment: string;
+export async function payoutReport(request?: {
+  environment?: string;
   day?: string | undefined;
 }): Promise<DailyReport> {
+  const { environment, day = dayBefore(Date.now()) } = request ?? {};
+  if (typeof environment !== 'string')
+    throw ApplicationFailure.nonRetryable('environment: is missing', INVALID_PAYOUT_REQUEST);
   if (!boundsOf(day))
     throw ApplicationFailure.nonRetryable('day: must be a date such as 2026-01-31', INVALID_PAYOUT_REQUEST);
   const question = { environment, day };

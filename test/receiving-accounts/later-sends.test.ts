@@ -93,7 +93,7 @@ describe.concurrent('H115 a later send says nothing about the one before it', ()
   });
 });
 
-describe.concurrent('H55 no answer fails an opening', () => {
+describe.concurrent('H115 no answer fails an opening', () => {
   test('the list before the send is refused for good: it is opened, and compared with nothing', async () => {
     const request = await begin({ list: wrong, look: () => ['old', 'new'], open: inTurn(lost) });
     expect((await reviewed(request)).candidates).toEqual(['old', 'new']);
@@ -107,7 +107,7 @@ describe.concurrent('H55 no answer fails an opening', () => {
   });
 });
 
-describe.concurrent('H56 what cannot be sent is tried again, ever more rarely', () => {
+describe.concurrent('H115 what cannot be sent is tried again, ever more rarely', () => {
   test('and flagged until it was sent', async () => {
     const request = await begin({ open: inTurn(unreachable, unreachable, unreachable, opened('A-1')) });
     const { reasons } = await untilOpening(accounts, request, ({ needsAttention }) => needsAttention);

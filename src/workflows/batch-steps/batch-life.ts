@@ -118,6 +118,8 @@ export class BatchLife {
   }
 
   show(): void {
+    // Until then nobody knows whether it can be read as a batch at all.
+    if (!this.prepared) return;
     const { sentence, nextStep, count, added, started, joined, done, bad, needingAttention } = this.state();
     const counts = `${count} rows: ${added} added, ${started} started, ${joined} joined, ${done} done, ${bad} bad`;
     const attention = needingAttention > 0 ? [`⚠ ${needingAttention} wait for a person`] : [];

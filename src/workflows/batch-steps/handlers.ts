@@ -1,7 +1,7 @@
 /** What a batch can be told and asked. Handlers never throw, but for an update that is refused with its reason. */
 import { ApplicationFailure, setHandler } from '@temporalio/workflow';
 import { type BatchState, MOST_ROWS_AT_ONCE, type TakenRows } from '../../domain/batch.ts';
-import type { PartReport } from '../../domain/batch-record.ts';
+import { isPartReport } from '../../domain/batch-record.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
 import {
   type AddRows,
@@ -10,7 +10,7 @@ import {
   partReportSignal,
   takenRowsQuery,
 } from '../batch-messages.ts';
-import { isRecord, onSignal } from '../raw-signal.ts';
+import { onSignal } from '../raw-signal.ts';
 import { addRows } from './add-rows.ts';
 import type { BatchLife } from './batch-life.ts';
 
@@ -26,15 +26,6 @@ export function installBatchHandlers(life: BatchLife): void {
       if (problem) throw notAccepted(problem);
     },
   });
-}
-
-/** What only its sender can have filled in is taken at its word. */
-function isPartReport(value: unknown): value is PartReport {
-  if (!isRecord(value)) return false;
-  const { offset, digest, begun, ended, phases, outcomes, rows } = value;
-  const tallied = [phases, outcomes, rows].every(isRecord);
-  const named = typeof offset === 'number' && typeof digest === 'string';
-  return tallied && named && typeof begun === 'boolean' && typeof ended === 'boolean';
 }
 
 function taken({ record }: BatchLife): TakenRows[] {

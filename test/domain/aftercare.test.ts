@@ -1,0 +1,280 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
+import { receivingAccountStateSchema } from '../../src/contract/receiving-account.ts';
+import { dailyReportSchema, followUpResultSchema } from '../../src/contract/reports.ts';
+import { noTally, ROW_ENDS, sumOf } from '../../src/domain/batch.ts';
+import { isPartReport, newBatchRecord, newSlice } from '../../src/domain/batch-record.ts';
+import { batchState } from '../../src/domain/batch-state.ts';
+import { type AppReport, addParts, emptyAppReport, moneyOf } from '../../src/domain/daily-report.ts';
+import {
+  differencesSince,
+  type FollowUpRequest,
+  followUpNeedsAttention,
+  followUpResult,
+  hintPauseMs,
+  newFollowUpRecord,
+  nextLookMs,
+  notChecked,
+  patienceMs,
+  returnedPayments,
+} from '../../src/domain/follow-up.ts';
+import type { Money } from '../../src/domain/money.ts';
+import { OUTCOMES, PHASES, type Split } from '../../src/domain/payout.ts';
+import { accountIdOf, notThisAccount, OPENING_PHASES } from '../../src/domain/receiving-account.ts';
+import {
+  afterUnsent,
+  candidatesOf,
+  newOpening,
+  openingState,
+} from '../../src/domain/receiving-account-state.ts';
+import { pauseAfterStops } from '../../src/domain/reconciliation.ts';
+import { opaqueAnswer } from '../../src/payments/wire/receiving-account.ts';
+import { tradeDetails } from '../support/wire-trades.ts';
+
+const times = fc.integer({ min: 0, max: 253_402_300_799_999 });
+const splitsOf = (detail: { splits: { status: string }[] }) =>
+  payoutResultSchema.shape.splits.parse(
+    detail.splits.filter(({ status }) => status === 'SUCCESS' || status === 'FAILED'),
+  );
+const requests: fc.Arbitrary<FollowUpRequest> = fc
+  .record({ detail: tradeDetails, outcome: fc.constantFrom(...OUTCOMES), endedAtMs: times })
+  .map(({ detail, outcome, endedAtMs }) => ({
+    ...{ app: 'default', clientId: 'c', partnerOrderId: 'p', outcome, endedAtMs },
+    splits: splitsOf(detail),
+  }));
+
+/** Of the currency, digit by digit. */
+function sum(amounts: readonly Money[], currency: string): bigint {
+  const ofIt = amounts.filter((one) => one.currency === currency);
+  return ofIt.reduce((all, { amount }) => all + BigInt(amount.replace('.', '')), 0n);
+}
+const currenciesOf = (...lists: Money[][]) => new Set(lists.flat().map(({ currency }) => currency));
+function expectSameSums(left: Money[], right: Money[]): void {
+  for (const currency of currenciesOf(left, right)) expect(sum(left, currency)).toBe(sum(right, currency));
+}
+
+describe('H57 nothing that the provider can answer makes a follow-up throw', () => {
+  test('what came back is listed and added up to the last digit, whoever had said it', () => {
+    fc.assert(
+      fc.property(requests, tradeDetails, times, (request, detail, nowMs) => {
+        const returned = returnedPayments(request, detail, [], nowMs);
+        const differences = differencesSince(request, detail, [], nowMs);
+        const record = { ...newFollowUpRecord(), looks: 1, answeredAtMs: nowMs, returned, differences };
+        const result = followUpResult(request, record);
+        expect(followUpResultSchema.parse(JSON.parse(JSON.stringify(result)))).toBeTruthy();
+        const back = detail.splits.filter(({ refunded }) => refunded).map(({ target }) => target);
+        expectSameSums(result.returnedSums, back);
+        expect(followUpNeedsAttention(result)).toBe(back.length > 0 || differences.length > 0);
+        expect(result.changed).toBe(returned.some((one) => !one.inResult) || differences.length > 0);
+        // Seen again, nothing is new.
+        expect(returnedPayments(request, detail, returned, nowMs + 1)).toEqual(returned);
+      }),
+    );
+  });
+
+  test('the same answer as at the end is no change, but for what had come back by then', () => {
+    fc.assert(
+      fc.property(tradeDetails, times, (detail, nowMs) => {
+        const splits = splitsOf(detail);
+        const ids = new Set(detail.splits.map(({ distributeId }) => distributeId));
+        fc.pre(ids.size === detail.splits.length && splits.length === detail.splits.length);
+        const outcome = OUTCOMES.find((known) => known === detail.status);
+        fc.pre(outcome !== undefined && outcome !== 'NOT_CREATED');
+        const request = { app: 'a', clientId: 'c', partnerOrderId: 'p', outcome, splits, endedAtMs: 0 };
+        expect(differencesSince(request, detail, [], nowMs)).toEqual([]);
+        expect(returnedPayments(request, detail, [], nowMs).every(({ inResult }) => inResult)).toBe(true);
+      }),
+    );
+  });
+
+  test('a payment that had come back and is not returned any more is a difference', () => {
+    const payment: Split = {
+      ...{ distributeId: 'S-1', status: 'SUCCESS', refunded: true },
+      target: { currency: 'CNY', amount: '1.00' },
+    };
+    const request: FollowUpRequest = {
+      ...{ app: 'a', clientId: 'c', partnerOrderId: 'p', outcome: 'SUCCESS', endedAtMs: 0 },
+      splits: [payment],
+    };
+    const detail = {
+      ...{ orderId: 'o', clientId: 'c', partnerOrderId: 'p', complete: true, status: 'SUCCESS' },
+      ...{ targetCurrency: 'CNY', debits: [], splits: [{ ...payment, refunded: false }] },
+    };
+    expect(differencesSince(request, detail, [], 0)).toMatchObject([{ code: 'PAYMENTS_CHANGED' }]);
+  });
+
+  test('a check without an answer keeps the time of the first one', () => {
+    const first = notChecked('900002', undefined, 1_000);
+    expect(notChecked('no answer', first, 2_000)).toMatchObject({
+      seenAt: '1970-01-01T00:00:01.000Z',
+      message: expect.stringContaining('no answer'),
+    });
+  });
+
+  test('every pause is a length of time', () => {
+    const waits = fc.array(fc.integer({ min: 0, max: 3_155_760_000_000 }), { maxLength: 4 });
+    fc.assert(
+      fc.property(
+        times,
+        waits,
+        times,
+        fc.integer({ min: 1, max: 2 ** 31 }),
+        (endedAtMs, looks, nowMs, count) => {
+          const plan = { looksAfterMs: looks };
+          const next = nextLookMs({ endedAtMs }, plan, nowMs);
+          expect(next === undefined || next > nowMs).toBe(true);
+          const step = afterUnsent(count);
+          const all = [
+            patienceMs({ endedAtMs }, plan, nowMs),
+            hintPauseMs(60_000, count),
+            pauseAfterStops(count, 900_000),
+            step === 'review' ? 0 : step.pauseMs,
+          ];
+          expect(all.every((ms) => Number.isSafeInteger(ms) && ms >= 0)).toBe(true);
+        },
+      ),
+    );
+  });
+});
+
+describe('H57 the daily report adds up whatever was paid', () => {
+  test('received and returned are all that succeeded, and nothing counts twice', () => {
+    fc.assert(
+      fc.property(tradeDetails, (detail) => {
+        const splits = splitsOf(detail);
+        const { received, returned } = moneyOf({ ...detail, splits });
+        const succeeded = splits.filter(({ status }) => status === 'SUCCESS').map(({ target }) => target);
+        if (splits.length > 0) expectSameSums([...received, ...returned], succeeded);
+        expectSameSums(
+          returned,
+          splits
+            .filter(({ status, refunded }) => status === 'SUCCESS' && refunded)
+            .map(({ target }) => target),
+        );
+      }),
+    );
+  });
+
+  test('a payment that came back is not received', () => {
+    const target = { currency: 'CNY', amount: '9999999999999999.99' };
+    const split = { distributeId: 'S-1', target, status: 'SUCCESS', refunded: false } as const;
+    const splits = [split, { ...split, distributeId: 'S-2', refunded: true }];
+    const received = { currency: 'CNY', amount: '19999999999999999.98' };
+    expect(moneyOf({ received, splits })).toEqual({ received: [target], failed: [], returned: [target] });
+  });
+
+  test('parts add up in any order, beyond the digits of any one amount', () => {
+    const amounts = fc.array(
+      fc.record({
+        currency: fc.constantFrom('CNY', 'USD'),
+        amount: fc.stringMatching(/^\d{1,40}\.\d{2}$/),
+      }),
+      { maxLength: 4 },
+    );
+    const reports: fc.Arbitrary<AppReport> = fc
+      .record({ app: fc.constantFrom('one', 'two'), received: amounts, failed: amounts, returned: amounts })
+      .map(({ app, ...money }) => ({ ...emptyAppReport(app), ...money, changed: 1, notChecked: 1 }));
+    fc.assert(
+      fc.property(fc.array(reports, { maxLength: 6 }), (apps) => {
+        const parts = apps.map((one) => ({ apps: [one], changes: [] }));
+        const added = addParts(parts);
+        expect(addParts([...parts].reverse())).toEqual(added);
+        for (const { app, received } of added.apps) {
+          const own = apps.filter((one) => one.app === app);
+          expectSameSums(
+            received,
+            own.flatMap((one) => one.received),
+          );
+        }
+        expect(dailyReportSchema.shape.apps.parse(added.apps)).toEqual(added.apps);
+      }),
+    );
+  });
+});
+
+describe('H57 nothing that the provider can answer makes an opening throw', () => {
+  const opaque = fc
+    .dictionary(
+      fc.oneof(fc.constantFrom('id', 'account_id', 'payer_id', 'payerId', 'currency'), fc.string()),
+      fc.anything(),
+      { minKeys: 1 },
+    )
+    .map((wire) => opaqueAnswer.safeParse(wire))
+    .filter(({ success }) => success)
+    .map(({ data }) => data ?? {});
+  const lists = fc.option(fc.array(fc.string({ minLength: 1, maxLength: 64 })), { nil: undefined });
+
+  test('its records are read, compared and shown', () => {
+    const order = { app: 'default', requestId: 'r', payerId: 'p', currency: 'USD' };
+    fc.assert(
+      fc.property(opaque, lists, lists, fc.string(), (record, listed, before, accountId) => {
+        const id = accountIdOf(record);
+        expect(id === undefined || id.length <= 64).toBe(true);
+        const problem = notThisAccount(order, { accountId, record, listed, before });
+        expect(problem === undefined || problem.length > 0).toBe(true);
+      }),
+    );
+  });
+
+  test('wherever it stands, it says so', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...OPENING_PHASES), lists, lists, times, (phase, listed, before, atMs) => {
+        const record = { ...newOpening(), phase, listed, before, lastAskedAtMs: atMs, settlesAtMs: atMs };
+        const state = openingState(record, 'r');
+        expect(receivingAccountStateSchema.parse(JSON.parse(JSON.stringify(state)))).toBeTruthy();
+        expect(candidatesOf(record).every((id) => !before?.includes(id))).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('H57 nothing that anybody can report makes a batch throw', () => {
+  const counts = fc.oneof(fc.nat(), fc.anything());
+  const some = <T>(keys: readonly string[], values: fc.Arbitrary<T>) =>
+    fc.dictionary(fc.constantFrom(...keys), values);
+  const reports = fc.oneof(
+    fc.anything(),
+    fc.record(
+      {
+        ...{ started: counts, joined: counts, needingAttention: counts, offset: fc.constant(0) },
+        ...{ digest: fc.constant('d'), begun: fc.boolean(), ended: fc.boolean() },
+        phases: some(PHASES, counts),
+        outcomes: some(ROW_ENDS, counts),
+        rows: some(['conflict', 'invalid', 'stopped'], fc.array(counts)),
+      },
+      { requiredKeys: [] },
+    ),
+  );
+
+  test('what is taken for a report can be added up and shown', () => {
+    fc.assert(
+      fc.property(reports, fc.boolean(), (report, cancelled) => {
+        if (!isPartReport(report)) return;
+        const slice = { ...newSlice(0, 2, 'd', ''), held: true, report };
+        const request = { app: 'default', batchId: 'b', count: 3 };
+        const record = { ...newBatchRecord(request), slices: [slice], cancelled };
+        expect(batchState(record, false).sentence).not.toBe('');
+        expect(Number.isNaN(sumOf([report, noTally()]).started)).toBe(false);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test("a part's own report is taken", () => {
+    const report = { ...noTally(), offset: 0, digest: 'd', begun: true, ended: false };
+    expect(isPartReport(report)).toBe(true);
+    expect(
+      isPartReport({ ...report, phases: { PROCESSING: 2 }, rows: { ...report.rows, conflict: [1] } }),
+    ).toBe(true);
+    for (const odd of [
+      { rows: {} },
+      { rows: { ...report.rows, conflict: [{}] } },
+      { outcomes: { SUCCESS: 1 } },
+      { phases: { PROCESSING: 'two' } },
+      { started: Number.NaN },
+      { offset: '0' },
+    ])
+      expect(isPartReport({ ...report, ...odd })).toBe(false);
+  });
+});
