@@ -230,6 +230,27 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     }
   });
 
+  test('its batch waits for it, and does not count it as bad input', async () => {
+    const rows = rowsOf('slow final=1h', 'slow final=1h');
+    const [hidden, other] = rows;
+    if (!hidden || !other) throw new Error('two rows');
+    const batches = batchesOf(world);
+    const ref = { batchId: freshNumber() };
+    await batches.start({ ...ref, payouts: rows });
+    for (const row of rows)
+      await eventually(() => world.until(row, ({ phase }) => phase === 'PROCESSING').catch(() => undefined));
+    const failed = await failOver(hidden, {});
+    await visiblyFailed(failed);
+    // The batch hears of the other one's end only by looking at both.
+    world.simulator.control.changeOrder(other.partnerOrderId, { status: 'SUCCESS' });
+    await eventually(async () => (await batches.state(ref)).done > 0 || undefined);
+    expect((await batches.state(ref)).outcomes).toMatchObject({ SUCCESS: 1, invalid: 0 });
+    await untilAdopted(world, hidden, failed);
+    world.simulator.control.changeOrder(hidden.partnerOrderId, { status: 'SUCCESS' });
+    expect((await batches.result(ref)).outcomes).toMatchObject({ SUCCESS: 2, invalid: 0 });
+    expect(createsOf(world, hidden).length).toBe(1);
+  });
+
   async function visiblyFailed(runId: string): Promise<void> {
     const query = `RunId = '${runId}' AND ExecutionStatus = 'Failed'`;
     await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
