@@ -9,7 +9,7 @@ import { changesQuery } from '../../src/workflows/follow-up-messages.ts';
 import type { payoutFollowUp } from '../../src/workflows/payout-follow-up.ts';
 import { cli } from '../support/cli.ts';
 import { record, replays } from '../support/histories.ts';
-import { accepted, type OwnService, post, startService } from '../support/http.ts';
+import { accepted, type OwnService, startService } from '../support/http.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
