@@ -1,10 +1,13 @@
 import { fileURLToPath } from 'node:url';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { batchActivities } from '../../../src/activities/batch-activities.ts';
 import { preparation } from '../../../src/activities/prepare-payout.ts';
 import { workerConfig } from '../../../src/config/config.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../src/domain/identity.ts';
+import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
 import type { PayoutWorld } from '../payout-world.ts';
+
+const WORKFLOWS = fileURLToPath(new URL('./workflows.ts', import.meta.url));
 
 /** A worker of this world for batches alone; ends when `stop` is called. */
 export async function instantWorker(world: PayoutWorld): Promise<{ stop(): Promise<void> }> {
@@ -14,7 +17,7 @@ export async function instantWorker(world: PayoutWorld): Promise<{ stop(): Promi
     connection,
     namespace: world.namespace,
     taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
+    workflowBundle: await bundleWorkflowCode(bundleOptions(WORKFLOWS)),
     activities: { ...preparation(config), ...batchActivities(config, world.client) },
   });
   const running = worker.run();
