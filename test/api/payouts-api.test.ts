@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, type HttpAnswer, type OwnService, post, startService } from '../support/http.ts';
+import { get, type HttpAnswer, type OwnService, post, read, startService } from '../support/http.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -116,7 +116,7 @@ describe('a payout over HTTP', () => {
   test('a number is taken as it is written: with slashes, spaces and other scripts', async () => {
     const partnerOrderId = `付款/1 ?#${freshNumber()}`.slice(0, 40);
     await started({ partnerOrderId });
-    const answer = await get(`${at}/${encodeURIComponent(partnerOrderId)}?app=default`, as('shop'));
+    const answer = await read(`${at}/${encodeURIComponent(partnerOrderId)}?app=default`, as('shop'));
     expect(answer).toMatchObject({ status: 200, body: { state: { needsAttention: false } } });
   });
 
@@ -178,7 +178,7 @@ describe('H51 a key can do only what is written down for it', () => {
     const own = await post(`${at}/${id}/approve`, '', as('shop'));
     expect(own).toMatchObject({ status: 403, body: { detail: expect.stringContaining('started') } });
     expect((await post(`${at}/${id}/approve`, '', as('small'))).status).toBe(403);
-    expect(await get(`${at}/${id}`, as('shop'))).toMatchObject({
+    expect(await read(`${at}/${id}`, as('shop'))).toMatchObject({
       body: { state: { phase: 'AWAITING_APPROVAL' } },
     });
     expect((await post(`${at}/${id}/approve`, { note: 'ok' }, as('desk'))).status).toBe(200);

@@ -54,6 +54,12 @@ export async function get(url: string, headers: Record<string, string> = {}): Pr
   return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };
 }
 
+/** As a reader does it: a service that is busy (503) is asked again. */
+export async function read(url: string, headers: Record<string, string> = {}): Promise<HttpAnswer> {
+  const answer = await get(url, headers);
+  return answer.status === 503 ? read(url, headers) : answer;
+}
+
 async function bodyOf(body: { text(): Promise<string> }): Promise<unknown> {
   const text = await body.text();
   try {

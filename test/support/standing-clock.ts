@@ -9,7 +9,8 @@ export interface StandingClock {
 
 /** Timers go on as ever; until the test is over. */
 export function standingClock(): StandingClock {
-  let nowMs = performance.now();
+  // Whole milliseconds add up exactly.
+  let nowMs = Math.ceil(performance.now());
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
   onTestFinished(() => clock.mockRestore());
   return {
