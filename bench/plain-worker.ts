@@ -9,6 +9,7 @@ import type { Claim } from '../src/activities/send-once.ts';
 import { serviceActivities } from '../src/activities/service-activities.ts';
 import { tokenActivities } from '../src/activities/token-activities.ts';
 import { sendPolicy, workerConfig } from '../src/config/config.ts';
+import { sendWithinMs } from '../src/domain/deadlines.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/domain/identity.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
 import { TokenSeal } from '../src/encryption/token-seal.ts';
@@ -58,12 +59,14 @@ const workers = await Promise.all([
   }),
   Worker.create({
     ...common,
-    taskQueue: tokenTaskQueue(place.environment, place.app),
+    taskQueue: tokenTaskQueue(place.environment, place.app, 'application'),
     activities: {
       ...tokenActivities({
         ...shared,
         stillOurs: claim,
         seal,
+        sendWithinMs: sendWithinMs(config.env.PAYMENTS_CALL_TIMEOUT),
+        newerGrant: async () => undefined,
         feed: (owner, token, livesMs) => tokens.feed(owner, token, livesMs),
         handOver: (owner, grant) => renewals.handOver(owner, grant),
       }),

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import type { WorkerConfig } from '../config/config.ts';
 import { appName } from '../contract/payout-request.ts';
-import { tokenTaskQueue } from '../domain/identity.ts';
 import { authorizationUrl } from '../payments/index.ts';
 import { invalid, NOT_CONFIGURED } from './invalid.ts';
 import type { TokenPlan } from './types.ts';
@@ -10,9 +9,8 @@ import type { TokenPlan } from './types.ts';
 const ownerSchema = z.object({ environment: z.string(), app: appName });
 
 export function tokenPlan(config: WorkerConfig, owner: unknown): TokenPlan {
-  const { app } = ownerHere(config, owner);
-  const { PAYMENTS_ENVIRONMENT, PAYMENTS_CALL_TIMEOUT } = config.env;
-  return { tokenQueue: tokenTaskQueue(PAYMENTS_ENVIRONMENT, app), callTimeoutMs: PAYMENTS_CALL_TIMEOUT };
+  ownerHere(config, owner);
+  return { callTimeoutMs: config.env.PAYMENTS_CALL_TIMEOUT };
 }
 
 /** Without `state`, which only the browser and the API server know. */

@@ -6,6 +6,7 @@ import { NotSentError, type PaymentsClient, PaymentsError } from '../payments/in
 import type { UserTokens } from '../payments/types.ts';
 import { asFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import { ownRun, type WorkflowRun } from './recall-grant.ts';
 import { type Claim, claimSend } from './send-once.ts';
 import type { AuthorizationActivities, TokenActivities } from './types.ts';
 
@@ -15,14 +16,19 @@ export interface TokenDependencies {
   client: Pick<PaymentsClient, 'applicationToken' | 'refreshUserToken' | 'exchangeCode'>;
   seal: TokenSeal;
   stillOurs: Claim;
+  /** Counted from an activity's start: later than this nothing is sent. */
+  sendWithinMs: number;
   /** This process uses the tokens too: it need not ask the renewal for what it has just got. */
   feed(owner: TokenOwner, accessToken: string, livesMs: number): void;
-  /** Hands a user's tokens to their renewal, which starts with them if it does not run. Safe to repeat. */
+  /** The grant after the one with this sealed refresh token, where another run of this renewal has obtained one. */
+  newerGrant(run: WorkflowRun, sealedRefresh: string): Promise<Grant | undefined>;
+  /** Hands a user's tokens to their renewal, which starts with them if it does not run. Rejects only in the end. */
   handOver(owner: TokenOwner, grant: Grant): Promise<void>;
 }
 
 export function tokenActivities(parts: TokenDependencies): TokenActivities & AuthorizationActivities {
   const { client, seal, stillOurs, feed } = parts;
+  const deadline = () => performance.now() + parts.sendWithinMs;
 
   const userGrant = (owner: TokenOwner, tokens: UserTokens): Grant => ({
     access: seal.seal(tokens.accessToken, owner, 'access'),
@@ -35,29 +41,38 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
   return {
     fetchApplicationToken: (owner) =>
       call(parts, owner, async () => {
-        const { accessToken, expiresInSeconds } = await client.applicationToken();
+        const { accessToken, expiresInSeconds } = await client.applicationToken({ deadline: deadline() });
         const livesMs = expiresInSeconds * 1_000;
         feed(owner, accessToken, livesMs);
         const access = seal.seal(accessToken, owner, 'access');
         return { access, fingerprint: fingerprint(accessToken), livesMs };
       }),
 
-    refreshUserToken: (owner, sealedRefresh) =>
-      call(parts, owner, async () => {
-        const refreshToken = seal.open(sealedRefresh, owner, 'refresh');
-        await claim(stillOurs);
-        const tokens = await client.refreshUserToken(refreshToken, { openId: owner.openId ?? '' });
-        feed(owner, tokens.accessToken, tokens.expiresInSeconds * 1_000);
-        return userGrant(owner, tokens);
-      }),
+    refreshUserToken: (owner, { refresh, line, triedBefore }) =>
+      call(
+        parts,
+        owner,
+        async () => {
+          const options = { openId: owner.openId ?? '', background: line === 'due', deadline: deadline() };
+          const newer = await parts.newerGrant(ownRun(), refresh);
+          if (newer) return newer;
+          const refreshToken = seal.open(refresh, owner, 'refresh');
+          await claim(stillOurs);
+          const tokens = await client.refreshUserToken(refreshToken, options);
+          feed(owner, tokens.accessToken, tokens.expiresInSeconds * 1_000);
+          return userGrant(owner, tokens);
+        },
+        triedBefore,
+      ),
 
     exchangeCode: (owner, sealedCode) =>
       call(parts, owner, async () => {
+        const options = { background: true, deadline: deadline() };
         const code = seal.open(sealedCode, owner, 'code');
         await claim(stillOurs);
-        const tokens = await client.exchangeCode(code);
+        const tokens = await client.exchangeCode(code, options);
         const user = { ...owner, openId: tokens.openId };
-        await parts.handOver(user, userGrant(user, tokens));
+        await stored(parts.handOver(user, userGrant(user, tokens)));
         return { openId: tokens.openId };
       }),
   };
@@ -67,6 +82,7 @@ function call<T>(
   { environment, app }: TokenDependencies,
   owner: TokenOwner,
   work: () => Promise<T>,
+  triedBefore = false,
 ): Promise<T> {
   if (owner.environment !== environment || owner.app !== app)
     throw ApplicationFailure.create({
@@ -77,7 +93,7 @@ function call<T>(
     try {
       return await work();
     } catch (error) {
-      throw explained(error, owner);
+      throw explained(error, owner, triedBefore);
     }
   });
 }
@@ -91,11 +107,25 @@ async function claim(stillOurs: Claim): Promise<void> {
   }
 }
 
+/** The code has been used up for these tokens: a handover that fails is no refusal, and no lost answer either. */
+async function stored(handingOver: Promise<void>): Promise<void> {
+  try {
+    await handingOver;
+  } catch (error) {
+    const why = error instanceof Error ? error.name : 'unknown';
+    throw ApplicationFailure.create({
+      type: 'NOT_STORED',
+      message: `the provider gave tokens, and their renewal could not be told (${why})`,
+    });
+  }
+}
+
 /** A refresh token that is refused after an attempt that broke off was probably used up by that one. */
-function explained(error: unknown, owner: TokenOwner): unknown {
+function explained(error: unknown, owner: TokenOwner, triedBefore: boolean): unknown {
   const refused =
     error instanceof PaymentsError && !(error instanceof NotSentError) && !error.mayHaveTakenEffect;
-  if (!refused || kindOf(owner) === 'application' || activityInfo().attempt === 1) return asFailure(error);
+  const first = activityInfo().attempt === 1 && !triedBefore;
+  if (!refused || kindOf(owner) === 'application' || first) return asFailure(error);
   const failure = asFailure(error);
   if (failure instanceof ApplicationFailure)
     return ApplicationFailure.create({

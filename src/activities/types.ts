@@ -188,16 +188,29 @@ export interface ReadPlan {
   calls: Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'>;
 }
 
-/** Where the token calls of one application go. */
+/** What the configuration says of the token calls of one application. */
 export interface TokenPlan {
-  tokenQueue: string;
   callTimeoutMs: number;
+}
+
+export interface RefreshRequest {
+  /** Sealed. */
+  refresh: string;
+  line: 'urgent' | 'due';
+  /** An earlier activity with this refresh token ended without an answer: it may have used it up. */
+  triedBefore: boolean;
 }
 
 /** Give tokens sealed; what a worker needs of them stays in its memory. */
 export interface TokenActivities {
   fetchApplicationToken(owner: TokenOwner): Promise<Grant>;
-  refreshUserToken(owner: TokenOwner, sealedRefresh: string): Promise<Grant>;
+  /** A grant with `obtainedAtMs` is one that another run obtained after the one that was to be refreshed: nothing was sent. */
+  refreshUserToken(owner: TokenOwner, request: RefreshRequest): Promise<Grant>;
+}
+
+export interface RecallActivities {
+  /** The newest grant that other runs of this renewal obtained; null when there is none. */
+  recallGrant(owner: TokenOwner): Promise<Grant | null>;
 }
 
 export interface AuthorizationActivities {

@@ -1,15 +1,8 @@
 /** How one attempt of a user to authorize the application ended. */
 export interface AuthorizationOutcome {
-  outcome: 'GRANTED' | 'DENIED' | 'EXPIRED' | 'REFUSED' | 'UNCERTAIN';
+  /** `NOT_STORED`: the provider gave tokens, and Temporal did not take them. `UNCERTAIN`: nobody knows what the provider did. */
+  outcome: 'GRANTED' | 'DENIED' | 'EXPIRED' | 'REFUSED' | 'UNAVAILABLE' | 'UNCERTAIN' | 'NOT_STORED';
   /** What the page says. */
   sentence: string;
   openId?: string;
-}
-
-/** What the browser brought back. */
-export interface CallBack {
-  /** The hash of what binds the attempt to the browser that began it. */
-  browser: string;
-  /** The authorization code, sealed; absent when the user did not grant access. */
-  code?: string | undefined;
 }

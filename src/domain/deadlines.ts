@@ -39,3 +39,5 @@ const SHORTEST_SEND_MS = 50;
 export function mayHaveSentByMs(callTimeoutMs: number): number {
   return sendWithinMs(callTimeoutMs) + 5_000;
 }
+/** Tokens that were exchanged for a code are offered to their renewal for this long: the code works only once. */
+export const HAND_OVER_WITHIN_MS = 10 * 60_000;

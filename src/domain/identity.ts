@@ -63,9 +63,22 @@ export function apiTaskQueue(environment: string, app: string): string {
   return `payouts-api:${environment}:${app}`;
 }
 
-/** The queue of token calls, which has slots of its own in the same process and under the same rate limit. */
-export function tokenTaskQueue(environment: string, app: string): string {
-  return `payouts-tokens:${environment}:${app}`;
+/**
+ * The kinds of token calls. Each has a task queue with slots of its own, so that calls of one kind that hang, or come
+ * by the hundred, hold up no other. The gate of the rate limit ranks them.
+ */
+export const TOKEN_LINES = ['application', 'urgent', 'due', 'anonymous'] as const;
+
+/**
+ * `application`: the application token, first of all. `urgent`: refreshes that a call waits for, or of a token about
+ * to expire, ahead of creates. `due`: all other refreshes, behind creates. `anonymous`: exchanges of authorization
+ * codes, which anybody can cause, behind creates.
+ */
+export type TokenLine = (typeof TOKEN_LINES)[number];
+
+/** The task queue of one kind of token calls of one application of one environment. */
+export function tokenTaskQueue(environment: string, app: string, line: TokenLine): string {
+  return `payouts-tokens-${line}:${environment}:${app}`;
 }
 
 /** The queue on which worker processes wait for the rate-limit lease of an `app_id`; each has one slot. */
@@ -83,7 +96,7 @@ export function tokenWorkflowId(app: string, openId?: string): string {
   return openId === undefined ? `token:${app}:application` : `token:${app}:user:${openId}`;
 }
 
-/** One attempt of a user to authorize, known by the hash of its `state`. */
+/** The exchange of one authorization code, known by the hash of the attempt's `state`: it can be started only once. */
 export function authorizationWorkflowId(app: string, stateHash: string): string {
   return `authorization:${app}:${stateHash}`;
 }

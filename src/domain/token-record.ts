@@ -8,7 +8,7 @@ export interface TokenOwner {
   openId?: string | undefined;
 }
 
-/** What the service gave, sealed. Lives are milliseconds from when it was asked for. */
+/** What the provider gave, sealed. Lifetimes are milliseconds from when it was asked for. */
 export interface Grant {
   access: string;
   /** Tells this access token from others without showing it. */
@@ -16,20 +16,24 @@ export interface Grant {
   livesMs: number;
   refresh?: string | undefined;
   refreshLivesMs?: number | undefined;
+  /** Set on a grant that another run of this renewal obtained: Unix milliseconds of Temporal's clock. */
+  obtainedAtMs?: number | undefined;
 }
 
-/** A grant with the times that count, as Unix milliseconds of the engine's clock. */
+/** A grant with the times that count, as Unix milliseconds of Temporal's clock. */
 export interface HeldGrant extends Grant {
   obtainedAtMs: number;
   expiresAtMs: number;
   renewsAtMs: number;
 }
 
-/** Everything that survives continue-as-new, and a taken-up termination. */
+/** Everything that survives continue-as-new. */
 export interface TokenRecord {
   held?: HeldGrant | undefined;
   /** Counts grants: whoever waits for a new one sees it change. */
   generation: number;
+  /** The fingerprint of the last grant that a handover brought: handovers are repeated until Temporal has them. */
+  handedOver?: string | undefined;
   /** The refresh token bought nothing, or there is none: only the user can go on. */
   needsAuthorization: boolean;
   /** Fresh tokens in a row that the service did not accept. */
@@ -40,7 +44,8 @@ export interface TokenRecord {
 /** What workers ask for. */
 export interface CurrentGrant {
   access: string;
-  fingerprint: string;
+  /** From issue to expiry. A margin is a share of this, never of what is left. */
+  livesMs: number;
   expiresAtMs: number;
   renewsAtMs: number;
 }
@@ -70,6 +75,8 @@ const RENEW_AFTER = { application: 0.25, user: 0.5 } as const;
 const JITTER = 0.1;
 /** When this part of the time between renewal and expiry is gone, somebody should look. */
 const LATE_AFTER = 0.5;
+/** A refresh is urgent when only this part of the access token's lifetime is left. */
+const URGENT_PART = 0.05;
 /** A refresh token is nearing its end when only this part of its life is left. */
 const NEAR_ITS_END = 1 / 6;
 
@@ -106,6 +113,11 @@ export function heldFrom(owner: TokenOwner, grant: Grant, askedAtMs: number, cha
 /** When a renewal that has not come about deserves a look. */
 export function lateAtMs({ renewsAtMs, expiresAtMs }: HeldGrant): number {
   return renewsAtMs + (expiresAtMs - renewsAtMs) * LATE_AFTER;
+}
+
+/** From then on a refresh goes ahead of the creates; until then it waits behind them. */
+export function urgentAtMs({ expiresAtMs, livesMs }: HeldGrant): number {
+  return expiresAtMs - livesMs * URGENT_PART;
 }
 
 export function refreshExpiresAtMs({ obtainedAtMs, refreshLivesMs }: HeldGrant): number | undefined {

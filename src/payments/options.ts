@@ -14,6 +14,8 @@ export interface TokenSource {
 
 export interface GatedCall {
   operation: OperationName;
+  /** Waits behind creates, whatever the operation. */
+  background?: boolean;
   deadline?: number;
   signal?: AbortSignal;
 }
@@ -102,6 +104,8 @@ export interface PaymentsClientOptions {
 export interface CallOptions {
   /** The user the application acts for, where user tokens are used. */
   openId?: string;
+  /** Nobody waits for it: at the gate it goes behind creates. */
+  background?: boolean;
   /** Before the send: not sent. After it: the answer is given up. */
   signal?: AbortSignal;
   /**

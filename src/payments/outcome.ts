@@ -1,6 +1,6 @@
 /** Turns what came of an exchange into the parsed answer, or into the one error that says it. */
 import type { z } from 'zod';
-import { classify, statusClass, type Verdict } from './classify.ts';
+import { classify, type Verdict } from './classify.ts';
 import { type Answer, readAnswer } from './envelope.ts';
 import {
   AmbiguousError,
@@ -33,7 +33,10 @@ export interface AnswerRules<T> {
 export interface Outcome<T> {
   context: ErrorContext;
   result: { value: T } | { error: PaymentsError };
-  /** The service did not accept the token, whatever that means for the call. */
+  /**
+   * The provider did not accept the token, whatever that means for the call: status 401, or code 401 under any status.
+   * A 403 forbids the call and says nothing about the token, which everybody else goes on using.
+   */
   tokenRejected: boolean;
 }
 
@@ -55,7 +58,7 @@ export function outcomeOf<T>(
     transportCode: exchange.is === 'broken-answer' ? exchange.transportCode : undefined,
   };
   const verdict = classify(effect, exchange.status, answer, createCodes);
-  const tokenRejected = statusClass(exchange.status) === 'unauthorised' || answer.sort === 'unauthorised';
+  const tokenRejected = exchange.status === 401 || answer.serviceCode === '401';
   const result =
     verdict === 'success' ? parsed(rules, context, answer) : { error: errorOf(verdict, context) };
   return { context, result, tokenRejected };

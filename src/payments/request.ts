@@ -59,9 +59,10 @@ export class RequestPath {
   }
 
   async #try<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<Outcome<T>> {
-    const { signal, deadline } = options;
+    const { signal, deadline, background } = options;
     const gated: GatedCall = {
       operation: call.operation,
+      ...(background && { background }),
       ...(deadline !== undefined && { deadline }),
       ...(signal && { signal }),
     };

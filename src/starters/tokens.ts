@@ -35,11 +35,11 @@ export class Tokens {
   }
 
   /**
-   * Renews now (without `openId` the application's own), and answers once the service gave a token or said no. Throws Temporal's
+   * Renews now (without `openId` the application's own), and answers once the provider gave a token or said no. Throws Temporal's
    * `WorkflowUpdateFailedError` (`NotAcceptedNow`) where only the user can go on, and `WorkflowNotFoundError`.
    */
   async renew(app: string, openId?: string): Promise<TokenState> {
-    return this.handle(app, openId).executeUpdate(renewUpdate, { args: [{}] });
+    return this.handle(app, openId).executeUpdate(renewUpdate);
   }
 
   private handle(app: string, openId: string | undefined) {

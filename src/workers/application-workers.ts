@@ -10,7 +10,8 @@ import { serviceActivities } from '../activities/service-activities.ts';
 import { tokenActivities } from '../activities/token-activities.ts';
 import type { Application } from '../config/applications.ts';
 import { sendPolicy, type WorkerConfig } from '../config/config.ts';
-import { apiTaskQueue, leaseTaskQueue, tokenTaskQueue } from '../domain/identity.ts';
+import { sendWithinMs } from '../domain/deadlines.ts';
+import { apiTaskQueue, leaseTaskQueue } from '../domain/identity.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import { activityWorker } from './rate-limit/activity-worker.ts';
 import { PROCESS_CLOCK } from './rate-limit/clock.ts';
@@ -23,7 +24,9 @@ import type { Ownership } from './rate-limit/ownership.ts';
 import { CallSlots } from './rate-limit/slots.ts';
 import { mostInFlight, serviceClient } from './service-client.ts';
 import { RenewedTokens } from './tokens/renewed-tokens.ts';
+import { TokenHistories } from './tokens/token-histories.ts';
 import { TokenRenewals } from './tokens/token-renewals.ts';
+import { tokenWorkers } from './tokens/token-workers.ts';
 
 export interface ApplicationParts {
   config: WorkerConfig;
@@ -37,8 +40,6 @@ export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 
 /** What is under way may finish; an API call takes at most this long. */
 export const SHUTDOWN_GRACE = '30s';
-/** Of its own: however many calls wait for a token, the call that brings it never waits for them. */
-const TOKEN_SLOTS = 2;
 const MOST_POLLS = 10;
 /**
  * A process that does not own the lease has the token at hand too: the renewal may have run in the owner that froze, and
@@ -141,6 +142,7 @@ async function callActivities(
   const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app: application.name };
   const seal = new TokenSeal(config.keys.tokens);
   const renewals = new TokenRenewals(client);
+  const histories = new TokenHistories(client);
   const tokens = new RenewedTokens(place, renewals, seal);
   const service = await serviceClient(config, application, { tokens, gate: limiter, callsPerSecond });
   const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
@@ -162,7 +164,9 @@ async function callActivities(
       ...shared,
       stillOurs: claim,
       seal,
+      sendWithinMs: sendWithinMs(config.env.PAYMENTS_CALL_TIMEOUT),
       feed: (owner, accessToken, livesMs) => tokens.feed(owner, accessToken, livesMs),
+      newerGrant: (run, sealedRefresh) => histories.newerThan(run, sealedRefresh),
       handOver: (owner, grant) => renewals.handOver(owner, grant),
     }),
   };
@@ -186,12 +190,6 @@ function queueWorkers(
       slots: new CallSlots(limiter, mostInFlight(parts.config, callsPerSecond)),
       polls: Math.min(MOST_POLLS, CallSlots.ahead(callsPerSecond)),
     }),
-    activityWorker(parts, {
-      ...common,
-      taskQueue: tokenTaskQueue(environment, app),
-      activities: { ...token },
-      slots: { type: 'fixed-size', numSlots: TOKEN_SLOTS },
-      polls: TOKEN_SLOTS,
-    }),
+    ...tokenWorkers(parts, { environment, app }, callsPerSecond, { ...common, activities: { ...token } }),
   ]);
 }

@@ -3,6 +3,7 @@ import { Worker } from '@temporalio/worker';
 import { batchActivities } from '../activities/batch-activities.ts';
 import { operationActivities } from '../activities/operation-activities.ts';
 import { preparation } from '../activities/prepare-payout.ts';
+import { recallActivities } from '../activities/recall-grant.ts';
 import { reconcileActivities } from '../activities/reconcile-activities.ts';
 import { reportActivities } from '../activities/report-activities.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
@@ -15,6 +16,7 @@ import {
   SHUTDOWN_GRACE,
 } from './application-workers.ts';
 import { Ownership } from './rate-limit/ownership.ts';
+import { TokenHistories } from './tokens/token-histories.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 /** After a worker was killed its payouts wait this long for it before another worker takes them up. */
@@ -56,6 +58,7 @@ async function workflowWorker({ config, connection, client, namespace }: Applica
       ...reconcileActivities(config, client),
       ...reportActivities(config, client),
       ...operationActivities(config, client),
+      ...recallActivities(new TokenHistories(client)),
     },
     nexusServices: [payoutsServiceHandler(config.env.PAYMENTS_ENVIRONMENT)],
     dataConverter: dataConverter(config.keys.payloads),

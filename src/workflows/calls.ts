@@ -3,13 +3,16 @@ import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type {
   AuthorizationActivities,
   LocalActivities,
+  RecallActivities,
   ServiceActivities,
   TokenActivities,
   TokenPlan,
 } from '../activities/types.ts';
-import { activityTimeoutMs, mayHaveSentByMs } from '../domain/deadlines.ts';
+import { activityTimeoutMs, HAND_OVER_WITHIN_MS, mayHaveSentByMs } from '../domain/deadlines.ts';
 import { fairnessKey } from '../domain/fairness.ts';
+import { type TokenLine, tokenTaskQueue } from '../domain/identity.ts';
 import type { PayoutSettings } from '../domain/payout.ts';
+import type { TokenOwner } from '../domain/token-record.ts';
 import {
   BACKGROUND_RETRY,
   NEXT_POLL_IS_THE_RETRY,
@@ -17,12 +20,11 @@ import {
   UNTIL_ANSWERED,
   untilGivenOrRefused,
   WHILE_A_PERSON_WAITS,
+  WHILE_THE_ENGINE_IS_AWAY,
 } from './retry-policies.ts';
 
 /** Who goes first among an application's calls, 1 before 5: the engine knows no more levels than these. */
 export const PRIORITY = {
-  /** Nothing works without it. Its queue has slots of its own, so that no number of waiting calls starves it. */
-  token: 1,
   /** A lock is ticking, or nobody knows whether money moved. */
   create: 1,
   /** The end is known to be near: one or two calls and the payout is off the books. */
@@ -41,6 +43,8 @@ export const PRIORITY = {
 
 /** A worker that was killed is noticed this soon, well before the call's own deadline. */
 const HEARTBEAT_TIMEOUT = '8s';
+/** The provider takes an authorization code for this long. */
+const CODE_EXPIRES = '30 minutes';
 
 /** Which queue, how long a call may take, and on whose behalf. */
 export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'> & {
@@ -103,21 +107,42 @@ export function openingOnce(settings: CallSettings, summary: string) {
   });
 }
 
-/** Token calls. `livesMs`: how long the token at hand lives, which sets the pace of tries. */
-export function renewing({ tokenQueue, callTimeoutMs }: TokenPlan, livesMs: number, summary: string) {
+/** Token calls of one line. `livesMs`: the lifetime of the token at hand, which sets the pace of tries. */
+export function renewing(
+  { environment, app }: TokenOwner,
+  { callTimeoutMs }: TokenPlan,
+  line: TokenLine,
+  livesMs: number,
+  summary: string,
+) {
   return proxyActivities<TokenActivities>({
-    ...options({ apiQueue: tokenQueue, callTimeoutMs }, 'token', summary),
+    taskQueue: tokenTaskQueue(environment, app, line),
+    summary,
+    startToCloseTimeout: activityTimeoutMs(callTimeoutMs),
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: untilGivenOrRefused(livesMs),
+    // A refresh that becomes urgent changes its queue. One that is under way is waited for: its answer holds tokens.
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
   });
 }
 
 /** The exchange of an authorization code: a code works once, so a lost answer is never followed by another try. */
-export function exchanging({ tokenQueue, callTimeoutMs }: TokenPlan) {
+export function exchanging({ environment, app }: TokenOwner, { callTimeoutMs }: TokenPlan) {
   return proxyActivities<AuthorizationActivities>({
-    ...options({ apiQueue: tokenQueue, callTimeoutMs }, 'token', 'exchanges the authorization code'),
+    taskQueue: tokenTaskQueue(environment, app, 'anonymous'),
+    summary: 'exchanges the authorization code',
+    scheduleToStartTimeout: CODE_EXPIRES,
+    startToCloseTimeout: activityTimeoutMs(callTimeoutMs) + HAND_OVER_WITHIN_MS,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT,
     retry: NO_RETRY,
   });
 }
+
+/** What earlier runs of a user's renewal left behind. Reads Temporal only. */
+export const recalling = proxyActivities<RecallActivities>({
+  startToCloseTimeout: '1m',
+  retry: WHILE_THE_ENGINE_IS_AWAY,
+});
 
 function options({ apiQueue, callTimeoutMs, seller }: CallSettings, urgency: Urgency, summary: string) {
   return {

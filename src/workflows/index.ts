@@ -18,4 +18,4 @@ export {
   workerProbe,
 } from './reads.ts';
 export { tokenRenewal } from './token-renewal.ts';
-export { userAuthorization } from './user-authorization.ts';
+export { authorizationLink, userAuthorization } from './user-authorization.ts';

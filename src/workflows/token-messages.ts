@@ -2,15 +2,18 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { CurrentGrant, Grant, TokenState } from '../domain/token-record.ts';
 
-export interface RenewRequest {
-  /** The fingerprint of a token that the service did not accept: renewed only if it is still the current one. */
+export interface GrantRequest {
+  /** The fingerprint of a token that the provider did not accept: the answer is the grant after it. */
   rejected?: string | undefined;
 }
 
-/** An update, for whoever asks waits for the new token. However many ask at once, it is renewed once. */
-export const renewUpdate = defineUpdate<TokenState, [RenewRequest]>('renew');
+/**
+ * For workers: the grant to use now, sealed. An update and not a query, because a workflow task leaves a dead worker
+ * after the sticky timeout, while a query waits for it. Null when none came within a few seconds.
+ */
+export const grantUpdate = defineUpdate<CurrentGrant | null, [GrantRequest]>('grant');
+/** For people: renews now. An update, because the person waits for the outcome. */
+export const renewUpdate = defineUpdate<TokenState>('renew');
 /** A signal: the user has authorized, and the tokens must not get lost whatever the renewal is doing. */
 export const authorizedSignal = defineSignal<[Grant]>('authorized');
 export const tokenStateQuery = defineQuery<TokenState>('state');
-/** For workers; sealed. */
-export const currentGrantQuery = defineQuery<CurrentGrant | null>('grant');

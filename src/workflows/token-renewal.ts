@@ -5,12 +5,12 @@
  */
 import { allHandlersFinished, CancellationScope, condition } from '@temporalio/workflow';
 import { type HeldGrant, pausedUntilMs, type TokenOwner, type TokenRecord } from '../domain/token-record.ts';
-import { local } from './calls.ts';
+import { local, recalling } from './calls.ts';
 import { installTokenHandlers } from './token-steps/handlers.ts';
 import { renewOnce } from './token-steps/renew.ts';
 import { TokenLife } from './token-steps/token-life.ts';
 
-/** After the service refused an application token, which only a change of its settings can mend. */
+/** After the provider refused an application token, which only a change of its settings can mend. */
 const REFUSED_PAUSE_MS = 60_000;
 
 export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Promise<void> {
@@ -21,6 +21,7 @@ export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Pr
   });
   await CancellationScope.nonCancellable(async () => {
     await life.prepare(() => local.prepareToken(owner));
+    await recall(life);
     while (!life.stopped) {
       if (await isDue(life)) await renewOnce(life);
       await life.continueAsNewWhenLong();
@@ -29,13 +30,26 @@ export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Pr
   });
 }
 
+/**
+ * The run before this one may have been terminated, or a Workflow Reset may have made this run from an old history:
+ * other runs can hold a newer refresh token. The application token needs none of it; a new one costs one call.
+ */
+async function recall(life: TokenLife): Promise<void> {
+  const { owner, record } = life;
+  if (owner.openId === undefined) return;
+  const known = await recalling.recallGrant(owner);
+  const obtainedAtMs = known?.obtainedAtMs;
+  if (!known || obtainedAtMs === undefined || known.fingerprint === record.held?.fingerprint) return;
+  if (record.held === undefined || record.held.obtainedAtMs < obtainedAtMs) life.accept(known, obtainedAtMs);
+}
+
 /** Waits until the token should be renewed, by its age or because somebody asked; false when things changed. */
 async function isDue(life: TokenLife): Promise<boolean> {
   const { record } = life;
   if (life.owner.openId !== undefined && !record.held?.refresh) askForAuthorization(life);
   life.show();
   const { generation } = record;
-  const changed = () => record.generation !== generation || life.stopped;
+  const changed = () => record.generation !== generation || life.stopped || life.shouldContinueAsNew;
   if (record.needsAuthorization) await condition(() => changed() || life.asked);
   else if (record.attention.some(({ code }) => code === 'REFUSED'))
     await condition(() => changed() || life.asked, REFUSED_PAUSE_MS, { summary: 'asks again' });

@@ -111,7 +111,7 @@ async function badInput({ client, environment, said }: CanaryStage): Promise<voi
 async function tokens(stage: CanaryStage): Promise<void> {
   const { simulator, client } = stage;
   const renew = (openId?: string) =>
-    client.workflow.getHandle(tokenWorkflowId('default', openId)).executeUpdate(renewUpdate, { args: [{}] });
+    client.workflow.getHandle(tokenWorkflowId('default', openId)).executeUpdate(renewUpdate);
   for (const fault of FAULTS) {
     simulator.control.addFault({ operation: 'token', times: 1, fault });
     await renew();

@@ -46,7 +46,7 @@ function keysIn(value: unknown, found = new Set<string>()): Set<string> {
 test('H50 keys rotate while payouts and renewals are open: none is lost, all histories replay', async () => {
   world = await PayoutWorld.start({ env: { ...NO_POLLS, ...BEFORE } });
   const payouts = await Promise.all([open('success final=0s'), open('failure final=0s')]);
-  await token(OLD).executeUpdate(renewUpdate, { args: [{}] });
+  await token(OLD).executeUpdate(renewUpdate);
   await world.stopWorkers();
   await world.startWorkers(AFTER);
   // One is woken by a service that has the new keys, one by a service that has not heard of them yet.
@@ -57,7 +57,7 @@ test('H50 keys rotate while payouts and renewals are open: none is lost, all his
   const reader = speaking(NEW, OLD);
   expect((await reader.result(first)).outcome).toBe('SUCCESS');
   expect((await reader.result(second)).outcome).toBe('FAILED');
-  const renewed = await token(NEW, OLD).executeUpdate(renewUpdate, { args: [{}] });
+  const renewed = await token(NEW, OLD).executeUpdate(renewUpdate);
   expect(renewed).toMatchObject({ renewals: 3, needsAttention: false });
 
   const { payloads: ring } = encryptionKeys({ ...world.workerEnvironment, ...AFTER });

@@ -47,7 +47,7 @@ const renewed = (times: number, openId?: string) =>
 /** A renewal whose call stands still at the service, before or after its effect. */
 async function standing(operation: 'token' | 'oauthToken', effect: 'before' | 'after', openId?: string) {
   const held = world.hold({ operation, times: 1 }, effect);
-  await renewal(openId).startUpdate(renewUpdate, { args: [{}], waitForStage: 'ACCEPTED' });
+  await renewal(openId).startUpdate(renewUpdate, { waitForStage: 'ACCEPTED' });
   await eventually(held.arrived);
   return held;
 }
@@ -80,7 +80,7 @@ test('H42 killed with -9 before and after a refresh, the previous refresh token 
   }
   // And the refresh tokens in it are the right ones.
   for (const openId of [one, two])
-    expect(await renewal(openId).executeUpdate(renewUpdate, { args: [{}] })).toMatchObject({
+    expect(await renewal(openId).executeUpdate(renewUpdate)).toMatchObject({
       renewals: 3,
       needsAttention: false,
     });

@@ -16,7 +16,7 @@ describe('H40 every history of a renewal replays', () => {
   afterAll(() => world.stop());
 
   const handle = (openId?: string) => world.client.workflow.getHandle(tokenWorkflowId('default', openId));
-  const renew = (openId?: string) => handle(openId).executeUpdate(renewUpdate, { args: [{}] });
+  const renew = (openId?: string) => handle(openId).executeUpdate(renewUpdate);
 
   const LIVES: Record<string, () => Promise<string | undefined>> = {
     async 'token-renewed-on-demand'() {
@@ -26,9 +26,9 @@ describe('H40 every history of a renewal replays', () => {
     },
     async 'token-while-asked'() {
       const held = world.hold({ operation: 'token', times: 1 }, 'before');
-      await handle().startUpdate(renewUpdate, { args: [{}], waitForStage: 'ACCEPTED' });
+      await handle().startUpdate(renewUpdate, { waitForStage: 'ACCEPTED' });
       await eventually(held.arrived);
-      await handle().startUpdate(renewUpdate, { args: [{}], waitForStage: 'ACCEPTED' });
+      await handle().startUpdate(renewUpdate, { waitForStage: 'ACCEPTED' });
       held.release();
       await renew();
       return undefined;

@@ -74,10 +74,10 @@ describe('H42 the answer of a refresh is lost', () => {
     await inWorld({ env: NO_POLLS, settings: LONG }, async (world) => {
       const openId = await authorized(world);
       world.simulator.control.addFault({ operation: 'oauthToken', times: 1, fault: { kind: 'drop-after' } });
-      await handle(world, openId).executeUpdate(renewUpdate, { args: [{}] });
+      await handle(world, openId).executeUpdate(renewUpdate);
       expect(await state(world, openId)).toMatchObject({ renewals: 2, needsAttention: false });
       // And the one it holds now is the right one.
-      await handle(world, openId).executeUpdate(renewUpdate, { args: [{}] });
+      await handle(world, openId).executeUpdate(renewUpdate);
       expect(await state(world, openId)).toMatchObject({ renewals: 3, needsAttention: false });
     });
   });
@@ -92,7 +92,7 @@ describe('H42 the answer of a refresh is lost', () => {
           times: 1,
           fault: { kind: 'drop-after' },
         });
-        await handle(world, openId).executeUpdate(renewUpdate, { args: [{}] });
+        await handle(world, openId).executeUpdate(renewUpdate);
         const flagged = await state(world, openId);
         expect(flagged).toMatchObject({ needsAuthorization: true, needsAttention: true });
         expect(flagged.reasons).toEqual([
@@ -127,7 +127,7 @@ describe('a renewal that is ended by force', () => {
         return (await handle(world, openId).describe()).status.name === 'RUNNING' || undefined;
       });
       expect(await state(world, openId)).toMatchObject({ needsAttention: false, renewals: 1 });
-      await handle(world, openId).executeUpdate(renewUpdate, { args: [{}] });
+      await handle(world, openId).executeUpdate(renewUpdate);
       expect(await state(world, openId)).toMatchObject({ needsAttention: false, renewals: 2 });
     });
   });
@@ -155,12 +155,12 @@ describe('a renewal that is ended by force', () => {
       async (world) => {
         const openId = await authorized(world);
         const held = world.hold({ operation: 'oauthToken', times: 1 }, 'after');
-        await handle(world, openId).startUpdate(renewUpdate, { args: [{}], waitForStage: 'ACCEPTED' });
+        await handle(world, openId).startUpdate(renewUpdate, { waitForStage: 'ACCEPTED' });
         await eventually(held.arrived);
         await handle(world, openId).terminate('a mistake in the UI');
         held.release();
         await new TokenRenewals(world.client).ensure({ environment: 'test', app: 'default', openId });
-        await handle(world, openId).executeUpdate(renewUpdate, { args: [{}] });
+        await handle(world, openId).executeUpdate(renewUpdate);
         expect(await state(world, openId)).toMatchObject({ needsAuthorization: true });
       },
     );

@@ -4,13 +4,20 @@ import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { appName } from '../../contract/payout-request.ts';
+import type { AuthorizationOutcome } from '../../domain/authorization.ts';
 import { sendPage } from '../../pages/page.ts';
-import { AttemptRefusedError, type Authorizations } from '../authorizations.ts';
+import {
+  AttemptRefusedError,
+  type Authorizations,
+  AuthorizationsBusyError,
+  StillExchangingError,
+} from '../authorizations.ts';
 import { Problem } from './problem.ts';
 
 const COOKIE = 'payouts_oauth';
 const SECRET = /^[\w-]{43}$/;
 const HALF_AN_HOUR_S = 1_800;
+const TRY_AGAIN_IN_SECONDS = 5;
 
 /** A parameter that comes twice is one that somebody tampered with. */
 const callBackQuery = z.object({
@@ -28,7 +35,7 @@ export function oauthRoutes(server: FastifyInstance, authorizations: Authorizati
     scope.get<AppRoute>('/v1/oauth/:app/authorize', async (request, reply) => {
       const app = known(request.params.app);
       const browser = heldBy(request) ?? randomBytes(32).toString('base64url');
-      const url = await authorizations.begin(app, browser);
+      const url = await authorizations.begin(app, browser).catch(asProblem);
       remember(reply, browser, comesBackByHttps(url));
       return reply.header('cache-control', 'no-store').redirect(url.toString(), 302);
     });
@@ -41,22 +48,40 @@ export function oauthRoutes(server: FastifyInstance, authorizations: Authorizati
       try {
         const { outcome, sentence } = await authorizations.end(app, browser, query.data);
         request.log.info({ app, outcome }, 'authorization');
-        return sendPage(reply, outcome === 'GRANTED' ? 200 : 400, TITLES[outcome], sentence);
+        const [status, title] = PAGES[outcome];
+        return sendPage(reply, status, title, sentence);
       } catch (error) {
         if (error instanceof AttemptRefusedError) return refused(reply);
-        throw error;
+        return asProblem(error);
       }
     });
   });
 }
 
-const TITLES = {
-  GRANTED: 'Access granted',
-  DENIED: 'Access not granted',
-  EXPIRED: 'Too late',
-  REFUSED: 'Not accepted',
-  UNCERTAIN: 'Not certain',
-} as const;
+const PAGES: Record<AuthorizationOutcome['outcome'], [status: number, title: string]> = {
+  GRANTED: [200, 'Access granted'],
+  DENIED: [400, 'Access not granted'],
+  EXPIRED: [400, 'Too late'],
+  REFUSED: [400, 'Not accepted'],
+  UNAVAILABLE: [503, 'Not possible now'],
+  UNCERTAIN: [502, 'Not certain'],
+  NOT_STORED: [502, 'Not stored'],
+};
+
+function asProblem(error: unknown): never {
+  if (error instanceof AuthorizationsBusyError)
+    throw new Problem(
+      503,
+      'too many authorizations at once: open the same address again',
+      TRY_AGAIN_IN_SECONDS,
+    );
+  if (error instanceof StillExchangingError)
+    throw new Problem(
+      504,
+      'the provider has not answered yet. The authorization goes on: begin again only if it is still missing in a minute',
+    );
+  throw error;
+}
 
 function known(app: string): string {
   const parsed = appName.safeParse(app);

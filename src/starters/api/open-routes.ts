@@ -20,14 +20,20 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
   {
     method: 'GET',
     path: '/v1/oauth/{app}/authorize',
-    summary: "Sends a user's browser to the payments service's page",
-    answers: { 302: 'to that page' },
+    summary: "Sends a user's browser to the provider's page",
+    answers: { 302: 'to that page', 503: 'too many at once, or no worker answers: try again' },
   },
   {
     method: 'GET',
     path: '/v1/oauth/{app}/callback',
     summary: 'Where that page sends the browser back to',
-    answers: { 200: 'access is granted', 400: 'it is not; the page says why' },
+    answers: {
+      200: 'access is granted',
+      400: 'it is not; the page says why',
+      502: 'nobody knows, or the tokens could not be stored: begin again',
+      503: 'too many at once, or no worker answers: open the same address again',
+      504: 'the exchange goes on',
+    },
   },
   {
     method: 'GET',

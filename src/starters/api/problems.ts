@@ -16,6 +16,7 @@ const TITLES: Record<number, string> = {
   415: 'Unsupported media type',
   502: 'Bad gateway',
   503: 'Service unavailable',
+  504: 'Gateway timeout',
 };
 
 export function answerProblems(server: FastifyInstance): void {

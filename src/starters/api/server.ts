@@ -2,7 +2,6 @@
 import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { ServiceConfig } from '../../config/service-config.ts';
-import { TokenSeal } from '../../encryption/token-seal.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
 import { Authorizations } from '../authorizations.ts';
 import { docsRoutes } from './docs-routes.ts';
@@ -50,8 +49,8 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   metrics.watchWorkflowTasks(failingCount(client, config.PAYMENTS_ENVIRONMENT));
   answerProblems(server);
   healthRoutes(server, client);
-  const seal = new TokenSeal(config.keys.tokens);
-  oauthRoutes(server, new Authorizations({ client, environment: config.PAYMENTS_ENVIRONMENT, seal }));
+  const { keys, PAYMENTS_ENVIRONMENT: environment } = config;
+  oauthRoutes(server, new Authorizations({ client, environment, keys: keys.tokens }));
   const receiver = new Receiver(client);
   server.addHook('onClose', async () => receiver.close());
   metrics.watchReceiver(receiver);

@@ -1,4 +1,7 @@
-/** Who waits for a turn, and who goes next: token calls first, then creates, then the rest; each in order. */
+/**
+ * Who waits in the gate, and who goes next: the application token, then urgent refreshes, then creates, then the rest;
+ * each in order.
+ */
 import type { CallGate } from '../../payments/index.ts';
 
 export type GatedCall = Parameters<CallGate['pass']>[0];
@@ -9,18 +12,28 @@ export interface Turn {
   refuse(reason: unknown): void;
 }
 
-const RANKS = 3;
+const RANKS = 4;
 
 /** Without a token nothing else can be sent, and a create has a lock that runs out. */
 const RANK: Partial<Record<GatedCall['operation'], number>> = {
   applicationToken: 0,
-  refreshUserToken: 0,
-  exchangeCode: 0,
-  createPayout: 1,
+  refreshUserToken: 1,
+  createPayout: 2,
 };
 
+/** They have queues and slots of their own. */
+const TOKEN_CALLS: readonly GatedCall['operation'][] = [
+  'applicationToken',
+  'refreshUserToken',
+  'exchangeCode',
+];
+
 export function isTokenCall({ operation }: GatedCall): boolean {
-  return RANK[operation] === 0;
+  return TOKEN_CALLS.includes(operation);
+}
+
+function rankOf({ operation, background }: GatedCall): number {
+  return background ? RANKS - 1 : (RANK[operation] ?? RANKS - 1);
 }
 
 export class Turns {
@@ -32,11 +45,11 @@ export class Turns {
 
   /** Those that were fetched from the application's own queue. */
   get fetched(): number {
-    return this.size - (this.lines[0]?.length ?? 0);
+    return this.lines.reduce((sum, line) => sum + line.filter(({ call }) => !isTokenCall(call)).length, 0);
   }
 
   add(turn: Turn): void {
-    this.lines[RANK[turn.call.operation] ?? RANKS - 1]?.push(turn);
+    this.lines[rankOf(turn.call)]?.push(turn);
   }
 
   next(): Turn | undefined {

@@ -8,16 +8,26 @@ const EVERY_MS = 30_000;
 /** Starts at once and looks again now and then; answers how to stop. */
 export function keepRenewals(client: Client, { env, applications }: WorkerConfig): () => void {
   const renewals = new TokenRenewals(client);
-  const places = [...applications.keys()].map((app) => ({ environment: env.PAYMENTS_ENVIRONMENT, app }));
-  const look = async () => {
-    for (const place of places) {
-      await renewals.ensure(place);
-      await renewals.sweep(place);
-    }
+  const look = () => {
+    for (const app of applications.keys())
+      void keepRenewalsOf(renewals, { environment: env.PAYMENTS_ENVIRONMENT, app });
   };
-  // Temporal being away is no reason to die: the next look is the retry.
-  const lookQuietly = () => void look().catch(() => undefined);
-  lookQuietly();
-  const timer = setInterval(lookQuietly, EVERY_MS);
+  look();
+  const timer = setInterval(look, EVERY_MS);
   return () => clearInterval(timer);
+}
+
+/** What fails is tried again by the next look, and keeps nothing else from being done. */
+async function keepRenewalsOf(
+  renewals: TokenRenewals,
+  place: { environment: string; app: string },
+): Promise<void> {
+  const [, failed] = await Promise.all([
+    renewals.ensure(place).catch(() => undefined),
+    renewals.sweep(place).catch(() => []),
+  ]);
+  if (failed.length > 0)
+    console.error(
+      `${place.app}: ${failed.length} token renewals that were ended cannot be started again yet`,
+    );
 }

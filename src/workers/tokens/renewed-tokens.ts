@@ -1,5 +1,5 @@
 /**
- * The access tokens that this process's calls use: in memory only, shared by all callers, fed by renewals that
+ * The access tokens that this process's calls use: in memory only, shared by all callers, fed by token calls that
  * run here and fetched from the renewal workflow otherwise. A call waits for a token only when there is none.
  */
 import type { CurrentGrant, TokenOwner } from '../../domain/token-record.ts';
@@ -8,8 +8,8 @@ import type { TokenKind, TokenSource } from '../../payments/index.ts';
 
 /** The part of the renewals that this needs; a test can stand in for Temporal. */
 export interface GrantSource {
-  current(owner: TokenOwner): Promise<CurrentGrant>;
-  renewed(owner: TokenOwner, rejected: string): Promise<CurrentGrant>;
+  /** `rejected`: the fingerprint of a token that the provider did not accept. */
+  grant(owner: TokenOwner, rejected?: string): Promise<CurrentGrant>;
 }
 
 interface Held {
@@ -20,11 +20,18 @@ interface Held {
   staleAtMs: number;
 }
 
-/** Clocks may differ by this much; of a token that lives shorter, only a part of its life. */
+/** Clocks may differ by this much; for a token that lives shorter, only by a part of its whole lifetime. */
 const CLOCKS_DIFFER_MS = 600_000;
 const CLOCKS_DIFFER_PART = 1 / 12;
 /** A token that is fed here is renewed by the workflow, at the latest when this part of its life is over. */
 const STALE_PART = 0.55;
+/**
+ * A renewal takes its time, and each look is an update in the renewal's history: the next token is looked for this
+ * part of the lifetime after it was due, and then as often again.
+ */
+const LOOK_EVERY_PART = 0.05;
+/** After a look that failed. */
+const LOOK_AGAIN_MS = 1_000;
 
 export class RenewedTokens implements TokenSource {
   private readonly place: { environment: string; app: string };
@@ -46,11 +53,14 @@ export class RenewedTokens implements TokenSource {
     const held = this.held.get(keyOf(owner));
     const now = performance.now();
     if (!held || now >= held.uselessAtMs) return (await this.load(owner)).token;
-    if (now >= held.staleAtMs) void this.load(owner).catch(() => undefined);
+    if (now >= held.staleAtMs)
+      void this.load(owner).catch(() => {
+        held.staleAtMs = performance.now() + LOOK_AGAIN_MS;
+      });
     return held.token;
   }
 
-  /** The service did not accept this token: the next call waits for another. */
+  /** The provider did not accept this token: the next call waits for another. */
   rejected(kind: TokenKind, openId: string | undefined, token: string): void {
     const key = keyOf(this.ownerOf(kind, openId));
     if (this.held.get(key)?.token !== token) return;
@@ -61,7 +71,8 @@ export class RenewedTokens implements TokenSource {
   /** A renewal that ran in this process has just got it. */
   feed(owner: TokenOwner, token: string, livesMs: number): void {
     const now = performance.now();
-    this.keep(owner, { token, uselessAtMs: now + usable(livesMs), staleAtMs: now + livesMs * STALE_PART });
+    const uselessAtMs = now + livesMs - marginMs(livesMs);
+    this.keep(owner, { token, uselessAtMs, staleAtMs: now + livesMs * STALE_PART });
   }
 
   /** One fetch in flight for a token, however many ask. */
@@ -77,16 +88,17 @@ export class RenewedTokens implements TokenSource {
   private async fetch(owner: TokenOwner): Promise<Held> {
     const key = keyOf(owner);
     const rejected = this.rejections.get(key);
-    const grant = rejected ? await this.source.renewed(owner, rejected) : await this.source.current(owner);
+    const { access, livesMs, expiresAtMs, renewsAtMs } = await this.source.grant(owner, rejected);
+    const token = this.seal.open(access, owner, 'access');
+    // It was rejected while this answer was on its way.
+    const since = this.rejections.get(key);
+    if (since !== rejected && since === fingerprint(token)) return this.fetch(owner);
     this.rejections.delete(key);
-    const token = this.seal.open(grant.access, owner, 'access');
-    const left = grant.expiresAtMs - Date.now();
-    const now = performance.now();
-    const untilRenewal = grant.renewsAtMs - Date.now();
+    const [now, today] = [performance.now(), Date.now()];
     const held = {
       token,
-      uselessAtMs: now + usable(left),
-      staleAtMs: now + Math.max(untilRenewal, left / 4),
+      uselessAtMs: now + expiresAtMs - today - marginMs(livesMs),
+      staleAtMs: now + Math.max(renewsAtMs - today, 0) + livesMs * LOOK_EVERY_PART,
     };
     // One that has run out already is not kept: the next call asks again.
     if (held.uselessAtMs <= now) throw new Error('the token at hand has expired; its renewal is under way');
@@ -96,8 +108,12 @@ export class RenewedTokens implements TokenSource {
 
   /** An answer that was overtaken by a newer token must not put the older one back. */
   private keep(owner: TokenOwner, held: Held): void {
-    const known = this.held.get(keyOf(owner));
-    if (!known || known.uselessAtMs < held.uselessAtMs) this.held.set(keyOf(owner), held);
+    const key = keyOf(owner);
+    const known = this.held.get(key);
+    if (known?.token === held.token) known.staleAtMs = held.staleAtMs;
+    else if (!known || known.uselessAtMs < held.uselessAtMs) this.held.set(key, held);
+    // The answer is older than what is known; it must not be looked for at every call.
+    else known.staleAtMs = Math.max(known.staleAtMs, performance.now() + LOOK_AGAIN_MS);
   }
 
   private ownerOf(kind: TokenKind, openId: string | undefined): TokenOwner {
@@ -107,8 +123,9 @@ export class RenewedTokens implements TokenSource {
   }
 }
 
-function usable(livesMs: number): number {
-  return livesMs - Math.min(CLOCKS_DIFFER_MS, livesMs * CLOCKS_DIFFER_PART);
+/** From the lifetime at issue: a part of what is left would shrink with every look. */
+function marginMs(livesMs: number): number {
+  return Math.min(CLOCKS_DIFFER_MS, livesMs * CLOCKS_DIFFER_PART);
 }
 
 function keyOf({ openId }: TokenOwner): string {

@@ -1,21 +1,14 @@
-/** The renewals of one application as a worker process sees them: started, asked, taken up when they were ended. */
-import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
+/** The renewals of one application as a worker process sees them: started, asked, started again when they were ended. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { z } from 'zod';
+import { HAND_OVER_WITHIN_MS } from '../../domain/deadlines.ts';
 import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../domain/identity.ts';
-import {
-  type CurrentGrant,
-  type Grant,
-  heldFrom,
-  newTokenRecord,
-  type TokenOwner,
-  type TokenRecord,
-} from '../../domain/token-record.ts';
+import type { CurrentGrant, Grant, TokenOwner } from '../../domain/token-record.ts';
 import { APP } from '../../temporal/search-keys.ts';
 import { isStopped, STOPPED_STATUSES } from '../../temporal/stopped.ts';
-import { authorizedSignal, currentGrantQuery, renewUpdate } from '../../workflows/token-messages.ts';
+import { authorizedSignal, grantUpdate } from '../../workflows/token-messages.ts';
 import type { tokenRenewal } from '../../workflows/token-renewal.ts';
-import { type EndedRun, endedRun } from './ended-run.ts';
 
 /** Thrown when a user has never authorized this application, or has to do it again. */
 export class NotAuthorizedError extends Error {
@@ -25,8 +18,23 @@ export class NotAuthorizedError extends Error {
   }
 }
 
+/** Thrown when a renewal has no token yet. */
+export class NoTokenYetError extends Error {
+  override readonly name = 'NoTokenYetError';
+  constructor() {
+    super('there is no token yet; its renewal is under way');
+  }
+}
+
 /** Nobody who waits for a token waits longer for Temporal than this. */
 const TEMPORAL_ANSWERS_WITHIN_MS = 10_000;
+/**
+ * A process that dies or freezes with a workflow task in hand keeps the token from all others for this long. The
+ * default of 10 s is as long as they wait for it.
+ */
+const WORKFLOW_TASK_TIMEOUT = '4s';
+const HAND_OVER_PAUSE_MS = 500;
+const LONGEST_HAND_OVER_PAUSE_MS = 10_000;
 
 export class TokenRenewals {
   private readonly client: Client;
@@ -35,49 +43,66 @@ export class TokenRenewals {
     this.client = client;
   }
 
-  /** The grant that stands now; starts what should run and does not. Throws `NotAuthorizedError`. */
-  async current(owner: TokenOwner): Promise<CurrentGrant> {
-    await this.ensure(owner);
-    const grant = await this.ask(owner);
-    if (grant) return grant;
-    if (owner.openId !== undefined) throw new NotAuthorizedError();
-    return this.renewed(owner, '');
+  /**
+   * The grant that stands now, or the one after the token with the fingerprint `rejected`. Starts what should run and
+   * does not. Throws `NotAuthorizedError`, `NoTokenYetError`.
+   */
+  async grant(owner: TokenOwner, rejected?: string): Promise<CurrentGrant> {
+    return this.soon(async () => {
+      const grant = await this.ask(owner, rejected).catch(async (error: unknown) => {
+        if (!(error instanceof WorkflowNotFoundError)) throw error;
+        await this.ensure(owner);
+        return this.ask(owner, rejected);
+      });
+      if (!grant) throw new NoTokenYetError();
+      return grant;
+    });
   }
 
-  /** The grant after the one with this fingerprint, renewed now if it still stands. */
-  async renewed(owner: TokenOwner, rejected: string): Promise<CurrentGrant> {
-    await this.ensure(owner);
-    await this.soon(() => this.handle(owner).executeUpdate(renewUpdate, { args: [{ rejected }] }));
-    const grant = await this.ask(owner);
-    if (!grant) throw new NotAuthorizedError();
-    return grant;
-  }
-
-  /** Starts the application's renewal, and takes up whatever was ended by force; a user's is never made up. */
+  /**
+   * Starts the application's renewal, and any that was ended by force: it finds out by itself what the run before it
+   * knew. A user's is never made up. Throws `NotAuthorizedError`.
+   */
   async ensure(owner: TokenOwner): Promise<void> {
-    const last = await this.describe(owner);
-    if (last?.status.name === 'RUNNING') return;
-    if (last && isStopped(last.status)) return this.takeUp(owner, last.runId);
-    if (owner.openId !== undefined) throw new NotAuthorizedError();
-    await this.begin(owner, [owner]);
+    const status = await this.status(owner);
+    if (status?.name === 'RUNNING') return;
+    if (owner.openId !== undefined && !(status && isStopped(status))) throw new NotAuthorizedError();
+    await this.client.workflow.start<typeof tokenRenewal>('tokenRenewal', {
+      ...options(owner),
+      args: [owner],
+    });
   }
 
-  /** Looks for renewals of this application that were ended by force, and takes them up. */
-  async sweep({ environment, app }: TokenOwner): Promise<void> {
+  /** Starts the renewals of this application that were ended by force. Answers which could not be started. */
+  async sweep({ environment, app }: TokenOwner): Promise<{ workflowId: string; error: unknown }[]> {
     const query = `WorkflowType = 'tokenRenewal' AND PayoutApp = '${app}' AND ExecutionStatus IN ${STOPPED_STATUSES}`;
     const ids = new Set<string>();
     for await (const { workflowId } of this.client.workflow.list({ query })) ids.add(workflowId);
-    const user = `${tokenWorkflowId(app, '')}`;
-    for (const id of ids) {
-      const openId = id.startsWith(user) ? id.slice(user.length) : undefined;
+    const user = tokenWorkflowId(app, '');
+    const failed: { workflowId: string; error: unknown }[] = [];
+    for (const workflowId of ids) {
+      const openId = workflowId.startsWith(user) ? workflowId.slice(user.length) : undefined;
       await this.ensure({ environment, app, openId }).catch((error: unknown) => {
-        if (!(error instanceof NotAuthorizedError)) throw error;
+        if (!(error instanceof NotAuthorizedError)) failed.push({ workflowId, error });
       });
+    }
+    return failed;
+  }
+
+  /** The user has just authorized. Tried again while Temporal does not take it, because the code works only once. */
+  async handOver(owner: TokenOwner, grant: Grant): Promise<void> {
+    const untilMs = performance.now() + HAND_OVER_WITHIN_MS - 2 * TEMPORAL_ANSWERS_WITHIN_MS;
+    for (let pauseMs = HAND_OVER_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_HAND_OVER_PAUSE_MS)) {
+      try {
+        return await this.soon(() => this.tellAuthorized(owner, grant));
+      } catch (error) {
+        if (performance.now() >= untilMs) throw error;
+        await sleep(pauseMs);
+      }
     }
   }
 
-  /** The user has just authorized. */
-  async handOver(owner: TokenOwner, grant: Grant): Promise<void> {
+  private async tellAuthorized(owner: TokenOwner, grant: Grant): Promise<void> {
     await this.client.workflow.signalWithStart<typeof tokenRenewal, [Grant]>('tokenRenewal', {
       ...options(owner),
       args: [owner],
@@ -86,33 +111,22 @@ export class TokenRenewals {
     });
   }
 
-  /**
-   * A renewal in flight when it was ended may have used up the refresh token that the history still shows; then
-   * the service refuses it, and the new run is flagged. A history that cannot be read any more is flagged at once.
-   */
-  private async takeUp(owner: TokenOwner, runId: string): Promise<void> {
-    const ended = await endedRun(this.client, idOf(owner), runId, authorizedSignal.name);
-    if (!ended) return this.begin(owner, [owner, lost(owner)]);
-    const last = ended.grants.at(-1);
-    await this.begin(owner, last ? [owner, recordWith(owner, ended, last)] : ended.args);
-  }
-
-  /** `args`: those of `tokenRenewal`, perhaps as another run was given them. */
-  private async begin(owner: TokenOwner, args: unknown[]): Promise<void> {
-    await this.client.workflow.start('tokenRenewal', { ...options(owner), args });
-  }
-
-  private async describe(owner: TokenOwner): Promise<WorkflowExecutionDescription | undefined> {
+  private async ask(owner: TokenOwner, rejected: string | undefined): Promise<CurrentGrant | null> {
     try {
-      return await this.soon(() => this.handle(owner).describe());
+      return await this.handle(owner).executeUpdate(grantUpdate, { args: [{ rejected }] });
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return undefined;
+      if (error instanceof WorkflowUpdateFailedError) throw new NotAuthorizedError();
       throw error;
     }
   }
 
-  private async ask(owner: TokenOwner): Promise<CurrentGrant | null> {
-    return this.soon(() => this.handle(owner).query(currentGrantQuery));
+  private async status(owner: TokenOwner) {
+    try {
+      return (await this.handle(owner).describe()).status;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return undefined;
+      throw error;
+    }
   }
 
   private handle(owner: TokenOwner) {
@@ -134,26 +148,8 @@ function options(owner: TokenOwner) {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: idOf(owner),
     workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
     staticSummary: openId === undefined ? 'application token' : 'user token',
   } as const;
-}
-
-/** As the run would have kept it; what deserves attention about it shows again at its next renewal. */
-function recordWith(
-  owner: TokenOwner,
-  { args, grants }: EndedRun,
-  { grant, askedAtMs }: EndedRun['grants'][number],
-): TokenRecord {
-  const before = carriedSchema.safeParse(args[1]);
-  const generation = (before.success ? before.data.generation : 0) + grants.length;
-  return { ...newTokenRecord(), held: heldFrom(owner, grant, askedAtMs, Math.random()), generation };
-}
-
-const carriedSchema = z.object({ generation: z.number() });
-
-function lost({ openId }: TokenOwner): TokenRecord {
-  if (openId === undefined) return newTokenRecord();
-  const message = 'the renewal was ended and its history is gone: the user must authorize again';
-  return { ...newTokenRecord(), needsAuthorization: true, attention: [{ code: 'RENEWAL_LOST', message }] };
 }

@@ -5,8 +5,8 @@ import { type CurrentGrant, type Grant, pausedUntilMs, type TokenState } from '.
 import { isRecord, onSignal } from '../raw-signal.ts';
 import {
   authorizedSignal,
-  currentGrantQuery,
-  type RenewRequest,
+  type GrantRequest,
+  grantUpdate,
   renewUpdate,
   tokenStateQuery,
 } from '../token-messages.ts';
@@ -14,20 +14,16 @@ import type { TokenLife } from './token-life.ts';
 
 /** Fresh tokens in a row that may be rejected before somebody should look. */
 const REJECTED_BEFORE_FLAG = 3;
+/** Less than workers wait for an answer, so that those who gave up do not pile up here. */
+const GRANT_WITHIN = '8s';
 
 export function installTokenHandlers(life: TokenLife): void {
   setHandler(tokenStateQuery, () => life.state());
-  setHandler(currentGrantQuery, () => current(life));
   onSignal(authorizedSignal, (grant) => authorized(life, grant));
-  setHandler(renewUpdate, (request) => renew(life, request), {
-    validator: (request) => refuseHopeless(life, request),
+  setHandler(grantUpdate, (request) => grantFor(life, request), {
+    validator: (request) => refuseWithoutGrant(life, request),
   });
-}
-
-function current({ record: { held } }: TokenLife): CurrentGrant | null {
-  if (!held) return null;
-  const { access, fingerprint, expiresAtMs, renewsAtMs } = held;
-  return { access, fingerprint, expiresAtMs, renewsAtMs };
+  setHandler(renewUpdate, () => renew(life), { validator: () => refuseWithoutRefresh(life) });
 }
 
 /** Only our own activity sends it, with what it just got; anything else is left aside. */
@@ -36,6 +32,9 @@ function authorized(life: TokenLife, grant: unknown): void {
     log.warn('a grant that cannot be read is left aside');
     return;
   }
+  // A repeat must not replace what was obtained since.
+  if (grant.fingerprint === life.record.handedOver) return;
+  life.record.handedOver = grant.fingerprint;
   life.record.rejectedInARow = 0;
   life.accept(grant, Date.now());
 }
@@ -46,29 +45,37 @@ function isGrant(value: unknown): value is Grant {
   return typeof access === 'string' && typeof fingerprint === 'string' && typeof livesMs === 'number';
 }
 
-/** From the Temporal UI it may come without an argument. */
-async function renew(life: TokenLife, request: RenewRequest | undefined): Promise<TokenState> {
-  const rejected = request?.rejected;
-  const { record } = life;
-  const { held, generation } = record;
-  // Whoever was turned away with an older token only has to fetch the current one.
-  if (held && rejected !== undefined && held.fingerprint !== rejected) return life.state();
-  if (held && rejected !== undefined && !life.asked) countRejection(life);
-  // It is not the token's fault, then, and nobody waits for the next one: calls go on with this one.
-  if (rejected !== undefined && (pausedUntilMs(record) ?? 0) > Date.now()) {
-    life.asked = true;
-    return life.state();
+async function grantFor(life: TokenLife, request: GrantRequest | undefined): Promise<CurrentGrant | null> {
+  life.updates += 1;
+  if (mustWait(life, request?.rejected)) {
+    life.waitedFor = true;
+    const { generation } = life.record;
+    await condition(
+      () => life.record.generation > generation || life.record.needsAuthorization || life.stopped,
+      GRANT_WITHIN,
+      { summary: 'a call waits for the token' },
+    );
   }
-  // A person may have mended what made the service refuse, so their wish is one more try.
-  record.needsAuthorization = false;
+  return current(life);
+}
+
+/** Whether there is no use in the grant at hand. Asks for the renewal of one that was rejected. */
+function mustWait(life: TokenLife, rejected: string | undefined): boolean {
+  const { record } = life;
+  const { held } = record;
+  if (!held || held.expiresAtMs <= Date.now()) return true;
+  // Whoever was turned away with an older token only needs the current one.
+  if (held.fingerprint !== rejected) return false;
+  if (!life.asked) countRejection(life);
   life.asked = true;
-  const { refusals } = life;
-  // A person wants to hear of a refusal; a call that was turned away has no use for anything but a new token.
-  const refused = () => rejected === undefined && life.refusals > refusals;
-  await condition(
-    () => record.generation > generation || record.needsAuthorization || life.stopped || refused(),
-  );
-  return life.state();
+  // After several in a row it is not the token's fault: calls go on with this one while the renewals slow down.
+  return (pausedUntilMs(record) ?? 0) <= Date.now();
+}
+
+function current({ record: { held } }: TokenLife): CurrentGrant | null {
+  if (!held) return null;
+  const { access, livesMs, expiresAtMs, renewsAtMs } = held;
+  return { access, livesMs, expiresAtMs, renewsAtMs };
 }
 
 /** A token that was rejected early was good for nobody; one that was in use for a while is an ordinary end. */
@@ -77,11 +84,34 @@ function countRejection(life: TokenLife): void {
   const early = record.held !== undefined && Date.now() < record.held.renewsAtMs;
   record.rejectedInARow = early ? record.rejectedInARow + 1 : 0;
   if (record.rejectedInARow >= REJECTED_BEFORE_FLAG)
-    life.flag('TOKEN_REJECTED', `the service rejected ${record.rejectedInARow} fresh tokens in a row`);
+    life.flag('TOKEN_REJECTED', `the provider rejected ${record.rejectedInARow} fresh tokens in a row`);
 }
 
-function refuseHopeless({ record }: TokenLife, request: RenewRequest | undefined): void {
-  const rejected = request?.rejected;
-  if (!record.needsAuthorization || (rejected === undefined && record.held?.refresh)) return;
-  throw ApplicationFailure.nonRetryable('the user must authorize again', NOT_ACCEPTED_NOW);
+async function renew(life: TokenLife): Promise<TokenState> {
+  life.updates += 1;
+  const { record, refusals } = life;
+  const { generation } = record;
+  // A person may have mended what made the provider refuse, so their wish is one more try.
+  record.needsAuthorization = false;
+  life.asked = true;
+  await condition(
+    () =>
+      record.generation > generation || record.needsAuthorization || life.stopped || life.refusals > refusals,
+  );
+  return life.state();
+}
+
+function refuseWithoutGrant({ record }: TokenLife, request: GrantRequest | undefined): void {
+  const { held, needsAuthorization } = record;
+  const usable =
+    held !== undefined && held.expiresAtMs > Date.now() && held.fingerprint !== request?.rejected;
+  if (needsAuthorization && !usable) throw mustAuthorize();
+}
+
+function refuseWithoutRefresh({ record }: TokenLife): void {
+  if (record.needsAuthorization && !record.held?.refresh) throw mustAuthorize();
+}
+
+function mustAuthorize(): ApplicationFailure {
+  return ApplicationFailure.nonRetryable('the user must authorize again', NOT_ACCEPTED_NOW);
 }

@@ -1,4 +1,4 @@
-/** One renewal: sent until the service gives a token or says no. */
+/** One renewal: sent until the provider gives a token or says no. */
 import {
   ActivityFailure,
   ApplicationFailure,
@@ -6,7 +6,7 @@ import {
   condition,
   isCancellation,
 } from '@temporalio/workflow';
-import { type Grant, type HeldGrant, lateAtMs, refreshEndsSoonAtMs } from '../../domain/token-record.ts';
+import { type Grant, lateAtMs, refreshEndsSoonAtMs, urgentAtMs } from '../../domain/token-record.ts';
 import { renewing } from '../calls.ts';
 import type { TokenLife } from './token-life.ts';
 
@@ -19,74 +19,123 @@ export async function renewOnce(life: TokenLife): Promise<void> {
   const overtaken = () => life.record.generation !== generation || life.stopped;
   const scope = new CancellationScope();
   let outcome: Outcome | undefined;
-  const asking = scope
-    .run(() => ask(life))
-    .then(
-      (grant) => {
-        outcome = { grant };
-      },
-      (error: unknown) => {
-        outcome = { error };
-      },
-    );
-  await flaggingDelays(life, () => outcome !== undefined || overtaken());
+  const asking = settled(scope.run(() => ask(life))).then((how) => {
+    outcome = how;
+  });
+  await watchingTheTime(life, () => outcome !== undefined || overtaken());
   if (overtaken()) {
     scope.cancel();
     await asking;
     return;
   }
-  if (outcome && 'grant' in outcome) life.accept(outcome.grant, askedAtMs);
+  if (outcome && 'grant' in outcome) life.accept(outcome.grant, outcome.grant.obtainedAtMs ?? askedAtMs);
   else refused(life, outcome?.error);
 }
 
-function ask(life: TokenLife): Promise<Grant> {
+async function ask(life: TokenLife): Promise<Grant> {
   const { owner, record, calls } = life;
-  const livesMs = record.held?.livesMs ?? 0;
-  if (owner.openId === undefined)
-    return renewing(calls, livesMs, 'fetches the application token').fetchApplicationToken(owner);
-  return renewing(calls, livesMs, 'refreshes the user token').refreshUserToken(
-    owner,
-    record.held?.refresh ?? '',
+  if (owner.openId === undefined) {
+    const livesMs = record.held?.livesMs ?? 0;
+    const calling = renewing(owner, calls, 'application', livesMs, 'fetches the application token');
+    return calling.fetchApplicationToken(owner);
+  }
+  if (life.isUrgent) return refresh(life, 'urgent', false);
+  return (await refreshUntilUrgent(life)) ?? refresh(life, 'urgent', true);
+}
+
+/** Undefined: the refresh became urgent before anything came of it. */
+async function refreshUntilUrgent(life: TokenLife): Promise<Grant | undefined> {
+  const scope = new CancellationScope();
+  let outcome: Outcome | undefined;
+  const refreshing = settled(scope.run(() => refresh(life, 'due', false))).then((how) => {
+    outcome = how;
+    return how;
+  });
+  await condition(() => outcome !== undefined || life.isUrgent);
+  const gaveUp = outcome === undefined;
+  if (gaveUp) scope.cancel();
+  // One that is under way is not cut off: its answer may hold the next refresh token.
+  const how = await refreshing;
+  if ('grant' in how) return how.grant;
+  if (gaveUp && wasCancelled(how.error)) return undefined;
+  throw how.error;
+}
+
+function refresh({ owner, record, calls }: TokenLife, line: 'urgent' | 'due', triedBefore: boolean) {
+  const { livesMs = 0, refresh: sealed = '' } = record.held ?? {};
+  const summary = `refreshes the user token${line === 'urgent' ? ', urgently' : ''}`;
+  const calling = renewing(owner, calls, line, livesMs, summary);
+  return calling.refreshUserToken(owner, { refresh: sealed, line, triedBefore });
+}
+
+function settled(promise: Promise<Grant>): Promise<Outcome> {
+  return promise.then(
+    (grant) => ({ grant }),
+    (error: unknown) => ({ error }),
   );
 }
 
-/** Waits for `over`, and says so in the open when the wait begins to matter. */
-async function flaggingDelays(life: TokenLife, over: () => boolean): Promise<void> {
-  for (const { atMs, code, message } of delays(life.record.held)) {
+/** Never begun, or not tried again after the attempt that was under way. */
+function wasCancelled(error: unknown): boolean {
+  return (
+    isCancellation(error) || (error instanceof ActivityFailure && error.retryState === 'CANCEL_REQUESTED')
+  );
+}
+
+interface Moment {
+  atMs: number;
+  what: string;
+  act: () => void;
+}
+
+/** Waits for `over`. Says so in the open when the wait begins to matter, and makes the renewal urgent. */
+async function watchingTheTime(life: TokenLife, over: () => boolean): Promise<void> {
+  for (const { atMs, what, act } of moments(life)) {
     const wait = atMs - Date.now();
-    if (over() || (wait > 0 && (await condition(over, wait, { summary: `flags ${code}` })))) return;
-    life.flag(code, message);
+    if (over() || (wait > 0 && (await condition(over, wait, { summary: what })))) return;
+    act();
     life.show();
   }
   await condition(over);
 }
 
-function delays(held: HeldGrant | undefined): { atMs: number; code: string; message: string }[] {
-  if (!held) return [{ atMs: Date.now() + 60_000, code: 'NO_TOKEN', message: 'there is no token yet' }];
+function moments(life: TokenLife): Moment[] {
+  const { held } = life.record;
+  const flag = (atMs: number, code: string, message: string): Moment => ({
+    atMs,
+    what: `flags ${code}`,
+    act: () => life.flag(code, message),
+  });
+  if (!held) return [flag(Date.now() + 60_000, 'NO_TOKEN', 'there is no token yet')];
   const refreshEnds = refreshEndsSoonAtMs(held);
-  const all = [
-    { atMs: lateAtMs(held), code: 'RENEWAL_LATE', message: 'half of the time left for the renewal is gone' },
-    {
-      atMs: held.expiresAtMs,
-      code: 'TOKEN_EXPIRED',
-      message: 'the token has expired; calls wait for a new one',
+  const urgent: Moment = {
+    atMs: urgentAtMs(held),
+    what: 'makes the renewal urgent',
+    act: () => {
+      life.waitedFor = true;
     },
+  };
+  const all = [
+    flag(lateAtMs(held), 'RENEWAL_LATE', 'half of the time left for the renewal is gone'),
+    flag(held.expiresAtMs, 'TOKEN_EXPIRED', 'the token has expired; calls wait for a new one'),
+    ...(life.owner.openId === undefined ? [] : [urgent]),
     ...(refreshEnds === undefined
       ? []
-      : [{ atMs: refreshEnds, code: 'REFRESH_ENDS', message: 'the refresh token is nearing its end' }]),
+      : [flag(refreshEnds, 'REFRESH_ENDS', 'the refresh token is nearing its end')]),
   ];
   return all.sort((a, b) => a.atMs - b.atMs);
 }
 
-/** The service said no, and asking again cannot change that: a person has to. */
+/** The provider said no, and asking again cannot change that: a person has to. */
 function refused(life: TokenLife, error: unknown): void {
   if (isCancellation(error)) return;
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
   const why = cause instanceof ApplicationFailure ? `${cause.type}: ${cause.message}` : 'no answer';
   life.asked = false;
+  life.waitedFor = false;
   life.refusals += 1;
   if (life.owner.openId === undefined) {
-    life.flag('REFUSED', `the service gives no application token (${why})`);
+    life.flag('REFUSED', `the provider gives no application token (${why})`);
     return;
   }
   life.record.needsAuthorization = true;

@@ -17,17 +17,25 @@ import {
   type TokenRecord,
   type TokenState,
   tokenState,
+  urgentAtMs,
 } from '../../domain/token-record.ts';
 import { isHistoryLong } from '../long-history.ts';
+
+/** An update is about five history events, and workers fetch the token by updates however long a renewal is off. */
+const MOST_UPDATES = 50;
 
 export class TokenLife {
   readonly owner: TokenOwner;
   readonly record: TokenRecord;
   /** Somebody asked for a renewal that has not been done yet. */
   asked = false;
+  /** A call waits for the renewal, or will very soon. */
+  waitedFor = false;
   stopped = false;
-  /** How often the service has said no, in this run. */
+  /** How often the provider has said no, in this run. */
   refusals = 0;
+  /** Handled in this run. */
+  updates = 0;
   private plan: TokenPlan | undefined;
 
   constructor(owner: TokenOwner, carried: TokenRecord | undefined) {
@@ -55,6 +63,7 @@ export class TokenLife {
       ({ code }) => code === 'TOKEN_REJECTED' && this.record.rejectedInARow > 0,
     );
     this.asked = false;
+    this.waitedFor = false;
     metricMeter.createCounter('payouts_token_renewals', 'renewal', 'tokens obtained').add(1, this.tags());
   }
 
@@ -92,9 +101,19 @@ export class TokenLife {
       upsertSearchAttributes({ PayoutNeedsAttention: [state.needsAttention] });
   }
 
+  /** The renewal goes ahead of creates. */
+  get isUrgent(): boolean {
+    const { held } = this.record;
+    return this.asked || this.waitedFor || (held !== undefined && Date.now() >= urgentAtMs(held));
+  }
+
+  /** Counted and not read from the length of the history: it decides when a wait ends, and has to replay. */
+  get shouldContinueAsNew(): boolean {
+    return this.updates >= MOST_UPDATES && !this.asked && allHandlersFinished();
+  }
+
   async continueAsNewWhenLong(): Promise<void> {
-    if (!isHistoryLong()) return;
-    if (!allHandlersFinished()) return;
+    if (!this.shouldContinueAsNew && !(isHistoryLong() && allHandlersFinished())) return;
     await continueAsNew<(owner: TokenOwner, carried: TokenRecord) => Promise<void>>(this.owner, this.record);
   }
 
