@@ -36,7 +36,11 @@ export interface TokenRecord {
   handedOver?: string | undefined;
   /** The refresh token bought nothing, or there is none: only the user can go on. */
   needsAuthorization: boolean;
-  /** Fresh tokens in a row that the service did not accept. */
+  /** A refresh was given up before its outcome was known: it may have used up the refresh token. */
+  triedBefore?: boolean | undefined;
+  /** The application token was refused: not before then again. */
+  nextTryAtMs?: number | undefined;
+  /** Fresh tokens in a row that the provider did not accept. */
   rejectedInARow: number;
   attention: Attention[];
 }
@@ -80,7 +84,7 @@ const URGENT_PART = 0.05;
 /** A refresh token is nearing its end when only this part of its life is left. */
 const NEAR_ITS_END = 1 / 6;
 
-/** After the second fresh token in a row was rejected: a service that accepts none is not asked on and on. */
+/** After the second fresh token in a row was rejected: a provider that accepts none is not asked on and on. */
 const REJECTED_BEFORE_PAUSE = 2;
 const PAUSE_PART = 0.02;
 const LONGEST_PAUSE_MS = 30_000;

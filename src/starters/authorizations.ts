@@ -172,7 +172,8 @@ export class Authorizations {
       this.client.workflow.execute<typeof authorizationLink>('authorizationLink', {
         taskQueue: PAYOUTS_TASK_QUEUE,
         workflowId: `authorization-link:${app}:${randomUUID()}`,
-        workflowExecutionTimeout: TEMPORAL_ANSWERS_WITHIN_MS,
+        // Longer than anybody waits for it.
+        workflowExecutionTimeout: '1 minute',
         priority: LAST,
         args: [{ environment: this.environment, app }],
       }),

@@ -43,6 +43,8 @@ export const PRIORITY = {
 
 /** A worker that was killed is noticed this soon, well before the call's own deadline. */
 const HEARTBEAT_TIMEOUT = '8s';
+/** An exchange has no second try, so there is no hurry to notice; one whose tokens wait for Temporal is not given up early. */
+const EXCHANGE_HEARTBEAT_TIMEOUT = '1m';
 /** The provider takes an authorization code for this long. */
 const CODE_EXPIRES = '30 minutes';
 
@@ -133,7 +135,7 @@ export function exchanging({ environment, app }: TokenOwner, { callTimeoutMs }: 
     summary: 'exchanges the authorization code',
     scheduleToStartTimeout: CODE_EXPIRES,
     startToCloseTimeout: activityTimeoutMs(callTimeoutMs) + HAND_OVER_WITHIN_MS,
-    heartbeatTimeout: HEARTBEAT_TIMEOUT,
+    heartbeatTimeout: EXCHANGE_HEARTBEAT_TIMEOUT,
     retry: NO_RETRY,
   });
 }

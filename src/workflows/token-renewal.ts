@@ -10,9 +10,6 @@ import { installTokenHandlers } from './token-steps/handlers.ts';
 import { renewOnce } from './token-steps/renew.ts';
 import { TokenLife } from './token-steps/token-life.ts';
 
-/** After the provider refused an application token, which only a change of its settings can mend. */
-const REFUSED_PAUSE_MS = 60_000;
-
 export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Promise<void> {
   const life = new TokenLife(owner, carried);
   installTokenHandlers(life);
@@ -22,6 +19,7 @@ export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Pr
   await CancellationScope.nonCancellable(async () => {
     await life.prepare(() => local.prepareToken(owner));
     await recall(life);
+    life.recalled = true;
     while (!life.stopped) {
       if (await isDue(life)) await renewOnce(life);
       await life.continueAsNewWhenLong();
@@ -49,12 +47,16 @@ async function isDue(life: TokenLife): Promise<boolean> {
   if (life.owner.openId !== undefined && !record.held?.refresh) askForAuthorization(life);
   life.show();
   const { generation } = record;
-  const changed = () => record.generation !== generation || life.stopped || life.shouldContinueAsNew;
+  const changed = () => record.generation !== generation || life.stopped || life.isFull;
   if (record.needsAuthorization) await condition(() => changed() || life.asked);
-  else if (record.attention.some(({ code }) => code === 'REFUSED'))
-    await condition(() => changed() || life.asked, REFUSED_PAUSE_MS, { summary: 'asks again' });
+  else if (record.nextTryAtMs !== undefined) await nextTry(life, record.nextTryAtMs, changed);
   else if (record.held) await ageOf(life, record.held, changed);
   return !changed();
+}
+
+async function nextTry(life: TokenLife, atMs: number, changed: () => boolean): Promise<void> {
+  const wait = atMs - Date.now();
+  if (wait > 0) await condition(() => changed() || life.asked, wait, { summary: 'asks again' });
 }
 
 async function ageOf(life: TokenLife, held: HeldGrant, changed: () => boolean): Promise<void> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
@@ -6,6 +7,7 @@ import { renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages
 import { authorized } from '../support/authorized.ts';
 import { eventually, NO_POLLS, PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { resetBefore } from '../support/resets.ts';
 
 /** A code or a refresh token works once: no call that takes long may be given up. */
 const PATIENT_CALLS = { PAYMENTS_CALL_TIMEOUT: '1m' };
@@ -116,6 +118,59 @@ describe('H42 the answer of a refresh is lost', () => {
   });
 });
 
+describe('H42 a Workflow Reset of a renewal', () => {
+  const STRICT = { userTokenSeconds: 3_600, previousRefreshTokenValid: false };
+
+  /** Refreshed twice, then reset to the moment before `activityType` was scheduled for the first time. */
+  async function resetWorld(
+    activityType: string,
+    work: (world: PayoutWorld, openId: string) => Promise<void>,
+  ) {
+    await inWorld({ settings: STRICT }, async (world) => {
+      const openId = await authorized(world);
+      for (let i = 0; i < 2; i += 1) await handle(world, openId).executeUpdate(renewUpdate);
+      const { runId } = await handle(world, openId).describe();
+      await resetBefore(world, handle(world, openId), activityType);
+      await eventually(async () => (await handle(world, openId).describe()).runId !== runId || undefined);
+      await work(world, openId);
+    });
+  }
+
+  /** The provider refuses every refresh token but the newest, and the renewal would be flagged. */
+  async function renewsWell(world: PayoutWorld, openId: string) {
+    await handle(world, openId).executeUpdate(renewUpdate);
+    expect(await state(world, openId)).toMatchObject({ needsAuthorization: false, needsAttention: false });
+    expect(
+      world.simulator.control
+        .calls()
+        .filter(({ operation, code }) => operation === 'oauthToken' && `${code}` !== '0'),
+    ).toEqual([]);
+  }
+
+  test('to before a refresh: the rotated refresh token is not sent, the newest is', async () => {
+    await resetWorld('refreshUserToken', async (world, openId) => {
+      await renewsWell(world, openId);
+      await renewsWell(world, openId);
+    });
+  });
+
+  test('to its very beginning, and then again: the same', async () => {
+    await resetWorld('recallGrant', async (world, openId) => {
+      await renewsWell(world, openId);
+      await resetBefore(world, handle(world, openId), 'recallGrant');
+      await renewsWell(world, openId);
+    });
+  });
+
+  test('that is then terminated: the run after it knows the newest too', async () => {
+    await resetWorld('refreshUserToken', async (world, openId) => {
+      await handle(world, openId).terminate('a mistake in the UI');
+      await new TokenRenewals(world.client).ensure({ environment: 'test', app: 'default', openId });
+      await renewsWell(world, openId);
+    });
+  });
+});
+
 describe('a renewal that is ended by force', () => {
   test('is taken up from its last history', async () => {
     await inWorld({ settings: { userTokenSeconds: 3_600 } }, async (world) => {
@@ -126,9 +181,39 @@ describe('a renewal that is ended by force', () => {
         await renewals.sweep({ environment: 'test', app: 'default' });
         return (await handle(world, openId).describe()).status.name === 'RUNNING' || undefined;
       });
-      expect(await state(world, openId)).toMatchObject({ needsAttention: false, renewals: 1 });
       await handle(world, openId).executeUpdate(renewUpdate);
       expect(await state(world, openId)).toMatchObject({ needsAttention: false, renewals: 2 });
+    });
+  });
+
+  test('keeps none of the others from being taken up when it cannot be', async () => {
+    await inWorld({ settings: { userTokenSeconds: 3_600 } }, async (world) => {
+      const [one, two] = [await authorized(world), await authorized(world)];
+      for (const openId of [one, two]) await handle(world, openId).terminate('a mistake in the UI');
+      // Whichever comes first cannot be described.
+      let broken: string | undefined;
+      const breaking: WorkflowClientInterceptor = {
+        async describe(input, next) {
+          const { workflowId } = input.workflowExecution;
+          broken ??= workflowId ?? undefined;
+          if (broken === workflowId) throw new Error('cannot be described');
+          return next(input);
+        },
+      };
+      const client = new Client({
+        connection: world.client.connection,
+        namespace: world.namespace,
+        interceptors: { workflow: [breaking] },
+      });
+      await eventually(async () => {
+        const failed = await new TokenRenewals(client).sweep({ environment: 'test', app: 'default' });
+        return failed.length > 0 || undefined;
+      });
+      const other = broken === tokenWorkflowId('default', one) ? two : one;
+      await eventually(async () => {
+        await new TokenRenewals(client).sweep({ environment: 'test', app: 'default' });
+        return (await handle(world, other).describe()).status.name === 'RUNNING' || undefined;
+      });
     });
   });
 

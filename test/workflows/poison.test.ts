@@ -28,7 +28,7 @@ describe('H35 signals that cannot be decoded', () => {
     await eventually(() => renewal.describe().catch(() => undefined));
     await poison(renewal.workflowId, 'authorized');
     await poison(renewal.workflowId, 'authorized', [{ metadata: ENCODED, data: bytes('7') }]);
-    const state = await renewal.executeUpdate(renewUpdate, { args: [{}] });
+    const state = await renewal.executeUpdate(renewUpdate);
     expect(state).toMatchObject({ needsAttention: false, needsAuthorization: false });
   });
 

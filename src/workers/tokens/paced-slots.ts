@@ -1,6 +1,6 @@
 /** Slots of a queue whose calls may only take a small part of the rate limit, however many of them wait. */
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
-import { pause } from '../budget/pause.ts';
+import { pause } from '../rate-limit/pause.ts';
 
 type Slots = CustomSlotSupplier<ActivitySlotInfo>;
 

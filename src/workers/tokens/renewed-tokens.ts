@@ -98,7 +98,8 @@ export class RenewedTokens implements TokenSource {
     const held = {
       token,
       uselessAtMs: now + expiresAtMs - today - marginMs(livesMs),
-      staleAtMs: now + Math.max(renewsAtMs - today, 0) + livesMs * LOOK_EVERY_PART,
+      // Spread, because all processes are told the same time.
+      staleAtMs: now + Math.max(renewsAtMs - today, 0) + livesMs * LOOK_EVERY_PART * (1 + Math.random()),
     };
     // One that has run out already is not kept: the next call asks again.
     if (held.uselessAtMs <= now) throw new Error('the token at hand has expired; its renewal is under way');

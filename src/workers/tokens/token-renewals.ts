@@ -33,6 +33,8 @@ const TEMPORAL_ANSWERS_WITHIN_MS = 10_000;
  * default of 10 s is as long as they wait for it.
  */
 const WORKFLOW_TASK_TIMEOUT = '4s';
+/** After an answer without a token: whoever needs it asks again at once. */
+const ASK_AGAIN_MS = 500;
 const HAND_OVER_PAUSE_MS = 500;
 const LONGEST_HAND_OVER_PAUSE_MS = 10_000;
 
@@ -54,8 +56,9 @@ export class TokenRenewals {
         await this.ensure(owner);
         return this.ask(owner, rejected);
       });
-      if (!grant) throw new NoTokenYetError();
-      return grant;
+      if (grant) return grant;
+      await sleep(ASK_AGAIN_MS * (1 + Math.random()));
+      throw new NoTokenYetError();
     });
   }
 

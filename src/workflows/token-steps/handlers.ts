@@ -16,6 +16,8 @@ import type { TokenLife } from './token-life.ts';
 const REJECTED_BEFORE_FLAG = 3;
 /** Less than workers wait for an answer, so that those who gave up do not pile up here. */
 const GRANT_WITHIN = '8s';
+/** Temporal takes ten updates at once, and loses workflow tasks to those beyond. Whoever comes later asks again. */
+const MOST_WAITING = 5;
 
 export function installTokenHandlers(life: TokenLife): void {
   setHandler(tokenStateQuery, () => life.state());
@@ -47,16 +49,17 @@ function isGrant(value: unknown): value is Grant {
 
 async function grantFor(life: TokenLife, request: GrantRequest | undefined): Promise<CurrentGrant | null> {
   life.updates += 1;
-  if (mustWait(life, request?.rejected)) {
-    life.waitedFor = true;
-    const { generation } = life.record;
-    await condition(
-      () => life.record.generation > generation || life.record.needsAuthorization || life.stopped,
-      GRANT_WITHIN,
-      { summary: 'a call waits for the token' },
-    );
-  }
-  return current(life);
+  if (!mustWait(life, request?.rejected)) return current(life);
+  life.waitedFor = true;
+  if (life.waiting >= MOST_WAITING) return null;
+  const { record } = life;
+  const { generation } = record;
+  const over = () =>
+    record.generation > generation || record.needsAuthorization || life.stopped || life.isFull;
+  life.waiting += 1;
+  const came = await condition(over, GRANT_WITHIN, { summary: 'a call waits for the token' });
+  life.waiting -= 1;
+  return came ? current(life) : null;
 }
 
 /** Whether there is no use in the grant at hand. Asks for the renewal of one that was rejected. */
@@ -89,6 +92,7 @@ function countRejection(life: TokenLife): void {
 
 async function renew(life: TokenLife): Promise<TokenState> {
   life.updates += 1;
+  await condition(() => life.recalled || life.stopped);
   const { record, refusals } = life;
   const { generation } = record;
   // A person may have mended what made the provider refuse, so their wish is one more try.

@@ -12,7 +12,10 @@ import type { TokenLife } from './token-life.ts';
 
 type Outcome = { grant: Grant } | { error: unknown };
 
-/** Returns when the token was renewed, refused, or overtaken by a new authorization. */
+/** After the provider refused an application token, which only a change of its settings can mend. */
+const REFUSED_PAUSE_MS = 60_000;
+
+/** Returns when the token was renewed, refused, overtaken by a new authorization, or has to go on in the next run. */
 export async function renewOnce(life: TokenLife): Promise<void> {
   const askedAtMs = Date.now();
   const { generation } = life.record;
@@ -22,12 +25,13 @@ export async function renewOnce(life: TokenLife): Promise<void> {
   const asking = settled(scope.run(() => ask(life))).then((how) => {
     outcome = how;
   });
-  await watchingTheTime(life, () => outcome !== undefined || overtaken());
-  if (overtaken()) {
+  await watchingTheTime(life, () => outcome !== undefined || overtaken() || life.isFull);
+  if (outcome === undefined) {
     scope.cancel();
+    // One that is under way is not cut off: its answer may hold the next refresh token.
     await asking;
-    return;
   }
+  if (overtaken()) return;
   if (outcome && 'grant' in outcome) life.accept(outcome.grant, outcome.grant.obtainedAtMs ?? askedAtMs);
   else refused(life, outcome?.error);
 }
@@ -39,32 +43,34 @@ async function ask(life: TokenLife): Promise<Grant> {
     const calling = renewing(owner, calls, 'application', livesMs, 'fetches the application token');
     return calling.fetchApplicationToken(owner);
   }
-  if (life.isUrgent) return refresh(life, 'urgent', false);
-  return (await refreshUntilUrgent(life)) ?? refresh(life, 'urgent', true);
+  const urgent = life.isWaitedFor || (record.held !== undefined && Date.now() >= urgentAtMs(record.held));
+  return (urgent ? undefined : await refreshUntilUrgent(life)) ?? refresh(life, 'urgent');
 }
 
 /** Undefined: the refresh became urgent before anything came of it. */
 async function refreshUntilUrgent(life: TokenLife): Promise<Grant | undefined> {
   const scope = new CancellationScope();
   let outcome: Outcome | undefined;
-  const refreshing = settled(scope.run(() => refresh(life, 'due', false))).then((how) => {
+  const refreshing = settled(scope.run(() => refresh(life, 'due'))).then((how) => {
     outcome = how;
     return how;
   });
-  await condition(() => outcome !== undefined || life.isUrgent);
+  // A cancellation from outside reaches the activity, and is over when that is.
+  await CancellationScope.nonCancellable(() => condition(() => outcome !== undefined || life.isWaitedFor));
   const gaveUp = outcome === undefined;
   if (gaveUp) scope.cancel();
-  // One that is under way is not cut off: its answer may hold the next refresh token.
   const how = await refreshing;
   if ('grant' in how) return how.grant;
-  if (gaveUp && wasCancelled(how.error)) return undefined;
-  throw how.error;
+  if (!gaveUp || !wasCancelled(how.error)) throw how.error;
+  life.record.triedBefore = true;
+  return undefined;
 }
 
-function refresh({ owner, record, calls }: TokenLife, line: 'urgent' | 'due', triedBefore: boolean) {
+function refresh({ owner, record, calls }: TokenLife, line: 'urgent' | 'due') {
   const { livesMs = 0, refresh: sealed = '' } = record.held ?? {};
   const summary = `refreshes the user token${line === 'urgent' ? ', urgently' : ''}`;
   const calling = renewing(owner, calls, line, livesMs, summary);
+  const triedBefore = record.triedBefore ?? false;
   return calling.refreshUserToken(owner, { refresh: sealed, line, triedBefore });
 }
 
@@ -128,13 +134,17 @@ function moments(life: TokenLife): Moment[] {
 
 /** The provider said no, and asking again cannot change that: a person has to. */
 function refused(life: TokenLife, error: unknown): void {
-  if (isCancellation(error)) return;
+  if (wasCancelled(error)) {
+    life.record.triedBefore = true;
+    return;
+  }
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
   const why = cause instanceof ApplicationFailure ? `${cause.type}: ${cause.message}` : 'no answer';
   life.asked = false;
   life.waitedFor = false;
   life.refusals += 1;
   if (life.owner.openId === undefined) {
+    life.record.nextTryAtMs = Date.now() + REFUSED_PAUSE_MS;
     life.flag('REFUSED', `the provider gives no application token (${why})`);
     return;
   }

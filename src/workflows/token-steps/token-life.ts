@@ -1,6 +1,7 @@
 /** One token as the steps of its renewal see it. */
 import {
   allHandlersFinished,
+  condition,
   continueAsNew,
   log,
   metricMeter,
@@ -17,7 +18,6 @@ import {
   type TokenRecord,
   type TokenState,
   tokenState,
-  urgentAtMs,
 } from '../../domain/token-record.ts';
 import { isHistoryLong } from '../long-history.ts';
 
@@ -32,10 +32,14 @@ export class TokenLife {
   /** A call waits for the renewal, or will very soon. */
   waitedFor = false;
   stopped = false;
+  /** What earlier runs knew is known here. */
+  recalled = false;
   /** How often the provider has said no, in this run. */
   refusals = 0;
   /** Handled in this run. */
   updates = 0;
+  /** Calls that wait for a token right now. */
+  waiting = 0;
   private plan: TokenPlan | undefined;
 
   constructor(owner: TokenOwner, carried: TokenRecord | undefined) {
@@ -57,6 +61,8 @@ export class TokenLife {
     this.record.held = heldFrom(this.owner, grant, askedAtMs, Math.random());
     this.record.generation += 1;
     this.record.needsAuthorization = false;
+    this.record.triedBefore = undefined;
+    this.record.nextTryAtMs = undefined;
     // One that was renewed in its own time was good for everybody.
     if (!this.asked) this.record.rejectedInARow = 0;
     this.record.attention = this.record.attention.filter(
@@ -101,19 +107,24 @@ export class TokenLife {
       upsertSearchAttributes({ PayoutNeedsAttention: [state.needsAttention] });
   }
 
-  /** The renewal goes ahead of creates. */
-  get isUrgent(): boolean {
-    const { held } = this.record;
-    return this.asked || this.waitedFor || (held !== undefined && Date.now() >= urgentAtMs(held));
+  /** Somebody waits for the renewal: it goes ahead of creates. */
+  get isWaitedFor(): boolean {
+    return this.asked || this.waitedFor;
   }
 
-  /** Counted and not read from the length of the history: it decides when a wait ends, and has to replay. */
-  get shouldContinueAsNew(): boolean {
-    return this.updates >= MOST_UPDATES && !this.asked && allHandlersFinished();
+  /**
+   * Time to continue as new, however long a renewal takes: whoever waits for its outcome asks the next run. Counted and
+   * not read from the length of the history, because waits end by it and that has to replay.
+   */
+  get isFull(): boolean {
+    return this.updates >= MOST_UPDATES;
   }
 
   async continueAsNewWhenLong(): Promise<void> {
-    if (!this.shouldContinueAsNew && !(isHistoryLong() && allHandlersFinished())) return;
+    if (!this.isFull && !isHistoryLong()) return;
+    // Handlers do not wait in a run that is full.
+    if (this.isFull) await condition(allHandlersFinished);
+    else if (!allHandlersFinished()) return;
     await continueAsNew<(owner: TokenOwner, carried: TokenRecord) => Promise<void>>(this.owner, this.record);
   }
 

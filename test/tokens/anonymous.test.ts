@@ -1,0 +1,203 @@
+import { ApplicationFailure, Client, type WorkflowClientInterceptor } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import fastify, { type FastifyInstance } from 'fastify';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import {
+  authorizationWorkflowId,
+  PAYOUTS_TASK_QUEUE,
+  tokenTaskQueue,
+  tokenWorkflowId,
+} from '../../src/domain/identity.ts';
+import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
+import { answerProblems } from '../../src/starters/api/problems.ts';
+import { Authorizations, type AuthorizationsOptions } from '../../src/starters/authorizations.ts';
+import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
+import { tokenStateQuery } from '../../src/workflows/token-messages.ts';
+import type { userAuthorization } from '../../src/workflows/user-authorization.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+
+const BASE = '/v1/oauth/default';
+
+let world: PayoutWorld;
+let server: FastifyInstance;
+beforeAll(async () => {
+  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
+});
+afterAll(() => world.stop());
+beforeEach(() => serve());
+afterEach(async () => {
+  world.simulator.control.removeFaults();
+  await server.close();
+});
+
+/** An API server of its own, so that nothing is left of what another test has used up. */
+async function serve(options: Partial<AuthorizationsOptions> = {}): Promise<void> {
+  server = fastify();
+  answerProblems(server);
+  oauthRoutes(
+    server,
+    new Authorizations({ client: world.client, environment: 'test', keys: undefined, ...options }),
+  );
+}
+
+async function begin(): Promise<{ state: string; cookie: string }> {
+  const { headers } = await server.inject(`${BASE}/authorize`);
+  const state = new URL(String(headers.location)).searchParams.get('state') ?? '';
+  return { state, cookie: String(headers['set-cookie']).split(';')[0] ?? '' };
+}
+
+const comeBack = ({ state, cookie }: { state: string; cookie: string }, code: string) =>
+  server.inject({ url: `${BASE}/callback?${new URLSearchParams({ state, code })}`, headers: { cookie } });
+const codeOf = (openId: string) => world.simulator.control.authorize({ appId: 'demo-app', openId }).code;
+const exchanges = () =>
+  world.simulator.control.calls().filter(({ operation }) => operation === 'oauthToken').length;
+const started = async (type: string) => (await world.client.workflow.count(`WorkflowType = '${type}'`)).count;
+
+describe('H61 what anybody can ask for costs next to nothing', () => {
+  test('callbacks that were not begun here: no call, and nothing in Temporal', async () => {
+    const { cookie } = await begin();
+    const [calls, workflows] = [exchanges(), await started('userAuthorization')];
+    for (let i = 0; i < 200; i += 1) {
+      const answer = await comeBack({ state: `process.${'x'.repeat(47)}${i}`, cookie }, 'junk');
+      expect(answer.statusCode).toBe(400);
+    }
+    expect(exchanges()).toBe(calls);
+    expect(await started('userAuthorization')).toBe(workflows);
+  });
+
+  test('two hundred attempts that are begun: one look for the link', async () => {
+    const before = await started('authorizationLink');
+    await Promise.all(Array.from({ length: 200 }, begin));
+    // One that is counted late would be missed once; none is missed for good.
+    await eventually(async () => ((await started('authorizationLink')) === before + 1 ? true : undefined));
+  });
+
+  test('callbacks with junk codes: only so many exchanges; the others may come again', async () => {
+    const before = exchanges();
+    const attempts = await Promise.all(Array.from({ length: 60 }, begin));
+    const answers = await Promise.all(attempts.map((attempt) => comeBack(attempt, 'junk')));
+    const busy = answers.filter(({ statusCode }) => statusCode === 503);
+    expect(busy.length).toBeGreaterThanOrEqual(30);
+    expect(busy[0]?.headers['content-type']).toContain('application/problem+json');
+    expect(busy[0]?.headers['retry-after']).toBeDefined();
+    expect(exchanges() - before).toBe(60 - busy.length);
+    const turnedAway = attempts[answers.findIndex(({ statusCode }) => statusCode === 503)];
+    if (!turnedAway) throw new Error('none was turned away');
+    await eventually(async () => {
+      const { statusCode } = await comeBack(turnedAway, codeOf('later'));
+      return statusCode === 503 ? undefined : (expect(statusCode).toBe(200) ?? true);
+    });
+  });
+
+  test('applications that do not exist: only so many looks, and those that exist go on', async () => {
+    await begin();
+    const before = await started('authorizationLink');
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, (_, at) => server.inject(`/v1/oauth/made-up-${at}/authorize`)),
+    );
+    expect(answers.filter(({ statusCode }) => statusCode === 503).length).toBeGreaterThanOrEqual(30);
+    expect((await started('authorizationLink')) - before).toBeLessThanOrEqual(30);
+    expect((await begin()).state).not.toBe('');
+  });
+});
+
+describe('H61 a browser is not kept waiting for ever', () => {
+  test('504 while the exchange goes on, which it does: the tokens arrive', async () => {
+    await server.close();
+    await serve({ outcomeWithinMs: 500 });
+    const held = world.hold({ operation: 'oauthToken', times: 1 }, 'before');
+    const answer = await comeBack(await begin(), codeOf('patient'));
+    expect(answer.statusCode).toBe(504);
+    expect(answer.headers['content-type']).toContain('application/problem+json');
+    held.release();
+    const renewal = world.client.workflow.getHandle(tokenWorkflowId('default', 'patient'));
+    await eventually(() => renewal.query(tokenStateQuery).catch(() => undefined));
+  });
+
+  test('503 when no worker answers', async () => {
+    const idle = await PayoutWorld.start({ idle: true });
+    try {
+      await server.close();
+      await serve({ client: idle.client });
+      const answer = await server.inject(`${BASE}/authorize`);
+      expect(answer.statusCode).toBe(503);
+      expect(answer.headers['content-type']).toContain('application/problem+json');
+    } finally {
+      await idle.stop();
+    }
+  });
+});
+
+describe('H42 tokens that were got for a code, which works only once', () => {
+  test('are handed over as soon as Temporal takes them', async () => {
+    let failures = 3;
+    const failing: WorkflowClientInterceptor = {
+      async signalWithStart(input, next) {
+        failures -= 1;
+        if (failures >= 0) throw new Error('away');
+        return next(input);
+      },
+    };
+    const { connection } = world.client;
+    const client = new Client({
+      connection,
+      namespace: world.namespace,
+      interceptors: { workflow: [failing] },
+    });
+    const openId = freshNumber();
+    const grant = { access: 'a', fingerprint: 'f', livesMs: 3_600_000, refresh: 'r' };
+    const owner = { environment: 'test', app: 'default', openId };
+    await new TokenRenewals(client).handOver(owner, grant);
+    // And once more, as a handover does whose answer was lost.
+    await new TokenRenewals(client).handOver(owner, grant);
+    const state = await eventually(() =>
+      world.client.workflow
+        .getHandle(tokenWorkflowId('default', openId))
+        .query(tokenStateQuery)
+        .catch(() => undefined),
+    );
+    expect(state).toMatchObject({ renewals: 1, needsAttention: false });
+  });
+
+  test.each([
+    ['NOT_STORED', 'NOT_STORED'],
+    ['AMBIGUOUS', 'UNCERTAIN'],
+    ['SOMETHING_NEW', 'UNCERTAIN'],
+    ['REFUSED', 'REFUSED'],
+  ])('an exchange that fails as %s is shown as %s', async (type, outcome) => {
+    const idle = await PayoutWorld.start({ idle: true });
+    const connection = await NativeConnection.connect({ address: idle.address });
+    const common = { connection, namespace: idle.namespace };
+    const workers = await Promise.all([
+      Worker.create({
+        ...common,
+        taskQueue: PAYOUTS_TASK_QUEUE,
+        workflowBundle: { codePath: inject('workflowBundle') },
+        activities: { prepareToken: async () => ({ callTimeoutMs: 1_000 }) },
+      }),
+      Worker.create({
+        ...common,
+        taskQueue: tokenTaskQueue('test', 'default', 'anonymous'),
+        activities: {
+          exchangeCode: async () => {
+            throw ApplicationFailure.create({ type, message: 'as the test wants it' });
+          },
+        },
+      }),
+    ]);
+    const running = Promise.all(workers.map((worker) => worker.run()));
+    try {
+      const ended = await idle.client.workflow.execute<typeof userAuthorization>('userAuthorization', {
+        taskQueue: PAYOUTS_TASK_QUEUE,
+        workflowId: authorizationWorkflowId('default', freshNumber()),
+        args: [{ environment: 'test', app: 'default', code: 'sealed' }],
+      });
+      expect(ended.outcome).toBe(outcome);
+    } finally {
+      for (const worker of workers) worker.shutdown();
+      await running;
+      await connection.close();
+      await idle.stop();
+    }
+  });
+});

@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { TOKEN_LINES, tokenTaskQueue, tokenWorkflowId } from '../../src/domain/identity.ts';
+import type { GatedCall } from '../../src/workers/budget/turns.ts';
+import { Turns } from '../../src/workers/budget/turns.ts';
+import { PacedSlots } from '../../src/workers/tokens/paced-slots.ts';
+import { renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
+import { authorized } from '../support/authorized.ts';
+import { eventually, PayoutWorld } from '../support/payout-world.ts';
+
+describe('H61 the gate lets token calls go by what waits for them', () => {
+  const order = (calls: GatedCall[]) => {
+    const turns = new Turns();
+    for (const call of calls) turns.add({ call, go: () => undefined, refuse: () => undefined });
+    return calls.map(() => turns.next()?.call);
+  };
+  const dueRefresh = { operation: 'refreshUserToken', background: true } as const;
+  const urgentRefresh = { operation: 'refreshUserToken' } as const;
+  const exchange = { operation: 'exchangeCode', background: true } as const;
+  const create = { operation: 'createPayout' } as const;
+  const application = { operation: 'applicationToken' } as const;
+
+  test('application token, urgent refresh, create; then due refreshes and exchanges with all the rest', () => {
+    const quote = { operation: 'quote' } as const;
+    expect(order([exchange, dueRefresh, quote, create, urgentRefresh, application])).toEqual([
+      application,
+      urgentRefresh,
+      create,
+      exchange,
+      dueRefresh,
+      quote,
+    ]);
+  });
+
+  test('hundreds of due refreshes and exchanges do not delay a create', () => {
+    const flood = Array.from({ length: 300 }, (_, at) => (at % 2 ? { ...dueRefresh } : { ...exchange }));
+    expect(order([...flood, create])[0]).toBe(create);
+  });
+});
+
+describe('H61 the slots of calls that wait behind creates', () => {
+  test('are opened at a pace, and only so many at once', async () => {
+    let nowMs = 0;
+    const slots = new PacedSlots(2, 1_000, () => nowMs);
+    const { signal } = new AbortController();
+    let reserved = 0;
+    const reserve = () =>
+      slots.reserveSlot(undefined, signal).then(() => {
+        reserved += 1;
+      });
+    const settle = () => new Promise((resolve) => setTimeout(resolve, 60));
+    await reserve();
+    slots.markSlotUsed();
+    const second = reserve();
+    nowMs = 999;
+    await settle();
+    expect(reserved).toBe(1);
+    nowMs = 1_000;
+    await second;
+    slots.markSlotUsed();
+    nowMs = 10_000;
+    const third = reserve();
+    await settle();
+    expect(reserved).toBe(2);
+    slots.releaseSlot();
+    await third;
+  });
+});
+
+describe('H61 a token endpoint that hangs', () => {
+  let world: PayoutWorld;
+  beforeAll(async () => {
+    world = await PayoutWorld.start({
+      env: { PAYMENTS_CALL_TIMEOUT: '1m' },
+      settings: { userTokenSeconds: 3_600 },
+    });
+  });
+  afterAll(() => world.stop());
+
+  const renewal = (openId?: string) => world.client.workflow.getHandle(tokenWorkflowId('default', openId));
+
+  test('for users keeps neither the application token nor a payout waiting', async () => {
+    const users = await Promise.all(Array.from({ length: 4 }, () => authorized(world)));
+    const held = world.hold({ operation: 'oauthToken' }, 'before');
+    try {
+      for (const openId of users)
+        await renewal(openId).startUpdate(renewUpdate, { waitForStage: 'ACCEPTED' });
+      // Both slots of the line are taken, and two refreshes wait for one.
+      await eventually(() =>
+        world.simulator.control.faults().some((rule) => rule.held >= 2) ? true : undefined,
+      );
+      const { renewals } = await renewal().query(tokenStateQuery);
+      expect(await renewal().executeUpdate(renewUpdate)).toMatchObject({ renewals: renewals + 1 });
+      expect((await world.payouts.result(await world.pay('success final=0s'))).outcome).toBe('SUCCESS');
+    } finally {
+      held.release();
+    }
+  });
+
+  test('each line has a queue of its own', () => {
+    const queues = TOKEN_LINES.map((line) => tokenTaskQueue('test', 'default', line));
+    expect(new Set(queues).size).toBe(TOKEN_LINES.length);
+  });
+});

@@ -1,0 +1,113 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { CurrentGrant } from '../../src/domain/token-record.ts';
+import { TokenSeal } from '../../src/encryption/token-seal.ts';
+import { type GrantSource, RenewedTokens } from '../../src/workers/tokens/renewed-tokens.ts';
+import { clientFor } from '../payments/support/client.ts';
+import { startServer } from '../payments/support/server.ts';
+
+const PLACE = { environment: 'test', app: 'default' };
+const MINUTE = 60_000;
+const LIVES = 120 * MINUTE;
+
+/** A renewal that gives one token and never another. */
+class Renewal implements GrantSource {
+  readonly asked: (string | undefined)[] = [];
+  private readonly issuedAtMs = Date.now();
+  private readonly livesMs: number;
+
+  constructor(livesMs: number) {
+    this.livesMs = livesMs;
+  }
+
+  async grant(_owner: unknown, rejected?: string): Promise<CurrentGrant> {
+    this.asked.push(rejected);
+    return {
+      access: new TokenSeal(undefined).seal('at-1', PLACE, 'access'),
+      livesMs: this.livesMs,
+      expiresAtMs: this.issuedAtMs + this.livesMs,
+      renewsAtMs: this.issuedAtMs + this.livesMs / 4,
+    };
+  }
+}
+
+const held = (renewal: GrantSource) => new RenewedTokens(PLACE, renewal, new TokenSeal(undefined));
+
+describe('a token whose renewal does not come about', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  test('H44 is used until ten minutes before its end, however often it was looked at', async () => {
+    const tokens = held(new Renewal(LIVES));
+    for (let minute = 0; minute < 110; minute += 1) {
+      expect(await tokens.token({ kind: 'application' })).toBe('at-1');
+      vi.advanceTimersByTime(MINUTE);
+    }
+    await expect(tokens.token({ kind: 'application' })).rejects.toThrow('expired');
+    // A process that comes late keeps the same distance.
+    await expect(held(new Renewal(LIVES)).token({ kind: 'application' })).resolves.toBe('at-1');
+  });
+
+  test('H44 a process that fetches it shortly before its end keeps the same margin', async () => {
+    const renewal = new Renewal(LIVES);
+    vi.advanceTimersByTime(111 * MINUTE);
+    await expect(held(renewal).token({ kind: 'application' })).rejects.toThrow('expired');
+  });
+
+  test('is looked for a few times, and not by every call', async () => {
+    const renewal = new Renewal(LIVES);
+    const tokens = held(renewal);
+    for (let second = 0; second < 109 * 60; second += 1) {
+      await tokens.token({ kind: 'application' });
+      await Promise.resolve();
+      vi.advanceTimersByTime(1_000);
+    }
+    expect(renewal.asked.length).toBeLessThan(20);
+  });
+});
+
+describe('H44 what invalidates a token', () => {
+  const query = { clientId: 'c', partnerOrderId: 'p' } as const;
+  const answered = async (status: number, code: string) => {
+    const server = await startServer((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ code, message: 'no' }));
+    });
+    const renewal = new Renewal(LIVES);
+    const tokens = held(renewal);
+    const client = clientFor(server.origin, { tokens });
+    for (let i = 0; i < 2; i += 1) await client.tradeResult(query).catch(() => undefined);
+    return renewal.asked.map((rejected) => rejected !== undefined);
+  };
+
+  test.each<[number, string]>([
+    [403, '403'],
+    [403, 'FORBIDDEN'],
+    [403, '900002'],
+    [200, '403'],
+  ])('HTTP %i with code %s forbids a call, and everybody goes on with the token', async (status, code) => {
+    expect(await answered(status, code)).toEqual([false]);
+  });
+
+  test.each<[number, string]>([
+    [401, '401'],
+    [401, '900000'],
+    [200, '401'],
+    [403, '401'],
+  ])('HTTP %i with code %s has the very token replaced', async (status, code) => {
+    expect(await answered(status, code)).toEqual([false, true]);
+  });
+
+  test('a rejection of a token that is not in use any more replaces nothing', async () => {
+    const renewal = new Renewal(LIVES);
+    const tokens = held(renewal);
+    await tokens.token({ kind: 'application' });
+    tokens.rejected('application', undefined, 'at-0');
+    tokens.rejected('user', 'somebody', 'at-1');
+    await tokens.token({ kind: 'application' });
+    expect(renewal.asked).toEqual([undefined]);
+  });
+});
