@@ -17,6 +17,7 @@ import { connectWorker } from '../src/temporal/worker-connection.ts';
 import { installRuntime } from '../src/workers/runtime.ts';
 import { serviceClient } from '../src/workers/service-client.ts';
 import { RenewedTokens } from '../src/workers/tokens/renewed-tokens.ts';
+import { TokenHistories } from '../src/workers/tokens/token-histories.ts';
 import { TokenRenewals } from '../src/workers/tokens/token-renewals.ts';
 import { bundleWorkflows } from '../src/workers/workflow-bundle.ts';
 
@@ -66,7 +67,7 @@ const workers = await Promise.all([
         stillOurs: claim,
         seal,
         sendWithinMs: sendWithinMs(config.env.PAYMENTS_CALL_TIMEOUT),
-        newerGrant: async () => undefined,
+        histories: new TokenHistories(client),
         feed: (owner, token, livesMs) => tokens.feed(owner, token, livesMs),
         handOver: (owner, grant) => renewals.handOver(owner, grant),
       }),

@@ -20,8 +20,12 @@ export interface TokenDependencies {
   sendWithinMs: number;
   /** This process uses the tokens too: it need not ask the renewal for what it has just got. */
   feed(owner: TokenOwner, accessToken: string, livesMs: number): void;
-  /** The grant after the one with this sealed refresh token, where another run of this renewal has obtained one. */
-  newerGrant(run: WorkflowRun, sealedRefresh: string): Promise<Grant | undefined>;
+  histories: {
+    /** The grant after the one with this sealed refresh token, where another run of this renewal has obtained one. */
+    newerThan(own: WorkflowRun, sealedRefresh: string): Promise<Grant | undefined>;
+    /** A Workflow Reset made this run: what it is about to send may have been sent. */
+    isReset(own: WorkflowRun): Promise<boolean>;
+  };
   /** Hands a user's tokens to their renewal, which starts with them if it does not run. Rejects only in the end. */
   handOver(owner: TokenOwner, grant: Grant): Promise<void>;
 }
@@ -54,7 +58,7 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
         owner,
         async () => {
           const options = { openId: owner.openId ?? '', background: line === 'due', deadline: deadline() };
-          const newer = await parts.newerGrant(ownRun(), refresh);
+          const newer = await parts.histories.newerThan(ownRun(), refresh);
           if (newer) return newer;
           const refreshToken = seal.open(refresh, owner, 'refresh');
           await claim(stillOurs);
@@ -69,6 +73,8 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
       call(parts, owner, async () => {
         const options = { background: true, deadline: deadline() };
         const code = seal.open(sealedCode, owner, 'code');
+        if (await parts.histories.isReset(ownRun()))
+          throw ApplicationFailure.create({ type: 'MAY_BE_USED', message: 'this run was made by a reset' });
         await claim(stillOurs);
         const tokens = await client.exchangeCode(code, options);
         const user = { ...owner, openId: tokens.openId };

@@ -142,7 +142,6 @@ async function callActivities(
   const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app: application.name };
   const seal = new TokenSeal(config.keys.tokens);
   const renewals = new TokenRenewals(client);
-  const histories = new TokenHistories(client);
   const tokens = new RenewedTokens(place, renewals, seal);
   const service = await serviceClient(config, application, { tokens, gate: limiter, callsPerSecond });
   const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
@@ -164,9 +163,9 @@ async function callActivities(
       ...shared,
       stillOurs: claim,
       seal,
+      histories: new TokenHistories(client),
       sendWithinMs: sendWithinMs(config.env.PAYMENTS_CALL_TIMEOUT),
       feed: (owner, accessToken, livesMs) => tokens.feed(owner, accessToken, livesMs),
-      newerGrant: (run, sealedRefresh) => histories.newerThan(run, sealedRefresh),
       handOver: (owner, grant) => renewals.handOver(owner, grant),
     }),
   };

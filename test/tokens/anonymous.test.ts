@@ -15,6 +15,7 @@ import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import type { userAuthorization } from '../../src/workflows/user-authorization.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { resetBefore } from '../support/resets.ts';
 
 const BASE = '/v1/oauth/default';
 
@@ -52,6 +53,9 @@ const codeOf = (openId: string) => world.simulator.control.authorize({ appId: 'd
 const exchanges = () =>
   world.simulator.control.calls().filter(({ operation }) => operation === 'oauthToken').length;
 const started = async (type: string) => (await world.client.workflow.count(`WorkflowType = '${type}'`)).count;
+
+const outcomeOf = (workflowId: string) =>
+  world.client.workflow.getHandle<typeof userAuthorization>(workflowId).result();
 
 describe('H61 what anybody can ask for costs next to nothing', () => {
   test('callbacks that were not begun here: no call, and nothing in Temporal', async () => {
@@ -129,6 +133,20 @@ describe('H61 a browser is not kept waiting for ever', () => {
 });
 
 describe('H42 tokens that were got for a code, which works only once', () => {
+  test('a Workflow Reset does not send the code again', async () => {
+    const openId = freshNumber();
+    expect((await comeBack(await begin(), codeOf(openId))).statusCode).toBe(200);
+    const before = exchanges();
+    const { workflowId } = await eventually(async () => {
+      for await (const run of world.client.workflow.list({ query: "WorkflowType = 'userAuthorization'" }))
+        if ((await outcomeOf(run.workflowId)).openId === openId) return run;
+      return undefined;
+    });
+    await resetBefore(world, world.client.workflow.getHandle(workflowId), 'exchangeCode');
+    await eventually(async () => ((await outcomeOf(workflowId)).outcome === 'UNCERTAIN' ? true : undefined));
+    expect(exchanges()).toBe(before);
+  });
+
   test('are handed over as soon as Temporal takes them', async () => {
     let failures = 3;
     const failing: WorkflowClientInterceptor = {

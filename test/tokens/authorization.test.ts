@@ -11,13 +11,12 @@ import { PayoutWorld } from '../support/payout-world.ts';
 let world: PayoutWorld;
 let service: OwnService;
 let base: string;
-let port: number;
 
 beforeAll(async () => {
-  [port = 0] = await freePorts(1);
+  const [port = 0] = await freePorts(1);
   // A code works once: no exchange that takes long may be given up.
   world = await PayoutWorld.start({ idle: true, env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
-  service = await startService(world.client, { PORT: `${port}` });
+  service = await startService(world.client, PORT: `${port}` );
   base = `${service.url}/v1/oauth/default`;
   world.simulator.control.changeApp('demo-app', { redirectUri: `${base}/callback` });
   await world.startWorkers({ PAYMENTS_REDIRECT_URI: `${base}/callback` });
@@ -168,7 +167,8 @@ describe('the exchange of the code', () => {
     await world.startWorkers({ PAYMENTS_AUTH_SPELLING: 'camel' });
     // An API server keeps a link for five minutes.
     await service.close();
-    service = await startService(world.client, { PORT: `${port}` });
+    service = await startService(world.client);
+    base = `${service.url}/v1/oauth/default`;
     const { link, cookie, state } = await begin();
     expect([...link.searchParams.keys()]).toEqual(['appId', 'responseType', 'redirectUri', 'state']);
     expect((await comeBack({ state, code: code('seller-12') }, cookie)).status).toBe(200);

@@ -92,7 +92,8 @@ export class TokenHistories {
       .map(({ runId }) => runId);
   }
 
-  private async isReset({ workflowId, runId }: WorkflowRun): Promise<boolean> {
+  /** A Workflow Reset made this run. */
+  async isReset({ workflowId, runId }: WorkflowRun): Promise<boolean> {
     const { history } = await this.client.workflowService.getWorkflowExecutionHistory({
       namespace: this.client.options.namespace,
       execution: { workflowId, runId },
