@@ -16,7 +16,7 @@ beforeAll(async () => {
   const [port = 0] = await freePorts(1);
   // A code works once: no exchange that takes long may be given up.
   world = await PayoutWorld.start({ idle: true, env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
-  service = await startService(world.client, PORT: `${port}` );
+  service = await startService(world.client, { PORT: `${port}` });
   base = `${service.url}/v1/oauth/default`;
   world.simulator.control.changeApp('demo-app', { redirectUri: `${base}/callback` });
   await world.startWorkers({ PAYMENTS_REDIRECT_URI: `${base}/callback` });

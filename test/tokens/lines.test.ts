@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TOKEN_LINES, tokenTaskQueue, tokenWorkflowId } from '../../src/domain/identity.ts';
-import type { GatedCall } from '../../src/workers/budget/turns.ts';
-import { Turns } from '../../src/workers/budget/turns.ts';
+import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
+import { Turns } from '../../src/workers/rate-limit/turns.ts';
 import { PacedSlots } from '../../src/workers/tokens/paced-slots.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import { authorized } from '../support/authorized.ts';
