@@ -170,7 +170,8 @@ describe('H22 money that comes back after the end', () => {
     const listed = await cli(world.workerEnvironment, ['list', '--attention']);
     expect(listed.stdout).toContain('COULD_NOT_CHECK');
     world.simulator.control.removeFault(rule.id);
-    await notify(ref);
+    const asked = await cli(world.workerEnvironment, ['notify', partnerOrderId]);
+    expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('follow-up') });
     await eventually(async () => (await changes(ref)).looks > 0 || undefined);
     expect(await changes(ref)).not.toHaveProperty('notChecked');
     await eventually(async () => !(await flagged(ref)) || undefined);

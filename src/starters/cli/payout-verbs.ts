@@ -1,8 +1,12 @@
 /** The verbs that start, steer and read payouts. */
 import { z } from 'zod';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
+import { payoutWorkflowId } from '../../domain/identity.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
-import type { Resolution } from '../../workflows/messages.ts';
+import type { Notification, Resolution } from '../../workflows/messages.ts';
+import { endedPayout } from '../ended-payout.ts';
+import { isGone } from '../engine-errors.ts';
+import { tellFollowUp } from '../follow-ups.ts';
 import { InvalidPayoutRequestError, type PayoutRef, type StartedPayout } from '../payouts.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { readJson } from './files.ts';
@@ -124,11 +128,29 @@ export async function notify(
   heard: { orderId?: string | undefined; status?: string | undefined },
 ): Promise<Answer> {
   const notification = { receivedAt: new Date().toISOString(), partnerOrderId: ref.partnerOrderId, ...heard };
-  await session.soon(() => session.payouts.notify(ref, notification));
+  try {
+    await session.soon(() => session.payouts.notify(ref, notification));
+  } catch (error) {
+    if (!isGone(error) || !(await tellAfterTheEnd(session, ref, notification))) throw error;
+    return { json: { notified: true }, text: 'notified: the payout has ended, its follow-up checks again' };
+  }
   return {
     json: { notified: true },
-    text: 'notified: the payout asks the service, and believes only its answer',
+    text: 'notified: the payout asks the provider, and trusts only its answer',
   };
+}
+
+/** False where no such payout has ended. */
+async function tellAfterTheEnd(
+  { client, soon }: Session,
+  { app = 'default', partnerOrderId }: PayoutRef,
+  notification: Notification,
+): Promise<boolean> {
+  return soon(async () => {
+    const ended = await endedPayout(client, payoutWorkflowId(app, partnerOrderId));
+    if (ended) await tellFollowUp(client, ended, notification);
+    return ended !== undefined;
+  });
 }
 
 function stateAnswer(state: PayoutState): Answer {
