@@ -244,7 +244,7 @@ describe('tokens', () => {
 });
 
 describe('rate-limit', () => {
-  test('shows who has the call budget, and changes its rate without a restart', async () => {
+  test('shows the lease owner, and changes the rate without a restart', async () => {
     await run('account', '--client-id', 'client-1');
     expect((await run('rate-limit', '--json')).json()).toMatchObject({
       callsPerSecond: null,
