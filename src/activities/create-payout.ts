@@ -8,7 +8,7 @@ import {
 } from '../payments/index.ts';
 import { optionsOf } from './caller-options.ts';
 import { asFailure } from './failures.ts';
-import { type Claim, claimSend, mustNotSend, provablyNotSent } from './send-once.ts';
+import { type Claim, mustNotSend, provablyNotSent, whileClaimed } from './send-once.ts';
 import type { Caller, CreateAnswer, CreateOrder, NothingSent } from './types.ts';
 
 export interface CreateDependencies {
@@ -30,8 +30,9 @@ export async function createPayout(
   const held = mustNotSend(create, policy) ?? (await confirmedJustNow(client, policy, caller, create));
   if (held) return held;
   try {
-    const options = { ...optionsOf(caller), deadline, beforeSend: () => claimSend(claim) };
-    const order = await client.createPayout(create.order, options);
+    const order = await whileClaimed(claim, (beforeSend) =>
+      client.createPayout(create.order, { ...optionsOf(caller), deadline, beforeSend }),
+    );
     return { kind: 'created', order };
   } catch (error) {
     return answerOf(error);

@@ -15,8 +15,9 @@ import type { NothingSent, SendGuard } from './types.ts';
 export type Claim = (taskToken: Uint8Array, details: typeof MAY_SEND) => Promise<void>;
 
 /**
- * The only details that such an activity ever heartbeats, once, after its turn and right before it sends. An activity
- * that failed without them has sent nothing.
+ * The only details that such an activity ever heartbeats: after its turn and right before it sends, then on until it
+ * ends. An activity that failed without them has sent nothing. No earlier heartbeat says anything else, which a late
+ * delivery could put in their place.
  */
 export const MAY_SEND = 'may-send';
 
@@ -66,6 +67,27 @@ export function doubtAbout(
  */
 export function claimSend(claim: Claim): Promise<void> {
   return claim(activityInfo().taskToken, MAY_SEND);
+}
+
+const CLAIM_AGAIN_EVERY_MS = 2_000;
+
+/** Runs `send` with what claims its send; goes on claiming while it runs, so that a killed worker is noticed. */
+export async function whileClaimed<T>(
+  claim: Claim,
+  send: (beforeSend: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const beforeSend = async () => {
+    await claimSend(claim);
+    timer = setInterval(() => {
+      claimSend(claim).catch(() => undefined);
+    }, CLAIM_AGAIN_EVERY_MS);
+  };
+  try {
+    return await send(beforeSend);
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 /** The error says that nothing left this process, or that nobody was there to receive it. */

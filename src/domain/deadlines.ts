@@ -28,16 +28,13 @@ export interface LockBudget {
 
 /** Undefined when too little is left to try. */
 export function lockBudget(lockLeftMs: number, callTimeoutMs: number): LockBudget | undefined {
-  const within = Math.min(sendWithinMs(callTimeoutMs), lockLeftMs / 2);
+  const within = Math.min(sendWithinMs(callTimeoutMs), LONGEST_TURN_MS, lockLeftMs / 2);
   if (within < SHORTEST_SEND_MS) return undefined;
   return { scheduleToStartMs: Math.floor(lockLeftMs - within), sendWithinMs: Math.floor(within) };
 }
 
 const SHORTEST_SEND_MS = 50;
-
-/** The worker that sends a create reports once, right before it sends; it was killed if it has not by then. */
-export function mayHaveSentByMs(callTimeoutMs: number): number {
-  return sendWithinMs(callTimeoutMs) + 5_000;
-}
+/** A create says nothing before its claim, so its turn must come within the heartbeat timeout (8 s), with room to spare. */
+const LONGEST_TURN_MS = 6_000;
 /** Tokens that were exchanged for a code are offered to their renewal for this long: the code works only once. */
 export const HAND_OVER_WITHIN_MS = 10 * 60_000;

@@ -8,7 +8,7 @@ import type {
   TokenActivities,
   TokenPlan,
 } from '../activities/types.ts';
-import { activityTimeoutMs, HAND_OVER_WITHIN_MS, mayHaveSentByMs } from '../domain/deadlines.ts';
+import { activityTimeoutMs, HAND_OVER_WITHIN_MS } from '../domain/deadlines.ts';
 import { fairnessKey } from '../domain/fairness.ts';
 import { type TokenLine, tokenTaskQueue } from '../domain/identity.ts';
 import type { PayoutSettings } from '../domain/payout.ts';
@@ -96,7 +96,6 @@ export function once(settings: CallSettings, scheduleToStartMs: number, summary:
   return proxyActivities<Pick<ServiceActivities, 'createPayout'>>({
     ...options(settings, 'create', summary),
     scheduleToStartTimeout: scheduleToStartMs,
-    heartbeatTimeout: mayHaveSentByMs(settings.callTimeoutMs),
     retry: NO_RETRY,
   });
 }

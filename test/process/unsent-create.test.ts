@@ -1,0 +1,86 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { createsOf, debitsOf } from '../support/ledger.ts';
+import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { startProgram } from '../support/processes.ts';
+
+let world: PayoutWorld;
+beforeEach(async () => {
+  world = await PayoutWorld.start({ idle: true, env: { PAYMENTS_CALL_TIMEOUT: '30s' } });
+});
+afterEach(() => world.stop());
+
+const startWorker = () => startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
+
+/** The provider pauses every call, by one answer 429 to another payout, while the quote of this one is on its way. */
+async function payIntoAPause(retryAfter: number): Promise<PayoutRef> {
+  const { control } = world.simulator;
+  const clientId = freshNumber();
+  const held = control.addFault({
+    operation: 'fee',
+    times: 1,
+    fault: { kind: 'hold-until-released', effect: 'after' },
+  });
+  const ref = await world.pay('success', { clientId });
+  await eventually(
+    () => control.faults().some(({ id, held: holds }) => id === held.id && holds > 0) || undefined,
+  );
+  control.addFault({
+    operation: 'accountQuery',
+    times: 1,
+    fault: { kind: 'status', status: 429, retryAfter },
+  });
+  const other = freshNumber();
+  await world.pay('success', { clientId: other });
+  await eventually(() => control.calls().some(({ status }) => status === 429) || undefined);
+  control.releaseFault(held.id);
+  return ref;
+}
+
+async function activitiesOf(ref: PayoutRef): Promise<string[]> {
+  const { events } = await world.history(ref);
+  return (events ?? []).flatMap(
+    ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
+  );
+}
+
+describe('H60 a create that provably never left starts over without a person', () => {
+  test('its turn cannot come in time, because the provider asked for a pause', async () => {
+    const worker = await startWorker();
+    try {
+      const ref = await payIntoAPause(9);
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+      const activities = await activitiesOf(ref);
+      expect(activities.filter((name) => name === 'createPayout').length).toBeGreaterThan(1);
+      expect(activities).not.toContain('confirmOrder');
+      expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
+    } finally {
+      await worker.stop('SIGKILL');
+    }
+  });
+
+  test('its worker is killed while the create waits for its turn', async () => {
+    // A slow machine may kill too late, when the create has left: that is another case, so it tries again.
+    for (let isShown = false; !isShown; ) {
+      let worker = await startWorker();
+      try {
+        const ref = await payIntoAPause(5);
+        await eventually(async () => {
+          const { raw } = await world.payouts.handle(ref).describe();
+          return (
+            raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'createPayout') ||
+            undefined
+          );
+        });
+        await worker.stop('SIGKILL');
+        isShown = createsOf(world, ref).length === 0;
+        worker = await startWorker();
+        expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+        expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
+        if (isShown) expect(await activitiesOf(ref)).not.toContain('confirmOrder');
+      } finally {
+        await worker.stop('SIGKILL');
+      }
+    }
+  });
+});

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { randomRecord } from '../../simulator/answers/random-answer.ts';
+import type { OperationName } from '../../simulator/index.ts';
+import { accountProblem } from '../../src/domain/account-check.ts';
+import { contradiction, differsFromQuote, notThisPayout } from '../../src/domain/order-check.ts';
+import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
+import { newRecord } from '../../src/domain/payout-record.ts';
+import { payoutState } from '../../src/domain/payout-state.ts';
+import { agreedQuote, quoteProblem, withinApproval } from '../../src/domain/quote-check.ts';
+import { settledResult } from '../../src/domain/settled-result.ts';
+import { disagreement, finalAttention, finalStatus, tradeAttention } from '../../src/domain/trade-verdict.ts';
+import { readExactJson } from '../../src/payments/exact-json.ts';
+import type { PayoutOrder, Quote, TradeDetail, TradeResult } from '../../src/payments/types.ts';
+import { accountsAnswer } from '../../src/payments/wire/accounts.ts';
+import { payoutOrderAnswer } from '../../src/payments/wire/payout-order.ts';
+import { quoteAnswer } from '../../src/payments/wire/quote.ts';
+import { tradeDetailAnswer, tradeResultAnswer } from '../../src/payments/wire/trade.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+const request: CheckedPayoutRequest = { ...payoutRequest('p-1'), app: 'default', approval: 'none' };
+const RUNS = 3_000;
+
+/** Answers that the spec's tables allow, read as the provider client reads them; undefined where it refuses them. */
+function answers<T>(operation: OperationName, schema: { safeParse(value: unknown): { data?: T } }) {
+  return fc
+    .integer({ min: 0 })
+    .map((seed) => schema.safeParse(readExactJson(Buffer.from(randomRecord(operation, seed)))).data);
+}
+
+interface Drawn {
+  result: TradeResult;
+  detail: TradeDetail;
+  order: PayoutOrder;
+  quote: Quote;
+}
+
+/** Everything that the payout workflow makes of its answers. */
+function judge({ result, detail, order, quote }: Drawn, targetCurrency: string): void {
+  const agreed = agreedQuote(quote);
+  tradeAttention(result);
+  contradiction(order.status, result);
+  notThisPayout(order, request);
+  differsFromQuote(order, agreed);
+  payoutState({ ...newRecord(0), trade: result, quote: agreed }, 'p-1');
+  const status = finalStatus(result);
+  const why = disagreement(result, detail, { targetCurrency, target: order.target });
+  if (!status) return;
+  finalAttention(status, detail, agreed);
+  const settled = settledResult('p-1', { status, trade: result, detail, quote: agreed, learnedBy: 'poll' });
+  if (why !== undefined) return;
+  if (status === 'FAILED') expect(Number(settled.received?.amount)).toBe(0);
+  if (status === 'SUCCESS') expect(Number(settled.failed?.amount)).toBe(0);
+}
+
+describe('H57 verdicts are total over everything that the wire schemas accept', () => {
+  test('result and detail: no verdict throws, and an outcome adds up', () => {
+    let read = 0;
+    const property = fc.property(
+      answers('queryResult', tradeResultAnswer),
+      answers('queryPayDetail', tradeDetailAnswer),
+      answers('queryDetail', payoutOrderAnswer),
+      answers('fee', quoteAnswer),
+      (result, detail, order, quote) => {
+        if (!result || !detail || !order || !quote) return;
+        read += 1;
+        judge({ result, detail, order, quote }, 'CNY');
+        // Wholly random answers disagree at once; alike in their heads, they reach the later checks.
+        const { orderId, status, targetCurrency, complete } = result;
+        const alike = { ...detail, orderId, status, targetCurrency, complete };
+        judge({ result, detail: alike, order, quote }, targetCurrency);
+      },
+    );
+    fc.assert(property, { numRuns: RUNS });
+    expect(read).toBeGreaterThan(RUNS / 20);
+  });
+
+  test('quotes and accounts: no check throws', () => {
+    const limits = {
+      maxFee: { currency: 'USD', amount: '1.00' },
+      minRate: '7.1',
+      maxPay: { currency: 'USD', amount: '9' },
+    };
+    const property = fc.property(
+      answers('fee', quoteAnswer),
+      answers('fee', quoteAnswer),
+      answers('accountQuery', accountsAnswer),
+      (quote, other, accounts) => {
+        if (quote) quoteProblem({ ...request, limits }, quote);
+        if (quote && other) withinApproval(undefined, agreedQuote(quote), agreedQuote(other));
+        if (accounts !== undefined) accountProblem(accounts, 'USD');
+      },
+    );
+    fc.assert(property, { numRuns: RUNS });
+  });
+});
