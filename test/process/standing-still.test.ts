@@ -33,7 +33,7 @@ beforeAll(async () => {
   writeFileSync(spoilt, await spoiltBundle());
   world = await PayoutWorld.start({ env: { PAYOUTS_WORKFLOW_BUNDLE: spoilt } });
   [toReset, toRollBack] = [await world.pay('slow final=1h'), await world.pay('slow final=1h')];
-  for (const ref of [toReset, toRollBack]) await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+  for (const ref of [toReset, toRollBack]) await untilProcessing(ref);
   await world.stopWorkers();
   await world.startWorkers({ PAYOUTS_WORKFLOW_BUNDLE: inject('workflowBundle') });
   const renewal = world.client.workflow.getHandle(token);
@@ -50,6 +50,14 @@ afterAll(async () => {
 });
 
 const workflowId = (ref: PayoutRef) => world.payouts.handle(ref).workflowId;
+
+/** A query would fail until the other version has done the thing that it does more. */
+async function untilProcessing(ref: PayoutRef): Promise<void> {
+  await eventually(async () => {
+    const { searchAttributes } = await world.payouts.handle(ref).describe();
+    return searchAttributes['PayoutPhase']?.[0] === 'PROCESSING' || undefined;
+  });
+}
 
 async function typed(...args: string[]): Promise<string> {
   const where = ['--address', world.address, '--namespace', world.namespace];
@@ -121,7 +129,7 @@ describe('H52 and is repaired by what the runbook says', () => {
       (event) => event.workflowTaskCompletedEventAttributes && Number(event.eventId) < Number(wrong),
     );
     await typed('workflow', 'reset', '-w', id, '--event-id', `${good?.eventId}`, '--reason', 'stands still');
-    await world.until(toReset, ({ phase }) => phase === 'PROCESSING');
+    await untilProcessing(toReset);
     world.simulator.control.changeOrder(toReset.partnerOrderId, { status: 'SUCCESS' });
     expect((await world.payouts.result(toReset)).outcome).toBe('SUCCESS');
     expect(createsOf(world, toReset).length).toBe(1);

@@ -11,9 +11,8 @@ import type { PayoutRequest } from '../../../src/domain/payout.ts';
 import { clientInterceptors, isStaleClock } from '../../../src/temporal/queries.ts';
 import { batchesOf, manyRows } from '../batches.ts';
 import { debitsOf } from '../ledger.ts';
-import { freshNumber, PayoutWorld } from '../payout-world.ts';
+import { eventually, freshNumber, PayoutWorld } from '../payout-world.ts';
 import { type OwnProcess, startProgram } from '../processes.ts';
-import { payoutRequest } from '../requests.ts';
 
 export interface CampaignOptions {
   codePath: string;
@@ -39,12 +38,14 @@ export interface CampaignReport {
 
 const WORKERS = 2;
 const KILL_EVERY_MS = 9_000;
+/** However long a worker takes to start. */
+const FEWEST_KILLS = 3;
 const ASK_EVERY_MS = 500;
 const ANSWERS_WITHIN_MS = 3_000;
 const LOOK_EVERY_MS = 1_000;
 const ROWS = 8;
 /** The time that payouts have to end once the kills and the queries are over. */
-const ENDS_WITHIN_MS = 60_000;
+const ENDS_WITHIN_MS = 240_000;
 /** Temporal's number: an event arrived while the task was at work, so it is done again. */
 const UNHANDLED_COMMAND = 1;
 
@@ -66,23 +67,19 @@ export async function campaign({ codePath, killForMs, payouts }: CampaignOptions
   try {
     await troop.start();
     const questions = new Questions(world);
-    const requests = [
-      ...Array.from({ length: payouts }, () =>
-        payoutRequest(freshNumber(), { platform: 'sim:success final=10s' }),
-      ),
-    ];
+    const requests = manyRows(payouts, 'success final=10s');
     const rows = manyRows(ROWS, 'success final=5s');
-    const untilMs = performance.now() + killForMs;
-    const asking = questions.ask(untilMs);
-    const batchId = freshNumber();
+    const asking = questions.ask();
     await Promise.all([
-      troop.strike(untilMs),
+      troop.strike(killForMs),
       startOverTime(world, requests, killForMs / 2),
-      batchesOf(world).start({ batchId, payouts: rows }),
+      batchesOf(world).start({ batchId: freshNumber(), payouts: rows }),
     ]);
+    questions.stop();
     await asking;
     const all = [...requests, ...rows];
     const ended = await Promise.all(all.map((request) => endOf(world, request)));
+    await eventually(async () => (await countOfType(world, 'payoutFollowUp')) > 0 || undefined);
     return {
       kills: troop.kills,
       ...questions.counts,
@@ -110,8 +107,9 @@ class Troop {
     await Promise.all(Array.from({ length: WORKERS }, () => this.another()));
   }
 
-  async strike(untilMs: number): Promise<void> {
-    while (performance.now() < untilMs) {
+  async strike(forMs: number): Promise<void> {
+    const untilMs = performance.now() + forMs;
+    while (performance.now() < untilMs || this.kills < FEWEST_KILLS) {
       const [worker] = this.workers.splice(0, 1);
       await Promise.all([worker?.stop('SIGKILL').then(() => this.another()), sleep(KILL_EVERY_MS)]);
       this.kills += 1;
@@ -133,6 +131,7 @@ class Questions {
   readonly counts = { queries: 0, refused: 0, givenUp: 0 };
   private readonly client: Client;
   private readonly asked = new Set<string>();
+  private stopped = false;
 
   constructor(world: PayoutWorld) {
     const counting: WorkflowClientInterceptor = {
@@ -152,24 +151,28 @@ class Questions {
     });
   }
 
-  async ask(untilMs: number): Promise<void> {
+  stop(): void {
+    this.stopped = true;
+  }
+
+  async ask(): Promise<void> {
     const all: Promise<void>[] = [];
-    while (performance.now() < untilMs) {
+    while (!this.stopped) {
       const open = this.client.workflow.list({ query: "ExecutionStatus = 'Running'" });
       for await (const { workflowId } of open)
         if (!this.asked.has(workflowId)) {
           this.asked.add(workflowId);
-          all.push(this.askOne(workflowId, untilMs));
+          all.push(this.askOne(workflowId));
         }
       await sleep(LOOK_EVERY_MS);
     }
     await Promise.all(all);
   }
 
-  private async askOne(workflowId: string, untilMs: number): Promise<void> {
+  private async askOne(workflowId: string): Promise<void> {
     const handle = this.client.workflow.getHandle(workflowId);
     const ask = () => handle.query('__temporal_workflow_metadata');
-    while (performance.now() < untilMs) {
+    while (!this.stopped) {
       await this.client.withDeadline(Date.now() + ANSWERS_WITHIN_MS, ask).catch((error: unknown) => {
         if (isStaleClock(error)) this.counts.givenUp += 1;
       });
@@ -217,6 +220,10 @@ function failuresIn({ events }: History): string[] {
       ? [`${failed.cause} ${failed.failure?.message ?? ''}`.slice(0, 80)]
       : [],
   );
+}
+
+async function countOfType(world: PayoutWorld, type: string): Promise<number> {
+  return (await world.client.workflow.count(`WorkflowType = '${type}'`)).count;
 }
 
 function countOf(names: readonly string[]): Record<string, number> {
