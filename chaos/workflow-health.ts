@@ -1,9 +1,9 @@
 /** What no workflow may do, whatever it is told: fail, or have a workflow task that fails. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto from '@temporalio/proto';
 
-const { EventType, WorkflowTaskFailedCause } = temporal.api.enums.v1;
+const { EventType, WorkflowTaskFailedCause } = proto.temporal.api.enums.v1;
 
 /** The server or an operator makes these; none of them is a fault of the workflow's code. */
 const BENIGN_CAUSES: readonly number[] = [

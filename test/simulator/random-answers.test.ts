@@ -228,14 +228,14 @@ describe('the fault random-answer', () => {
     '%s: whoever compares is never told an untrue end, and whoever does not compare is',
     async (scenario) => {
       let fooled = 0;
-      for (let count = 0; count < 6; count += 1) {
+      for (let count = 0; count < 4; count += 1) {
         const number = freshNumber();
         await service.pay(number, scenario);
         const [order] = service.control.ledgerOf(number).orders;
         if (!order) throw new Error('there is no order');
         lieAboutTrades(count, 0.8);
-        const results = await repeat(120, () => service.result(number));
-        const details = await repeat(120, () => service.detail(number));
+        const results = await repeat(100, () => service.result(number));
+        const details = await repeat(100, () => service.detail(number));
         for (const end of believed(results, details, number, order.target.amount))
           expect(end).toEqual(endIn(order));
         const ends = results.flatMap(({ json }) => toldEnd(json, number) ?? []);
