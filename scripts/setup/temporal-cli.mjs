@@ -8,6 +8,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lastLines, run } from './child.mjs';
 import { SetupError, say as sayToStderr } from './console.mjs';
+import { goInstall } from './go-install.mjs';
 import { withLock } from './lock.mjs';
 import { allOnPath, cacheFolder, isExecutable } from './paths.mjs';
 
@@ -16,7 +17,6 @@ export const GO_PACKAGE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
 /** Task priorities need this server or a newer one. */
 const OLDEST_SERVER = [1, 28];
 const DOWNLOAD_LIMIT_MS = 90_000;
-const BUILD_LIMIT_MS = 20 * 60_000;
 const FILE = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
 
 /**
@@ -125,21 +125,8 @@ async function download(folder, { env, say }) {
 }
 
 /** @type {Source} */
-async function build(folder, { env, say }) {
-  if (!(await run('go', ['version'], { timeoutMs: 30_000, env })).ok) {
-    say('go is not installed, so it cannot be built from source');
-    return undefined;
-  }
-  say(`go install ${GO_PACKAGE} (3 to 6 minutes, once)`);
-  const ended = await run('go', ['install', GO_PACKAGE], {
-    timeoutMs: BUILD_LIMIT_MS,
-    // A GOOS or GOARCH of the caller's would build for another machine, and refuses GOBIN.
-    env: { ...env, GOBIN: folder, GOOS: undefined, GOARCH: undefined },
-    onBeat: (seconds) => say(`  go install: ${seconds} s`),
-  });
-  if (ended.ok) return join(folder, FILE);
-  say(`  not possible: ${ended.reason}\n${lastLines(ended)}`);
-  return undefined;
+async function build(folder, options) {
+  return goInstall({ source: GO_PACKAGE, program: FILE, minutes: '3 to 6' }, folder, options);
 }
 
 /** @param {Env} env */

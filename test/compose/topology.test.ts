@@ -2,7 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { z } from 'zod';
 import { DYNAMIC_CONFIG } from '../../scripts/dev-server.ts';
+import { PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { composeFile, ourServices, ROOT, services } from './compose-file.ts';
 
@@ -85,11 +87,25 @@ describe('our services in the compose topology', () => {
 
 describe('what the compose file mounts', () => {
   test('the server reads the dynamic configuration that is mounted, and the dev server has the same', () => {
-    const setting = composeFile().services['temporal']?.environment['DYNAMIC_CONFIG_FILE_PATH'] ?? '';
-    const [, file = ''] = /^config\/dynamicconfig\/(.+)$/.exec(setting) ?? [];
-    const config: unknown = parse(readFileSync(join(ROOT, 'deploy/temporal/dynamicconfig', file), 'utf8'));
-    const same = Object.entries(DYNAMIC_CONFIG).map(([name, value]) => [name, [{ value }]]);
-    expect(config).toEqual(Object.fromEntries(same));
+    const everywhere = Object.entries(dynamicConfig()).map(([name, values]) => [
+      name,
+      values.find(({ constraints }) => constraints === undefined)?.value,
+    ]);
+    expect(Object.fromEntries(everywhere)).toEqual(DYNAMIC_CONFIG);
+  });
+
+  test('H62 queries cannot keep the tasks of workflows waiting: their queue has the classic matcher', () => {
+    const onlyFor = { constraints: { taskQueueName: PAYOUTS_TASK_QUEUE } };
+    const exceptions = Object.entries(dynamicConfig()).flatMap(([name, values]) =>
+      values.filter(({ constraints }) => constraints !== undefined).map((one) => [name, one] as const),
+    );
+    expect(exceptions).toEqual([
+      ['matching.useNewMatcher', { value: false, ...onlyFor }],
+      // Fairness would bring the newer matcher with it.
+      ['matching.enableFairness', { value: false, ...onlyFor }],
+      ['matching.numTaskqueueReadPartitions', { value: 4, ...onlyFor }],
+      ['matching.numTaskqueueWritePartitions', { value: 4, ...onlyFor }],
+    ]);
   });
 
   test('the namespace job registers the same search attributes as the dev server', () => {
@@ -100,6 +116,21 @@ describe('what the compose file mounts', () => {
     expect(registered).toEqual(SEARCH_ATTRIBUTES);
   });
 });
+
+const dynamicConfigFile = z.record(
+  z.string(),
+  z.array(
+    z.strictObject({ value: z.unknown(), constraints: z.record(z.string(), z.string()).exactOptional() }),
+  ),
+);
+
+function dynamicConfig() {
+  const setting = composeFile().services['temporal']?.environment['DYNAMIC_CONFIG_FILE_PATH'] ?? '';
+  const [, file = ''] = /^config\/dynamicconfig\/(.+)$/.exec(setting) ?? [];
+  return dynamicConfigFile.parse(
+    parse(readFileSync(join(ROOT, 'deploy/temporal/dynamicconfig', file), 'utf8')),
+  );
+}
 
 function copiedFolders(): string[] {
   const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');

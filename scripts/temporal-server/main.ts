@@ -1,0 +1,26 @@
+/**
+ * `npm run temporal-server [-- COMMAND ARGUMENT…]`: starts the Temporal server that production runs, with PostgreSQL.
+ * Runs the command against it (TEMPORAL_ADDRESS) and ends with it, or serves until Ctrl-C.
+ *
+ *   npm run temporal-server -- npx vitest run test/process/queries.test.ts
+ */
+import { once } from 'node:events';
+import { SetupError } from '../setup/console.mjs';
+import { attached } from '../setup/program.mjs';
+import { startTemporalServer } from '../temporal-server.ts';
+
+try {
+  const server = await startTemporalServer();
+  try {
+    console.error(`Temporal server at ${server.address}, PostgreSQL at 127.0.0.1:${server.database.port}`);
+    const [command, ...args] = process.argv.slice(2);
+    if (command === undefined) await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
+    else
+      process.exitCode = await attached(command, args, { ...process.env, TEMPORAL_ADDRESS: server.address });
+  } finally {
+    await server.stop();
+  }
+} catch (error) {
+  console.error(error instanceof SetupError ? error.message : error);
+  process.exitCode = 1;
+}

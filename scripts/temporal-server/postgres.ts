@@ -1,0 +1,129 @@
+/**
+ * A PostgreSQL of its own, as a child process on a loopback port. Its programs come from the machine: `pg_config` says
+ * where they are.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { guard } from '../dev-server/watchdog.ts';
+import { hasEnded } from '../own-process.ts';
+import { SetupError } from '../setup/console.mjs';
+
+export const USER = 'temporal';
+const READY_LIMIT_MS = 60_000;
+/** Two Temporal nodes take up to 60 each. */
+const MAX_CONNECTIONS = 200;
+
+export class Postgres {
+  readonly port: number;
+  /** The database itself: copied while the process is stopped, it is a backup. */
+  readonly dataFolder: string;
+  private readonly folder: string;
+  private readonly programs: string;
+  private child: ChildProcess | undefined;
+
+  /** Everything it writes lies in `folder`; what lies there already is used. */
+  constructor(folder: string, port: number) {
+    this.folder = folder;
+    this.port = port;
+    this.dataFolder = join(folder, 'data');
+    this.programs = binFolder();
+  }
+
+  /** Answers whether the database is new. */
+  async start(): Promise<boolean> {
+    mkdirSync(this.folder, { recursive: true });
+    if (isRoot()) chmodSync(this.folder, 0o777);
+    const isNew = !existsSync(this.dataFolder);
+    if (isNew) this.create();
+    await this.launch();
+    return isNew;
+  }
+
+  /** SIGINT ends its sessions, then itself; SIGKILL is a power failure. */
+  async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
+    const { child } = this;
+    if (child === undefined || hasEnded(child)) return;
+    const ended = once(child, 'exit');
+    child.ref();
+    child.kill('SIGCONT');
+    child.kill(signal);
+    await ended;
+  }
+
+  /** What `psql` prints for one command. */
+  query(database: string, command: string): Buffer {
+    const where = ['-h', '127.0.0.1', '-p', `${this.port}`, '-U', USER, '-d', database];
+    const options = { maxBuffer: 2 ** 30, stdio: 'pipe' } as const;
+    return execFileSync(join(this.programs, 'psql'), [...where, '-At', '-c', command], options);
+  }
+
+  private get logFile(): string {
+    return join(this.folder, 'postgres.log');
+  }
+
+  private create(): void {
+    const args = ['-D', this.dataFolder, '-U', USER, '--auth=trust', '--no-sync'];
+    execFileSync(...this.asUser('initdb', args), { stdio: ['ignore', 'ignore', 'pipe'], cwd: this.folder });
+  }
+
+  private async launch(): Promise<void> {
+    const settings = {
+      listen_addresses: '127.0.0.1',
+      port: this.port,
+      unix_socket_directories: this.folder,
+      max_connections: MAX_CONNECTIONS,
+    };
+    const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+    const log = openSync(this.logFile, 'a');
+    const child = spawn(...this.asUser('postgres', ['-D', this.dataFolder, ...args]), {
+      // Ctrl-C is for the program in front, which stops its database last.
+      detached: true,
+      stdio: ['ignore', log, log],
+      cwd: this.folder,
+    });
+    closeSync(log);
+    this.child = child;
+    await once(child, 'spawn');
+    child.unref();
+    guard(child);
+    const deadline = Date.now() + READY_LIMIT_MS;
+    while (!this.answers()) {
+      if (hasEnded(child) || Date.now() > deadline)
+        throw new Error(`PostgreSQL did not start:\n${readFileSync(this.logFile, 'utf8').slice(-2_000)}`);
+      await sleep(50);
+    }
+  }
+
+  private answers(): boolean {
+    try {
+      this.query('postgres', 'select 1');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** PostgreSQL refuses to be run by root. */
+  private asUser(program: string, args: string[]): [string, string[]] {
+    const path = join(this.programs, program);
+    if (!isRoot()) return [path, args];
+    return ['setpriv', ['--reuid=postgres', '--regid=postgres', '--clear-groups', path, ...args]];
+  }
+}
+
+function binFolder(): string {
+  try {
+    return execFileSync('pg_config', ['--bindir'], { encoding: 'utf8' }).trim();
+  } catch {
+    throw new SetupError(
+      'PostgreSQL is not installed: `pg_config`, `initdb`, `postgres` and `psql` are needed',
+    );
+  }
+}
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}

@@ -1,0 +1,67 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { SetupError } from '../../scripts/setup/console.mjs';
+import { findTemporalServer, SERVER_VERSION } from '../../scripts/setup/temporal-server.mjs';
+import { composeFile } from '../compose/compose-file.ts';
+import { fakeProgram, listener, temporaryFolder } from './fakes.ts';
+
+const never = () => Promise.reject(new Error('nothing was to be built'));
+
+function cache() {
+  const folder = temporaryFolder();
+  return { env: { DURABLE_PAYOUTS_CACHE: folder }, bin: join(folder, 'bin') };
+}
+
+describe('the Temporal server that production runs', () => {
+  test('it has the version of the compose file', () => {
+    expect(composeFile().services['temporal']?.image).toBe(`temporalio/server:${SERVER_VERSION}`);
+  });
+
+  test('programs that the variables name are used as they are', async () => {
+    const folder = temporaryFolder();
+    const [server, sqlTool] = ['a', 'b'].map((name) => fakeProgram(join(folder, name), 'hello'));
+    const env = { TEMPORAL_SERVER_PATH: server, TEMPORAL_SQL_TOOL_PATH: sqlTool };
+    expect(await findTemporalServer({ env, build: never })).toEqual({ server, sqlTool });
+  });
+
+  test('a variable that names nothing is said, and nothing is built', async () => {
+    const env = { ...cache().env, TEMPORAL_SERVER_PATH: '/nowhere' };
+    const failure = await findTemporalServer({ env, build: never }).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(SetupError);
+    expect(String(failure)).toContain('TEMPORAL_SERVER_PATH: /nowhere');
+  });
+
+  test('it is built once, also by commands that need it at the same time, and kept by its version', async () => {
+    const { env, bin } = cache();
+    const { say } = listener();
+    const built: string[] = [];
+    const build: typeof import('../../scripts/setup/go-install.mjs').goInstall = async (
+      { source, program },
+      folder,
+    ) => {
+      built.push(source);
+      return fakeProgram(join(folder, program), 'hello');
+    };
+    const found = await Promise.all([1, 2, 3].map(() => findTemporalServer({ env, say, build })));
+    const files = [`temporal-server-${SERVER_VERSION}`, `temporal-sql-tool-${SERVER_VERSION}`];
+    const [server, sqlTool] = files.map((file) => join(bin, file));
+    expect(found).toEqual([1, 2, 3].map(() => ({ server, sqlTool })));
+    expect(built).toEqual([
+      `go.temporal.io/server/cmd/server@v${SERVER_VERSION}`,
+      `go.temporal.io/server/cmd/tools/sql@v${SERVER_VERSION}`,
+    ]);
+    // No half-made file is left beside it.
+    expect(readdirSync(bin).sort()).toEqual(files);
+    expect(await findTemporalServer({ env, build: never })).toEqual({ server, sqlTool });
+  });
+
+  test('where it cannot be built, one message lists every way out', async () => {
+    const { env, bin } = cache();
+    const failure = await findTemporalServer({ env, build: async () => undefined }).catch(
+      (error: unknown) => error,
+    );
+    expect(failure).toBeInstanceOf(SetupError);
+    for (const way of ['TEMPORAL_SERVER_PATH', bin, 'Go']) expect(String(failure)).toContain(way);
+  });
+});
