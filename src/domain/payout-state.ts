@@ -1,7 +1,7 @@
 /** What operators and callers read of a payout: one plain sentence, the next step, the reasons for concern. */
 
 import { lockExpiresAtMs } from './deadlines.ts';
-import type { PayoutPhase, PayoutState } from './payout.ts';
+import type { PayoutPhase, PayoutResult, PayoutState } from './payout.ts';
 import type { PayoutRecord } from './payout-record.ts';
 import { auditStatusOf } from './trade-verdict.ts';
 
@@ -76,11 +76,20 @@ const SENTENCES: Record<PayoutPhase, (record: PayoutRecord) => Said> = {
     sentence: `The order ended as ${trade?.status ?? 'final'}; its payments are being read${disagreements > 0 ? ' again, because result and detail did not agree' : ''}.`,
     nextStep: 'The outcome is reported once every sum and flag agrees.',
   }),
-  DONE: ({ result }) => ({
-    sentence: doneSentence(result),
-    nextStep: 'Nothing.',
-  }),
+  DONE: ({ result }) => saidAtTheEnd(result),
 };
+
+/**
+ * What an ended payout that needs no attention answers to `state`, from its result alone: no worker is asked. When the
+ * provider was asked last is not in the result.
+ */
+export function endedState(result: PayoutResult): PayoutState {
+  return { phase: 'DONE', ...saidAtTheEnd(result), needsAttention: false, reasons: [], ...result };
+}
+
+function saidAtTheEnd(result: PayoutRecord['result']): Said {
+  return { sentence: doneSentence(result), nextStep: 'Nothing.' };
+}
 
 function doneSentence(result: PayoutRecord['result']): string {
   if (!result) return 'Ended.';

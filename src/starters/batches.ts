@@ -13,6 +13,7 @@ import { APP } from '../temporal/search-keys.ts';
 import { addUpdate, batchStateQuery, takenRowsQuery } from '../workflows/batch-messages.ts';
 import type { payoutBatch } from '../workflows/payout-batch.ts';
 import { InvalidPayoutRequestError, untilTaken } from './payouts.ts';
+import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
 import { slicesOf } from './slices.ts';
 
 /** Thrown when the batch was started with other rows, or by somebody else. Nothing was added. */
@@ -48,14 +49,18 @@ export interface BatchesOptions {
   environment?: string | undefined;
   /** Wraps each call but the wait for a result, such as with a deadline. */
   soon?: Soon | undefined;
+  /** How status reads share workers with others; by default only among the callers of this object. */
+  reads?: Reads | undefined;
 }
 
 export class Batches {
   private readonly client: Client;
   private readonly environment: string | undefined;
   private readonly soon: Soon;
+  private readonly states: SharedReads<BatchState>;
 
-  constructor({ client, environment, soon = (call) => call() }: BatchesOptions) {
+  constructor({ client, environment, soon = (call) => call(), reads = ownReads() }: BatchesOptions) {
+    this.states = new SharedReads(reads);
     this.client = client;
     this.environment = environment;
     this.soon = soon;
@@ -85,7 +90,8 @@ export class Batches {
   }
 
   async state(ref: BatchRef): Promise<BatchState> {
-    return this.handle(ref).query(batchStateQuery);
+    const handle = this.handle(ref);
+    return this.states.read(handle.workflowId, () => this.states.inTurn(() => handle.query(batchStateQuery)));
   }
 
   /** Waits for the end. */

@@ -5,7 +5,8 @@ import { type Client, isGrpcServiceError, ServiceError, type WorkflowHandle } fr
 import { checkPayoutRequest, type FieldError, type PayoutRequestInput } from '../contract/payout-request.ts';
 import { payoutWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
-import { APP, PHASE } from '../temporal/search-keys.ts';
+import { endedState } from '../domain/payout-state.ts';
+import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
 import {
   approveUpdate,
   type CancelRequest,
@@ -20,6 +21,7 @@ import {
   stateQuery,
 } from '../workflows/messages.ts';
 import type { payout } from '../workflows/payout.ts';
+import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
 import { startOf, startOrJoin } from './start-once.ts';
 
 /** Thrown before anything is started; `fields` names every bad field. */
@@ -72,6 +74,14 @@ export interface PayoutStart {
   startedBy: string | undefined;
 }
 
+type PayoutHandle = WorkflowHandle<typeof payout>;
+
+/** Where a payout stands and, once it has ended, its result. */
+export interface SeenPayout {
+  state: PayoutState;
+  result?: PayoutResult;
+}
+
 /** gRPC's status of that name. */
 const FAILED_PRECONDITION = 9;
 
@@ -79,15 +89,19 @@ export interface PayoutsOptions {
   client: Client;
   /** Recorded with each start; a worker of another environment refuses it. */
   environment?: string | undefined;
+  /** How status reads share workers with others; by default only among the callers of this object. */
+  reads?: Reads | undefined;
 }
 
 export class Payouts {
   private readonly client: Client;
   private readonly environment: string | undefined;
+  private readonly seen: SharedReads<SeenPayout>;
 
-  constructor({ client, environment }: PayoutsOptions) {
+  constructor({ client, environment, reads = ownReads() }: PayoutsOptions) {
     this.client = client;
     this.environment = environment;
+    this.seen = new SharedReads(reads);
   }
 
   /**
@@ -144,8 +158,33 @@ export class Payouts {
     return { request: request.value, startedBy };
   }
 
+  /** Like `look`, the state alone. */
   async state(ref: PayoutRef): Promise<PayoutState> {
-    return this.handle(ref).query(stateQuery);
+    return (await this.look(ref)).state;
+  }
+
+  /**
+   * A payout that has ended is read from Temporal alone; a worker is asked about all others, and about those that ended
+   * needing attention. Callers who look at the same payout at the same time share one answer. Throws Temporal's
+   * `WorkflowNotFoundError`, and `WorkflowFailedError` where the start was bad input.
+   */
+  look(ref: PayoutRef): Promise<SeenPayout> {
+    const handle = this.handle(ref);
+    return this.seen.read(handle.workflowId, () => this.lookAt(handle));
+  }
+
+  private async lookAt(handle: PayoutHandle): Promise<SeenPayout> {
+    const { status, runId, typedSearchAttributes } = await handle.describe();
+    const run = this.client.workflow.getHandle<typeof payout>(handle.workflowId, runId);
+    if (status.name === 'FAILED') await run.result();
+    if (status.name === 'COMPLETED' && !typedSearchAttributes.get(NEEDS_ATTENTION)) {
+      const result = await run.result();
+      return { state: endedState(result), result };
+    }
+    const state = await this.seen.inTurn(() => handle.query(stateQuery));
+    // One that says it is done ends in this very moment.
+    const ended = status.name === 'COMPLETED' || (status.name === 'RUNNING' && state.phase === 'DONE');
+    return ended ? { state, result: await handle.result() } : { state };
   }
 
   /** Waits for the end. Throws Temporal's `WorkflowFailedError` where the start was bad input. */
@@ -154,30 +193,48 @@ export class Payouts {
   }
 
   async approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
-    return untilTaken(() => this.handle(ref).executeUpdate(approveUpdate, { args: [decision] }));
+    return this.steer(ref, (handle) =>
+      untilTaken(() => handle.executeUpdate(approveUpdate, { args: [decision] })),
+    );
   }
 
   async refuse(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
-    return untilTaken(() => this.handle(ref).executeUpdate(refuseUpdate, { args: [decision] }));
+    return this.steer(ref, (handle) =>
+      untilTaken(() => handle.executeUpdate(refuseUpdate, { args: [decision] })),
+    );
   }
 
   async cancel(ref: PayoutRef, request: CancelRequest): Promise<PayoutState> {
-    return untilTaken(() => this.handle(ref).executeUpdate(cancelUpdate, { args: [request] }));
+    return this.steer(ref, (handle) =>
+      untilTaken(() => handle.executeUpdate(cancelUpdate, { args: [request] })),
+    );
   }
 
   async resolve(ref: PayoutRef, resolution: Resolution): Promise<PayoutState> {
-    return untilTaken(() => this.handle(ref).executeUpdate(resolveUpdate, { args: [resolution] }));
+    return this.steer(ref, (handle) =>
+      untilTaken(() => handle.executeUpdate(resolveUpdate, { args: [resolution] })),
+    );
   }
 
   async poll(ref: PayoutRef): Promise<PayoutState> {
-    return untilTaken(() => this.handle(ref).executeUpdate(pollUpdate));
+    return this.steer(ref, (handle) => untilTaken(() => handle.executeUpdate(pollUpdate)));
   }
 
   async notify(ref: PayoutRef, notification: Notification): Promise<void> {
-    await this.handle(ref).signal(notificationSignal, notification);
+    await this.steer(ref, (handle) => handle.signal(notificationSignal, notification));
   }
 
-  handle({ app = 'default', partnerOrderId }: PayoutRef): WorkflowHandle<typeof payout> {
+  /** Who looks after this sees what was done. */
+  private async steer<T>(ref: PayoutRef, send: (handle: PayoutHandle) => Promise<T>): Promise<T> {
+    const handle = this.handle(ref);
+    try {
+      return await send(handle);
+    } finally {
+      this.seen.forget(handle.workflowId);
+    }
+  }
+
+  handle({ app = 'default', partnerOrderId }: PayoutRef): PayoutHandle {
     return this.client.workflow.getHandle<typeof payout>(payoutWorkflowId(app, partnerOrderId));
   }
 }

@@ -11,6 +11,7 @@ import {
   resolveOpeningUpdate,
 } from '../workflows/opening-messages.ts';
 import { InvalidPayoutRequestError, type Origin, untilTaken } from './payouts.ts';
+import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
 import { startOrJoin } from './start-once.ts';
 
 /** Thrown when the number is taken by a request with another body. Nothing was started or changed. */
@@ -38,15 +39,19 @@ export interface ReceivingAccountsOptions {
   client: Client;
   /** Recorded with each start; a worker of another environment refuses it. */
   environment?: string | undefined;
+  /** How status reads share workers with others; by default only among the callers of this object. */
+  reads?: Reads | undefined;
 }
 
 export class ReceivingAccounts {
   private readonly client: Client;
   private readonly environment: string | undefined;
+  private readonly states: SharedReads<ReceivingAccountState>;
 
-  constructor({ client, environment }: ReceivingAccountsOptions) {
+  constructor({ client, environment, reads = ownReads() }: ReceivingAccountsOptions) {
     this.client = client;
     this.environment = environment;
+    this.states = new SharedReads(reads);
   }
 
   /**
@@ -78,7 +83,10 @@ export class ReceivingAccounts {
   }
 
   async state(ref: OpeningRef): Promise<ReceivingAccountState> {
-    return this.handle(ref).query(openingStateQuery);
+    const handle = this.handle(ref);
+    return this.states.read(handle.workflowId, () =>
+      this.states.inTurn(() => handle.query(openingStateQuery)),
+    );
   }
 
   /** Waits for the end. Throws Temporal's `WorkflowFailedError` where the start was bad input. */
@@ -88,7 +96,12 @@ export class ReceivingAccounts {
 
   /** Answers once the decision has been acted on. */
   async resolve(ref: OpeningRef, resolution: OpeningResolution): Promise<ReceivingAccountState> {
-    return untilTaken(() => this.handle(ref).executeUpdate(resolveOpeningUpdate, { args: [resolution] }));
+    const handle = this.handle(ref);
+    try {
+      return await untilTaken(() => handle.executeUpdate(resolveOpeningUpdate, { args: [resolution] }));
+    } finally {
+      this.states.forget(handle.workflowId);
+    }
   }
 
   handle({ app = 'default', requestId }: OpeningRef): WorkflowHandle<typeof openReceivingAccount> {

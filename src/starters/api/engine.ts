@@ -4,10 +4,18 @@ import { Batches } from '../batches.ts';
 import { Payouts } from '../payouts.ts';
 import { ServiceReads } from '../reads.ts';
 import { ReceivingAccounts } from '../receiving-accounts.ts';
+import { ReadSlots } from '../shared-reads.ts';
 
 const TEMPORAL_ANSWERS_WITHIN_MS = 10_000;
 /** A worker has to ask the payments service first, in its turn. */
 const SERVICE_ANSWERS_WITHIN_MS = 30_000;
+
+/**
+ * However many callers look, and however often: a worker is asked ten questions at a time, and about one workflow at most
+ * once a second. A caller who steers a payout here sees the change at once.
+ */
+const STATUS_READS = { inFlight: 10, waiting: 500, waitMs: 5_000 };
+const FRESH_MS = 1_000;
 
 export interface Engine {
   payouts: Payouts;
@@ -26,11 +34,12 @@ export function engineOf(client: Client, environment: string): Engine {
     <T>(work: () => Promise<T>): Promise<T> =>
       client.withDeadline(Date.now() + ms, work);
   const soon = within(TEMPORAL_ANSWERS_WITHIN_MS);
+  const reads = { slots: new ReadSlots(STATUS_READS), freshMs: FRESH_MS };
   return {
-    payouts: new Payouts({ client, environment }),
-    batches: new Batches({ client, environment, soon }),
+    payouts: new Payouts({ client, environment, reads }),
+    batches: new Batches({ client, environment, soon, reads }),
     reads: new ServiceReads(client),
-    receivingAccounts: new ReceivingAccounts({ client, environment }),
+    receivingAccounts: new ReceivingAccounts({ client, environment, reads }),
     soon,
     patiently: within(SERVICE_ANSWERS_WITHIN_MS),
   };

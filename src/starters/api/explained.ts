@@ -12,6 +12,7 @@ import { BatchConflictError } from '../batches.ts';
 import { isEngineError, isGone } from '../engine-errors.ts';
 import { InvalidPayoutRequestError, PayoutConflictError } from '../payouts.ts';
 import { ReceivingAccountConflictError } from '../receiving-accounts.ts';
+import { TooManyReadsError } from '../shared-reads.ts';
 import { badFields, Problem } from './problem.ts';
 
 const TRY_AGAIN_IN_SECONDS = 5;
@@ -28,6 +29,7 @@ export function explained(error: unknown): Problem | undefined {
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return failed(applicationFailure(error.cause));
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) return away();
+  if (error instanceof TooManyReadsError) return new Problem(503, error.message, TRY_AGAIN_IN_SECONDS);
   return engineFailed(error);
 }
 

@@ -4,8 +4,8 @@ import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-ans
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
 import { demandAmount, demandApplication } from './callers.ts';
 import type { Engine } from './engine.ts';
+import { refusedStart } from './explained.ts';
 import { noBody, nothing, type Operation, ofApp, ofPayout, operation } from './operation.ts';
-import { whatBecame } from './what-became.ts';
 
 const started = z.strictObject({
   workflowId: z.string(),
@@ -53,7 +53,7 @@ function look({ payouts, soon }: Engine): Operation {
     async ({ caller, params, query }) => {
       demandApplication(caller, query.app);
       const ref = { ...params, ...query };
-      return soon(() => whatBecame(payouts.handle(ref), () => payouts.state(ref)));
+      return soon(() => payouts.look(ref).catch(refusedStart));
     },
   );
 }

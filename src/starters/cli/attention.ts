@@ -1,7 +1,5 @@
 /** Why payouts, and follow-ups of payouts, need somebody: as they say themselves. */
-import { payoutWorkflowId } from '../../domain/identity.ts';
 import type { Attention } from '../../domain/payout.ts';
-import { stateQuery } from '../../workflows/messages.ts';
 import type { ListedPayout } from '../payout-list.ts';
 import type { Session } from './session.ts';
 import { changesOf, sinceItsEnd } from './since-its-end.ts';
@@ -26,9 +24,7 @@ export async function reasonsOf(
 async function reasons(session: Session, row: ListedPayout): Promise<Attention[]> {
   const { app, partnerOrderId } = row;
   if (row.phase !== 'FOLLOW_UP') {
-    const { client, soon } = session;
-    const payout = client.workflow.getHandle(payoutWorkflowId(app, partnerOrderId));
-    return (await soon(() => payout.query(stateQuery))).reasons;
+    return (await session.soon(() => session.payouts.state({ app, partnerOrderId }))).reasons;
   }
   return changesOf(await sinceItsEnd(session, row));
 }

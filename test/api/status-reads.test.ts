@@ -1,0 +1,109 @@
+import { Client } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { get, type OwnService, post, startService } from '../support/http.ts';
+import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+/** What a worker was asked, by workflow id. */
+const asked: string[] = [];
+
+function counting({ connection, options }: Client): Client {
+  const { namespace, dataConverter } = options;
+  return new Client({
+    connection,
+    namespace,
+    ...(dataConverter && { dataConverter }),
+    interceptors: {
+      workflow: [
+        {
+          query: (input, next) => {
+            asked.push(input.workflowExecution.workflowId ?? '');
+            return next(input);
+          },
+        },
+      ],
+    },
+  });
+}
+
+describe('H62 looking at payouts costs a worker as little as possible', () => {
+  let world: PayoutWorld;
+  let service: OwnService;
+  let at: string;
+  beforeAll(async () => {
+    world = await PayoutWorld.start();
+    service = await startService(counting(world.client));
+    at = `${service.url}/v1/payouts`;
+  });
+  afterAll(async () => {
+    await service.close();
+    await world.stop();
+  });
+
+  test('a hundred callers who look at one payout cost one query a second', async () => {
+    const ref = await world.pay('stuck', { approval: 'required' });
+    await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    asked.length = 0;
+    const beganMs = performance.now();
+    const answers = await Promise.all(Array.from({ length: 100 }, () => get(`${at}/${ref.partnerOrderId}`)));
+    for (const answer of answers)
+      expect(answer).toMatchObject({ status: 200, body: { state: { phase: 'AWAITING_APPROVAL' } } });
+    expect(new Set(asked)).toEqual(new Set([`payout:default:${ref.partnerOrderId}`]));
+    expect(asked.length).toBeLessThanOrEqual(1 + (performance.now() - beganMs) / 1_000);
+  });
+
+  test('who has steered a payout sees what became of it, however fresh the last answer is', async () => {
+    const ref = await world.pay('success', { approval: 'required' });
+    await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    const one = `${at}/${ref.partnerOrderId}`;
+    expect((await get(one)).body).toMatchObject({ state: { phase: 'AWAITING_APPROVAL' } });
+    expect((await post(`${one}/refuse`, { note: 'no' })).status).toBe(200);
+    expect((await get(one)).body).toMatchObject({ state: { phase: 'DONE', outcome: 'NOT_CREATED' } });
+  });
+
+  test('an ended payout is told without a worker, in the words of its workflow', async () => {
+    const refs = await Promise.all(['success', 'failure', 'partial'].map((scenario) => world.pay(scenario)));
+    const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
+    const told = await Promise.all(
+      refs.map((ref) => world.payouts.handle(ref).query<Record<string, unknown>, []>('state')),
+    );
+    await world.stopWorkers();
+    asked.length = 0;
+    for (const [index, ref] of refs.entries()) {
+      // When the provider was asked last is known to the workflow alone.
+      const { lastAskedAt, lastConfirmedAt, ...state } = told[index] ?? {};
+      expect([typeof lastAskedAt, typeof lastConfirmedAt]).toEqual(['string', 'string']);
+      const body = { state, result: results[index] };
+      expect(await get(`${at}/${ref.partnerOrderId}`)).toMatchObject({ status: 200, body });
+      expect(await world.payouts.state(ref)).toEqual(state);
+    }
+    expect(asked).toEqual([]);
+    await world.startWorkers();
+  });
+
+  test('an ended payout that needs attention says why, which its workflow knows', async () => {
+    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'v2-disagrees final=0s');
+    const result = await world.payouts.result(ref);
+    const reasons = [expect.objectContaining({ code: 'SERVICE_CONTRADICTS_ITSELF' })];
+    const body = { state: { phase: 'DONE', needsAttention: true, reasons }, result };
+    expect(await get(`${at}/${ref.partnerOrderId}`)).toMatchObject({ status: 200, body });
+  });
+});
+
+describe('H62 more readers than workers can answer', () => {
+  test('are told to come again, in bounded time, and no more than ten questions wait for a worker', async () => {
+    const world = await PayoutWorld.start({ idle: true });
+    const service = await startService(counting(world.client));
+    const ids = Array.from({ length: 14 }, freshNumber);
+    for (const id of ids) await world.payouts.start(payoutRequest(id));
+    asked.length = 0;
+    const answers = await Promise.all(ids.map((id) => get(`${service.url}/v1/payouts/${id}`)));
+    for (const answer of answers)
+      expect(answer).toMatchObject({ status: 503, headers: { 'retry-after': '5' } });
+    const refused = answers.filter(({ body }) => JSON.stringify(body).includes('too many status reads'));
+    expect(refused).toHaveLength(4);
+    expect(asked).toHaveLength(10);
+    await service.close();
+    await world.stop();
+  });
+});

@@ -1,0 +1,99 @@
+/**
+ * Status reads beside workers that die. On the server of production, where the queue of the workflows can be configured by
+ * its name, also by callers of other languages and the Temporal UI, who ask workflows without our front doors:
+ *
+ *   RAW_QUERIES=1 npm run temporal-server -- npx vitest run test/process/queries.test.ts
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { get, type OwnService, startService } from '../support/http.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+import { type OwnProcess, startProgram } from '../support/processes.ts';
+
+const PAYOUTS = 32;
+const READ_EVERY_MS = 500;
+const KILL_EVERY_MS = 15_000;
+const SCENARIO = 'success final=25s notify=none';
+/** A caller in a hurry: without it, readers of a worker that died would pile up without bounds. */
+const RAW_TIMEOUT_MS = 10_000;
+
+describe('H62 H52 every payout is read twice a second, and of two worker processes one is killed every 15 s', () => {
+  let world: PayoutWorld;
+  let service: OwnService;
+  let workers: OwnProcess[] = [];
+  beforeAll(async () => {
+    world = await PayoutWorld.start({ idle: true });
+    service = await startService(world.client);
+    workers = await Promise.all([startWorker(), startWorker()]);
+  });
+  afterAll(async () => {
+    for (const worker of workers) await worker.stop('SIGKILL');
+    await service.close();
+    await world.stop();
+  });
+
+  const startWorker = () => startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
+
+  /** Until `ended`; one after the other. */
+  async function kill(ended: AbortSignal): Promise<number> {
+    for (let kills = 0; ; kills += 1) {
+      if (!(await slept(KILL_EVERY_MS, ended))) return kills;
+      await workers.shift()?.stop('SIGKILL');
+      workers.push(await startWorker());
+    }
+  }
+
+  /** Twice a second until `ended`, whether the reads before are answered or not, and after the end of the payout. */
+  async function readOften(read: () => Promise<boolean>, ended: AbortSignal): Promise<boolean[]> {
+    const reads: Promise<boolean>[] = [];
+    while (await slept(READ_EVERY_MS, ended)) reads.push(read());
+    return Promise.all(reads);
+  }
+
+  async function untilAllEnded(read: (ref: PayoutRef) => Promise<boolean>, how: string): Promise<void> {
+    const refs = await Promise.all(Array.from({ length: PAYOUTS }, () => world.pay(SCENARIO)));
+    const ended = new AbortController();
+    const beganMs = performance.now();
+    const kills = kill(ended.signal);
+    const reads = refs.map((ref) => readOften(() => read(ref), ended.signal));
+    const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
+    const seconds = Math.round((performance.now() - beganMs) / 1_000);
+    ended.abort();
+    const answers = (await Promise.all(reads)).flat();
+    const answered = answers.filter(Boolean).length;
+    console.log(
+      `${how}: all ended after ${seconds} s; ${await kills} kills, ${answered} of ${answers.length} reads answered`,
+    );
+    expect(results.map(({ outcome }) => outcome)).toEqual(refs.map(() => 'SUCCESS'));
+    expect(answered).toBeGreaterThan(0);
+  }
+
+  test('read over HTTP, every payout ends while the reads go on', async () => {
+    const url = ({ partnerOrderId }: PayoutRef) => `${service.url}/v1/payouts/${partnerOrderId}`;
+    await untilAllEnded(async (ref) => (await get(url(ref))).status === 200, 'over HTTP');
+  });
+
+  test.runIf(process.env['RAW_QUERIES'])(
+    'asked by queries, every payout ends while the queries go on',
+    {
+      timeout: 300_000,
+    },
+    async () => {
+      const { connection } = world.client;
+      const ask = (ref: PayoutRef) =>
+        connection.withDeadline(Date.now() + RAW_TIMEOUT_MS, () => world.payouts.handle(ref).query('state'));
+      const answered = (ref: PayoutRef) =>
+        ask(ref).then(
+          () => true,
+          () => false,
+        );
+      await untilAllEnded(answered, 'by queries');
+    },
+  );
+});
+
+/** False when `ended` came first. */
+async function slept(ms: number, ended: AbortSignal): Promise<boolean> {
+  return sleep(ms, true, { signal: ended }).catch(() => false);
+}

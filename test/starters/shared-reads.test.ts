@@ -1,0 +1,120 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ownReads, ReadSlots, SharedReads, TooManyReadsError } from '../../src/starters/shared-reads.ts';
+
+/** Questions that are answered when the test says so. */
+function questions() {
+  const asked: { resolve: (answer: string) => void; reject: (error: Error) => void }[] = [];
+  const ask = () => new Promise<string>((resolve, reject) => asked.push({ resolve, reject }));
+  return { asked, ask };
+}
+
+const soon = () => vi.advanceTimersByTimeAsync(0);
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('H62 status reads of one workflow', () => {
+  test('readers at the same time share one question', async () => {
+    const reads = new SharedReads<string>(ownReads());
+    const { asked, ask } = questions();
+    const answers = Promise.all([reads.read('a', ask), reads.read('a', ask), reads.read('b', ask)]);
+    expect(asked).toHaveLength(2);
+    asked[0]?.resolve('A');
+    asked[1]?.resolve('B');
+    expect(await answers).toEqual(['A', 'A', 'B']);
+  });
+
+  test('an answer is given again while it is fresh, and not after', async () => {
+    const reads = new SharedReads<string>({ ...ownReads(), freshMs: 1_000 });
+    const { asked, ask } = questions();
+    const first = reads.read('a', ask);
+    asked[0]?.resolve('old');
+    expect(await first).toBe('old');
+    await vi.advanceTimersByTimeAsync(999);
+    expect(await reads.read('a', ask)).toBe('old');
+    await vi.advanceTimersByTimeAsync(1);
+    void reads.read('a', ask);
+    expect(asked).toHaveLength(2);
+  });
+
+  test('without a time to stay fresh every answer is asked for anew', async () => {
+    const reads = new SharedReads<string>(ownReads());
+    const { asked, ask } = questions();
+    const first = reads.read('a', ask);
+    asked[0]?.resolve('old');
+    await first;
+    await soon();
+    void reads.read('a', ask);
+    expect(asked).toHaveLength(2);
+  });
+
+  test('a failure reaches all who waited for it, and nobody after them', async () => {
+    const reads = new SharedReads<string>({ ...ownReads(), freshMs: 1_000 });
+    const { asked, ask } = questions();
+    const both = Promise.allSettled([reads.read('a', ask), reads.read('a', ask)]);
+    asked[0]?.reject(new Error('no worker'));
+    expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    void reads.read('a', ask);
+    expect(asked).toHaveLength(2);
+  });
+
+  test('who reads after a change shares neither a kept answer nor a question from before it', async () => {
+    const reads = new SharedReads<string>({ ...ownReads(), freshMs: 1_000 });
+    const { asked, ask } = questions();
+    const before = reads.read('a', ask);
+    reads.forget('a');
+    const after = reads.read('a', ask);
+    asked[1]?.resolve('new');
+    asked[0]?.resolve('old');
+    expect([await before, await after, await reads.read('a', ask)]).toEqual(['old', 'new', 'new']);
+    expect(asked).toHaveLength(2);
+  });
+});
+
+describe('H62 status reads of all workflows', () => {
+  const limits = { inFlight: 2, waiting: 2, waitMs: 5_000 };
+
+  test('only so many are asked at once; the others follow in the order in which they came', async () => {
+    const slots = new ReadSlots(limits);
+    const { asked, ask } = questions();
+    const answers = ['first', 'second', 'third', 'fourth'].map(() => slots.run(ask));
+    await soon();
+    expect(asked).toHaveLength(2);
+    asked[1]?.reject(new Error('no worker'));
+    await expect(answers[1]).rejects.toThrow('no worker');
+    await soon();
+    expect(asked).toHaveLength(3);
+    asked[2]?.resolve('3');
+    expect(await answers[2]).toBe('3');
+    await soon();
+    expect(asked).toHaveLength(4);
+    asked[0]?.resolve('1');
+    asked[3]?.resolve('4');
+    expect([await answers[0], await answers[3]]).toEqual(['1', '4']);
+  });
+
+  test('one too many is refused at once, and one that has waited too long later; neither was asked', async () => {
+    const slots = new ReadSlots(limits);
+    const { asked, ask } = questions();
+    const waiting = [1, 2, 3, 4].map(() => slots.run(ask));
+    const ends = Promise.allSettled(waiting);
+    await expect(slots.run(ask)).rejects.toBeInstanceOf(TooManyReadsError);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await expect(waiting[2]).rejects.toBeInstanceOf(TooManyReadsError);
+    for (const { resolve } of asked) resolve('late');
+    expect((await ends).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'rejected',
+    ]);
+    expect(asked).toHaveLength(2);
+    void slots.run(ask);
+    await soon();
+    expect(asked).toHaveLength(3);
+  });
+});
