@@ -27,6 +27,7 @@ export {
   PayoutConflictError,
   type PayoutRef,
   Payouts,
+  type SeenPayout,
   type StartedPayout,
 } from '../starters/payouts.ts';
 export { ServiceReads } from '../starters/reads.ts';

@@ -1,5 +1,5 @@
 /**
- * Queries are the dearest reads: each occupies a worker, which may first have to replay the workflow, and Temporal's
+ * Queries are the most expensive reads: each occupies a worker, which may first have to replay the workflow, and Temporal's
  * newer task matcher hands out every waiting query before any workflow task (H62). So one process asks a workflow one
  * question at a time, whoever wants the answer, and all workflows together only a few.
  */
