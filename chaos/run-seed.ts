@@ -38,8 +38,6 @@ const LIMIT = 20;
 const ENVIRONMENT = {
   PAYMENTS_CALL_TIMEOUT: '2s',
   PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
-  // The simulator counts arrivals on a machine that dies and comes up all the time.
-  PAYMENTS_ARRIVAL_JITTER: '150ms',
   // As often as the rate limit allows: an answer that nobody asks for cannot lie.
   PAYOUTS_POLL_FIRST: '1s',
   PAYOUTS_POLL_MAX: '3s',

@@ -20,7 +20,7 @@ export interface AuthorizationAttempt extends TokenOwner {
 }
 
 /** Nothing reached the provider, so the code is as good as before. */
-const SURELY_NOT_USED = ['RATE_LIMITED', 'UNAVAILABLE', 'NOT_SENT', 'BUDGET_MOVED'];
+const SURELY_NOT_USED = ['RATE_LIMITED', 'UNAVAILABLE', 'NOT_SENT', 'LEASE_MOVED'];
 /** The provider said no. */
 const REFUSALS = ['REFUSED', 'UNAUTHORISED', 'ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
 const TRIES = 10;

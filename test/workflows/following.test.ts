@@ -67,16 +67,6 @@ describe('a created order is followed to its end', () => {
     expect(result.splits[0]?.target.amount).toBe('9007199254740993.01');
   });
 
-  test('H20 a final status with payments still open is not the end', async () => {
-    const ref = await world.pay('complete-late for=1500ms');
-    const state = await world.until(
-      ref,
-      ({ lastConfirmedAt, phase }) => lastConfirmedAt !== undefined && phase !== 'CREATING',
-    );
-    expect(state.outcome).toBeUndefined();
-    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
-  });
-
   test('H23 a detail that is late is asked for again, and never read as zero', async () => {
     const ref = await world.pay('detail-late for=12s');
     await world.until(ref, ({ reasons }) => codes(reasons).includes('DETAIL_MISSING'));
