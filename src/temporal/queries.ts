@@ -12,7 +12,7 @@ import {
 } from '@temporalio/client';
 import { STALE_WORKFLOW_CLOCK } from '../domain/failure-types.ts';
 
-/** Another timer, and another dead worker, each time: nobody has seen the third one needed. */
+/** Each time it takes another event that arrives while the query is on its way. */
 const MOST_TIMES_AGAIN = 4;
 const PAUSE_MS = 250;
 
