@@ -46,6 +46,15 @@ describe('the environment is read once, and every bad key is named', () => {
     expect(env.PAYOUTS_CREATE_CHECK).toBe('doubtful');
   });
 
+  test('H53 the instant of a recovery is ISO 8601 and lies in the past', () => {
+    const read = (instant: string) => ({ ...good, PAYOUTS_TEMPORAL_RECOVERED_AT: instant });
+    const { env } = workerConfig(read('2026-01-31T09:00:00+01:00'));
+    expect(env.PAYOUTS_TEMPORAL_RECOVERED_AT).toBe(Date.parse('2026-01-31T08:00:00Z'));
+    expect(workerConfig(good).env.PAYOUTS_TEMPORAL_RECOVERED_AT).toBeUndefined();
+    expect(problems(read('yesterday')).join()).toMatch(/PAYOUTS_TEMPORAL_RECOVERED_AT.*ISO 8601/);
+    expect(problems(read('2999-01-01T00:00:00Z')).join()).toMatch(/PAYOUTS_TEMPORAL_RECOVERED_AT.*future/);
+  });
+
   test('follow-ups are a list in rising order, and a reconciliation comes at most once a second', () => {
     expect(problems({ ...good, PAYOUTS_FOLLOW_UP: '7d,1d' }).join()).toMatch(/PAYOUTS_FOLLOW_UP.*rise/);
     expect(problems({ ...good, PAYOUTS_FOLLOW_UP: '1d,soon' }).join()).toMatch(/PAYOUTS_FOLLOW_UP/);

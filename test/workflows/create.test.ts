@@ -127,6 +127,28 @@ describe('a service that is known to refuse repeats', () => {
   });
 });
 
+describe('a setting that permits a send and is withdrawn', () => {
+  test('H2 an open payout asks a person once PAYMENTS_REPEATED_CREATE=safe is gone', async () => {
+    const world = await PayoutWorld.start({
+      env: {
+        PAYMENTS_CALL_TIMEOUT: '2s',
+        PAYOUTS_CONFIRMATION_WINDOW: '20s',
+        PAYMENTS_REPEATED_CREATE: 'safe',
+      },
+    });
+    try {
+      const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+      await world.until(ref, ({ phase }) => phase === 'RECONCILING');
+      await world.stopWorkers();
+      await world.startWorkers({ PAYMENTS_REPEATED_CREATE: 'review' });
+      await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+      expect(createsOf(world, ref).length).toBe(1);
+    } finally {
+      await world.stop();
+    }
+  });
+});
+
 describe('a create whose end is known, or soon found', () => {
   let world: PayoutWorld;
   beforeAll(async () => {

@@ -68,6 +68,27 @@ describe('H39 the history of a payout that stays open is bounded', () => {
     }
   });
 
+  test('also once a person has said which order it is', async () => {
+    const world = await PayoutWorld.start({
+      env: {
+        PAYMENTS_CALL_TIMEOUT: '500ms',
+        PAYOUTS_CONFIRMATION_WINDOW: '1ms',
+        PAYOUTS_POLL_FIRST: '10ms',
+        PAYOUTS_POLL_MAX: '10ms',
+      },
+    });
+    try {
+      const ref = await world.paySpoilt({ kind: 'drop-after' }, 'stuck readLag=1h');
+      await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+      const [order] = world.simulator.control.ledgerOf(ref.partnerOrderId).orders;
+      await world.payouts.resolve(ref, { by: 'olga', created: true, orderId: order?.orderId ?? '' });
+      const { runId } = await world.payouts.handle(ref).describe();
+      await eventually(() => otherRun(world, ref, [runId]));
+    } finally {
+      await world.stop();
+    }
+  });
+
   async function otherRun(world: PayoutWorld, ref: PayoutRef, known: string[]): Promise<string | undefined> {
     const { runId } = await world.payouts.handle(ref).describe();
     return known.includes(runId) ? undefined : runId;

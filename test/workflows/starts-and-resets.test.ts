@@ -201,6 +201,24 @@ describe('H6 a Workflow Reset never pays again', () => {
     },
   );
 
+  test('a clearance of the run before the reset clears nothing: an order is found, not ended as NOT_CREATED', async () => {
+    const { control } = world.simulator;
+    const body = { ...bodyOf(freshNumber()), originCurrency: 'HKD', limits: { minRate: '0.9' } };
+    // A doubtful start confirms first, which clears this run.
+    const handle = await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${body.partnerOrderId}`,
+      args: [body],
+    });
+    expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
+    const { rates } = control.settings();
+    control.changeSettings({ rates: { ...rates, 'HKD/CNY': '0.8' } });
+    await reset(body.partnerOrderId, 'quoteForClient');
+    expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+    control.changeSettings({ rates });
+    expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
+  });
+
   test('after its end, to before a detail that was asked for on its own: the order is found', async () => {
     const ref = await world.paySpoilt({ kind: 'status', status: 429 }, 'success', 'queryPayDetail');
     await world.payouts.result(ref);
