@@ -77,8 +77,11 @@ export async function whileClaimed<T>(
   send: (beforeSend: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
   const beforeSend = async () => {
     await claimSend(claim);
+    // Acknowledged only after the deadline: the send was given up.
+    if (isOver) return;
     timer = setInterval(() => {
       claimSend(claim).catch(() => undefined);
     }, CLAIM_AGAIN_EVERY_MS);
@@ -86,6 +89,7 @@ export async function whileClaimed<T>(
   try {
     return await send(beforeSend);
   } finally {
+    isOver = true;
     clearInterval(timer);
   }
 }

@@ -70,6 +70,8 @@ export interface PayoutRecord {
   refused?: { by: string; note?: string | undefined } | undefined;
   cancelled?: { by: string; reason?: string | undefined } | undefined;
   order?: KnownOrder | undefined;
+  /** An order under our `partnerOrderId` that differs from what was asked; a person has been told. */
+  differingOrderId?: string | undefined;
   /** The trade query named another order than the create: there may be two. */
   orderReplaced?: true | undefined;
   /** The last trustworthy answer of the trade query. */

@@ -22,6 +22,5 @@ export function causeOf(error: unknown): string {
  */
 export function provesNothingSent(error: unknown): boolean {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
-  if (!(cause instanceof TimeoutFailure)) return false;
-  return cause.timeoutType === 'SCHEDULE_TO_START' || cause.lastHeartbeatDetails === undefined;
+  return cause instanceof TimeoutFailure && cause.lastHeartbeatDetails === undefined;
 }

@@ -56,10 +56,10 @@ function prepare(request: unknown) {
 }
 
 function notCreated(run: PayoutRun, reason: Reason): PayoutResult {
-  const { quote, sends, unknownSend } = run.record;
+  const { quote, sends } = run.record;
   const { partnerOrderId } = run.request;
   // A follow-up checks later whether an order has appeared after all.
-  if (sends > 0 || unknownSend) upsertMemo({ createSent: true });
+  if (sends > 0) upsertMemo({ createSent: true });
   return { partnerOrderId, outcome: 'NOT_CREATED', reason, ...(quote && { quote }), debits: [], splits: [] };
 }
 

@@ -28,16 +28,20 @@ export async function adoptFound(
   const order = await readOrder(run, trade.orderId);
   if (!order) {
     run.flag('ORDER_NOT_COMPARED', `order ${trade.orderId} was found, but could not be read to compare it`);
+    noteUnknownSend(run, 'unanswered');
     return false;
   }
+  // Meanwhile a person has named the order.
+  if (run.record.creation.stage === 'created') return true;
   run.unflag('ORDER_NOT_COMPARED');
   const quote = quoteOf(run, order);
   const problem = otherBody
     ? 'an earlier start under this partnerOrderId had another body'
-    : (notThisPayout(order, run.request) ?? (quote && differsFromQuote(order, quote)[0]?.message));
+    : (notThisPayout(order, run.request) ?? (quote && termsProblem(order, quote)));
   if (problem) {
     run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} differs from what was asked: ${problem}`);
     noteUnknownSend(run, 'unanswered');
+    run.record.differingOrderId = order.orderId;
     enterReview(run, `order ${order.orderId} was found under this partnerOrderId and differs: ${problem}`);
     return false;
   }
@@ -45,6 +49,12 @@ export async function adoptFound(
   run.unflag('ORDER_DIFFERS_FROM_REQUEST');
   adopt(run, order);
   return true;
+}
+
+/** The spec allows the lock to be null: then it proves nothing. */
+function termsProblem(order: PayoutOrder, quote: AgreedQuote): string | undefined {
+  const { lockRateId = quote.lockRateId } = order;
+  return differsFromQuote({ ...order, lockRateId }, quote)[0]?.message;
 }
 
 /** The quote that the order was created with: this run may have sent several, each with a lock of its own. */

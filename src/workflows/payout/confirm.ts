@@ -24,8 +24,11 @@ const NOT_SENT_AGAIN = 'it was to be sent again, but the provider did not say th
  */
 export async function findEarlierOrder(run: PayoutRun): Promise<void> {
   if (run.isContinued || !isDoubtfulStart()) return;
-  flagRepeatedStops(run, workflowInfo().memo?.['stops']);
+  const { memo } = workflowInfo();
+  flagRepeatedStops(run, memo?.['stops']);
   confirmFirst(run, 'earlier-run');
+  // The run that sent may be past retention by now: its successor says so.
+  if (memo?.['createSent'] === true) noteUnknownSend(run, 'earlier-run');
   while (run.record.creation.stage === 'confirming' || run.record.creation.stage === 'review')
     await (run.record.creation.stage === 'review' ? review(run) : confirm(run));
 }
@@ -79,10 +82,16 @@ export async function review(run: PayoutRun): Promise<void> {
   // The update itself has compared and adopted the order that a person named.
   if (record.creation.stage !== 'review') return;
   const { resolution } = run;
+  run.resolution = undefined;
+  const { differingOrderId } = record;
   const answer = await confirmOrder(run, resolution !== undefined);
   if (answer?.exists && (await adoptFound(run, answer))) return;
   if (!resolution || record.creation.stage !== 'review') return;
-  run.resolution = undefined;
+  // An order that the person did not know of makes the decision void: it may be this payout's.
+  if (answer?.exists && answer.trade.orderId !== differingOrderId) {
+    enterReview(run, `order ${answer.trade.orderId} has turned up since it was resolved`);
+    return;
+  }
   if (resolution.then === 'end') {
     const message = `${resolution.by} found that it was not created`;
     throw new NotCreated({ code: 'RESOLVED_NOT_CREATED', message }, true);
@@ -93,6 +102,9 @@ export async function review(run: PayoutRun): Promise<void> {
     return;
   }
   record.restarts = 0;
+  // A decision to send again asks for a new approval where the new quote needs one.
+  record.refused = undefined;
+  record.approvalExpiresAtMs = undefined;
   run.unflag('CREATION_STARTS_OVER');
   sendAgain(run, { runId: answer.runId, recoveredAtMs: answer.recoveredAtMs });
 }

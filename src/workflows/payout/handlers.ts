@@ -1,5 +1,5 @@
 /** The messages that a payout takes. Handlers never throw, except to refuse an update with its reason. */
-import { condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { PayoutState } from '../../domain/payout.ts';
 import {
   approveUpdate,
@@ -19,11 +19,14 @@ import { adoptNamed } from './adopt-order.ts';
 import type { PayoutRun } from './run.ts';
 import { stateOf } from './show-state.ts';
 
+/** Handlers run in the root scope, so each one that waits is shielded from Temporal's own cancellation. */
 export function installHandlers(run: PayoutRun): void {
   setHandler(stateQuery, () => stateOf(run));
   onSignal(notificationSignal, (notification) => heard(run, notification));
   decisions(run);
-  setHandler(pollUpdate, () => pollNow(run), { validator: () => demand(canPoll(run)) });
+  setHandler(pollUpdate, () => CancellationScope.nonCancellable(() => pollNow(run)), {
+    validator: () => demand(canPoll(run)),
+  });
 }
 
 function decisions(run: PayoutRun): void {
@@ -48,12 +51,16 @@ function decisions(run: PayoutRun): void {
     }),
     { validator },
   );
-  setHandler(cancelUpdate, (request) => cancel(run, request), {
+  setHandler(cancelUpdate, (request) => CancellationScope.nonCancellable(() => cancel(run, request)), {
     validator: (request) => demand(named(request) ?? run.cancelProblem()),
   });
-  setHandler(resolveUpdate, (resolution) => resolve(run, resolution), {
-    validator: (resolution) => demand(named(resolution) ?? resolvable(run, resolution)),
-  });
+  setHandler(
+    resolveUpdate,
+    (resolution) => CancellationScope.nonCancellable(() => resolve(run, resolution)),
+    {
+      validator: (resolution) => demand(named(resolution) ?? resolvable(run, resolution)),
+    },
+  );
 }
 
 /** A notification for this payout, or one that cannot be decoded, is a hint to ask. One for another payout is ignored. */

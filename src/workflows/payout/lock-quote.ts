@@ -78,6 +78,8 @@ async function awaitApproval(run: PayoutRun): Promise<void> {
   }
   if (!isDecided(record))
     throw new NotCreated({ code: 'APPROVAL_EXPIRED', message: 'nobody approved it in time' });
+  // Should the lock expire and the next quote need another approval, that one gets its own time.
+  record.approvalExpiresAtMs = undefined;
 }
 
 /** The `approve` and `refuse` updates write to the record; an approval is of the quote that stood there then. */

@@ -180,7 +180,9 @@ export class PayoutRun {
   /** Starts a fresh history once this one is long. Call it only while no call is under way. */
   async continueAsNewWhenLong(): Promise<void> {
     if (!isHistoryLong()) return;
-    if (!allHandlersFinished() || this.resolution) return;
+    if (this.resolution) return;
+    // The handler of an update that was answered just now ends in the same task.
+    if (!allHandlersFinished() && !(await condition(allHandlersFinished, '1s'))) return;
     const { request, settings, record } = this;
     await continueAsNew<(request: CheckedPayoutRequest, carried: CarriedOver) => Promise<unknown>>(request, {
       request,

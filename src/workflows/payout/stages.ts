@@ -1,4 +1,5 @@
 /** How the creation of an order moves from stage to stage (see `create.ts`). */
+import { upsertMemo } from '@temporalio/workflow';
 import { activityTimeoutMs } from '../../domain/deadlines.ts';
 import type { UnknownCause } from '../../domain/payout-record.ts';
 import type { PayoutRun } from './run.ts';
@@ -10,6 +11,8 @@ export function markOutcomeUnknown(run: PayoutRun, cause: UnknownCause): void {
 }
 
 export function noteUnknownSend(run: PayoutRun, cause: UnknownCause): void {
+  // The memo outlives the run: a follow-up reads it, and so does a run that reconciliation starts.
+  if (!run.record.unknownSend) upsertMemo({ createSent: true });
   run.record.unknownSend ??= { cause, sinceMs: Date.now() };
   run.dropCancel();
 }

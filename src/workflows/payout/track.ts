@@ -30,6 +30,8 @@ export async function trackToFinal(run: PayoutRun): Promise<PayoutResult> {
     );
     const answer = await queryTrade(run, learnedBy);
     const status = answer && finalStatus(answer.trade);
+    // Only disagreements in a row make for quick polls.
+    if (!status) run.record.disagreements = 0;
     if (answer && status) {
       run.enter('FETCHING_DETAIL');
       const result = await verifyResult(run, answer, status, learnedBy);
