@@ -84,7 +84,7 @@ describe('H62 looking at payouts costs a worker as little as possible', () => {
   test('an ended payout that needs attention says why, which its workflow knows', async () => {
     const ref = await world.paySpoilt({ kind: 'drop-after' }, 'v2-disagrees final=0s');
     const result = await world.payouts.result(ref);
-    const reasons = [expect.objectContaining({ code: 'SERVICE_CONTRADICTS_ITSELF' })];
+    const reasons = [expect.objectContaining({ code: 'PROVIDER_CONTRADICTS_ITSELF' })];
     const body = { state: { phase: 'DONE', needsAttention: true, reasons }, result };
     expect(await get(`${at}/${ref.partnerOrderId}`)).toMatchObject({ status: 200, body });
   });

@@ -11,8 +11,8 @@ import { eventually, freshNumber, QUICK } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { payoutRequest } from '../support/requests.ts';
 
-/** 100 payouts: `RESTORED_PAYOUTS` makes a shorter run. */
-const COUNT = Number(process.env['RESTORED_PAYOUTS'] ?? 100);
+/** A third scheduled, a third awaiting approval, a third under way; the campaign has 100 (`RESTORED_PAYOUTS=100`). */
+const COUNT = Number(process.env['RESTORED_PAYOUTS'] ?? 30);
 const DATABASE = 'temporal.db';
 
 let folder: string;
@@ -47,6 +47,9 @@ async function startWorker(env: Record<string, string> = {}): Promise<void> {
       PAYMENTS_AUTH_URL: simulator.url,
       PAYMENTS_CALLS_PER_SECOND: '500',
       PAYOUTS_CONFIRMATION_WINDOW: '3s',
+      // Those under way are polled all the while: often enough, and no more.
+      PAYOUTS_POLL_FIRST: '2s',
+      PAYOUTS_POLL_MAX: '10s',
       TEMPORAL_ADDRESS: engine.address,
       ...env,
     },
@@ -78,6 +81,15 @@ async function untilPhase(bodies: readonly PayoutRequest[], phase: string): Prom
     });
 }
 
+/** A worker that is killed between its claim and its send leaves a payout in review; a person looks and decides. */
+async function isPaid(body: PayoutRequest): Promise<boolean> {
+  if (ledgerOf(body).debits > 0) return true;
+  const state = await payouts.state(body).catch(() => undefined);
+  if (state?.phase === 'NEEDS_REVIEW')
+    await payouts.resolve(body, { by: 'olga', created: false, then: 'retry' }).catch(() => undefined);
+  return false;
+}
+
 test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one POST each`, {
   timeout: 600_000,
 }, async () => {
@@ -102,7 +114,7 @@ test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one
   await engine.restart();
   await startWorker();
   for (const body of awaiting ?? []) await payouts.approve(body, { by: 'olga' });
-  for (const body of bodies) await eventually(() => ledgerOf(body).debits > 0 || undefined);
+  for (const body of bodies) await eventually(async () => (await isPaid(body)) || undefined);
 
   await stopAll();
   copyDatabase(snapshot, folder);

@@ -29,7 +29,11 @@ let toReset: PayoutRef;
 let toRollBack: PayoutRef;
 let failing: FailingWorkflow[];
 
+/** A campaign of its own: Temporal takes minutes until a task has failed often enough. */
+const RUNS = process.env['STANDING_STILL'] !== undefined;
+
 beforeAll(async () => {
+  if (!RUNS) return;
   writeFileSync(spoilt, await spoiltBundle());
   world = await PayoutWorld.start({ env: { PAYOUTS_WORKFLOW_BUNDLE: spoilt } });
   [toReset, toRollBack] = [await world.pay('slow final=1h'), await world.pay('slow final=1h')];
@@ -45,6 +49,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  if (!RUNS) return;
   await world.stop();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -65,7 +70,7 @@ async function typed(...args: string[]): Promise<string> {
   return stdout;
 }
 
-describe('H52 a workflow whose task keeps failing is reported', () => {
+describe.runIf(RUNS)('H52 a workflow whose task keeps failing is reported', () => {
   test('the reconciliation finds it, whatever its type, and says why', () => {
     const told = failing.map(({ workflowId: id, type, cause }) => ({ id, type, cause }));
     const cause = 'NON_DETERMINISTIC_ERROR';
@@ -118,7 +123,7 @@ describe('H52 a workflow whose task keeps failing is reported', () => {
   });
 });
 
-describe('H52 and is repaired by what the runbook says', () => {
+describe.runIf(RUNS)('H52 and is repaired by what the runbook says', () => {
   test('a reset to the last good workflow task: the payout goes on and is paid once', async () => {
     const id = workflowId(toReset);
     const { events } = await world.history(toReset);

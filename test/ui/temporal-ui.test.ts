@@ -73,7 +73,7 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     await said.getByText(/Pays \d+\.\d\d USD for 100\.00 CNY at .*fee/).waitFor();
     await page.getByText('approval expires').first().waitFor();
     await page.goto(details(await addressOf(inReview)));
-    await said.getByText('NEEDS_REVIEW: the service knows no such order').waitFor();
+    await said.getByText('NEEDS_REVIEW: find out whether the order exists').waitFor();
     await page.getByText('asks again whether the order exists').first().waitFor();
     await keepPicture(page, 'in-review');
   });

@@ -91,7 +91,7 @@ describe.skipIf(NO_SKIPPING !== undefined)('a long outage', () => {
     await world.sleep(7 * DAY);
     const state = await world.payouts.state(ref);
     expect(state).toMatchObject({ phase: 'PROCESSING', needsAttention: true });
-    expect(codes(state.reasons)).toContain('SERVICE_NOT_ANSWERING');
+    expect(codes(state.reasons)).toContain('PROVIDER_NOT_ANSWERING');
     expect(Date.parse(state.lastConfirmedAt ?? '')).toBeLessThanOrEqual(begun);
     expect(Date.parse(state.lastAskedAt ?? '')).toBeGreaterThan(begun + 6 * DAY);
     // Once an hour and a little oftener at first, so a long outage does not become a storm.
