@@ -60,7 +60,7 @@ export class Batches {
   private readonly states: SharedReads<BatchState>;
 
   constructor({ client, environment, soon = (call) => call(), reads = ownReads() }: BatchesOptions) {
-    this.states = new SharedReads(reads);
+    this.states = new SharedReads({ ...reads, freshMs: 0 });
     this.client = client;
     this.environment = environment;
     this.soon = soon;

@@ -51,7 +51,8 @@ export class ReceivingAccounts {
   constructor({ client, environment, reads = ownReads() }: ReceivingAccountsOptions) {
     this.client = client;
     this.environment = environment;
-    this.states = new SharedReads(reads);
+    // No answer from memory: its end is read beside it, and the two must agree.
+    this.states = new SharedReads({ ...reads, freshMs: 0 });
   }
 
   /**

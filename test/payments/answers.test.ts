@@ -38,6 +38,8 @@ describe("the specification's samples are read", () => {
       originCurrency: 'USD',
       targetCurrency: 'CNY',
       partnerOrderId: 'P-1',
+      bankAccountNumber: '6222',
+      bankAccountName: 'Zhang San',
     });
   });
 
