@@ -2,11 +2,11 @@
  * What the other runs of a workflow id have done. Temporal's own histories are the evidence: a Workflow Reset, a
  * terminated run or an earlier start under the same id leaves one.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { checkPayoutRequest } from '../contract/payout-request.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { sameBody } from '../starters/start-once.ts';
 import { startedWith } from '../starters/started-with.ts';
 
 export interface OtherRun {
@@ -71,14 +71,9 @@ export async function sentAnotherBody(
   for (const { runId } of runs) {
     const argument = await histories.argumentOf(workflowId, runId);
     const theirs = checkPayoutRequest(argument);
-    if (theirs.ok && !isDeepStrictEqual(plain(theirs.value), plain(request))) return true;
+    if (theirs.ok && !sameBody(theirs.value, request)) return true;
   }
   return false;
-}
-
-/** Absent and undefined are the same. */
-function plain(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value));
 }
 
 export function temporalHistories(client: Client): RunHistories {

@@ -97,6 +97,6 @@ async function joined<Request>(client: Client, once: Once<Request>, runId: strin
 }
 
 /** Absent and undefined are the same; key order does not count. */
-function sameBody(left: unknown, right: unknown): boolean {
+export function sameBody(left: unknown, right: unknown): boolean {
   return isDeepStrictEqual(JSON.parse(JSON.stringify(left)), JSON.parse(JSON.stringify(right)));
 }
