@@ -10,14 +10,17 @@ export const HISTORIES = join(import.meta.dirname, '../histories');
 const DIGESTS = join(HISTORIES, 'SHA256SUMS');
 
 /** Rejects with the SDK's `DeterminismViolationError` when today's code would have decided otherwise. */
-export async function replays(history: History): Promise<void> {
+export async function replays(history: History, codePath = inject('workflowBundle')): Promise<void> {
   const workflowId = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? 'unknown';
-  await Worker.runReplayHistory(
-    { workflowBundle: { codePath: inject('workflowBundle') } },
-    history,
-    workflowId,
+  const replay = before.then(() =>
+    Worker.runReplayHistory({ workflowBundle: { codePath } }, history, workflowId),
   );
+  before = replay.catch(() => undefined);
+  await replay;
 }
+
+/** One replay at a time: the last worker of a process to end shuts the SDK's runtime down under one that begins. */
+let before: Promise<void> = Promise.resolve();
 
 /** `RECORD_HISTORIES=2 npx vitest run …` adds a generation to the corpus, and never rewrites one. */
 export function record(name: string, history: History): void {

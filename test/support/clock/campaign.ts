@@ -5,12 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
-import { Worker } from '@temporalio/worker';
 import type { Environment } from '../../../src/config/environment.ts';
 import type { PayoutRequest } from '../../../src/domain/payout.ts';
 import { clientInterceptors, isStaleClock } from '../../../src/temporal/queries.ts';
 import { batchesOf, manyRows } from '../batches.ts';
 import { debitsOf } from '../ledger.ts';
+import { replays } from '../histories.ts';
 import { eventually, freshNumber, PayoutWorld } from '../payout-world.ts';
 import { type OwnProcess, startProgram } from '../processes.ts';
 
@@ -205,11 +205,9 @@ async function readAll(world: PayoutWorld, codePath: string) {
     workflows.push(type);
     const history = await world.client.workflow.getHandle(workflowId, runId).fetchHistory();
     failedTasks.push(...failuresIn(history).map((cause) => `${type}: ${cause}`));
-    await Worker.runReplayHistory({ workflowBundle: { codePath } }, history, workflowId).catch(
-      (error: unknown) => {
-        notReplaying.push(`${workflowId}: ${error}`);
-      },
-    );
+    await replays(history, codePath).catch((error: unknown) => {
+      notReplaying.push(`${workflowId}: ${error}`);
+    });
   }
   return { workflows: countOf(workflows), failedTasks: countOf(failedTasks), notReplaying };
 }

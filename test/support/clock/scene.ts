@@ -10,9 +10,10 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
-import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
+import { replays } from '../histories.ts';
 import { createNamespace, eventually } from '../payout-world.ts';
 import { type OwnProcess, startProgram } from '../processes.ts';
 import { elapsedQuery, type waits } from './workflows.ts';
@@ -66,10 +67,7 @@ async function play(client: Client, workers: readonly OwnProcess[], codePath: st
   const answers = [await answerOf(handle), await answerOf(handle)];
   const { elapsedMs } = await handle.result();
   const history = await handle.fetchHistory();
-  const replay = await Worker.runReplayHistory({ workflowBundle: { codePath } }, history, workflowId).then(
-    () => undefined,
-    asError,
-  );
+  const replay = await replays(history, codePath).then(() => undefined, asError);
   return { answers, elapsedMs, history, replay };
 }
 
