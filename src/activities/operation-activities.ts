@@ -20,11 +20,17 @@ export interface PayoutOperation {
   request: CheckedPayoutRequest;
 }
 
+/** `cancelled`: the caller cancelled the operation. */
+export type OutcomeQuestion = PayoutOperation & { cancelled: boolean };
+
 export interface OperationActivities {
   /** As any starter does: fails as `PayoutConflict` where the number belongs to another body. */
   joinPayout(operation: PayoutOperation): Promise<void>;
-  /** Fails, to be tried again later, until the payout has ended; as `InvalidPayoutRequest` where it was bad input. */
-  payoutOutcome(operation: PayoutOperation): Promise<PayoutResult>;
+  /**
+   * Fails, to be tried again later, until the payout has ended; as `InvalidPayoutRequest` where it was bad input. While
+   * the operation is cancelled, asks each open run to cancel.
+   */
+  payoutOutcome(question: OutcomeQuestion): Promise<PayoutResult>;
 }
 
 const FIRST_WAIT_MS = 500;
@@ -36,7 +42,7 @@ export function operationActivities({ env }: WorkerConfig, client: Client): Oper
   const payouts = new Payouts({ client, environment });
   return {
     joinPayout: (operation) => onlyHere(environment, operation, () => join(payouts, operation)),
-    payoutOutcome: (operation) => onlyHere(environment, operation, () => outcome(client, operation)),
+    payoutOutcome: (question) => onlyHere(environment, question, () => outcome(client, question)),
   };
 }
 
@@ -50,11 +56,12 @@ async function join(payouts: Payouts, { request }: PayoutOperation): Promise<voi
   }
 }
 
-async function outcome(client: Client, { request }: PayoutOperation): Promise<PayoutResult> {
+async function outcome(client: Client, { request, cancelled }: OutcomeQuestion): Promise<PayoutResult> {
   const workflowId = payoutWorkflowId(request.app, request.partnerOrderId);
   try {
     const { runId, status } = await client.workflow.getHandle(workflowId).describe();
     if (status.name === 'COMPLETED') return await resultOf(client, workflowId, runId);
+    if (cancelled && status.name === 'RUNNING') await requestCancel(client, workflowId, runId);
     const badInput = status.name === 'FAILED' ? await badInputOf(client, workflowId, runId) : undefined;
     if (!badInput) throw notYet();
     const counts = await runThatCounts(client, workflowId, { runId, isBadInput: true });
@@ -69,6 +76,24 @@ async function outcome(client: Client, { request }: PayoutOperation): Promise<Pa
     if (isGone(error))
       throw ApplicationFailure.nonRetryable("nothing is left of the payout's workflow", 'PayoutIsGone');
     throw error;
+  }
+}
+
+/** Each time with the same request id: Temporal takes it once, however often it is asked. */
+async function requestCancel(client: Client, workflowId: string, runId: string): Promise<void> {
+  const { namespace, identity } = client.options;
+  const requestId = activityInfo().workflowExecution?.runId ?? '';
+  try {
+    await client.workflowService.requestCancelWorkflowExecution({
+      namespace,
+      identity,
+      requestId,
+      reason: 'the caller cancelled the Nexus operation',
+      workflowExecution: { workflowId, runId },
+    });
+  } catch (error) {
+    // The run ended since: the next look tells how.
+    if (!isGone(error)) throw error;
   }
 }
 

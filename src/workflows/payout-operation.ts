@@ -13,11 +13,9 @@ import {
 import {
   CancellationScope,
   type ChildWorkflowHandle,
-  getExternalWorkflowHandle,
   log,
   ParentClosePolicy,
   proxyActivities,
-  sleep,
   startChild,
   WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
@@ -34,20 +32,25 @@ const calls = proxyActivities<OperationActivities>({
   retry: WHILE_THE_ENGINE_IS_AWAY,
 });
 
-const FIRST_PAUSE_MS = 10_000;
-const LONGEST_PAUSE_MS = 3_600_000;
-
 export async function payoutOperation(operation: PayoutOperation): Promise<PayoutResult> {
   const { cancelRequested } = CancellationScope.current();
   return CancellationScope.nonCancellable(async () => {
     const child = await begin(operation);
-    cancelRequested.catch(() => cancelPayout(operation));
-    return (await resultOf(child)) ?? calls.payoutOutcome(operation);
+    const ended = outcome(operation, child);
+    // Temporal takes a cancellation of a stopped run and does nothing, so this asks each run until one ends.
+    const cancelled = cancelRequested.catch(() => calls.payoutOutcome({ ...operation, cancelled: true }));
+    return Promise.race([ended, cancelled]);
   });
 }
 
+async function outcome(operation: PayoutOperation, child: Child | undefined): Promise<PayoutResult> {
+  return (await resultOf(child)) ?? calls.payoutOutcome({ ...operation, cancelled: false });
+}
+
+type Child = ChildWorkflowHandle<typeof payout>;
+
 /** Undefined: it was there already, with the same body. */
-async function begin(operation: PayoutOperation): Promise<ChildWorkflowHandle<typeof payout> | undefined> {
+async function begin(operation: PayoutOperation): Promise<Child | undefined> {
   const { environment, request } = operation;
   const { app, partnerOrderId, instructedAmount } = request;
   try {
@@ -72,27 +75,11 @@ function keyword(name: string, value: string): SearchAttributePair {
 }
 
 /** Undefined where this run has no result: whether the payout has ended is found out otherwise. */
-async function resultOf(
-  child: ChildWorkflowHandle<typeof payout> | undefined,
-): Promise<PayoutResult | undefined> {
+async function resultOf(child: Child | undefined): Promise<PayoutResult | undefined> {
   try {
     return await child?.result();
   } catch {
     log.info("the payout's run was stopped, or refused as bad input; looks what becomes of the payout");
     return undefined;
   }
-}
-
-/** As often as it takes: between two runs of a payout there is nothing to cancel. */
-async function cancelPayout({ request }: PayoutOperation): Promise<void> {
-  const payout = getExternalWorkflowHandle(payoutWorkflowId(request.app, request.partnerOrderId));
-  await CancellationScope.nonCancellable(async () => {
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(LONGEST_PAUSE_MS, 2 * pauseMs)) {
-      try {
-        return await payout.cancel();
-      } catch {
-        await sleep(pauseMs, { summary: 'asks again for the cancellation' });
-      }
-    }
-  });
 }

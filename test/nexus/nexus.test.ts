@@ -147,6 +147,19 @@ test.each(['started', 'joined'] as const)(
   },
 );
 
+test('H10 a call that is cancelled between two runs of its payout cancels the next one', async () => {
+  const request = payoutRequest(freshNumber(), { approval: 'required' });
+  const caller = await begin(request);
+  const { result } = outcomeOf(caller);
+  await awaitsApproval(request);
+  const stopped = await terminate(world, request);
+  await caller.cancel();
+  await untilAdopted(world, request, stopped);
+  expect(await world.payouts.result(request)).toMatchObject({ reason: { code: 'CANCELLED' } });
+  expect(await result).toMatchObject({ outcome: 'NOT_CREATED' });
+  expect(createsOf(world, request)).toEqual([]);
+});
+
 test('a start that was bad input elsewhere does not end the call; another team may correct it', async () => {
   const request = payoutRequest(freshNumber());
   const workflowId = `payout:default:${request.partnerOrderId}`;
