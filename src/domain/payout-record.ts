@@ -84,6 +84,8 @@ export interface PayoutRecord {
   asks: number;
   /** Trade queries in a row without a trustworthy answer. */
   unanswered: number;
+  /** Since when every answered trade query has said that the created order does not exist. Unix milliseconds. */
+  missingSinceMs?: number | undefined;
   /** Times in a row that result and detail did not agree. */
   disagreements: number;
   /** A notification came that no query has answered yet. */

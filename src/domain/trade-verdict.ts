@@ -79,6 +79,8 @@ export function isDetailMissing(result: TradeResult, detail: TradeDetail): boole
   return detail.splits.length === 0 && result.status !== 'FAILED';
 }
 
+const DEBITS_DIFFER = 'DEBITS_DIFFER_FROM_QUOTE';
+
 /** What a person should know about a payout that ends with `detail`: returned money, and debits other than quoted. */
 export function finalAttention(
   status: FinalStatus,
@@ -92,8 +94,12 @@ export function finalAttention(
     found.push({ code: 'PAYMENT_RETURNED', message: `the money of ${which} came back after it was paid` });
   }
   const debits = quote && debitProblem(status, detail, quote);
-  if (debits) found.push({ code: 'DEBITS_DIFFER_FROM_QUOTE', message: debits });
+  if (debits) found.push({ code: DEBITS_DIFFER, message: debits });
   return found;
+}
+
+export function isAboutDebits({ code }: Attention): boolean {
+  return code === DEBITS_DIFFER;
 }
 
 /** Everything succeeded: the payer pays what was quoted. Something failed: never more than that. */

@@ -37,16 +37,19 @@ export async function payout(request: PayoutRequest, carried?: CarriedOver): Pro
 async function pay(run: PayoutRun): Promise<PayoutResult> {
   try {
     await findEarlierOrder(run);
-    await untilCreated(run, async () => {
-      await waitUntilDue(run);
-      const quote = await lockQuote(run);
-      await sendCreate(run, quote);
-    });
+    for (;;) {
+      await untilCreated(run, async () => {
+        await waitUntilDue(run);
+        const quote = await lockQuote(run);
+        await sendCreate(run, quote);
+      });
+      const result = await trackToFinal(run);
+      if (result) return result;
+    }
   } catch (error) {
     if (error instanceof NotCreated) return notCreated(run, error.reason);
     throw error;
   }
-  return trackToFinal(run);
 }
 
 /** Decides bad input, without a call to the provider: the only way for this workflow to fail. */

@@ -94,8 +94,10 @@ function adopt(run: PayoutRun, { orderId, status, target }: PayoutOrder): void {
   record.order = { orderId, status, target };
   record.creation = { stage: 'created' };
   record.unknownSend = undefined;
+  record.missingSinceMs = undefined;
   record.createdAtMs = Date.now();
   record.lastConfirmedAtMs = Date.now();
   run.dropCancel();
-  run.unflag('NEEDS_REVIEW', 'CREATION_STARTS_OVER', 'PROVIDER_NOT_ANSWERING', 'ORDER_NOT_COMPARED');
+  run.unflag('NEEDS_REVIEW', 'CREATION_STARTS_OVER', 'PROVIDER_NOT_ANSWERING');
+  run.unflag('ORDER_NOT_COMPARED', 'ORDER_NOT_FOUND');
 }

@@ -7,6 +7,7 @@ import { causeOf, refusalIn } from '../call-failures.ts';
 import { polled, type Urgency } from '../calls.ts';
 import { readOrder } from './adopt-order.ts';
 import type { PayoutRun } from './run.ts';
+import { enterReview, noteUnknownSend } from './stages.ts';
 import { type LearnedBy, query } from './wait-to-ask.ts';
 
 /** Unanswered queries in a row that pass as a hiccup. */
@@ -38,6 +39,7 @@ export async function queryTrade(run: PayoutRun, because: LearnedBy): Promise<Kn
   }
   const { trade, detail } = answer;
   if (trade === null) return notFound(run);
+  run.record.missingSinceMs = undefined;
   if (!(await isOurOrder(run, trade))) return undefined;
   learned(run, trade);
   return { trade, detail };
@@ -92,10 +94,14 @@ function unanswered(run: PayoutRun, error: unknown): undefined {
   );
 }
 
+/** Right after the create the provider's reads may lag; later, an order that was created should be known. */
 function notFound(run: PayoutRun): undefined {
   const { record, settings } = run;
   record.unanswered += 1;
-  // Right after the create the provider's reads may lag; later, an order that was confirmed should be known.
-  if (Date.now() - record.createdAtMs > settings.confirmationWindowMs)
-    run.flag('ORDER_NOT_FOUND', 'the order was created, but the trade query says that it does not exist');
+  record.missingSinceMs ??= Date.now();
+  if (Date.now() - record.createdAtMs <= settings.confirmationWindowMs) return;
+  run.flag('ORDER_NOT_FOUND', 'the order was created, but the trade query says that it does not exist');
+  if (Date.now() - record.missingSinceMs <= settings.confirmationWindowMs) return;
+  noteUnknownSend(run, 'unanswered');
+  enterReview(run, `order ${record.order?.orderId} was created, and the provider does not know it any more`);
 }

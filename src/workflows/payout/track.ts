@@ -6,6 +6,7 @@ import {
   type FinalStatus,
   finalAttention,
   finalStatus,
+  isAboutDebits,
   isDetailMissing,
 } from '../../domain/trade-verdict.ts';
 import type { TradeDetail } from '../../payments/types.ts';
@@ -16,13 +17,18 @@ import { type LearnedBy, waitForNotificationOrPoll } from './wait-to-ask.ts';
 
 /** Disagreements in a row that pass as lag of the provider's reads. */
 const PATIENCE = 3;
+/** The provider says this often in a row that it debited another amount than quoted; then it counts as true. */
+const ANSWERS_ABOUT_DEBITS = 5;
 /** Polls spread out by up to this part, so that payouts started together do not poll together for ever. */
 const JITTER = 0.2;
 
-/** Returns when the provider has said how the order ended and every sum agrees. No time limit: never a guess. */
-export async function trackToFinal(run: PayoutRun): Promise<PayoutResult> {
+/**
+ * Returns when the provider has said how the order ended and every sum agrees. No time limit: never a guess. Undefined
+ * when the provider does not know the order any more: a person decides.
+ */
+export async function trackToFinal(run: PayoutRun): Promise<PayoutResult | undefined> {
   run.enter('PROCESSING');
-  for (;;) {
+  while (run.record.creation.stage === 'created') {
     const learnedBy = await waitForNotificationOrPoll(
       run,
       nextPollMs(run),
@@ -39,6 +45,7 @@ export async function trackToFinal(run: PayoutRun): Promise<PayoutResult> {
     }
     await run.continueAsNewWhenLong();
   }
+  return undefined;
 }
 
 function nextPollMs(run: PayoutRun): number {
@@ -61,13 +68,15 @@ async function verifyResult(
   const detail = known === undefined ? await fetchDetail(run) : known;
   const expected = { targetCurrency: request.targetCurrency, target: record.order?.target };
   const why = detail ? disagreement(trade, detail, expected) : 'its payments could not be read';
+  record.disagreements += 1;
   if (detail && why === undefined) {
     run.unflag('DETAIL_MISSING', 'DETAIL_DISAGREES');
-    for (const { code, message } of finalAttention(status, detail, record.quote)) run.flag(code, message);
+    const odd = finalAttention(status, detail, record.quote);
+    if (odd.some(isAboutDebits) && record.disagreements < ANSWERS_ABOUT_DEBITS) return undefined;
+    for (const { code, message } of odd) run.flag(code, message);
     const { partnerOrderId } = request;
     return settledResult(partnerOrderId, { status, trade, detail, quote: record.quote, learnedBy });
   }
-  record.disagreements += 1;
   if (record.disagreements >= PATIENCE)
     run.flag(!detail || isDetailMissing(trade, detail) ? 'DETAIL_MISSING' : 'DETAIL_DISAGREES', why ?? '');
   return undefined;
