@@ -89,3 +89,26 @@ describe('H18 the sums of several payments', () => {
     },
   );
 });
+
+describe('H13 debits other than quoted', () => {
+  const ended = async (scenario: string) => {
+    const ref = await world.pay(scenario);
+    const { debits } = await world.payouts.result(ref);
+    const { attention } = await world.payouts.state(ref).then(({ reasons }) => ({
+      attention: reasons.map(({ code }) => code),
+    }));
+    return { debited: debits.map(({ pay }) => pay.amount), attention, ordered: orderOf(ref).pay.amount };
+  };
+
+  test('an answer that the next ones take back is not reported', async () => {
+    const { debited, attention, ordered } = await ended('debit-differs percent=10 answers=2');
+    expect(debited).toEqual([ordered]);
+    expect(attention).toEqual([]);
+  });
+
+  test('what the provider keeps saying is reported, and flagged', async () => {
+    const { debited, attention, ordered } = await ended('debit-differs percent=10');
+    expect(debited).not.toEqual([ordered]);
+    expect(attention).toEqual(['DEBITS_DIFFER_FROM_QUOTE']);
+  });
+});

@@ -115,6 +115,32 @@ describe('H58 after a send of unknown outcome, nothing ends the payout NOT_CREAT
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
 
+  describe('H132 the provider does not know an order any more that it created', () => {
+    async function denied(): Promise<PayoutRef> {
+      const ref = await world.pay('stuck');
+      await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+      world.simulator.control.changeOrder(ref.partnerOrderId, { visible: false });
+      const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+      expect(codes(state.reasons)).toEqual(expect.arrayContaining(['ORDER_NOT_FOUND', 'NEEDS_REVIEW']));
+      return ref;
+    }
+
+    test('it goes to review, and on by itself once the order is there again', async () => {
+      const ref = await denied();
+      world.simulator.control.changeOrder(ref.partnerOrderId, { visible: true, status: 'SUCCESS' });
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+      expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
+      expect((await world.payouts.state(ref)).reasons).toEqual([]);
+    });
+
+    test('a person ends it', async () => {
+      const ref = await denied();
+      await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
+      expect((await world.payouts.result(ref)).reason?.code).toBe('RESOLVED_NOT_CREATED');
+      expect(createsOf(world, ref)).toHaveLength(1);
+    });
+  });
+
   test('a refused create that was never preceded by another ends it, and leaves a mark for the follow-up', async () => {
     const ref = await world.paySpoilt({ kind: 'envelope', code: 30005 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');
