@@ -75,7 +75,9 @@ describe('H103 an order turns up', () => {
   test('one that cannot be read counts as a send: nothing is sent while it is out of sight again', async () => {
     const { control } = world.simulator;
     const body = payoutRequest(freshNumber());
-    const { partnerOrderId, receiver } = body;
+    const { partnerOrderId } = body;
+    const { bankAccountNumber, bankAccountName, bankName } = body.receiver;
+    const receiver = { bankAccountNumber, bankAccountName, bankName };
     control.plantOrder({ partnerOrderId, receiver, scenario: 'success final=0s' });
     const unread = control.addFault({ operation: 'queryDetail', fault: UNREADABLE });
     await startDoubtful(body);

@@ -8,7 +8,7 @@ import { resetBefore } from '../support/resets.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '500ms' } });
+  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '5s' } });
 });
 afterAll(() => world.stop());
 

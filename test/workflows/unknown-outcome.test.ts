@@ -102,7 +102,8 @@ describe('H58 after a send of unknown outcome, nothing ends the payout NOT_CREAT
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
     const result = await world.payouts.result(ref);
-    expect(result.reason?.code).toBe('RESOLVED_NOT_CREATED');
+    expect(result).toMatchObject({ outcome: 'NOT_CREATED', reason: { code: 'RESOLVED_NOT_CREATED' } });
+    expect(debitsOf(world, ref)).toBe(0);
     expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
   });
 
