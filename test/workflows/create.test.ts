@@ -14,6 +14,41 @@ describe.concurrent('a create whose outcome nobody knows', () => {
   });
   afterAll(() => world.stop());
 
+  test('H2 an open payout asks a person once PAYMENTS_REPEATED_CREATE=safe is gone', async () => {
+    const world = await PayoutWorld.start({
+      env: {
+        PAYMENTS_CALL_TIMEOUT: '2s',
+        PAYOUTS_CONFIRMATION_WINDOW: '20s',
+        PAYMENTS_REPEATED_CREATE: 'safe',
+      },
+    });
+    try {
+      const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+      await world.until(ref, ({ phase }) => phase === 'RECONCILING');
+      await world.stopWorkers();
+      await world.startWorkers({ PAYMENTS_REPEATED_CREATE: 'review' });
+      await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+      expect(createsOf(world, ref).length).toBe(1);
+    } finally {
+      await world.stop();
+    }
+  });
+
+  test('H2 only a provider that is known to refuse repeats gets another create without a person', async () => {
+    const world = await PayoutWorld.start({
+      env: { ...SHORT_WINDOW, PAYMENTS_REPEATED_CREATE: 'safe' },
+      settings: { repeatedCreate: 'refuse' },
+    });
+    try {
+      const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+      expect(createsOf(world, ref).length).toBe(2);
+      expect(debitsOf(world, ref)).toBe(1);
+    } finally {
+      await world.stop();
+    }
+  });
+
   test('H1 the create is lost on its way: nothing is sent again without a person, and retry pays once', async () => {
     const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
     const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
@@ -96,41 +131,6 @@ describe.concurrent('a create whose outcome nobody knows', () => {
     const bodies = creates.map(({ body }) => body.replace(/"lockRateId":"[^"]*"/, ''));
     expect(bodies[0]).toBe(bodies[1]);
     expect(debitsOf(world, ref)).toBe(1);
-  });
-
-  test('H2 only a provider that is known to refuse repeats gets another create without a person', async () => {
-    const world = await PayoutWorld.start({
-      env: { ...SHORT_WINDOW, PAYMENTS_REPEATED_CREATE: 'safe' },
-      settings: { repeatedCreate: 'refuse' },
-    });
-    try {
-      const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
-      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
-      expect(createsOf(world, ref).length).toBe(2);
-      expect(debitsOf(world, ref)).toBe(1);
-    } finally {
-      await world.stop();
-    }
-  });
-
-  test('H2 an open payout asks a person once PAYMENTS_REPEATED_CREATE=safe is gone', async () => {
-    const world = await PayoutWorld.start({
-      env: {
-        PAYMENTS_CALL_TIMEOUT: '2s',
-        PAYOUTS_CONFIRMATION_WINDOW: '20s',
-        PAYMENTS_REPEATED_CREATE: 'safe',
-      },
-    });
-    try {
-      const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
-      await world.until(ref, ({ phase }) => phase === 'RECONCILING');
-      await world.stopWorkers();
-      await world.startWorkers({ PAYMENTS_REPEATED_CREATE: 'review' });
-      await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
-      expect(createsOf(world, ref).length).toBe(1);
-    } finally {
-      await world.stop();
-    }
   });
 });
 

@@ -6,15 +6,16 @@ import { createsOf, debitsOf } from '../support/ledger.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
-/** The confirmation window begins where the create's own deadline ends: with a call timeout of 200 ms, after 5.4 s. */
-const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '200ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
+/** The confirmation window begins where the create's own deadline ends: with a call timeout of 2 s, after 9 s. */
+const SHORT_WINDOW = { PAYMENTS_CALL_TIMEOUT: '2s', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
 
 const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
 
-describe('H58 after a send of unknown outcome, nothing ends the payout NOT_CREATED but a person', () => {
+// At the same time, for each of them waits for most of its time.
+describe.concurrent('H58 after a send of unknown outcome, nothing ends the payout NOT_CREATED but a person', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({ env: { ...SHORT_CALLS, PAYMENTS_LOCK_LIFETIME: '3s' } });
+    world = await PayoutWorld.start({ env: { ...SHORT_WINDOW, PAYMENTS_LOCK_LIFETIME: '3s' } });
   });
   afterAll(() => world.stop());
 
