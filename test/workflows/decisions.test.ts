@@ -29,8 +29,8 @@ async function startDoubtful(body: PayoutRequest): Promise<void> {
 }
 
 /** Finds somebody else's order under its own number, which takes it to review without any wait. */
-async function payReviewed(): Promise<PayoutRef & { orderId: string }> {
-  const body = payoutRequest(freshNumber(), { platform: 'sim:success final=0s' });
+async function payReviewed(over: Partial<PayoutRequest> = {}): Promise<PayoutRef & { orderId: string }> {
+  const body = payoutRequest(freshNumber(), { platform: 'sim:success final=0s', ...over });
   const { partnerOrderId } = body;
   const { orderId } = world.simulator.control.plantOrder({ partnerOrderId, scenario: 'slow final=1h' });
   await startDoubtful(body);
@@ -106,6 +106,24 @@ describe('H103 an order turns up', () => {
     const { phase } = await world.payouts.poll(ref);
     expect(phase).not.toBe('NEEDS_REVIEW');
     expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', orderId });
+  });
+});
+
+describe('H58 a decision to send again', () => {
+  test('asks for another approval, even after one was refused', async () => {
+    const { orderId: _other, ...ref } = await payReviewed({ approval: 'required' });
+    world.simulator.control.changeOrder(ref.partnerOrderId, { visible: false });
+    const sendAgain = async () => {
+      await world.payouts.resolve(ref, { by, created: false, then: 'retry' });
+      await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    };
+    await sendAgain();
+    await world.payouts.refuse(ref, { by });
+    await world.until(ref, ({ sentence }) => sentence.includes('APPROVAL_REFUSED'));
+    await sendAgain();
+    await world.payouts.approve(ref, { by });
+    await endsWell(ref);
+    expect(createsOf(world, ref).length).toBe(1);
   });
 });
 
