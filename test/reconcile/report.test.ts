@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dailyReportSchema } from '../../src/contract/reports.ts';
 import { addParts, boundsOf, dayBefore, emptyAppReport } from '../../src/domain/daily-report.ts';
@@ -7,19 +8,26 @@ import { cli } from '../support/cli.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 
+const DAY_MS = 24 * 3_600_000;
+const TIME_FOR_ONE_TEST_MS = 5 * 60_000;
+
 let world: PayoutWorld;
 beforeAll(async () => {
   world = await PayoutWorld.start({ env: { PAYOUTS_FOLLOW_UP: '1s' } });
 });
 afterAll(() => world.stop());
 
-const today = () => new Date().toISOString().slice(0, 10);
+/** A day that ended during the test would share its payouts with the next one. */
+async function dayWithTimeLeft(): Promise<string> {
+  const left = DAY_MS - (Date.now() % DAY_MS);
+  if (left < TIME_FOR_ONE_TEST_MS) await sleep(left + 1_000);
+  return new Date().toISOString().slice(0, 10);
+}
 const report = (...args: string[]) => cli(world.workerEnvironment, ['report', ...args]);
 
 describe('the daily report', () => {
   test('counts and adds up exactly what ended, what is open, and what came back', async () => {
-    // A day that ends in the middle of the test is another day.
-    const day = today();
+    const day = await dayWithTimeLeft();
     const whole = { instructedAmount: { currency: 'CNY', amount: '9999999999999999.99' } };
     const refs = [
       await world.pay('success', whole),

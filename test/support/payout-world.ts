@@ -230,6 +230,22 @@ export class PayoutWorld {
   async history(ref: PayoutRef) {
     return this.payouts.handle(ref).fetchHistory();
   }
+
+  /** What a run, the latest if none is named, did after the last call to the provider; nothing while one is under way. */
+  async sinceLastCall(ref: PayoutRef, runId?: string) {
+    const { workflowId } = this.payouts.handle(ref);
+    const { events } = await this.client.workflow.getHandle(workflowId, runId).fetchHistory();
+    const all = events ?? [];
+    const last = all.findLastIndex((event) => event.activityTaskCompletedEventAttributes);
+    const since = all.slice(last + 1);
+    return since.some((event) => event.activityTaskScheduledEventAttributes) ? [] : since;
+  }
+
+  /** Makes the history long enough to go on as new, by notifications that name another payout and wake nothing. */
+  async lengthen(ref: PayoutRef): Promise<void> {
+    const ignored = { receivedAt: new Date().toISOString(), partnerOrderId: 'another' };
+    await Promise.all(Array.from({ length: 300 }, () => this.payouts.notify(ref, ignored)));
+  }
 }
 
 /** Fails when the payout has ended without ever being as wanted. */

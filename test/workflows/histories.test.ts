@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
 import {
@@ -85,6 +86,26 @@ describe('H39 the history of a payout that stays open is bounded', () => {
       await world.payouts.resolve(ref, { by: 'olga', created: true, orderId: order?.orderId ?? '' });
       const { runId } = await world.payouts.handle(ref).describe();
       await eventually(() => otherRun(world, ref, [runId]));
+    } finally {
+      await world.stop();
+    }
+  });
+
+  test('also where nothing but updates makes it ask: they are answered, and it goes on as new', async () => {
+    const world = await PayoutWorld.start({ env: NO_POLLS });
+    try {
+      const ref = await world.pay('slow final=1h');
+      await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+      const { runId } = await world.payouts.handle(ref).describe();
+      await world.lengthen(ref);
+      expect((await world.payouts.poll(ref)).phase).toBe('PROCESSING');
+      const next = await eventually(async () =>
+        (await world.sinceLastCall(ref, runId)).find(
+          ({ timerStartedEventAttributes: timer, workflowExecutionContinuedAsNewEventAttributes: ended }) =>
+            ended ?? (timer && tsToMs(timer.startToFireTimeout) > 60_000),
+        ),
+      );
+      expect(next.workflowExecutionContinuedAsNewEventAttributes).toBeTruthy();
     } finally {
       await world.stop();
     }

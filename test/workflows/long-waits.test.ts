@@ -113,4 +113,16 @@ describe.skipIf(NO_SKIPPING !== undefined)('an approval', () => {
     expect((await world.payouts.result(ref)).reason?.code).toBe('APPROVAL_EXPIRED');
     expect(creates(ref)).toEqual([]);
   });
+
+  test('that comes after the lock ran out leads to a new quote, not to a create with a dead lock', async () => {
+    await enter();
+    const ref = await world.pay('success', { approval: 'required' });
+    const { quote } = await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await world.sleep(2 * MINUTE);
+    await world.payouts.approve(ref, { by: 'olga' });
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    const locks = creates(ref).map(({ body }) => /"lockRateId":"([^"]*)"/.exec(body)?.[1]);
+    expect(locks).toEqual([expect.any(String)]);
+    expect(locks).not.toContain(quote?.lockRateId);
+  });
 });

@@ -1,7 +1,8 @@
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { expect, test } from 'vitest';
 import type { CallRecord } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
 /** Slow enough that those who begin keep the budget for themselves for a long while. */
 const CALLS_PER_SECOND = 8;
@@ -45,6 +46,29 @@ test('H38 polls come last, but one that has waited too long is asked among those
     await world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect((await world.payouts.state(ref)).reasons).toEqual([]);
+  } finally {
+    await world.stop();
+  }
+});
+
+test('H18 polls are quick while a final status does not agree with itself, and slow again once it is gone', async () => {
+  const world = await PayoutWorld.start({ env: NO_POLLS });
+  try {
+    const ref = await world.pay('sums-wrong final=0s');
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    await world.payouts.poll(ref);
+    const nextPoll = () =>
+      eventually(async () => {
+        const events = await world.sinceLastCall(ref);
+        const timer = events.find((event) => event.timerStartedEventAttributes);
+        return timer && tsToMs(timer.timerStartedEventAttributes?.startToFireTimeout);
+      });
+    expect(await nextPoll()).toBeLessThan(60_000);
+    world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'PROCESSING' });
+    // The first may be answered by a query that was under way before.
+    await world.payouts.poll(ref);
+    await world.payouts.poll(ref);
+    expect(await nextPoll()).toBeGreaterThan(30 * 60_000);
   } finally {
     await world.stop();
   }

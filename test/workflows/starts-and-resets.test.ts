@@ -8,7 +8,7 @@ import { resetBefore } from '../support/resets.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '500ms' } });
+  world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '5s' } });
 });
 afterAll(() => world.stop());
 
@@ -217,6 +217,23 @@ describe('H6 a Workflow Reset never pays again', () => {
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
     control.changeSettings({ rates });
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
+  });
+
+  test('a cancel of the run after the reset does not stand against the order that is found', async () => {
+    const body = bodyOf(freshNumber());
+    await world.payouts.start(body);
+    await world.payouts.result(body);
+    const held = world.hold({ operation: 'fee' }, 'before');
+    await reset(body.partnerOrderId, 'quoteForClient');
+    await eventually(held.arrived);
+    await expect(world.payouts.cancel(body, { by: 'olga' })).rejects.toMatchObject({
+      cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/had no effect/) },
+    });
+    held.release();
+    expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+    const { reasons } = await world.payouts.state(body);
+    expect(reasons.map(({ code }) => code)).toEqual(['CANCEL_TOO_LATE']);
+    expect(createsOf(world, body).length).toBe(1);
   });
 
   test('after its end, to before a detail that was asked for on its own: the order is found', async () => {

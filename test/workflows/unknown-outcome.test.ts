@@ -4,16 +4,18 @@ import type { PayoutRequest } from '../../src/domain/payout.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
 
-/** The confirmation window begins where the create's own deadline ends: with a call timeout of 200 ms, after 5.4 s. */
-const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '200ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
+/** The confirmation window begins where the create's own deadline ends: with a call timeout of 2 s, after 9 s. */
+const SHORT_WINDOW = { PAYMENTS_CALL_TIMEOUT: '2s', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
 
 const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
 
-describe('H58 after a send of unknown outcome, nothing ends the payout NOT_CREATED but a person', () => {
+// At the same time, for each of them waits for most of its time.
+describe.concurrent('H58 after a send of unknown outcome, nothing ends the payout NOT_CREATED but a person', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({ env: { ...SHORT_CALLS, PAYMENTS_LOCK_LIFETIME: '3s' } });
+    world = await PayoutWorld.start({ env: { ...SHORT_WINDOW, PAYMENTS_LOCK_LIFETIME: '3s' } });
   });
   afterAll(() => world.stop());
 
@@ -101,8 +103,26 @@ describe('H58 after a send of unknown outcome, nothing ends the payout NOT_CREAT
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
     const result = await world.payouts.result(ref);
-    expect(result.reason?.code).toBe('RESOLVED_NOT_CREATED');
+    expect(result).toMatchObject({ outcome: 'NOT_CREATED', reason: { code: 'RESOLVED_NOT_CREATED' } });
+    expect(debitsOf(world, ref)).toBe(0);
     expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
+  });
+
+  test('the memo says so as long as it runs, and a run that is started again after retention confirms', async () => {
+    const sent = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    await world.until(sent, ({ phase }) => phase === 'RECONCILING');
+    const { memo } = await world.payouts.handle(sent).describe();
+    expect(memo).toMatchObject({ createSent: true });
+    // No other run is left under this number, so nothing but the memo says that one has sent.
+    const body = payoutRequest(freshNumber(), { platform: 'sim:success' });
+    await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${body.partnerOrderId}`,
+      args: [body],
+      memo: { createSent: true },
+    });
+    await world.until(body, ({ phase }) => phase === 'NEEDS_REVIEW');
+    expect(createsOf(world, body)).toEqual([]);
   });
 
   test("Temporal's own cancellation has no effect while the outcome is unknown", async () => {

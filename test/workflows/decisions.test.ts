@@ -1,0 +1,176 @@
+/** A person's decision, and an order that turns up: each while the other is under way. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FaultInput } from '../../simulator/index.ts';
+import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
+import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { createsOf } from '../support/ledger.ts';
+import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+const by = 'olga';
+const UNREADABLE: FaultInput = { kind: 'envelope', code: 900000 };
+const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
+const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
+
+let world: PayoutWorld;
+beforeAll(async () => {
+  // Only a person makes these payouts ask, so each test says what happens in which order.
+  world = await PayoutWorld.start({ env: NO_POLLS });
+});
+afterAll(() => world.stop());
+
+/** Confirms before it creates anything, for its memo does not say that it is new. */
+async function startDoubtful(body: PayoutRequest): Promise<void> {
+  await world.client.workflow.start('payout', {
+    taskQueue: 'payouts',
+    workflowId: `payout:default:${body.partnerOrderId}`,
+    args: [body],
+  });
+}
+
+/** Finds somebody else's order under its own number, which takes it to review without any wait. */
+async function payReviewed(over: Partial<PayoutRequest> = {}): Promise<PayoutRef & { orderId: string }> {
+  const body = payoutRequest(freshNumber(), { platform: 'sim:success final=0s', ...over });
+  const { partnerOrderId } = body;
+  const { orderId } = world.simulator.control.plantOrder({ partnerOrderId, scenario: 'slow final=1h' });
+  await startDoubtful(body);
+  await world.until(body, isReviewed);
+  return { partnerOrderId, orderId };
+}
+
+async function endsWell(ref: PayoutRef, orderId?: string): Promise<void> {
+  await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+  await world.payouts.poll(ref);
+  expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', ...(orderId && { orderId }) });
+}
+
+describe('H103 an order turns up', () => {
+  test('a decision to end does not stand against one that nobody knew of', async () => {
+    // The only way to a review in which no order is known leads through the confirmation window.
+    const windowed = await PayoutWorld.start({
+      env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
+    });
+    const endsAndFinds = async (ref: PayoutRef) => {
+      const { orderId } = windowed.simulator.control.plantOrder(ref);
+      await windowed.payouts.resolve(ref, { by, created: false, then: 'end' });
+      const state = await windowed.until(ref, ({ sentence }) => sentence.includes('has turned up'));
+      expect(state).toMatchObject({ phase: 'NEEDS_REVIEW', needsAttention: true });
+      expect(state.sentence).toContain(orderId);
+    };
+    try {
+      const differing = await windowed.paySpoilt({ kind: 'drop-before' }, 'success');
+      const unread = await windowed.paySpoilt({ kind: 'drop-before' }, 'success');
+      for (const ref of [differing, unread]) await windowed.until(ref, isReviewed);
+      await endsAndFinds(differing);
+      // By now the person has been told: the same decision counts.
+      await windowed.payouts.resolve(differing, { by, created: false, then: 'end' });
+      expect((await windowed.payouts.result(differing)).reason?.code).toBe('RESOLVED_NOT_CREATED');
+      windowed.simulator.control.addFault({ operation: 'queryDetail', fault: UNREADABLE });
+      await endsAndFinds(unread);
+    } finally {
+      await windowed.stop();
+    }
+  });
+
+  test('one that cannot be read counts as a send: nothing is sent while it is out of sight again', async () => {
+    const { control } = world.simulator;
+    const body = payoutRequest(freshNumber());
+    const { partnerOrderId } = body;
+    const { bankAccountNumber, bankAccountName, bankName } = body.receiver;
+    const receiver = { bankAccountNumber, bankAccountName, bankName };
+    control.plantOrder({ partnerOrderId, receiver, scenario: 'success final=0s' });
+    const unread = control.addFault({ operation: 'queryDetail', fault: UNREADABLE });
+    await startDoubtful(body);
+    await world.until(body, ({ reasons }) => codes(reasons).includes('ORDER_NOT_COMPARED'));
+    control.changeOrder(partnerOrderId, { visible: false });
+    await world.payouts.poll(body);
+    await expect(world.payouts.cancel(body, { by })).rejects.toMatchObject({
+      cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/outcome is unknown/) },
+    });
+    expect((await world.payouts.handle(body).describe()).memo).toMatchObject({ createSent: true });
+    control.removeFault(unread.id);
+    control.changeOrder(partnerOrderId, { visible: true });
+    await world.payouts.poll(body);
+    await endsWell(body);
+    expect(createsOf(world, body)).toEqual([]);
+  });
+
+  test('one that a person named meanwhile is kept, whatever the provider answers to the payout itself', async () => {
+    const { orderId, ...ref } = await payReviewed();
+    const held = world.hold({ operation: 'queryDetail', times: 1 }, 'before');
+    await world.payouts.poll(ref);
+    await eventually(held.arrived);
+    await world.payouts.resolve(ref, { by, created: true, orderId });
+    held.release();
+    world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
+    const { phase } = await world.payouts.poll(ref);
+    expect(phase).not.toBe('NEEDS_REVIEW');
+    expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', orderId });
+  });
+});
+
+describe('H58 a decision to send again', () => {
+  test('asks for another approval, even after one was refused', async () => {
+    const { orderId: _other, ...ref } = await payReviewed({ approval: 'required' });
+    world.simulator.control.changeOrder(ref.partnerOrderId, { visible: false });
+    const sendAgain = async () => {
+      await world.payouts.resolve(ref, { by, created: false, then: 'retry' });
+      await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    };
+    await sendAgain();
+    await world.payouts.refuse(ref, { by });
+    await world.until(ref, ({ sentence }) => sentence.includes('APPROVAL_REFUSED'));
+    await sendAgain();
+    await world.payouts.approve(ref, { by });
+    await endsWell(ref);
+    expect(createsOf(world, ref).length).toBe(1);
+  });
+});
+
+describe("H9 updates work after Temporal's own cancellation", () => {
+  test('poll and resolve', async () => {
+    const { orderId, ...ref } = await payReviewed();
+    await world.payouts.handle(ref).cancel();
+    await world.until(ref, ({ reasons }) => codes(reasons).includes('CANCEL_TOO_LATE'));
+    expect((await world.payouts.poll(ref)).phase).toBe('NEEDS_REVIEW');
+    world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
+    await world.payouts.resolve(ref, { by, created: true, orderId });
+    await endsWell(ref, orderId);
+  });
+
+  test('cancel, of a payout that was being confirmed when the cancellation came', async () => {
+    const body = payoutRequest(freshNumber(), { clientId: freshNumber() });
+    const { partnerOrderId } = body;
+    const asked = world.hold({ operation: 'queryResult', partnerOrderId, times: 1 }, 'before');
+    const quoted = world.hold({ operation: 'fee', times: 1 }, 'before');
+    await startDoubtful(body);
+    await eventually(asked.arrived);
+    await world.payouts.handle(body).cancel();
+    await world.until(body, ({ reasons }) => codes(reasons).includes('CANCEL_TOO_LATE'));
+    asked.release();
+    await eventually(quoted.arrived);
+    expect(await world.payouts.cancel(body, { by })).toMatchObject({
+      phase: 'DONE',
+      outcome: 'NOT_CREATED',
+      reason: { code: 'CANCELLED' },
+    });
+    quoted.release();
+    expect(createsOf(world, body)).toEqual([]);
+  });
+});
+
+describe('H39 a long history', () => {
+  test('a decision to send again is carried out, for the run that has confirmed it goes on', async () => {
+    const { orderId: _other, ...ref } = await payReviewed();
+    world.simulator.control.changeOrder(ref.partnerOrderId, { visible: false });
+    await world.lengthen(ref);
+    await world.payouts.resolve(ref, { by, created: false, then: 'retry' });
+    const state = await world.until(
+      ref,
+      ({ phase }) => createsOf(world, ref).length > 0 || phase === 'RECONCILING',
+    );
+    expect(state.phase).not.toBe('RECONCILING');
+    await endsWell(ref);
+    expect(createsOf(world, ref).length).toBe(1);
+  });
+});
