@@ -9,8 +9,8 @@ import type { Environment } from '../../../src/config/environment.ts';
 import type { PayoutRequest } from '../../../src/domain/payout.ts';
 import { clientInterceptors, isStaleClock } from '../../../src/temporal/queries.ts';
 import { batchesOf, manyRows } from '../batches.ts';
-import { debitsOf } from '../ledger.ts';
 import { replays } from '../histories.ts';
+import { debitsOf } from '../ledger.ts';
 import { eventually, freshNumber, PayoutWorld } from '../payout-world.ts';
 import { type OwnProcess, startProgram } from '../processes.ts';
 
