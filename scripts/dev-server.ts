@@ -13,6 +13,7 @@ import { existingEngine } from './dev-server/existing.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
 import { untilItAnswers } from './dev-server/readiness.ts';
 import { guard } from './dev-server/watchdog.ts';
+import { endOwn, hasEnded, stopOwn } from './own-process.ts';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
 export interface DevServerOptions {
@@ -122,21 +123,12 @@ class OwnDevServer implements DevServer {
   }
 
   async stop(): Promise<void> {
-    const force = setTimeout(() => this.child?.kill('SIGKILL'), STOP_LIMIT_MS);
-    // A frozen server would not hear the first.
-    this.child?.kill('SIGCONT');
-    await this.kill('SIGTERM');
-    clearTimeout(force);
+    await stopOwn(this.child, STOP_LIMIT_MS);
   }
 
   async kill(signal: NodeJS.Signals): Promise<void> {
-    const { child } = this;
-    if (child === undefined || hasEnded(child)) return;
-    const ended = once(child, 'exit');
-    // Whoever waits for its end must not end first.
-    child.ref();
-    child.kill(signal);
-    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await ended;
+    if (signal === 'SIGSTOP' || signal === 'SIGCONT') this.child?.kill(signal);
+    else await endOwn(this.child, signal);
   }
 
   async restart(): Promise<void> {
@@ -195,10 +187,6 @@ function serverArguments(options: DevServerOptions, frontend: number, ui: number
     ...dynamic.flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${JSON.stringify(value)}`]),
     ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
   ];
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
 }
 
 /** The CLI reads the same variables as its clients do; none of them is meant for the server. */

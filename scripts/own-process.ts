@@ -1,4 +1,4 @@
-/** Our programs as child processes, for the demo and the bench. */
+/** Child processes of ours: programs for the demo and the bench, and how any of them ends. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
@@ -31,15 +31,27 @@ export async function startOwn(
   return child;
 }
 
-/** Sends the signal, also to one that was frozen, and waits for the end. */
-export async function endOwn(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-  if (hasEnded(child)) return;
+/**
+ * Sends the signal, also to one that was frozen, and waits for the end. Whoever waits for an end must not end first, so
+ * a process that nobody waited for (`unref`) is waited for now.
+ */
+export async function endOwn(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+  if (child === undefined || hasEnded(child)) return;
   const exit = once(child, 'exit');
-  child.kill('SIGCONT');
+  child.ref();
+  if (signal !== 'SIGKILL') child.kill('SIGCONT');
   child.kill(signal);
   await exit;
 }
 
-export function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null;
+/** In good order; by force after the limit. */
+export async function stopOwn(child: ChildProcess | undefined, limitMs: number): Promise<void> {
+  const force = setTimeout(() => child?.kill('SIGKILL'), limitMs);
+  await endOwn(child, 'SIGTERM');
+  clearTimeout(force);
+}
+
+/** Or never began. */
+export function hasEnded({ exitCode, signalCode, pid }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null || pid === undefined;
 }

@@ -16,7 +16,7 @@ import { registerSearchAttributes, SEARCH_ATTRIBUTES } from '../src/temporal/sea
 import { freePorts, loopback } from './dev-server/ports.ts';
 import { untilItAnswers } from './dev-server/readiness.ts';
 import { guard } from './dev-server/watchdog.ts';
-import { hasEnded } from './own-process.ts';
+import { endOwn, hasEnded, stopOwn } from './own-process.ts';
 import { projectRoot } from './setup/paths.mjs';
 import { findTemporalServer } from './setup/temporal-server.mjs';
 import { Postgres, USER } from './temporal-server/postgres.ts';
@@ -112,20 +112,12 @@ export class TemporalServer {
 
   /** The server alone; waits for its end. */
   async kill(signal: NodeJS.Signals): Promise<void> {
-    const { child } = this;
-    if (child === undefined || hasEnded(child)) return;
-    const ended = once(child, 'exit');
-    child.ref();
-    child.kill(signal);
-    await ended;
+    await endOwn(this.child, signal);
   }
 
   /** Server and database. */
   async stop(): Promise<void> {
-    const force = setTimeout(() => this.child?.kill('SIGKILL'), STOP_LIMIT_MS);
-    this.child?.kill('SIGCONT');
-    await this.kill('SIGTERM');
-    clearTimeout(force);
+    await stopOwn(this.child, STOP_LIMIT_MS);
     await this.database.stop();
     if (this.options.folder === undefined) rmSync(this.folder, { recursive: true, force: true });
   }

@@ -8,7 +8,7 @@ import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } f
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { guard } from '../dev-server/watchdog.ts';
-import { hasEnded } from '../own-process.ts';
+import { endOwn, hasEnded } from '../own-process.ts';
 import { SetupError } from '../setup/console.mjs';
 
 export const USER = 'temporal';
@@ -44,13 +44,7 @@ export class Postgres {
 
   /** SIGINT ends its sessions, then itself; SIGKILL is a power failure. */
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
-    const { child } = this;
-    if (child === undefined || hasEnded(child)) return;
-    const ended = once(child, 'exit');
-    child.ref();
-    child.kill('SIGCONT');
-    child.kill(signal);
-    await ended;
+    await endOwn(this.child, signal);
   }
 
   /** What `psql` prints for one command. */

@@ -6,7 +6,12 @@ import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import { accountProblem } from '../domain/account-check.ts';
 import type { SendPolicy } from '../domain/payout.ts';
 import { finalStatus } from '../domain/trade-verdict.ts';
-import { OrderNotExistError, type PaymentsClient, UnauthorisedError } from '../payments/index.ts';
+import {
+  isTokenRejected,
+  OrderNotExistError,
+  type PaymentsClient,
+  UnauthorisedError,
+} from '../payments/index.ts';
 import type { TradeKey } from '../payments/types.ts';
 import { optionsOf } from './caller-options.ts';
 import { createPayout } from './create-payout.ts';
@@ -121,12 +126,12 @@ function refuseOtherPlaces(caller: Caller, environment: string, app: string): vo
   });
 }
 
-/** Reads only: one whose token was not accepted is asked once more, with the renewed one (H44). */
+/** Reads only: one whose token was not accepted is asked once more, with the renewed one (H44). A 403 would come again. */
 async function onceMore<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof UnauthorisedError) return work();
+    if (error instanceof UnauthorisedError && isTokenRejected(error)) return work();
     throw error;
   }
 }

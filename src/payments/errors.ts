@@ -72,9 +72,20 @@ export class OrderNotExistError extends PaymentsError {
   override readonly code = 'ORDER_NOT_EXIST';
 }
 
-/** Thrown when the token is not accepted (401 or 403, by status or envelope). Never thrown by a create. */
+/** Thrown on 401 or 403, by status or envelope. Never thrown by a create. */
 export class UnauthorisedError extends PaymentsError {
   override readonly code = 'UNAUTHORISED';
+}
+
+/**
+ * The provider did not accept the token, whatever that means for the call: status 401, or code 401 under any status.
+ * A 403 forbids the call and says nothing about the token, which everybody else goes on using.
+ */
+export function isTokenRejected({
+  httpStatus,
+  serviceCode,
+}: Pick<ErrorContext, 'httpStatus' | 'serviceCode'>): boolean {
+  return httpStatus === 401 || serviceCode === '401';
 }
 
 /** Thrown when the request surely did not arrive, and for reads also when no usable answer came back. */

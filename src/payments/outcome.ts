@@ -7,6 +7,7 @@ import {
   CreateRefusedError,
   type ErrorContext,
   IllegalParameterError,
+  isTokenRejected,
   MalformedAnswerError,
   NotSentError,
   OrderNotExistError,
@@ -33,11 +34,6 @@ export interface AnswerRules<T> {
 export interface Outcome<T> {
   context: ErrorContext;
   result: { value: T } | { error: PaymentsError };
-  /**
-   * The provider did not accept the token, whatever that means for the call: status 401, or code 401 under any status.
-   * A 403 forbids the call and says nothing about the token, which everybody else goes on using.
-   */
-  tokenRejected: boolean;
 }
 
 /** Total: every exchange has an outcome. */
@@ -48,7 +44,7 @@ export function outcomeOf<T>(
   createCodes: ReadonlyMap<string, CreateMeaning>,
 ): Outcome<T> {
   if (exchange.is !== 'answer' && exchange.is !== 'broken-answer')
-    return { context: called, result: { error: noAnswer(rules, called, exchange) }, tokenRejected: false };
+    return { context: called, result: { error: noAnswer(rules, called, exchange) } };
   const { style, effect } = rulesOf(rules.operation);
   const answer = answerOf(style, exchange);
   const context: ErrorContext = {
@@ -58,10 +54,9 @@ export function outcomeOf<T>(
     transportCode: exchange.is === 'broken-answer' ? exchange.transportCode : undefined,
   };
   const verdict = classify(effect, exchange.status, answer, createCodes);
-  const tokenRejected = exchange.status === 401 || answer.serviceCode === '401';
   const result =
     verdict === 'success' ? parsed(rules, context, answer) : { error: errorOf(verdict, context) };
-  return { context, result, tokenRejected };
+  return { context, result };
 }
 
 function answerOf(
@@ -125,7 +120,10 @@ function errorOf(verdict: Exclude<Verdict, 'success'>, context: ErrorContext): P
     case 'order-not-exist':
       return new OrderNotExistError(context, `the service knows no such order ${seen}`);
     case 'unauthorised':
-      return new UnauthorisedError(context, `the token was not accepted ${seen}`);
+      return new UnauthorisedError(
+        context,
+        `${isTokenRejected(context) ? 'the token was not accepted' : 'the service forbids the call'} ${seen}`,
+      );
     case 'unavailable':
       return new UnavailableError(context, `the service gave no usable answer ${seen}`);
     case 'refused':

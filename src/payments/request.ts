@@ -2,7 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { authorizationHeaders, type Token } from './authorization.ts';
-import { type ErrorContext, GateTooLateError, NotSentError, PaymentsError } from './errors.ts';
+import {
+  type ErrorContext,
+  GateTooLateError,
+  isTokenRejected,
+  NotSentError,
+  PaymentsError,
+} from './errors.ts';
 import { writeExactJson } from './exact-json.ts';
 import { rulesOf } from './operations.ts';
 import type { CallEnd, CallOptions, GatedCall, PaymentsClientOptions } from './options.ts';
@@ -76,12 +82,12 @@ export class RequestPath {
       end = END[exchange.is];
       if (exchange.is === 'answer' && exchange.date !== undefined) call.dated?.(exchange.date);
       const outcome = outcomeOf(call, context, exchange, this.options.createCodes);
-      if (outcome.tokenRejected && token) this.#tellRejected(token);
+      if (token && isTokenRejected(outcome.context)) this.#tellRejected(token);
       if (wasLimited(outcome)) this.options.gate?.limited?.(retryAfterMs(exchange));
       return outcome;
     } catch (error) {
       if (!(error instanceof PaymentsError)) throw error;
-      return { context, result: { error }, tokenRejected: false };
+      return { context, result: { error } };
     } finally {
       this.options.gate?.over?.(gated, end);
     }

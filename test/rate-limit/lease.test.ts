@@ -121,6 +121,8 @@ describe('H59 one app_id under two names', () => {
     for (const ref of refs) await world.until(ref, ({ lastAskedAt }) => lastAskedAt !== undefined);
     const fresh = await workers.start({ PAYOUTS_APPS_FILE: file });
     await allPaidOnce(world, refs);
+    const leases = async () => (await world.client.workflow.count("WorkflowType = 'rateLimitLease'")).count;
+    expect(await leases()).toBe(1);
     expect(await workers.owner()).toBe(old);
     expect(await old.stop('SIGTERM')).toBe(0);
     await workers.ownedBy((owner) => owner === fresh);
@@ -132,7 +134,7 @@ describe('H59 one app_id under two names', () => {
     );
     await allPaidOnce(world, renamedRefs);
     neverMoreThan(world, LIMIT);
-    expect((await world.client.workflow.count("WorkflowType = 'rateLimitLease'")).count).toBe(1);
+    expect(await leases()).toBe(1);
     // People find it by the name that its owner has.
     const rateLimits = new RateLimits(world.client, 'test');
     const found = await eventually(() => rateLimits.state('renamed').catch(() => undefined));

@@ -1,4 +1,5 @@
 /** Several worker processes of one world, and the work that keeps them busy. */
+import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'vitest';
 import { leaseWorkflowId } from '../../src/domain/identity.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
@@ -40,6 +41,16 @@ export class WorkerProcesses {
     for (const { child } of this.started) child.kill('SIGCONT');
     await Promise.all(this.started.map((worker) => worker.stop('SIGKILL')));
   }
+}
+
+/** The id of the process that has the workflow in memory, by the SDK's own name of a worker: process id and host. */
+export async function whoHasIt(handle: WorkflowHandle): Promise<number> {
+  return eventually(async () => {
+    const { events = [] } = await handle.fetchHistory();
+    const completed = events?.findLast((event) => event.workflowTaskCompletedEventAttributes);
+    if (!completed) return undefined;
+    return Number.parseInt(completed.workflowTaskCompletedEventAttributes?.identity ?? '', 10);
+  });
 }
 
 export function leaseOf(world: PayoutWorld, appId = 'demo-app') {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
 import type { CurrentGrant } from '../../src/domain/token-record.ts';
 import { fingerprint, TokenSeal } from '../../src/encryption/token-seal.ts';
+import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { type GrantRequest, grantUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import { PATIENT } from '../support/patience.ts';
 import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
@@ -86,6 +87,24 @@ describe('the application token is renewed long before it expires', () => {
     world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
+});
+
+test('H44 a renewal that many fetch from goes on as new, with the token and the time of its next renewal', async () => {
+  const world = await PayoutWorld.start();
+  try {
+    await world.payouts.result(await world.pay('success final=0s'));
+    const renewals = new TokenRenewals(world.client);
+    const grant = () => renewals.grant({ environment: 'test', app: 'default' });
+    const { runId } = await handle(world).describe();
+    const before = await grant();
+    for (let fetched = 0; fetched < 60; fetched += 1) expect(await grant()).toEqual(before);
+    const { events } = await handle(world).fetchHistory();
+    const begun = events?.[0]?.workflowExecutionStartedEventAttributes;
+    expect(begun?.continuedExecutionRunId).toBe(runId);
+    expect(tokenCalls(world)).toBe(1);
+  } finally {
+    await world.stop();
+  }
 });
 
 describe('a service that rejects every token it gives', () => {

@@ -14,8 +14,9 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
 import { replays } from '../histories.ts';
-import { createNamespace, eventually } from '../payout-world.ts';
+import { createNamespace } from '../payout-world.ts';
 import { type OwnProcess, startProgram } from '../processes.ts';
+import { whoHasIt } from '../workers.ts';
 import { elapsedQuery, type waits } from './workflows.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('./workflows.ts', import.meta.url));
@@ -69,16 +70,6 @@ async function play(client: Client, workers: readonly OwnProcess[], codePath: st
   const history = await handle.fetchHistory();
   const replay = await replays(history, codePath).then(() => undefined, asError);
   return { answers, elapsedMs, history, replay };
-}
-
-/** By the SDK's own name of a worker: its process's id and the host. */
-async function whoHasIt(handle: WorkflowHandle): Promise<number> {
-  return eventually(async () => {
-    const { events = [] } = await handle.fetchHistory();
-    if (!events?.some((event) => event.workflowTaskCompletedEventAttributes)) return undefined;
-    const started = events.find((event) => event.workflowTaskStartedEventAttributes);
-    return Number.parseInt(started?.workflowTaskStartedEventAttributes?.identity ?? '', 10);
-  });
 }
 
 function answerOf(handle: WorkflowHandle): Promise<number | Error> {

@@ -1,0 +1,51 @@
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { describe, expect, test } from 'vitest';
+import { serviceActivities } from '../../src/activities/service-activities.ts';
+import { clientFor } from '../payments/support/client.ts';
+import { startServer } from '../payments/support/server.ts';
+
+const CALLER = { environment: 'test', app: 'default' };
+
+/** Fetches an order at a provider that gives this answer to every call; answers the tokens of the calls. */
+async function fetchedWith(status: number, code: number): Promise<(string | undefined)[]> {
+  const server = await startServer((_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ code, message: 'no' }));
+  });
+  let renewals = 0;
+  const tokens = {
+    token: async () => `token-${renewals}`,
+    rejected: () => {
+      renewals += 1;
+    },
+  };
+  const { fetchOrder } = serviceActivities({
+    ...CALLER,
+    client: clientFor(server.origin, { tokens }),
+    histories: { runsOf: async () => [], scheduled: async () => false, argumentOf: async () => undefined },
+    claim: async () => undefined,
+    policy: { createCheck: 'doubtful', repeatedCreate: 'review' },
+  });
+  await expect(new MockActivityEnvironment().run(() => fetchOrder(CALLER, 'an order'))).rejects.toMatchObject(
+    { type: 'UNAUTHORISED' },
+  );
+  return server.seen.map(({ headers }) => headers.authorization);
+}
+
+describe('H44 a read that was turned away', () => {
+  test.each<[number, number]>([
+    [401, 401],
+    [200, 401],
+    [403, 401],
+  ])('HTTP %i with code %i: is asked once more, with the next token', async (status, code) => {
+    expect(await fetchedWith(status, code)).toEqual(['Bearer token-0', 'Bearer token-1']);
+  });
+
+  test.each<[number, number]>([
+    [403, 403],
+    [403, 900002],
+    [200, 403],
+  ])('HTTP %i with code %i: would be turned away again', async (status, code) => {
+    expect(await fetchedWith(status, code)).toEqual(['Bearer token-0']);
+  });
+});

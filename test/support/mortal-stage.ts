@@ -1,0 +1,67 @@
+/** A stage on which everything can be killed: an engine with its database on disk, a simulator, one worker process. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import type { Environment } from '../../src/config/environment.ts';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { Payouts } from '../../src/starters/payouts.ts';
+import { QUICK } from './payout-world.ts';
+import { type OwnProcess, startProgram } from './processes.ts';
+
+export const DATABASE = 'temporal.db';
+
+export class MortalStage {
+  readonly folder: string;
+  readonly engine: DevServer;
+  readonly simulator: Simulator;
+  readonly payouts: Payouts;
+  private readonly connection: Connection;
+  private worker: OwnProcess | undefined;
+
+  private constructor(folder: string, engine: DevServer, simulator: Simulator, connection: Connection) {
+    this.folder = folder;
+    this.engine = engine;
+    this.simulator = simulator;
+    this.connection = connection;
+    this.payouts = new Payouts({ client: new Client({ connection }), environment: 'test' });
+  }
+
+  static async start(): Promise<MortalStage> {
+    const folder = mkdtempSync(join(tmpdir(), 'payouts-mortal-'));
+    const engine = await startDevServer({ always: true, ui: false, dbFile: join(folder, DATABASE) });
+    const simulator = await startSimulator({ settings: { callsPerSecond: 1_000 } });
+    const connection = await Connection.connect({ address: engine.address });
+    return new MortalStage(folder, engine, simulator, connection);
+  }
+
+  async startWorker(env: Environment = {}): Promise<void> {
+    const { engine, simulator } = this;
+    const all = {
+      ...QUICK,
+      PAYMENTS_BASE_URL: simulator.url,
+      PAYMENTS_AUTH_URL: simulator.url,
+      TEMPORAL_ADDRESS: engine.address,
+      ...env,
+    };
+    this.worker = await startProgram('src/workers/main.ts', all, /worker ready/);
+  }
+
+  async killWorker(): Promise<void> {
+    await this.worker?.stop('SIGKILL');
+  }
+
+  ledgerOf({ partnerOrderId }: PayoutRequest) {
+    return this.simulator.control.ledgerOf(partnerOrderId);
+  }
+
+  async stop(): Promise<void> {
+    await this.killWorker();
+    await this.connection.close();
+    await this.simulator.close();
+    await this.engine.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
