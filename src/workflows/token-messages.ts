@@ -9,7 +9,7 @@ export interface GrantRequest {
 
 /**
  * For workers: the grant to use now, sealed. An update and not a query, because a workflow task leaves a dead worker
- * after the sticky timeout, while a query waits for it. Null when none came within a few seconds.
+ * after timeouts that we set; how long a query waits for it is up to the server. Null when none came within a few seconds.
  */
 export const grantUpdate = defineUpdate<CurrentGrant | null, [GrantRequest]>('grant');
 /** For people: renews now. An update, because the person waits for the outcome. */
