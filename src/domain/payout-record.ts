@@ -43,6 +43,8 @@ export interface KnownOrder {
   orderId: string;
   status: string;
   target?: Money | undefined;
+  /** What it was created with. */
+  quote?: AgreedQuote | undefined;
 }
 
 export interface PayoutRecord {
@@ -70,8 +72,8 @@ export interface PayoutRecord {
   refused?: { by: string; note?: string | undefined } | undefined;
   cancelled?: { by: string; reason?: string | undefined } | undefined;
   order?: KnownOrder | undefined;
-  /** An order under our `partnerOrderId` that differs from what was asked; a person has been told. */
-  differingOrderId?: string | undefined;
+  /** An order under our `partnerOrderId` that differs, or could not be compared; the person in review is told of it. */
+  reviewedOrderId?: string | undefined;
   /** The trade query named another order than the create: there may be two. */
   orderReplaced?: true | undefined;
   /** The last trustworthy answer of the trade query. */
@@ -80,14 +82,18 @@ export interface PayoutRecord {
   createdAtMs: number;
   lastAskedAtMs: number;
   lastConfirmedAtMs: number;
-  /** Trade queries since the creation, answered or not: polls back off with it. */
+  /** Queries about the order, answered or not. */
   asks: number;
+  /** As many were there when its creation became known: polls back off with those since. */
+  asksBefore: number;
   /** Trade queries in a row without a trustworthy answer. */
   unanswered: number;
-  /** Since when every answered trade query has said that the created order does not exist. Unix milliseconds. */
+  /** Since when no answered trade query has named the created order. Unix milliseconds. */
   missingSinceMs?: number | undefined;
   /** Times in a row that result and detail did not agree. */
   disagreements: number;
+  /** Debits other than quoted, in words, and how often in a row the provider has said so. */
+  debitsSaid?: { message: string; times: number } | undefined;
   /** A notification came that no query has answered yet. */
   hinted: boolean;
   /** Queries that notifications caused without a final status: each doubles the wait before the next. */
@@ -117,6 +123,7 @@ export function newRecord(startedAtMs: number): PayoutRecord {
     lastAskedAtMs: 0,
     lastConfirmedAtMs: 0,
     asks: 0,
+    asksBefore: 0,
     unanswered: 0,
     disagreements: 0,
     hinted: false,

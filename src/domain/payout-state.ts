@@ -8,7 +8,9 @@ import { auditStatusOf } from './trade-verdict.ts';
 export function payoutState(record: PayoutRecord, partnerOrderId: string, lockLifetimeMs = 0): PayoutState {
   const waitsWith = record.phase === 'AWAITING_APPROVAL' ? record.quote : undefined;
   const lockEndsAtMs = lockExpiresAtMs(record.quotedAtMs, lockLifetimeMs);
-  const { result, attention, quote, order, trade } = record;
+  const { result, attention, quote } = record;
+  // What was known of an order that a person found not to exist is not part of the end.
+  const { order, trade } = result?.outcome === 'NOT_CREATED' ? {} : record;
   const audit = auditStatusOf(trade?.auditStatus);
   return {
     partnerOrderId,

@@ -1,7 +1,6 @@
 /**
  * How often each kind of call is tried again, and why. The types named here are the codes of the payments
- * client's errors. None of these calls has a schedule-to-start or schedule-to-close time-out: waiting for
- * the call budget is no failure.
+ * client's errors. Waiting for the rate limit is no failure, so only creates and follow-ups bound it.
  */
 import type { RetryPolicy } from '@temporalio/workflow';
 

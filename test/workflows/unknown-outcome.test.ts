@@ -139,7 +139,8 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     async function denied(): Promise<PayoutRef> {
       const ref = await world.pay('stuck');
       await world.until(ref, ({ phase }) => phase === 'PROCESSING');
-      world.simulator.control.changeOrder(ref.partnerOrderId, { visible: false });
+      const answers = { queryDetail: { orderId: 'another' } };
+      world.simulator.control.changeOrder(ref.partnerOrderId, { visible: false, answers });
       const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
       expect(codes(state.reasons)).toEqual(expect.arrayContaining(['ORDER_NOT_FOUND', 'NEEDS_REVIEW']));
       return ref;
@@ -147,7 +148,11 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
 
     test('it goes to review, and on by itself once the order is there again', async () => {
       const ref = await denied();
-      world.simulator.control.changeOrder(ref.partnerOrderId, { visible: true, status: 'SUCCESS' });
+      world.simulator.control.changeOrder(ref.partnerOrderId, {
+        visible: true,
+        status: 'SUCCESS',
+        answers: { queryDetail: null },
+      });
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
       expect((await world.payouts.state(ref)).reasons).toEqual([]);

@@ -2,6 +2,7 @@
 import type { Confirmation } from '../../activities/types.ts';
 import { differsFromQuote, notThisNumberOrAmount, notThisPayout } from '../../domain/order-check.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
+import type { KnownOrder, PayoutRecord } from '../../domain/payout-record.ts';
 import type { PayoutOrder } from '../../payments/types.ts';
 import { polled } from '../calls.ts';
 import type { PayoutRun } from './run.ts';
@@ -25,6 +26,13 @@ export async function adoptFound(
   run: PayoutRun,
   { trade, otherBody }: Confirmation & { exists: true },
 ): Promise<boolean> {
+  const known = run.record.order;
+  if (known?.orderId === trade.orderId && !otherBody) {
+    // The payout followed it before: there is nothing to compare again.
+    run.record.quote = known.quote;
+    adopt(run, known);
+    return true;
+  }
   const order = await readOrder(run, trade.orderId);
   if (!order) {
     run.flag('ORDER_NOT_COMPARED', `order ${trade.orderId} was found, but could not be read to compare it`);
@@ -41,8 +49,8 @@ export async function adoptFound(
   if (problem) {
     run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} differs from what was asked: ${problem}`);
     noteUnknownSend(run, 'unanswered');
-    run.record.differingOrderId = order.orderId;
-    enterReview(run, `order ${order.orderId} was found under this partnerOrderId and differs: ${problem}`);
+    const why = `order ${order.orderId} was found under this partnerOrderId and differs: ${problem}`;
+    enterReview(run, why, order.orderId);
     return false;
   }
   run.record.quote = quote ?? termsOf(order);
@@ -68,6 +76,17 @@ function termsOf({ lockRateId, exchangeRate, pay, target, fee }: PayoutOrder): A
   return lockRateId && exchangeRate ? { lockRateId, exchangeRate, pay, target, fee } : undefined;
 }
 
+/** Nothing of an order that was followed before counts against this one. */
+function beginTracking(record: PayoutRecord): void {
+  record.missingSinceMs = undefined;
+  record.trade = undefined;
+  record.asksBefore = record.asks;
+  record.unanswered = 0;
+  record.disagreements = 0;
+  record.debitsSaid = undefined;
+  record.hintsSpent = 0;
+}
+
 export async function readOrder(run: PayoutRun, orderId: string): Promise<PayoutOrder | undefined> {
   const calls = polled(run.calls, 'create', 'reads the order that was found');
   try {
@@ -75,6 +94,12 @@ export async function readOrder(run: PayoutRun, orderId: string): Promise<Payout
   } catch {
     return undefined;
   }
+}
+
+/** The order that the payout followed is known to the order query, whatever the trade query says. */
+export async function isOrderReadable(run: PayoutRun): Promise<boolean> {
+  const { order } = run.record;
+  return order !== undefined && (await readOrder(run, order.orderId))?.orderId === order.orderId;
 }
 
 /** A person says which order it is. Accepted only when its ids and amounts match; else why not. */
@@ -89,14 +114,27 @@ export async function adoptNamed(run: PayoutRun, orderId: string): Promise<strin
   return undefined;
 }
 
-function adopt(run: PayoutRun, { orderId, status, target }: PayoutOrder): void {
+function adopt(
+  run: PayoutRun,
+  { orderId, status, target }: Pick<KnownOrder, 'orderId' | 'status' | 'target'>,
+) {
   const { record } = run;
-  record.order = { orderId, status, target };
+  if (record.order && record.order.orderId !== orderId) {
+    run.flag(
+      'SEVERAL_ORDERS',
+      `the payout followed order ${record.order.orderId}, and now ${orderId}: there may be two`,
+    );
+    record.orderReplaced = true;
+  }
+  record.order = { orderId, status, target, quote: record.quote };
   record.creation = { stage: 'created' };
   record.unknownSend = undefined;
-  record.missingSinceMs = undefined;
+  record.reviewedOrderId = undefined;
   record.createdAtMs = Date.now();
   record.lastConfirmedAtMs = Date.now();
+  beginTracking(record);
+  // A decision that came too late for the review must not wait for another one.
+  run.resolution = undefined;
   run.dropCancel();
   run.unflag('NEEDS_REVIEW', 'CREATION_STARTS_OVER', 'PROVIDER_NOT_ANSWERING');
   run.unflag('ORDER_NOT_COMPARED', 'ORDER_NOT_FOUND');

@@ -3,17 +3,18 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/types.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import { causeOf } from '../call-failures.ts';
-import { asked, untilAnswered } from '../calls.ts';
+import { asked, polled, untilAnswered } from '../calls.ts';
 import { isDoubtfulStart } from '../doubtful-start.ts';
-import { adoptFound } from './adopt-order.ts';
+import { adoptFound, isOrderReadable } from './adopt-order.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 import { confirmFirst, enterReview, noteUnknownSend, startOver } from './stages.ts';
-import { query, waitForNotificationOrPoll } from './wait-to-ask.ts';
+import { query, spread, waitForNotificationOrPoll } from './wait-to-ask.ts';
 
 const LONGEST_CONFIRM_WAIT_MS = 30_000;
 /** Stops of one payout's workflow that pass as a mistake. */
 const STOPS_BEFORE_FLAG = 3;
 const WHAT = 'asks again whether the order exists';
+const QUESTION = 'does the order exist?';
 const NOT_FOUND = 'the create was sent, or may have been, and the provider knows no such order';
 const FOUND_BUT_NOT_COMPARED = 'the order was found, but could not be read to compare it';
 const NOT_SENT_AGAIN = 'it was to be sent again, but the provider did not say that there is no order';
@@ -40,7 +41,7 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (creation.stage !== 'confirming') return;
   run.enter('RECONCILING');
   await run.continueAsNewWhenLong();
-  const answer = await confirmOrder(run);
+  const answer = await confirmUntilAnswered(run);
   if (answer?.earlierSend && creation.cause === 'earlier-run') noteUnknownSend(run, creation.cause);
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
@@ -51,7 +52,8 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (record.creation.stage !== 'confirming') return;
   // The end of the window means something only together with an answer: without one, nothing is known.
   if (answer && Date.now() >= creation.untilMs) {
-    enterReview(run, answer.exists ? FOUND_BUT_NOT_COMPARED : NOT_FOUND);
+    if (answer.exists) enterReview(run, FOUND_BUT_NOT_COMPARED, answer.trade.orderId);
+    else enterReview(run, NOT_FOUND);
     return;
   }
   const wait = Math.min(LONGEST_CONFIRM_WAIT_MS, 1_000 * 2 ** Math.min(creation.asks, 10));
@@ -78,18 +80,23 @@ export async function review(run: PayoutRun): Promise<void> {
   run.flag('NEEDS_REVIEW', `find out whether the order exists, then resolve: ${record.creation.why}`);
   await run.continueAsNewWhenLong();
   const isOver = () => run.resolution !== undefined || record.creation.stage !== 'review';
-  if (!isOver()) await waitForNotificationOrPoll(run, settings.pollMaxMs, WHAT, isOver);
+  if (!isOver()) await waitForNotificationOrPoll(run, spread(settings.pollMaxMs), WHAT, isOver);
   // The update itself has compared and adopted the order that a person named.
   if (record.creation.stage !== 'review') return;
   const { resolution } = run;
   run.resolution = undefined;
-  const { differingOrderId } = record;
-  const answer = await confirmOrder(run, resolution !== undefined);
+  const { reviewedOrderId } = record;
+  const answer = await (resolution ? confirmForPerson(run) : confirmInReview(run));
   if (answer?.exists && (await adoptFound(run, answer))) return;
   if (!resolution || record.creation.stage !== 'review') return;
   // An order that the person did not know of makes the decision void: it may be this payout's.
-  if (answer?.exists && answer.trade.orderId !== differingOrderId) {
-    enterReview(run, `order ${answer.trade.orderId} has turned up since it was resolved`);
+  if (answer?.exists && answer.trade.orderId !== reviewedOrderId) {
+    const { orderId } = answer.trade;
+    enterReview(run, `order ${orderId} has turned up since it was resolved`, orderId);
+    return;
+  }
+  if (await isOrderReadable(run)) {
+    enterReview(run, `the order query still knows order ${record.order?.orderId}`);
     return;
   }
   if (resolution.then === 'end') {
@@ -111,18 +118,34 @@ export async function review(run: PayoutRun): Promise<void> {
 
 function sendAgain(run: PayoutRun, clearance: Clearance): void {
   run.cleared = clearance;
-  run.unflag('NEEDS_REVIEW');
+  run.record.trade = undefined;
+  run.unflag('NEEDS_REVIEW', 'ORDER_NOT_FOUND');
   if (run.record.unknownSend) startOver(run);
   else run.record.creation = { stage: 'quoting' };
 }
 
+type Calls = Pick<ReturnType<typeof polled>, 'confirmOrder'>;
+
+/** A send of unknown outcome waits for it, so it goes as soon as a create. */
+function confirmUntilAnswered(run: PayoutRun) {
+  return confirmOrder(run, untilAnswered(run.calls, 'create', QUESTION));
+}
+
+function confirmForPerson(run: PayoutRun) {
+  return confirmOrder(run, asked(run.calls, QUESTION));
+}
+
+/** The review repeats it, so that a decision does not wait for a provider that never answers. */
+function confirmInReview(run: PayoutRun) {
+  return confirmOrder(run, polled(run.calls, 'poll', QUESTION), polled(run.calls, 'latePoll', QUESTION));
+}
+
 /** Undefined: no usable answer. That is no answer at all: the payout is flagged, and the provider asked again. */
-async function confirmOrder(run: PayoutRun, forPerson = false): Promise<Confirmation | undefined> {
-  const what = 'does the order exist?';
-  const calls = forPerson ? asked(run.calls, what) : untilAnswered(run.calls, 'create', what);
+async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise<Confirmation | undefined> {
   const question = { key: run.tradeKey, workflowId: workflowInfo().workflowId, request: run.request };
+  const ask = (by: Calls) => () => by.confirmOrder(run.caller, question);
   try {
-    const answer = await query(run, () => calls.confirmOrder(run.caller, question));
+    const answer = await query(run, ask(calls), late && ask(late));
     run.record.lastConfirmedAtMs = Date.now();
     run.unflag('PROVIDER_NOT_ANSWERING');
     return answer;

@@ -5,7 +5,7 @@ import { finalStatus, tradeAttention } from '../../domain/trade-verdict.ts';
 import type { TradeResult } from '../../payments/types.ts';
 import { causeOf, refusalIn } from '../call-failures.ts';
 import { polled, type Urgency } from '../calls.ts';
-import { readOrder } from './adopt-order.ts';
+import { isOrderReadable, readOrder } from './adopt-order.ts';
 import type { PayoutRun } from './run.ts';
 import { enterReview, noteUnknownSend } from './stages.ts';
 import { type LearnedBy, query } from './wait-to-ask.ts';
@@ -39,8 +39,8 @@ export async function queryTrade(run: PayoutRun, because: LearnedBy): Promise<Kn
   }
   const { trade, detail } = answer;
   if (trade === null) return notFound(run);
+  if (!(await isOurOrder(run, trade))) return namesAnother(run, trade);
   run.record.missingSinceMs = undefined;
-  if (!(await isOurOrder(run, trade))) return undefined;
   learned(run, trade);
   return { trade, detail };
 }
@@ -62,7 +62,7 @@ async function isOurOrder(run: PayoutRun, trade: TradeResult): Promise<boolean> 
   );
   const order = await readOrder(run, trade.orderId);
   if (!order || notThisPayout(order, request) !== undefined) return false;
-  record.order = { orderId: order.orderId, status: order.status, target: order.target };
+  record.order = { orderId: order.orderId, status: order.status, target: order.target, quote: record.quote };
   record.orderReplaced = true;
   return true;
 }
@@ -95,13 +95,34 @@ function unanswered(run: PayoutRun, error: unknown): undefined {
 }
 
 /** Right after the create the provider's reads may lag; later, an order that was created should be known. */
-function notFound(run: PayoutRun): undefined {
+async function notFound(run: PayoutRun): Promise<undefined> {
   const { record, settings } = run;
   record.unanswered += 1;
-  record.missingSinceMs ??= Date.now();
+  const isMissing = missedForAWindow(run);
   if (Date.now() - record.createdAtMs <= settings.confirmationWindowMs) return;
-  run.flag('ORDER_NOT_FOUND', 'the order was created, but the trade query says that it does not exist');
-  if (Date.now() - record.missingSinceMs <= settings.confirmationWindowMs) return;
+  const message = 'the order was created, but the trade query says that it does not exist';
+  run.flag('ORDER_NOT_FOUND', message);
+  if (!isMissing) return;
+  if (await isOrderReadable(run)) {
+    run.flag('ORDER_NOT_FOUND', `${message}; the order query knows it`);
+    return;
+  }
   noteUnknownSend(run, 'unanswered');
-  enterReview(run, `order ${record.order?.orderId} was created, and the provider does not know it any more`);
+  enterReview(
+    run,
+    `order ${record.order?.orderId} was created, and the provider does not know it (any more)`,
+  );
+}
+
+/** Another order, again and again, that is not this payout's or cannot be read: a person decides (H54). */
+async function namesAnother(run: PayoutRun, { orderId }: TradeResult): Promise<undefined> {
+  if (!missedForAWindow(run)) return;
+  noteUnknownSend(run, 'unanswered');
+  const known = run.record.order?.orderId;
+  enterReview(run, `the trade query names order ${orderId} and not ${known}, which was created`, orderId);
+}
+
+function missedForAWindow({ record, settings }: PayoutRun): boolean {
+  record.missingSinceMs ??= Date.now();
+  return Date.now() - record.missingSinceMs > settings.confirmationWindowMs;
 }

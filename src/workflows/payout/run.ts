@@ -157,7 +157,8 @@ export class PayoutRun {
     if (creation.stage === 'created') return 'the order exists; the provider offers no way to take it back';
     if (creation.stage === 'review') return 'the order may exist: use resolve';
     if (unknownSend) return 'a create was sent and its outcome is unknown: the order may exist';
-    return creation.stage === 'quoting' ? undefined : 'the creation has begun';
+    // What another run may have sent is being confirmed: unless it has, the cancel counts.
+    return creation.stage === 'sending' ? 'the creation has begun' : undefined;
   }
 
   /** Only where `cancelProblem` finds none. */

@@ -23,8 +23,10 @@ export function confirmFirst({ record, settings }: PayoutRun, cause: UnknownCaus
   record.creation = { stage: 'confirming', cause, untilMs, asks: 0 };
 }
 
-export function enterReview({ record }: PayoutRun, why: string): void {
+/** `orderId`: an order that a person who decides is told of; it does not make the decision void. */
+export function enterReview({ record }: PayoutRun, why: string, orderId?: string): void {
   record.creation = { stage: 'review', why };
+  record.reviewedOrderId = orderId ?? record.reviewedOrderId;
 }
 
 /** This create certainly created nothing: start over with a new quote, within the same limits. */

@@ -1,5 +1,5 @@
 /** From the created order to its final status: ask at a notification or a poll, accept only what agrees with itself. */
-import type { PayoutResult } from '../../domain/payout.ts';
+import type { Attention, PayoutResult } from '../../domain/payout.ts';
 import { settledResult } from '../../domain/settled-result.ts';
 import {
   disagreement,
@@ -13,14 +13,12 @@ import type { TradeDetail } from '../../payments/types.ts';
 import { polled } from '../calls.ts';
 import { type KnownTrade, queryTrade } from './query-trade.ts';
 import type { PayoutRun } from './run.ts';
-import { type LearnedBy, waitForNotificationOrPoll } from './wait-to-ask.ts';
+import { type LearnedBy, spread, waitForNotificationOrPoll } from './wait-to-ask.ts';
 
 /** Disagreements in a row that pass as lag of the provider's reads. */
 const PATIENCE = 3;
 /** The provider says this often in a row that it debited another amount than quoted; then it counts as true. */
 const ANSWERS_ABOUT_DEBITS = 5;
-/** Polls spread out by up to this part, so that payouts started together do not poll together for ever. */
-const JITTER = 0.2;
 
 /**
  * Returns when the provider has said how the order ended and every sum agrees. No time limit: never a guess. Undefined
@@ -52,9 +50,9 @@ function nextPollMs(run: PayoutRun): number {
   const { record, settings } = run;
   // A status that is final already is worth asking about soon; the first poll of a new order is not.
   const first = record.disagreements > 0 ? 1_000 : settings.pollFirstMs;
-  const age = record.disagreements > 0 ? record.disagreements - 1 : record.asks;
+  const age = record.disagreements > 0 ? record.disagreements - 1 : record.asks - record.asksBefore;
   const wait = Math.min(settings.pollMaxMs, first * 2 ** Math.min(age, 30));
-  return Math.round(wait * (1 + JITTER * (Math.random() - 0.5)));
+  return spread(wait);
 }
 
 /** Compares result and detail; undefined when something does not agree, and both are asked for again. */
@@ -71,15 +69,25 @@ async function verifyResult(
   record.disagreements += 1;
   if (detail && why === undefined) {
     run.unflag('DETAIL_MISSING', 'DETAIL_DISAGREES');
-    const odd = finalAttention(status, detail, record.quote);
-    if (odd.some(isAboutDebits) && record.disagreements < ANSWERS_ABOUT_DEBITS) return undefined;
-    for (const { code, message } of odd) run.flag(code, message);
+    if (!debitsAreSettled(run, finalAttention(status, detail, record.quote))) return undefined;
     const { partnerOrderId } = request;
     return settledResult(partnerOrderId, { status, trade, detail, quote: record.quote, learnedBy });
   }
   if (record.disagreements >= PATIENCE)
     run.flag(!detail || isDetailMissing(trade, detail) ? 'DETAIL_MISSING' : 'DETAIL_DISAGREES', why ?? '');
   return undefined;
+}
+
+/** Flags what a person should know about the end. False while debits other than quoted may be a passing answer. */
+function debitsAreSettled(run: PayoutRun, odd: Attention[]): boolean {
+  const { record } = run;
+  const debits = odd.find(isAboutDebits);
+  const times = record.debitsSaid?.message === debits?.message ? (record.debitsSaid?.times ?? 0) : 0;
+  record.debitsSaid = debits && { message: debits.message, times: times + 1 };
+  run.unflag('DEBITS_DIFFER_FROM_QUOTE');
+  if (debits && times + 1 < PATIENCE) return false;
+  for (const { code, message } of odd) run.flag(code, message);
+  return !debits || times + 1 >= ANSWERS_ABOUT_DEBITS;
 }
 
 async function fetchDetail(run: PayoutRun): Promise<TradeDetail | null> {

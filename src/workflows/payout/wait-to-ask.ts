@@ -5,8 +5,14 @@
 import type { PayoutRun } from './run.ts';
 
 const FIRST_HINT_WAIT_MS = 1_000;
+/** Polls spread out by up to this part, so that payouts started together do not poll together for ever. */
+const JITTER = 0.2;
 
 export type LearnedBy = 'notification' | 'poll';
+
+export function spread(ms: number): number {
+  return Math.round(ms * (1 + JITTER * (Math.random() - 0.5)));
+}
 
 /** Waits until there is a reason to ask, at most `ms`, or until `also` holds. */
 export async function waitForNotificationOrPoll(

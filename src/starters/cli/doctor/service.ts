@@ -9,7 +9,7 @@ const MOST_TOKENS = 100;
 const AWAY =
   "is PAYMENTS_BASE_URL of the workers right, and is their egress address on the service's list? docs/operations.md, The service is away";
 /** Only the user can mend these. */
-const USER_MUST_AUTHORIZE = ['REFRESH_REFUSED', 'NO_REFRESH_TOKEN', 'RENEWAL_LOST'];
+const USER_MUST_AUTHORIZE = ['REFRESH_REFUSED', 'NO_REFRESH_TOKEN'];
 const NO_CALL_WITHOUT = ['TOKEN_EXPIRED', 'NO_TOKEN', 'REFUSED'];
 
 export interface Service {
