@@ -9,7 +9,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { SearchAttributeType } from '@temporalio/common';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
-import { TestWorkflowEnvironment } from '@temporalio/testing';
+import type { TestWorkflowEnvironment } from '@temporalio/testing';
 import { Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
 import { readyExample, whyNot } from '../../scripts/setup/examples.mjs';
@@ -27,6 +27,7 @@ import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { serviceClient } from '../../src/workers/service-client.ts';
 import { freshNumber, untilState } from './payout-world.ts';
 import { payoutRequest } from './requests.ts';
+import { type SkippingServer, startSkippingServer } from './time-skipping/server.ts';
 
 const PLACE = { environment: 'test', app: 'default' };
 
@@ -42,22 +43,22 @@ if (NO_SKIPPING !== undefined) console.warn(`skipped: ${NO_SKIPPING}`);
 export class SkippingWorld {
   readonly simulator: Simulator;
   readonly payouts: Payouts;
-  private readonly engine: TestWorkflowEnvironment;
+  private readonly server: SkippingServer;
   private readonly service: PaymentsClient;
   private readonly workers: Worker[];
   private readonly done: Promise<unknown>;
 
   private constructor(parts: {
-    engine: TestWorkflowEnvironment;
+    server: SkippingServer;
     simulator: Simulator;
     service: PaymentsClient;
     workers: Worker[];
   }) {
-    this.engine = parts.engine;
+    this.server = parts.server;
     this.simulator = parts.simulator;
     this.service = parts.service;
     this.workers = parts.workers;
-    this.payouts = new Payouts({ client: parts.engine.client, environment: PLACE.environment });
+    this.payouts = new Payouts({ client: parts.server.engine.client, environment: PLACE.environment });
     this.done = Promise.all(parts.workers.map((worker) => worker.run()));
   }
 
@@ -76,9 +77,8 @@ export class SkippingWorld {
     });
     const application = config.applications.get(PLACE.app);
     if (!application) throw new Error('the application is not configured');
-    const engine = await TestWorkflowEnvironment.createTimeSkipping({
-      server: { executable: { type: 'existing-path', path } },
-    });
+    const server = await startSkippingServer(path);
+    const { engine } = server;
     await defineSearchAttributes(engine);
     const tokens: TokenSource = { token: async () => (await service.applicationToken()).accessToken };
     const gate = { pass: async () => undefined };
@@ -105,7 +105,7 @@ export class SkippingWorld {
         },
       }),
     ]);
-    return new SkippingWorld({ engine, simulator, service, workers });
+    return new SkippingWorld({ server, simulator, service, workers });
   }
 
   async stop(): Promise<void> {
@@ -113,7 +113,7 @@ export class SkippingWorld {
     await this.done;
     await this.service.close();
     await this.simulator.close();
-    await this.engine.teardown();
+    await this.server.stop();
   }
 
   /** Starts a plain payout whose order lives by `scenario`; answers how to refer to it. */
@@ -132,12 +132,12 @@ export class SkippingWorld {
 
   /** So much time passes for Temporal and its workflows. */
   async sleep(ms: number): Promise<void> {
-    await this.engine.sleep(ms);
+    await this.server.engine.sleep(ms);
   }
 
   /** The workflows' time. */
   async now(): Promise<number> {
-    return this.engine.currentTimeMs();
+    return this.server.engine.currentTimeMs();
   }
 
   /** Waits without skipping any time. */
