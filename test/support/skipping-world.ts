@@ -110,7 +110,7 @@ export class SkippingWorld {
 
   async stop(): Promise<void> {
     for (const worker of this.workers) worker.shutdown();
-    await this.done;
+    await this.done.catch(() => undefined);
     await this.service.close();
     await this.simulator.close();
     await this.server.stop();
