@@ -4,10 +4,12 @@ import proto from '@temporalio/proto';
 import { describe, expect, test } from 'vitest';
 import { KeyRing, UnknownKeyError } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 
 const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
-const codec = (...keys: [string, Buffer][]) => new EncryptionCodec(new KeyRing(new Map(keys)));
+const codec = (...keys: [string, Buffer][]) =>
+  new EncryptionCodec(new KeyRing(new Map(keys)), PROCESS_SURROUNDINGS.random);
 const text = (bytes: Uint8Array | null | undefined) => Buffer.from(bytes ?? []).toString();
 const json = (value: unknown): Payload => defaultPayloadConverter.toPayload(value);
 
