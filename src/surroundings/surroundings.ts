@@ -8,7 +8,10 @@ export interface Clock {
   nowMs(): number;
   /** By the wall: a machine that was suspended may have stopped the monotonic clock. */
   wallMs(): number;
-  /** Calls `run` once, not before `ms` have passed. Answers how to call it off. */
+  /**
+   * Calls `run` once, not before `ms` have passed. Answers how to call it off. Like Node's timers it calls in the async
+   * context of whoever asked: that is where the SDK keeps which activity runs.
+   */
   after(ms: number, run: () => void): () => void;
 }
 

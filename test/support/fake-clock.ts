@@ -1,4 +1,5 @@
 /** A clock that stands still until the test advances it. Between two timers everything that was waiting goes on. */
+import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as settled } from 'node:timers/promises';
 import type { Clock } from '../../src/surroundings/surroundings.ts';
 
@@ -23,9 +24,14 @@ export class FakeClock implements Clock {
   }
 
   after(ms: number, run: () => void): () => void {
-    const timer = { atMs: this.timeMs + ms, run };
+    const timer = { atMs: this.timeMs + ms, run: AsyncResource.bind(run) };
     this.timers.add(timer);
     return () => this.timers.delete(timer);
+  }
+
+  /** How many timers wait. */
+  get timersSet(): number {
+    return this.timers.size;
   }
 
   /** Runs every timer of the next `ms` milliseconds, in order. */
