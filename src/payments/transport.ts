@@ -52,13 +52,13 @@ export interface Attempt {
    * Asked right before the first byte, with nothing in between: yes counts as written, and is said only once. After a
    * no, nothing may leave.
    */
-  mayWrite(): boolean;
+  readonly mayWrite: () => boolean;
   /** Aborted when nobody waits for the answer any more: by the caller, or by the total time-out. */
   readonly givenUp: AbortSignal;
 }
 
 /** The codes of a transport that takes no more requests. */
-const CLOSED: readonly string[] = ['UND_ERR_CLOSED', 'UND_ERR_DESTROYED'];
+const CLOSED: readonly string[] = ['CLOSED', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED'];
 
 /**
  * What every transport owes its caller, however it carries the request over: deadline, abort, the total time-out and the
@@ -102,7 +102,7 @@ class GuardedAttempt implements Attempt {
     this.givenUp = givenUp;
   }
 
-  mayWrite(): boolean {
+  readonly mayWrite = (): boolean => {
     const { deadline, mayWrite } = this.#request;
     if (this.#written) return false;
     this.#late = deadline !== undefined && this.#clock.nowMs() >= deadline;
@@ -111,7 +111,7 @@ class GuardedAttempt implements Attempt {
     this.#shut = mayWrite?.() === false;
     this.#written = !this.#shut;
     return this.#written;
-  }
+  };
 
   withoutAnswer(transportCode: string): Exchange {
     if (this.#written) return { is: 'no-answer', transportCode };
