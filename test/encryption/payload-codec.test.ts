@@ -37,6 +37,18 @@ function sampleEncrypt(payload: Payload, key: Buffer, keyId: string): Payload {
   };
 }
 
+test('a nonce comes from the given randomness alone, so that a simulation can be repeated to the byte', async () => {
+  const ring = new KeyRing(new Map([['k1', OLD]]));
+  const bytes = (first: number) => ({
+    ...PROCESS_SURROUNDINGS.random,
+    bytes: (n: number) => Buffer.alloc(n, first),
+  });
+  const sealed = async (first: number) =>
+    text((await only(new EncryptionCodec(ring, bytes(first)).encode([json('the same')]))).data);
+  expect(await sealed(1)).toBe(await sealed(1));
+  expect(await sealed(1)).not.toBe(await sealed(2));
+});
+
 describe('payloads are encrypted as Temporal’s own samples do it', () => {
   test('what we encrypt, a sample decrypts: encoding, key id, and nonce, ciphertext, tag of the whole payload', async () => {
     const payload = json({ amount: '9999999999999999.99' });
