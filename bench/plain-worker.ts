@@ -2,6 +2,7 @@
  * What most would ship: the same workflows, but the queue of API calls is limited by Temporal's own
  * `maxTaskQueueActivitiesPerSecond`, in every worker process, with nobody spacing the calls.
  */
+
 import { Worker } from '@temporalio/worker';
 import { temporalHistories } from '../src/activities/earlier-runs.ts';
 import { preparation } from '../src/activities/prepare-payout.ts';
@@ -13,6 +14,7 @@ import { sendWithinMs } from '../src/domain/deadlines.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/domain/identity.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
 import { TokenSeal } from '../src/encryption/token-seal.ts';
+import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
 import { connectWorker } from '../src/temporal/worker-connection.ts';
 import { installRuntime } from '../src/workers/runtime.ts';
 import { serviceClient } from '../src/workers/service-client.ts';
@@ -21,22 +23,28 @@ import { TokenHistories } from '../src/workers/tokens/token-histories.ts';
 import { TokenRenewals } from '../src/workers/tokens/token-renewals.ts';
 import { bundleWorkflows } from '../src/workers/workflow-bundle.ts';
 
+const surroundings = PROCESS_SURROUNDINGS;
 const config = workerConfig(process.env);
 installRuntime(config.env);
-const { connection, client, namespace } = await connectWorker();
+const { connection, client, namespace } = await connectWorker(surroundings);
 const application = config.applications.get('default');
 if (!application) throw new Error('the plain worker serves the application "default"');
 const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app: application.name };
 const limit = config.env.PAYMENTS_CALLS_PER_SECOND;
-const seal = new TokenSeal(undefined);
-const renewals = new TokenRenewals(client);
-const tokens = new RenewedTokens(place, renewals, seal);
+const seal = new TokenSeal(undefined, surroundings.random);
+const renewals = new TokenRenewals(client, surroundings);
+const tokens = new RenewedTokens(place, renewals, seal, surroundings);
 const gate = { pass: async () => undefined };
-const service = await serviceClient(config, application, { tokens, gate, callsPerSecond: limit });
+const service = await serviceClient(config, application, {
+  tokens,
+  gate,
+  callsPerSecond: limit,
+  surroundings,
+});
 const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
-const shared = { ...place, client: service, claim, policy: sendPolicy(config.env) };
-const prepared = preparation(config);
-const common = { connection, namespace, dataConverter: dataConverter(undefined) };
+const shared = { ...place, client: service, claim, policy: sendPolicy(config.env), surroundings };
+const prepared = preparation(config, surroundings.clock);
+const common = { connection, namespace, dataConverter: dataConverter(undefined, surroundings.random) };
 
 const workers = await Promise.all([
   Worker.create({

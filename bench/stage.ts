@@ -1,4 +1,5 @@
 /** What a bench runs on: an engine in memory, a strict simulator, worker processes, and the notification receiver. */
+
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
 import { endOwn, startOwn } from '../scripts/own-process.ts';
 import { type SimulatorControlClient, simulatorControl } from '../simulator/control-client.ts';
 import { Payouts } from '../src/starters/payouts.ts';
+import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
 
 export interface StageOptions {
@@ -142,7 +144,7 @@ async function setStage(options: StageOptions, folder: string): Promise<BenchSta
   endings.push(() => connection.close());
   const { serverVersion } = await connection.workflowService.getSystemInfo({});
   if (serverVersion) version = serverVersion;
-  const client = new Client({ connection, interceptors: clientInterceptors });
+  const client = new Client({ connection, interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock) });
   return {
     engine,
     client,

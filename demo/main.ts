@@ -1,4 +1,5 @@
 /** `npm run demo`: pays everything in `examples/payouts.json` on real processes, and checks how each ended. */
+
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,6 +11,7 @@ import { payoutRequestSchema } from '../src/contract/payout-request.ts';
 import { OUTCOMES, type PayoutResult } from '../src/domain/payout.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
 import { Payouts, type StartedPayout } from '../src/starters/payouts.ts';
+import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
 import { clientInterceptors, newsOf } from '../src/temporal/queries.ts';
 import { Progress, type Row, table } from './show.ts';
 import { type Stage, setStage } from './stage.ts';
@@ -37,8 +39,8 @@ async function main(): Promise<void> {
       client: new Client({
         connection,
         namespace: stage.engine.namespace,
-        dataConverter: dataConverter(encryptionKeys(stage.environment).payloads),
-        interceptors: clientInterceptors,
+        dataConverter: dataConverter(encryptionKeys(stage.environment).payloads, PROCESS_SURROUNDINGS.random),
+        interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
       }),
       environment: 'test',
     });

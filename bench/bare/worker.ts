@@ -2,12 +2,14 @@
  * A worker as Temporal's first tutorial has it: one queue, workflows and activities together, every default; and beside
  * it one for calls that have a queue of their own.
  */
+
 import { fileURLToPath } from 'node:url';
 import { Worker } from '@temporalio/worker';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { connectWorker } from '../../src/temporal/worker-connection.ts';
 import { bareActivities } from './activities.ts';
 
-const { connection, namespace, client } = await connectWorker();
+const { connection, namespace, client } = await connectWorker(PROCESS_SURROUNDINGS);
 const activities = bareActivities(client);
 const worker = await Worker.create({
   connection,

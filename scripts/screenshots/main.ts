@@ -2,6 +2,7 @@
  * `npm run screenshots`: pays invented payouts on real processes, and takes the pictures in `docs/ui` with a real
  * browser that looks at the real Temporal UI.
  */
+
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -9,6 +10,7 @@ import { type Stage, setStage } from '../../demo/stage.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { Payouts } from '../../src/starters/payouts.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
 import { launchBrowser } from '../browser.ts';
@@ -40,12 +42,12 @@ async function main(): Promise<void> {
 async function payAll({ engine, environment, simulatorUrl }: Stage): Promise<Paid> {
   const connection = await Connection.connect({ address: engine.address });
   const { namespace } = engine;
-  const converter = dataConverter(encryptionKeys(environment).payloads);
+  const converter = dataConverter(encryptionKeys(environment).payloads, PROCESS_SURROUNDINGS.random);
   const client = new Client({
     connection,
     namespace,
     dataConverter: converter,
-    interceptors: clientInterceptors,
+    interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
   });
   try {
     return await payThem(new Payouts({ client, environment: 'test' }), simulatorUrl);

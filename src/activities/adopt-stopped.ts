@@ -14,6 +14,7 @@ import { environmentOf } from '../starters/run-environment.ts';
 import { type CountingRun, runThatCounts, VisibilityLagsError } from '../starters/run-that-counts.ts';
 import { startedWith } from '../starters/started-with.ts';
 import { isQuotable, type ListedRun, pagesOfRuns, quotedIds } from '../starters/visibility.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 import { APP, PHASE } from '../temporal/search-keys.ts';
 import { isStopped, STOPPED_STATUSES } from '../temporal/stopped.ts';
 import { inParallel } from './in-parallel.ts';
@@ -22,6 +23,7 @@ import type { Adopted, LookFor } from './reconcile-types.ts';
 
 export interface Adopter {
   client: Client;
+  clock: Clock;
   environment: string;
   /** The applications that are served here. */
   apps: ReadonlySet<string>;
@@ -74,14 +76,12 @@ async function withoutSuccessor({ client, apps }: Adopter, runs: readonly Listed
 }
 
 /** Temporal's own word on one payout, for visibility may lag. */
-async function adoptOne(
-  { client, environment, reconcileEveryMs }: Adopter,
-  workflowId: string,
-): Promise<Verdict | { why: string }> {
+async function adoptOne(adopter: Adopter, workflowId: string): Promise<Verdict | { why: string }> {
+  const { client, clock, environment, reconcileEveryMs } = adopter;
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
   if (!isStopped(status)) return 'not-ours';
   const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
-  const counts = await counting(client, workflowId, { runId, isBadInput });
+  const counts = await counting(adopter, workflowId, { runId, isBadInput });
   if (counts === 'unknown') return 'waiting';
   if (counts === undefined || counts.saidNotCreated) return 'not-ours';
   const origin = await originOf(client, workflowId, counts);
@@ -91,7 +91,7 @@ async function adoptOne(
   if (meant !== undefined && meant !== environment) return 'not-ours';
   const { count: stops } = await client.workflow.count(`WorkflowId = '${workflowId}' AND ${STOPPED}`);
   const closedMs = closeTime?.getTime() ?? 0;
-  if (Date.now() < closedMs + pauseAfterStops(stops, reconcileEveryMs))
+  if (clock.wallMs() < closedMs + pauseAfterStops(stops, reconcileEveryMs))
     return isBadInput && counts.sent ? { why: REFUSED_AFTER_SEND } : 'waiting';
   return startAgain(client, workflowId, argument, {
     ...memo,
@@ -103,12 +103,12 @@ async function adoptOne(
 }
 
 async function counting(
-  client: Client,
+  { client, clock }: Adopter,
   workflowId: string,
   latest: { runId: string; isBadInput: boolean },
 ): Promise<CountingRun | undefined | 'unknown'> {
   try {
-    return await runThatCounts(client, workflowId, latest);
+    return await runThatCounts(client, workflowId, latest, clock);
   } catch (error) {
     if (error instanceof VisibilityLagsError) return 'unknown';
     throw error;

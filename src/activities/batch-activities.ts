@@ -4,10 +4,11 @@ import type { Client } from '@temporalio/client';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WorkerConfig } from '../config/config.ts';
 import { Payouts } from '../starters/payouts.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 import { batchChecks } from './batch-checks.ts';
 import type { BatchActivities, BatchChecks, LookAtPayouts, RowNews } from './batch-types.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { described, movedPayouts } from './look-at-payouts.ts';
+import { described, type LookingEngine, movedPayouts } from './look-at-payouts.ts';
 import { startPayouts } from './start-payouts.ts';
 
 const FIRST_WAIT_MS = 400;
@@ -18,16 +19,21 @@ const PATIENCE_LOOKS = 6;
 /** About every ten minutes, once the waits have grown. */
 const ASK_EACH_EVERY_LOOKS = 20;
 
-export function batchActivities(config: WorkerConfig, client: Client): BatchChecks & BatchActivities {
+export function batchActivities(
+  config: WorkerConfig,
+  client: Client,
+  clock: Clock,
+): BatchChecks & BatchActivities {
   const environment = config.env.PAYMENTS_ENVIRONMENT;
-  const payouts = new Payouts({ client, environment });
+  const payouts = new Payouts({ client, environment, clock });
   return {
     ...batchChecks(config),
     startPayouts: (rows) => {
       refuseOtherEnvironment(rows.environment, environment);
-      return withHeartbeats(() => startPayouts(payouts, rows));
+      return withHeartbeats(clock, () => startPayouts(payouts, rows));
     },
-    lookAtPayouts: (look) => withHeartbeats(() => enoughNews(client, look, activityInfo().attempt)),
+    lookAtPayouts: (look) =>
+      withHeartbeats(clock, () => enoughNews({ client, clock }, look, activityInfo().attempt)),
   };
 }
 
@@ -40,12 +46,12 @@ function refuseOtherEnvironment(meant: string, environment: string): void {
 
 /** Retries are the waiting: they write no history, hold no slot meanwhile, and survive every restart. */
 async function enoughNews(
-  client: Client,
+  engine: LookingEngine,
   { app, open, enough }: LookAtPayouts,
   looks: number,
 ): Promise<RowNews[]> {
   const ask = looks % ASK_EACH_EVERY_LOOKS === 0 ? described : movedPayouts;
-  const news = await ask(client, app, open);
+  const news = await ask(engine, app, open);
   if (news.length >= enough || (news.length > 0 && looks >= PATIENCE_LOOKS)) return news;
   throw ApplicationFailure.create({
     type: 'NOTHING_NEW',

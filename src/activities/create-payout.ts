@@ -6,6 +6,7 @@ import {
   OrderNotExistError,
   type PaymentsClient,
 } from '../payments/index.ts';
+import type { Random, Surroundings } from '../surroundings/surroundings.ts';
 import { optionsOf } from './caller-options.ts';
 import { asFailure } from './failures.ts';
 import { type Claim, mustNotSend, provablyNotSent, whileClaimed } from './send-once.ts';
@@ -15,6 +16,7 @@ export interface CreateDependencies {
   client: PaymentsClient;
   claim: Claim;
   policy: SendPolicy;
+  surroundings: Surroundings;
 }
 
 /**
@@ -22,20 +24,20 @@ export interface CreateDependencies {
  * nothing. Throws when it was sent and no answer can be trusted: the order may exist.
  */
 export async function createPayout(
-  { client, claim, policy }: CreateDependencies,
+  { client, claim, policy, surroundings: { clock, random } }: CreateDependencies,
   caller: Caller,
   create: CreateOrder,
 ): Promise<CreateAnswer> {
-  const deadline = performance.now() + create.sendWithinMs;
+  const deadline = clock.nowMs() + create.sendWithinMs;
   const held = mustNotSend(create, policy) ?? (await confirmedJustNow(client, policy, caller, create));
   if (held) return held;
   try {
-    const order = await whileClaimed(claim, (beforeSend) =>
+    const order = await whileClaimed(claim, clock, (beforeSend) =>
       client.createPayout(create.order, { ...optionsOf(caller), deadline, beforeSend }),
     );
     return { kind: 'created', order };
   } catch (error) {
-    return answerOf(error);
+    return answerOf(error, random);
   }
 }
 
@@ -59,12 +61,12 @@ async function confirmedJustNow(
   }
 }
 
-function answerOf(error: unknown): CreateAnswer {
+function answerOf(error: unknown, random: Random): CreateAnswer {
   if (error instanceof CreateRefusedError)
     return { kind: 'not-created', meaning: error.meaning, message: error.message };
   // Our own check of the body: nothing was sent, and it can only be wrong again.
   if (error instanceof InvalidRequestError) return { kind: 'invalid', message: error.message };
   const nothing = provablyNotSent(error);
   if (nothing) return nothing;
-  throw asFailure(error);
+  throw asFailure(error, random);
 }

@@ -4,21 +4,22 @@
  */
 import { ApplicationFailure } from '@temporalio/activity';
 import { NotSentError, PaymentsError } from '../payments/index.ts';
+import type { Random } from '../surroundings/surroundings.ts';
 
 /** The service counts calls in any sliding second; waiting a little more than one clears the window. */
 const RATE_LIMIT_WINDOW_MS = 1_000;
 /** The handover itself takes longer, but the queue holds the call until then. */
 const LEASE_MOVES_MS = 50;
 
-export async function mapped<T>(work: () => Promise<T>): Promise<T> {
+export async function mapped<T>(random: Random, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw asFailure(error);
+    throw asFailure(error, random);
   }
 }
 
-export function asFailure(error: unknown): unknown {
+export function asFailure(error: unknown, random: Random): unknown {
   if (!(error instanceof PaymentsError)) return error;
   if (error instanceof NotSentError && error.reason === 'gate') return leaseMoved(error);
   return ApplicationFailure.create({
@@ -26,7 +27,7 @@ export function asFailure(error: unknown): unknown {
     message: error.message,
     details: [{ operation: error.operation, httpStatus: error.httpStatus, serviceCode: error.serviceCode }],
     // Spread out, so that whoever was turned away together does not come back together.
-    ...(error.code === 'RATE_LIMITED' && { nextRetryDelay: RATE_LIMIT_WINDOW_MS * (1.1 + Math.random()) }),
+    ...(error.code === 'RATE_LIMITED' && { nextRetryDelay: RATE_LIMIT_WINDOW_MS * (1.1 + random.number()) }),
   });
 }
 

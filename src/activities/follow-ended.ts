@@ -23,13 +23,13 @@ const MOST_AT_ONCE = 500;
 const PAGE = 100;
 const STARTS_AT_ONCE = 8;
 
-export interface Follower extends Pick<Adopter, 'client' | 'environment' | 'apps'> {
+export interface Follower extends Pick<Adopter, 'client' | 'clock' | 'environment' | 'apps'> {
   /** What ended longer ago than this is not dug out by the first reconciliation there ever was. */
   firstLooksBackMs: number;
 }
 
 export async function followEnded(follower: Follower, { closedAfterMs }: LookFor): Promise<Followed> {
-  const sinceMs = closedAfterMs > 0 ? closedAfterMs : Date.now() - follower.firstLooksBackMs;
+  const sinceMs = closedAfterMs > 0 ? closedAfterMs : follower.clock.wallMs() - follower.firstLooksBackMs;
   const found: Followed = { started: 0, leftAlone: [], more: false };
   await followNew(follower, sinceMs, found);
   if (!found.more) await followAgain(follower, sinceMs, found);
@@ -122,11 +122,11 @@ async function withoutFollowUp({ client, apps }: Follower, runs: readonly Listed
 }
 
 async function followOne(
-  { client, environment }: Follower,
+  { client, clock, environment }: Follower,
   workflowId: string,
   again: boolean,
 ): Promise<'started' | 'not-ours'> {
-  const ended = await endedPayout(client, workflowId);
+  const ended = await endedPayout(client, workflowId, clock);
   const isOurs = ended && (ended.environment ?? environment) === environment;
   return isOurs && (await startFollowUp(client, ended, again)) ? 'started' : 'not-ours';
 }

@@ -1,15 +1,16 @@
 import { activityInfo, Context } from '@temporalio/activity';
+import { type Clock, every } from '../surroundings/surroundings.ts';
 
 const EVERY_MS = 2_000;
 
 /** Heartbeats while `work` runs, so that Temporal notices a killed worker long before the call's own time-out. */
-export async function withHeartbeats<T>(work: () => Promise<T>): Promise<T> {
+export async function withHeartbeats<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   if (activityInfo().heartbeatTimeoutMs === undefined) return work();
   const context = Context.current();
-  const timer = setInterval(() => context.heartbeat(), EVERY_MS);
+  const stop = every(clock, EVERY_MS, () => context.heartbeat());
   try {
     return await work();
   } finally {
-    clearInterval(timer);
+    stop();
   }
 }

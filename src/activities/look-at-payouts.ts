@@ -9,6 +9,7 @@ import { OUTCOMES, PHASES } from '../domain/payout.ts';
 import { failedAsBadInput } from '../starters/bad-input.ts';
 import { runThatCounts, VisibilityLagsError } from '../starters/run-that-counts.ts';
 import { quotedIds } from '../starters/visibility.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 import { isStopped } from '../temporal/stopped.ts';
 import type { RowNews } from './batch-types.ts';
 import { inParallel } from './in-parallel.ts';
@@ -16,28 +17,34 @@ import { inParallel } from './in-parallel.ts';
 const IDS_IN_A_QUERY = 100;
 const DESCRIBED_AT_ONCE = 8;
 
+/** Where it is looked, and by which clock a lag of visibility is waited for. */
+export interface LookingEngine {
+  client: Client;
+  clock: Clock;
+}
+
 interface Seen {
   status: { name: string };
   searchAttributes: Record<string, readonly unknown[] | undefined>;
 }
 
 export async function movedPayouts(
-  client: Client,
+  engine: LookingEngine,
   app: string,
   open: readonly OpenPayouts[],
 ): Promise<RowNews[]> {
   const news: RowNews[] = [];
   for (const known of open)
     for (const numbers of chunks(known.numbers, IDS_IN_A_QUERY))
-      news.push(...(await moved(client, app, { ...known, numbers })));
+      news.push(...(await moved(engine, app, { ...known, numbers })));
   return news;
 }
 
-async function moved(client: Client, app: string, known: OpenPayouts): Promise<RowNews[]> {
+async function moved(engine: LookingEngine, app: string, known: OpenPayouts): Promise<RowNews[]> {
   const numberOf = new Map(known.numbers.map((number) => [payoutWorkflowId(app, number), number]));
   const unclear: string[] = [];
   const news = new Map<string, RowNews>();
-  for await (const run of client.workflow.list({ query: queryOf(known, [...numberOf.keys()]) })) {
+  for await (const run of engine.client.workflow.list({ query: queryOf(known, [...numberOf.keys()]) })) {
     const partnerOrderId = numberOf.get(run.workflowId);
     if (partnerOrderId === undefined) continue;
     const now = standing(run);
@@ -46,18 +53,18 @@ async function moved(client: Client, app: string, known: OpenPayouts): Promise<R
   }
   // A run that has no outcome may have a successor, by a reset or a new start: the id decides.
   const numbers = unclear.filter((number) => !news.has(number));
-  return [...news.values(), ...(await described(client, app, [{ ...known, numbers }]))];
+  return [...news.values(), ...(await described(engine, app, [{ ...known, numbers }]))];
 }
 
 /** Asks the engine itself about each: costs a call a payout, and is always true. */
 export async function described(
-  client: Client,
+  engine: LookingEngine,
   app: string,
   open: readonly OpenPayouts[],
 ): Promise<RowNews[]> {
   const all = open.flatMap((known) => known.numbers.map((number) => ({ known, number })));
   const found = await inParallel(DESCRIBED_AT_ONCE, all, async ({ known, number }) => {
-    const now = await describedNow(client, payoutWorkflowId(app, number));
+    const now = await describedNow(engine, payoutWorkflowId(app, number));
     return now && isNews(known, now) ? [{ partnerOrderId: number, now }] : [];
   });
   return found.flat();
@@ -68,14 +75,15 @@ function isNews(known: OpenPayouts, now: RowNews['now']): boolean {
 }
 
 /** Undefined: its workflow was stopped, which is no end. The reconciliation starts it again (H10). */
-async function describedNow(client: Client, workflowId: string): Promise<RowNews['now'] | undefined> {
+async function describedNow(engine: LookingEngine, workflowId: string): Promise<RowNews['now'] | undefined> {
   try {
+    const { client } = engine;
     const found = await client.workflow.getHandle(workflowId).describe();
     const now = standing(found);
     if (now) return now;
     if (!isStopped(found.status)) return { ended: 'stopped' };
     const isBad = found.status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, found.runId));
-    return isBad ? await beforeBadInput(client, workflowId, found.runId) : undefined;
+    return isBad ? await beforeBadInput(engine, workflowId, found.runId) : undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { ended: 'stopped' };
     if (error instanceof VisibilityLagsError) return undefined;
@@ -85,11 +93,11 @@ async function describedNow(client: Client, workflowId: string): Promise<RowNews
 
 /** A run that fails as bad input hides those before it, which may have sent something or have ended. */
 async function beforeBadInput(
-  client: Client,
+  { client, clock }: LookingEngine,
   workflowId: string,
   runId: string,
 ): Promise<RowNews['now'] | undefined> {
-  const counts = await runThatCounts(client, workflowId, { runId, isBadInput: true });
+  const counts = await runThatCounts(client, workflowId, { runId, isBadInput: true }, clock);
   if (!counts) return { ended: 'invalid' };
   return counts.saidNotCreated ? { ended: 'NOT_CREATED' } : undefined;
 }

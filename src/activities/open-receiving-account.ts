@@ -10,6 +10,7 @@ import {
   RefusedError,
   UnauthorisedError,
 } from '../payments/index.ts';
+import type { Random } from '../surroundings/surroundings.ts';
 import { optionsOf } from './caller-options.ts';
 import type { CreateDependencies } from './create-payout.ts';
 import { type RunHistories, runsThatMayHaveSent } from './earlier-runs.ts';
@@ -22,11 +23,11 @@ import type { Caller, ListedAccounts, OpenAccount, OpenAnswer, WhetherOpened } f
  * nothing. Throws when it was sent and no answer can be trusted: the account may exist.
  */
 export async function openReceivingAccount(
-  { client, claim, policy }: CreateDependencies,
+  { client, claim, policy, surroundings: { clock, random } }: CreateDependencies,
   caller: Caller,
   { request, ...guard }: OpenAccount,
 ): Promise<OpenAnswer> {
-  const deadline = performance.now() + guard.sendWithinMs;
+  const deadline = clock.nowMs() + guard.sendWithinMs;
   const held = mustNotSend(guard, policy);
   if (held) return held;
   if (policy.createCheck === 'always' && !guard.cleared) return { kind: 'not-sent', why: 'earlier-run' };
@@ -35,11 +36,11 @@ export async function openReceivingAccount(
     const account = await client.openReceivingAccount(request, options);
     return { kind: 'opened', account };
   } catch (error) {
-    return answerOf(error);
+    return answerOf(error, random);
   }
 }
 
-function answerOf(error: unknown): OpenAnswer {
+function answerOf(error: unknown, random: Random): OpenAnswer {
   if (error instanceof InvalidRequestError || error instanceof IllegalParameterError)
     return { kind: 'refused', surely: true, message: error.message };
   if (error instanceof RefusedError)
@@ -49,7 +50,7 @@ function answerOf(error: unknown): OpenAnswer {
     return { kind: 'busy', message: error.message };
   const nothing = provablyNotSent(error);
   if (nothing) return nothing;
-  throw asFailure(error);
+  throw asFailure(error, random);
 }
 
 /** No code of this operation is documented, so a code alone is not taken for "not opened". */

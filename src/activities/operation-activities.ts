@@ -11,6 +11,7 @@ import { badInputOf } from '../starters/bad-input.ts';
 import { isGone } from '../starters/engine-errors.ts';
 import { PayoutConflictError, Payouts } from '../starters/payouts.ts';
 import { runThatCounts } from '../starters/run-that-counts.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 import { onlyHere } from './reconcile-activities.ts';
 
 /** Whom to pay, for whom: what one call of `pay` asked for. */
@@ -37,12 +38,17 @@ const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 60_000;
 const GROWTH = 1.6;
 
-export function operationActivities({ env }: WorkerConfig, client: Client): OperationActivities {
+export function operationActivities(
+  { env }: WorkerConfig,
+  client: Client,
+  clock: Clock,
+): OperationActivities {
   const environment = env.PAYMENTS_ENVIRONMENT;
-  const payouts = new Payouts({ client, environment });
+  const here = onlyHere(environment, clock);
+  const payouts = new Payouts({ client, environment, clock });
   return {
-    joinPayout: (operation) => onlyHere(environment, operation, () => join(payouts, operation)),
-    payoutOutcome: (question) => onlyHere(environment, question, () => outcome(client, question)),
+    joinPayout: (operation) => here(operation, () => join(payouts, operation)),
+    payoutOutcome: (question) => here(question, () => outcome(client, clock, question)),
   };
 }
 
@@ -56,7 +62,11 @@ async function join(payouts: Payouts, { request }: PayoutOperation): Promise<voi
   }
 }
 
-async function outcome(client: Client, { request, cancelled }: OutcomeQuestion): Promise<PayoutResult> {
+async function outcome(
+  client: Client,
+  clock: Clock,
+  { request, cancelled }: OutcomeQuestion,
+): Promise<PayoutResult> {
   const workflowId = payoutWorkflowId(request.app, request.partnerOrderId);
   try {
     const { runId, status } = await client.workflow.getHandle(workflowId).describe();
@@ -64,7 +74,7 @@ async function outcome(client: Client, { request, cancelled }: OutcomeQuestion):
     if (cancelled && status.name === 'RUNNING') await requestCancel(client, workflowId, runId);
     const badInput = status.name === 'FAILED' ? await badInputOf(client, workflowId, runId) : undefined;
     if (!badInput) throw notYet();
-    const counts = await runThatCounts(client, workflowId, { runId, isBadInput: true });
+    const counts = await runThatCounts(client, workflowId, { runId, isBadInput: true }, clock);
     if (counts?.saidNotCreated) return await resultOf(client, workflowId, counts.runId);
     if (counts) throw notYet();
     throw ApplicationFailure.nonRetryable(

@@ -6,6 +6,7 @@ import { checkReceivingAccount } from '../contract/receiving-account.ts';
 import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import type { CheckedReceivingAccountOrder } from '../domain/receiving-account.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 import { invalid, NOT_CONFIGURED } from './invalid.ts';
 import { followUpPlan } from './prepare-follow-up.ts';
 import { authorizationLink, tokenPlan } from './prepare-token.ts';
@@ -14,7 +15,7 @@ import type { LocalActivities, ReadPlan, StartFacts } from './types.ts';
 
 const ACCOUNT = 'receiving account request';
 
-export function preparation(config: WorkerConfig): LocalActivities {
+export function preparation(config: WorkerConfig, clock: Clock): LocalActivities {
   return {
     async preparePayout(request, start) {
       const checked = checkPayoutRequest(request);
@@ -47,7 +48,7 @@ export function preparation(config: WorkerConfig): LocalActivities {
     },
     async lookAtWorker() {
       return {
-        nowMs: Date.now(),
+        nowMs: clock.wallMs(),
         environment: config.env.PAYMENTS_ENVIRONMENT,
         applications: [...config.applications.keys()],
         payloadKeys: config.keys.payloads?.ids ?? [],

@@ -2,11 +2,11 @@
  * Which of the specification's open points hold on this service, told by harmless reads alone. An answer that
  * cannot be read is a finding like any other: this never throws for what the service does.
  */
-import { randomUUID } from 'node:crypto';
 import { type ClockReading, reading } from '../domain/clock-reading.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../domain/open-points.ts';
 import { type PaymentsClient, PaymentsError } from '../payments/index.ts';
 import type { TradeKey, TradeResult } from '../payments/types.ts';
+import type { Clock, Random, Surroundings } from '../surroundings/surroundings.ts';
 import type { ProbeQuestion, ServiceProbed } from './types.ts';
 
 /** The part of the client that a probe may use: nothing in it changes anything but a lock that runs out. */
@@ -20,12 +20,16 @@ const EARLIEST_SENSIBLE = '2020-01-01T00:00:00.000Z';
 /** What only a service that has read and accepted a query says. */
 const BY_ITS_OWN_RULES = ['ORDER_NOT_EXIST', 'ILLEGAL_PARAMETER'];
 
-export async function probeService(client: Probed, question: ProbeQuestion): Promise<ServiceProbed> {
-  let clock: ClockReading | undefined;
+export async function probeService(
+  client: Probed,
+  question: ProbeQuestion,
+  { clock, random }: Surroundings,
+): Promise<ServiceProbed> {
+  let read: ClockReading | undefined;
   const [gateway, unknown, existing, quoted] = await Promise.all([
-    told(() => pingWithClock(client, (seen) => (clock = seen))),
-    told(() => client.tradeResult(neverUsed(question))),
-    existingOrder(client, question),
+    told(() => pingWithClock(client, clock, (seen) => (read = seen))),
+    told(() => client.tradeResult(neverUsed(question, random))),
+    existingOrder(client, question, clock),
     quotedFor(client, question.payerId),
   ]);
   const findings: Record<string, Finding> = {
@@ -45,20 +49,20 @@ export async function probeService(client: Probed, question: ProbeQuestion): Pro
       }),
     })),
     reached: whetherReached([unknown, gateway]),
-    ...(clock !== undefined && { clock }),
+    ...(read !== undefined && { clock: read }),
   };
 }
 
 /** Headers give whole seconds. The reading begins when the call leaves, for it may have waited for its turn. */
-async function pingWithClock(client: Probed, saw: (clock: ClockReading) => void): Promise<void> {
+async function pingWithClock(client: Probed, clock: Clock, saw: (read: ClockReading) => void): Promise<void> {
   let leftMs = 0;
   await client.ping({
     beforeSend: () => {
-      leftMs = Date.now();
+      leftMs = clock.wallMs();
     },
     dated: (date) => {
       const thereMs = Date.parse(date);
-      if (!Number.isNaN(thereMs)) saw(reading(thereMs, leftMs, Date.now(), 1_000));
+      if (!Number.isNaN(thereMs)) saw(reading(thereMs, leftMs, clock.wallMs(), 1_000));
     },
   });
 }
@@ -72,8 +76,8 @@ function whetherReached(answers: readonly Told[]): ServiceProbed['reached'] {
 }
 
 /** A number that no payout can have. */
-function neverUsed({ clientId = 'doctor' }: ProbeQuestion): TradeKey {
-  return { clientId, partnerOrderId: `doctor-${randomUUID()}` };
+function neverUsed({ clientId = 'doctor' }: ProbeQuestion, random: Random): TradeKey {
+  return { clientId, partnerOrderId: `doctor-${random.uuid()}` };
 }
 
 async function told<T>(work: () => Promise<T>): Promise<Told<T>> {
@@ -114,6 +118,7 @@ function unlessAway(error: PaymentsError, against: readonly string[]): Finding {
 async function existingOrder(
   client: Probed,
   { clientId, partnerOrderId }: ProbeQuestion,
+  clock: Clock,
 ): Promise<Record<string, Finding> | undefined> {
   if (clientId === undefined || partnerOrderId === undefined) return undefined;
   const answer = await told(() => client.tradeResult({ clientId, partnerOrderId }));
@@ -121,16 +126,16 @@ async function existingOrder(
   const trade = answer.value;
   return {
     'partner-number': { verdict: 'holds', detail: 'the trade query found the order by our number' },
-    timestamps: sensibleTimes(trade),
+    timestamps: sensibleTimes(trade, clock),
     'audit-status': knownAudit(trade),
     'lock-field': await carriesLock(client, trade.orderId),
   };
 }
 
-function sensibleTimes({ createdAt, finishedAt }: TradeResult): Finding {
+function sensibleTimes({ createdAt, finishedAt }: TradeResult, clock: Clock): Finding {
   const times = [createdAt, finishedAt].filter((time) => time !== undefined);
   if (times.length === 0) return { verdict: 'not probed', detail: 'the order carries no times' };
-  const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+  const tomorrow = new Date(clock.wallMs() + 86_400_000).toISOString();
   const sensible = times.every((time) => time > EARLIEST_SENSIBLE && time < tomorrow);
   return { verdict: sensible ? 'holds' : 'does not hold', detail: `read as ${times.join(' and ')}` };
 }

@@ -4,6 +4,7 @@
  */
 import { accountProblem } from '../domain/account-check.ts';
 import type { ClientAccounts } from '../payments/types.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 
 type Answer = ClientAccounts | null;
 
@@ -13,13 +14,18 @@ const GOOD_FOR_MS = 300_000;
 const MOST_CLIENTS = 10_000;
 
 export class RecentAccounts {
+  private readonly clock: Clock;
   private readonly known = new Map<string, { accounts: Answer; untilMs: number }>();
   private readonly asking = new Map<string, Promise<Answer>>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
 
   /** `currency`: usable accounts in it are all that the asker wants to know of. */
   async usable(client: string, currency: string, ask: () => Promise<Answer>): Promise<Answer> {
     const known = this.known.get(client);
-    if (known && performance.now() < known.untilMs && isUsable(known.accounts, currency))
+    if (known && this.clock.nowMs() < known.untilMs && isUsable(known.accounts, currency))
       return known.accounts;
     const running = this.asking.get(client);
     if (running) {
@@ -43,7 +49,7 @@ export class RecentAccounts {
 
   private remember(client: string, accounts: Answer): void {
     this.known.delete(client);
-    this.known.set(client, { accounts, untilMs: performance.now() + GOOD_FOR_MS });
+    this.known.set(client, { accounts, untilMs: this.clock.nowMs() + GOOD_FOR_MS });
     const [oldest] = this.known.keys();
     if (this.known.size > MOST_CLIENTS && oldest !== undefined) this.known.delete(oldest);
   }

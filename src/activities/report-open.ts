@@ -4,19 +4,20 @@ import { type AppReport, ageGroup, emptyAppReport } from '../domain/daily-report
 import { payoutOf } from '../domain/identity.ts';
 import { isGone } from '../starters/engine-errors.ts';
 import type { ListedRun } from '../starters/visibility.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 import { reportPage } from './report-pages.ts';
 import type { ReportedPage, ReportPage } from './report-types.ts';
 
-export async function reportOpen(client: Client, page: ReportPage): Promise<ReportedPage> {
+export async function reportOpen(client: Client, page: ReportPage, clock: Clock): Promise<ReportedPage> {
   const query = "WorkflowType = 'payout' AND ExecutionStatus = 'Running'";
-  return reportPage(client, query, page, (run) => rowOf(client, run));
+  return reportPage(client, query, page, (run) => rowOf(client, run, clock));
 }
 
-async function rowOf(client: Client, run: ListedRun): Promise<AppReport[]> {
+async function rowOf(client: Client, run: ListedRun, clock: Clock): Promise<AppReport[]> {
   const { app } = payoutOf(run.workflowId) ?? {};
   if (app === undefined) return [];
   const report = emptyAppReport(app);
-  report.open[ageGroup(Date.now() - (await beganMs(client, run)))] = 1;
+  report.open[ageGroup(clock.wallMs() - (await beganMs(client, run)))] = 1;
   if (run.attribute('PayoutNeedsAttention') === true) report.open.needingAttention = 1;
   return [report];
 }

@@ -6,6 +6,7 @@ import { activityInfo } from '@temporalio/activity';
 import type { SendPolicy } from '../domain/payout.ts';
 import type { Clearance } from '../domain/payout-record.ts';
 import { NotSentError, UnavailableError } from '../payments/index.ts';
+import { type Clock, every } from '../surroundings/surroundings.ts';
 import type { NothingSent, SendGuard } from './types.ts';
 
 /**
@@ -74,23 +75,24 @@ const CLAIM_AGAIN_EVERY_MS = 2_000;
 /** Runs `send` with what claims its send; goes on claiming while it runs, so that a killed worker is noticed. */
 export async function whileClaimed<T>(
   claim: Claim,
+  clock: Clock,
   send: (beforeSend: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+  let stop: () => void = () => undefined;
   let isOver = false;
   const beforeSend = async () => {
     await claimSend(claim);
     // Acknowledged only after the deadline: the send was given up.
     if (isOver) return;
-    timer = setInterval(() => {
+    stop = every(clock, CLAIM_AGAIN_EVERY_MS, () => {
       claimSend(claim).catch(() => undefined);
-    }, CLAIM_AGAIN_EVERY_MS);
+    });
   };
   try {
     return await send(beforeSend);
   } finally {
     isOver = true;
-    clearInterval(timer);
+    stop();
   }
 }
 

@@ -13,6 +13,7 @@ import {
   UnauthorisedError,
 } from '../payments/index.ts';
 import type { TradeKey } from '../payments/types.ts';
+import type { Surroundings } from '../surroundings/surroundings.ts';
 import { optionsOf } from './caller-options.ts';
 import { createPayout } from './create-payout.ts';
 import { type RunHistories, runsThatMayHaveSent, sentAnotherBody } from './earlier-runs.ts';
@@ -31,6 +32,7 @@ export interface ServiceDependencies {
   histories: RunHistories;
   claim: Claim;
   policy: SendPolicy;
+  surroundings: Surroundings;
 }
 
 /** The activities of one application's queue. */
@@ -41,13 +43,16 @@ export function serviceActivities({
   histories,
   claim,
   policy,
+  surroundings,
 }: ServiceDependencies): ServiceActivities {
+  const { clock, random } = surroundings;
+  const sends = { client, claim, policy, surroundings };
   const call = <T>(caller: Caller, work: () => Promise<T>): Promise<T> => {
     refuseOtherPlaces(caller, environment, app);
-    return withHeartbeats(() => mapped(work));
+    return withHeartbeats(clock, () => mapped(random, work));
   };
   const read = <T>(caller: Caller, work: () => Promise<T>): Promise<T> => call(caller, () => onceMore(work));
-  const recent = new RecentAccounts();
+  const recent = new RecentAccounts(clock);
   const accounts = (caller: Caller, clientId: string, currency: string) =>
     // A user's token may show other accounts than the application's.
     recent.usable(JSON.stringify([caller.openId, clientId]), currency, () =>
@@ -73,7 +78,7 @@ export function serviceActivities({
     // Without `call`: its heartbeats would say nothing, and this activity's one heartbeat says that it may send.
     createPayout: (caller, create) => {
       refuseOtherPlaces(caller, environment, app);
-      return createPayout({ client, claim, policy }, caller, create);
+      return createPayout(sends, caller, create);
     },
     confirmOrder: (caller, { key, workflowId, request }) =>
       read(caller, async () => {
@@ -95,7 +100,7 @@ export function serviceActivities({
         return { exists: false, mayRepeat: repeatedCreate === 'safe', recoveredAtMs, earlierSend, runId };
       }),
     fetchOrder: (caller, orderId) => read(caller, () => client.payoutOrder(orderId, optionsOf(caller))),
-    probeService: (caller, question) => call(caller, () => probeService(client, question)),
+    probeService: (caller, question) => call(caller, () => probeService(client, question, surroundings)),
     fetchTradeWithDetail: (caller, key) =>
       call(caller, async () => {
         const trade = await onceMore(() => result(caller, key));
@@ -105,7 +110,7 @@ export function serviceActivities({
       }),
     fetchTradeDetail: (caller, key) => read(caller, () => detail(caller, key)),
     openReceivingAccount: (caller, open) =>
-      call(caller, () => receiving.openReceivingAccount({ client, claim, policy }, caller, open)),
+      call(caller, () => receiving.openReceivingAccount(sends, caller, open)),
     listReceivingAccounts: (caller, which) =>
       read(caller, () => receiving.listReceivingAccounts(client, caller, which)),
     askWhetherOpened: (caller, which) =>

@@ -4,6 +4,7 @@ import { type Grant, kindOf, type TokenOwner } from '../domain/token-record.ts';
 import { fingerprint, type TokenSeal } from '../encryption/token-seal.ts';
 import { NotSentError, type PaymentsClient, PaymentsError } from '../payments/index.ts';
 import type { UserTokens } from '../payments/types.ts';
+import type { Random, Surroundings } from '../surroundings/surroundings.ts';
 import { asFailure } from './failures.ts';
 import { withHeartbeats } from './heartbeats.ts';
 import { ownRun, type WorkflowRun } from './recall-grant.ts';
@@ -20,6 +21,7 @@ export interface TokenDependencies {
   sendWithinMs: number;
   /** This process uses the tokens too: it need not ask the renewal for what it has just got. */
   feed(owner: TokenOwner, accessToken: string, livesMs: number): void;
+  surroundings: Surroundings;
   histories: {
     /** The grant after the one with this sealed refresh token, where another run of this renewal has obtained one. */
     newerThan(own: WorkflowRun, sealedRefresh: string): Promise<Grant | undefined>;
@@ -32,7 +34,7 @@ export interface TokenDependencies {
 
 export function tokenActivities(parts: TokenDependencies): TokenActivities & AuthorizationActivities {
   const { client, seal, stillOurs, feed } = parts;
-  const deadline = () => performance.now() + parts.sendWithinMs;
+  const deadline = () => parts.surroundings.clock.nowMs() + parts.sendWithinMs;
 
   const userGrant = (owner: TokenOwner, tokens: UserTokens): Grant => ({
     access: seal.seal(tokens.accessToken, owner, 'access'),
@@ -85,7 +87,7 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
 }
 
 function call<T>(
-  { environment, app }: TokenDependencies,
+  { environment, app, surroundings: { clock, random } }: TokenDependencies,
   owner: TokenOwner,
   work: () => Promise<T>,
   triedBefore = false,
@@ -95,11 +97,11 @@ function call<T>(
       type: 'WRONG_WORKER',
       message: `this worker serves ${app} of ${environment}, the token is for ${owner.app} of ${owner.environment}`,
     });
-  return withHeartbeats(async () => {
+  return withHeartbeats(clock, async () => {
     try {
       return await work();
     } catch (error) {
-      throw explained(error, owner, triedBefore);
+      throw explained(error, random, owner, triedBefore);
     }
   });
 }
@@ -127,12 +129,12 @@ async function stored(handingOver: Promise<void>): Promise<void> {
 }
 
 /** A refresh token that is refused after an attempt that broke off was probably used up by that one. */
-function explained(error: unknown, owner: TokenOwner, triedBefore: boolean): unknown {
+function explained(error: unknown, random: Random, owner: TokenOwner, triedBefore: boolean): unknown {
   const refused =
     error instanceof PaymentsError && !(error instanceof NotSentError) && !error.mayHaveTakenEffect;
   const first = activityInfo().attempt === 1 && !triedBefore;
-  if (!refused || kindOf(owner) === 'application' || first) return asFailure(error);
-  const failure = asFailure(error);
+  if (!refused || kindOf(owner) === 'application' || first) return asFailure(error, random);
+  const failure = asFailure(error, random);
   if (failure instanceof ApplicationFailure)
     return ApplicationFailure.create({
       type: failure.type ?? 'REFUSED',

@@ -14,6 +14,7 @@ import { z } from 'zod';
 import type { CodecConfig } from '../config/codec-config.ts';
 import { UnknownKeyError } from '../encryption/key-ring.ts';
 import { EncryptionCodec } from '../encryption/payload-codec.ts';
+import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { isKnown, mayUse } from './session.ts';
 import { signInRoutes } from './sign-in.ts';
 
@@ -35,7 +36,7 @@ export async function buildCodecServer(config: CodecConfig): Promise<FastifyInst
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MOST_BYTES,
   });
-  const codec = new EncryptionCodec(config.ring);
+  const codec = new EncryptionCodec(config.ring, PROCESS_SURROUNDINGS.random);
   await server.register(cookie);
   await server.register(cors, {
     origin: [...config.origins],

@@ -2,6 +2,7 @@
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DataConverter } from '@temporalio/common';
+import type { Random } from '../surroundings/surroundings.ts';
 import type { KeyRing } from './key-ring.ts';
 import { EncryptionCodec } from './payload-codec.ts';
 
@@ -10,9 +11,9 @@ export const FAILURE_CONVERTER_PATH = fileURLToPath(
   new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url),
 );
 
-export function dataConverter(ring: KeyRing | undefined): DataConverter {
+export function dataConverter(ring: KeyRing | undefined, random: Random): DataConverter {
   return {
     failureConverterPath: FAILURE_CONVERTER_PATH,
-    ...(ring && { payloadCodecs: [new EncryptionCodec(ring)] }),
+    ...(ring && { payloadCodecs: [new EncryptionCodec(ring, random)] }),
   };
 }

@@ -1,5 +1,6 @@
 /** Keys for AES-256-GCM by id: the first encrypts, all decrypt, so that keys rotate without losing anything. */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv } from 'node:crypto';
+import type { Random } from '../surroundings/surroundings.ts';
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
@@ -42,8 +43,8 @@ export class KeyRing {
   }
 
   /** Nonce, ciphertext and tag, one after the other. `about` is bound to it without being in it. */
-  encrypt(plain: Uint8Array, about = ''): Buffer {
-    const nonce = randomBytes(NONCE_BYTES);
+  encrypt(plain: Uint8Array, random: Random, about = ''): Buffer {
+    const nonce = random.bytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.key(this.current), nonce);
     cipher.setAAD(Buffer.from(about));
     return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);

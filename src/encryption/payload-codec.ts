@@ -4,6 +4,7 @@
  */
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
+import type { Random } from '../surroundings/surroundings.ts';
 import { type KeyRing, UndecipherableError } from './key-ring.ts';
 
 const ENCODING = 'encoding';
@@ -14,9 +15,11 @@ const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 
 export class EncryptionCodec implements PayloadCodec {
   private readonly ring: KeyRing;
+  private readonly random: Random;
 
-  constructor(ring: KeyRing) {
+  constructor(ring: KeyRing, random: Random) {
     this.ring = ring;
+    this.random = random;
   }
 
   async encode(payloads: Payload[]): Promise<Payload[]> {
@@ -36,7 +39,7 @@ export class EncryptionCodec implements PayloadCodec {
     const plain = PayloadProto.encode(PayloadProto.fromObject(payload)).finish();
     return {
       metadata: { [ENCODING]: Buffer.from(ENCRYPTED), [KEY_ID]: Buffer.from(this.ring.current) },
-      data: this.ring.encrypt(plain),
+      data: this.ring.encrypt(plain, this.random),
     };
   }
 

@@ -1,6 +1,7 @@
 /** Seals and opens the secrets of one application's tokens. */
 import { createHash } from 'node:crypto';
 import type { TokenOwner } from '../domain/token-record.ts';
+import type { Random } from '../surroundings/surroundings.ts';
 import { type KeyRing, UndecipherableError } from './key-ring.ts';
 import { type Sealed, seal, unseal } from './sealed.ts';
 
@@ -9,13 +10,15 @@ const PLAIN = 'plain.';
 
 export class TokenSeal {
   private readonly ring: KeyRing | undefined;
+  private readonly random: Random;
 
-  constructor(ring: KeyRing | undefined) {
+  constructor(ring: KeyRing | undefined, random: Random) {
     this.ring = ring;
+    this.random = random;
   }
 
   seal(secret: string, owner: TokenOwner, what: 'access' | 'refresh' | 'code'): Sealed {
-    return this.ring ? seal(this.ring, secret, about(owner, what)) : PLAIN + secret;
+    return this.ring ? seal(this.ring, this.random, secret, about(owner, what)) : PLAIN + secret;
   }
 
   /** Throws `UnknownKeyError`, or `UndecipherableError` for what was sealed for somebody or something else. */

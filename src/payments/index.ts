@@ -32,4 +32,12 @@ export type {
 } from './options.ts';
 export { MASK, redact, safeUrl } from './redact.ts';
 export { createSigner, type RequestSigner, type SignatureHeaders, type SigningInput } from './signing.ts';
+export {
+  type Attempt,
+  attempted,
+  type Exchange,
+  type Transport,
+  type TransportOptions,
+  type WireRequest,
+} from './transport.ts';
 export * from './types.ts';

@@ -1,6 +1,8 @@
 /** What a client is built from, and what each call may say. Durations are milliseconds. */
+import type { Surroundings } from '../surroundings/surroundings.ts';
 import type { ApiOperation, OperationName } from './operations.ts';
 import type { RequestSigner } from './signing.ts';
+import type { Transport, TransportOptions } from './transport.ts';
 
 export type TokenKind = 'application' | 'user';
 
@@ -96,6 +98,10 @@ export interface PaymentsClientOptions {
   maxBodyBytes?: number;
   /** Connections kept to the gateway, default 32. */
   connections?: number;
+  /** Every moment and wait of a call is by this clock, and request ids are by this randomness. */
+  surroundings: Surroundings;
+  /** Makes what carries the requests; HTTP by default. */
+  transport?: (options: TransportOptions) => Transport;
   onCall?: (event: CallEvent) => void;
   /** Hosts (`name` or `name:port`) that may be talked to. Default: those of `baseUrl` and `authUrl`. */
   allowedHosts?: string[];
@@ -109,7 +115,7 @@ export interface CallOptions {
   /** Before the send: not sent. After it: the answer is given up. */
   signal?: AbortSignal;
   /**
-   * On the clock of `performance.now()`: nothing is sent at or after it. A call that waits for its turn fails as soon
+   * On the client's clock, which is monotonic: nothing is sent at or after it. A call that waits for its turn fails as soon
    * as it is known that its turn cannot come before.
    */
   deadline?: number;

@@ -1,6 +1,4 @@
 /** The one path every call takes: token, signature, turn, last checks, send, judge, report. */
-import { randomUUID } from 'node:crypto';
-import { performance } from 'node:perf_hooks';
 import { authorizationHeaders, type Token } from './authorization.ts';
 import {
   type ErrorContext,
@@ -10,12 +8,13 @@ import {
   PaymentsError,
 } from './errors.ts';
 import { writeExactJson } from './exact-json.ts';
+import { HttpTransport } from './http-transport.ts';
 import { rulesOf } from './operations.ts';
-import type { CallEnd, CallOptions, GatedCall, PaymentsClientOptions } from './options.ts';
+import type { CallEnd, CallOptions, GatedCall, PaymentsClientOptions, Timeouts } from './options.ts';
 import { type AnswerRules, type Outcome, outcomeOf } from './outcome.ts';
 import { safeErrorName } from './redact.ts';
 import { checkedAddress, pathOf, type Target, urlOf } from './target.ts';
-import { DEFAULT_TIMEOUTS, type Exchange, Transport, type WireRequest } from './transport.ts';
+import type { Exchange, Transport, TransportOptions, WireRequest } from './transport.ts';
 
 export interface Call<T> extends AnswerRules<T> {
   target: Target;
@@ -32,6 +31,12 @@ interface Prepared {
 
 const MAX_BODY_BYTES = 1024 * 1024;
 const CONNECTIONS = 32;
+const TIMEOUTS: Timeouts = {
+  connectMs: 10_000,
+  headersMs: 30_000,
+  bodyMs: 30_000,
+  totalMs: 60_000,
+};
 
 export class RequestPath {
   readonly options: PaymentsClientOptions;
@@ -42,20 +47,23 @@ export class RequestPath {
   constructor(options: PaymentsClientOptions) {
     this.options = options;
     this.#base = checkedAddress('baseUrl', options.baseUrl, options.allowedHosts);
-    this.#transport = new Transport(
-      this.#base.origin,
-      { ...DEFAULT_TIMEOUTS, ...options.timeouts },
-      options.maxBodyBytes ?? MAX_BODY_BYTES,
-      options.connections ?? CONNECTIONS,
-    );
+    const transport = options.transport ?? ((wanted: TransportOptions) => new HttpTransport(wanted));
+    this.#transport = transport({
+      origin: this.#base.origin,
+      timeouts: { ...TIMEOUTS, ...options.timeouts },
+      maxBodyBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
+      connections: options.connections ?? CONNECTIONS,
+      clock: options.surroundings.clock,
+    });
   }
 
   /** Sends at most once. Rejects with a `PaymentsError` and nothing else. */
   async send<T>(call: Call<T>, options: CallOptions = {}): Promise<T> {
-    const started = performance.now();
-    const context: ErrorContext = { operation: call.operation, requestId: randomUUID() };
+    const { clock, random } = this.options.surroundings;
+    const started = clock.nowMs();
+    const context: ErrorContext = { operation: call.operation, requestId: random.uuid() };
     const outcome = await this.#try(call, context, options);
-    this.#report(call, outcome, performance.now() - started);
+    this.#report(call, outcome, clock.nowMs() - started);
     if ('error' in outcome.result) throw outcome.result.error;
     return outcome.result.value;
   }
@@ -76,7 +84,7 @@ export class RequestPath {
     try {
       const { request, token } = await this.#prepare(call, context, options);
       await this.#turn(gated, context, options);
-      await lastWord(context, options);
+      await this.#lastWord(context, options);
       const mayWrite = () => this.options.gate?.mayWrite?.(gated) ?? true;
       const exchange = await this.#transport.exchange({ ...request, mayWrite });
       end = END[exchange.is];
@@ -119,16 +127,17 @@ export class RequestPath {
     context: ErrorContext,
   ): Promise<Record<string, string>> {
     const path = pathOf(this.#base, call.target.path);
+    const { signer, surroundings } = this.options;
     try {
-      const input = { method, path, body: body ?? Buffer.alloc(0), timestamp: Date.now() };
-      return await this.options.signer.sign(input);
+      const input = { method, path, body: body ?? Buffer.alloc(0), timestamp: surroundings.clock.wallMs() };
+      return await signer.sign(input);
     } catch (error) {
       throw new NotSentError(context, 'signer', safeErrorName(error));
     }
   }
 
   async #turn(gated: GatedCall, context: ErrorContext, options: CallOptions): Promise<void> {
-    throwIfLate(context, options);
+    this.#throwIfLate(context, options);
     try {
       await this.options.gate?.pass(gated);
     } catch (error) {
@@ -136,6 +145,44 @@ export class RequestPath {
       const reason = error instanceof GateTooLateError ? 'deadline' : 'gate';
       throw new NotSentError(context, reason, safeErrorName(error));
     }
+  }
+
+  /** The caller's last word before the send, for which nobody waits beyond the call's deadline. */
+  async #lastWord(context: ErrorContext, options: CallOptions): Promise<void> {
+    try {
+      const word = options.beforeSend?.();
+      if (word) await this.#untilLate(word, options);
+    } catch (error) {
+      this.#throwIfLate(context, options);
+      throw new NotSentError(context, 'before-send', safeErrorName(error));
+    }
+    this.#throwIfLate(context, options);
+  }
+
+  /** Rejects when the work does, and at the deadline or an abort, whatever the work does then. */
+  async #untilLate(work: Promise<void>, { signal, deadline }: CallOptions): Promise<void> {
+    const { clock } = this.options.surroundings;
+    let stopTimer = () => {};
+    let onAbort = () => {};
+    const late = new Promise<never>((_resolve, reject) => {
+      onAbort = () => reject(new Error('late'));
+      if (deadline !== undefined)
+        stopTimer = clock.after(Math.max(0, Math.ceil(deadline - clock.nowMs())), onAbort);
+      if (signal?.aborted) onAbort();
+      signal?.addEventListener('abort', onAbort, { once: true });
+    });
+    try {
+      await Promise.race([work, late]);
+    } finally {
+      stopTimer();
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #throwIfLate(context: ErrorContext, { signal, deadline }: CallOptions): void {
+    if (signal?.aborted) throw new NotSentError(context, 'aborted');
+    if (deadline !== undefined && this.options.surroundings.clock.nowMs() >= deadline)
+      throw new NotSentError(context, 'deadline');
   }
 
   #tellRejected(token: Token): void {
@@ -170,42 +217,6 @@ const END: Record<Exchange['is'], CallEnd> = {
   'not-received': 'unreachable',
   withheld: 'not-sent',
 };
-
-/** The caller's last word before the send, for which nobody waits beyond the call's deadline. */
-async function lastWord(context: ErrorContext, options: CallOptions): Promise<void> {
-  try {
-    const word = options.beforeSend?.();
-    if (word) await untilLate(word, options);
-  } catch (error) {
-    throwIfLate(context, options);
-    throw new NotSentError(context, 'before-send', safeErrorName(error));
-  }
-  throwIfLate(context, options);
-}
-
-/** Rejects when the work does, and at the deadline or an abort, whatever the work does then. */
-async function untilLate(work: Promise<void>, { signal, deadline }: CallOptions): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  let onAbort = () => {};
-  const late = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(new Error('late'));
-    if (deadline !== undefined)
-      timer = setTimeout(onAbort, Math.max(0, Math.ceil(deadline - performance.now())));
-    if (signal?.aborted) onAbort();
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', onAbort);
-  }
-}
-
-function throwIfLate(context: ErrorContext, { signal, deadline }: CallOptions): void {
-  if (signal?.aborted) throw new NotSentError(context, 'aborted');
-  if (deadline !== undefined && performance.now() >= deadline) throw new NotSentError(context, 'deadline');
-}
 
 /** By status or by envelope, whatever it means for the call. */
 function wasLimited({ context }: { context: ErrorContext }): boolean {

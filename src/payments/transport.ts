@@ -1,11 +1,7 @@
-/**
- * One HTTP exchange on a pool of its own: no retry, no redirect, one request at a time on a connection
- * (H11). It says for certain whether a request was never written.
- */
-import { type Dispatcher, Pool } from 'undici';
+/** How one HTTP exchange is made. `http-transport.ts` makes it for real; whoever tests or simulates may answer in-process. */
+import type { Clock } from '../surroundings/surroundings.ts';
 import type { Timeouts } from './options.ts';
 import { safeErrorCode } from './redact.ts';
-import { type Attempt, WriteGuard } from './write-guard.ts';
 
 export interface WireRequest {
   method: 'GET' | 'POST';
@@ -14,7 +10,7 @@ export interface WireRequest {
   headers: Record<string, string>;
   body?: Buffer;
   signal?: AbortSignal | undefined;
-  /** Checked once more when the connection is there, right before the first byte. */
+  /** Checked once more when the connection is there, right before the first byte. On the transport's clock. */
   deadline?: number | undefined;
   /** Asked in the same moment: false withholds it. */
   mayWrite?: (() => boolean) | undefined;
@@ -31,134 +27,103 @@ export type Exchange =
   /** Perhaps written, and no answer. */
   | { is: 'no-answer'; transportCode: string };
 
-export const DEFAULT_TIMEOUTS: Timeouts = {
-  connectMs: 10_000,
-  headersMs: 30_000,
-  bodyMs: 30_000,
-  totalMs: 60_000,
-};
+/** What a client wants of its transport. */
+export interface TransportOptions {
+  /** Of the gateway. */
+  origin: string;
+  timeouts: Timeouts;
+  /** The largest answer that is read. */
+  maxBodyBytes: number;
+  /** How many requests may be under way at once. */
+  connections: number;
+  clock: Clock;
+}
 
-export class Transport {
-  readonly #pool: Pool;
-  readonly #timeouts: Timeouts;
-  readonly #maxBodyBytes: number;
-  #closing: Promise<void> | undefined;
+export interface Transport {
+  /** Writes the request at most once, and says for certain where it was never written. Never rejects. */
+  exchange(request: WireRequest): Promise<Exchange>;
+  /** Lets running exchanges end; later ones are withheld as closed. May be called again. */
+  close(): Promise<void>;
+}
 
-  constructor(origin: string, timeouts: Timeouts, maxBodyBytes: number, connections: number) {
-    this.#timeouts = timeouts;
-    this.#maxBodyBytes = maxBodyBytes;
-    this.#pool = new Pool(origin, {
-      connections,
-      pipelining: 1,
-      allowH2: false,
-      connect: { timeout: timeouts.connectMs },
-      headersTimeout: timeouts.headersMs,
-      bodyTimeout: timeouts.bodyMs,
-    });
-  }
+/** One exchange under way, as whoever carries it over sees it. */
+export interface Attempt {
+  /**
+   * Asked right before the first byte, with nothing in between: yes counts as written, and is said only once. After a
+   * no, nothing may leave.
+   */
+  readonly mayWrite: () => boolean;
+  /** Aborted when nobody waits for the answer any more: by the caller, or by the total time-out. */
+  readonly givenUp: AbortSignal;
+}
 
-  /** Never rejects. */
-  async exchange(request: WireRequest): Promise<Exchange> {
-    const giveUp = new AbortController();
-    const total = setTimeout(() => giveUp.abort(coded('TOTAL_TIMEOUT')), this.#timeouts.totalMs);
-    const onAbort = () => giveUp.abort(coded('ABORTED'));
-    request.signal?.addEventListener('abort', onAbort, { once: true });
-    if (request.signal?.aborted) onAbort();
-    try {
-      const { signal: caller, deadline, mayWrite = () => true } = request;
-      return await this.#attempt(request, {
-        written: false,
-        late: false,
-        shut: false,
-        mayWrite,
-        caller,
-        deadline,
-        givenUp: giveUp.signal,
-      });
-    } finally {
-      clearTimeout(total);
-      request.signal?.removeEventListener('abort', onAbort);
-    }
-  }
+/** The codes of a transport that takes no more requests. */
+const CLOSED: readonly string[] = ['CLOSED', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED'];
 
-  /** Lets running exchanges end. May be called again. */
-  close(): Promise<void> {
-    this.#closing ??= this.#pool.close();
-    return this.#closing;
-  }
-
-  async #attempt(request: WireRequest, attempt: Attempt): Promise<Exchange> {
-    try {
-      const response = await unless(attempt.givenUp, this.#dispatch(request, attempt));
-      return await this.#answer(response);
-    } catch (error) {
-      return withoutAnswer(attempt, safeErrorCode(error));
-    }
-  }
-
-  #dispatch(request: WireRequest, attempt: Attempt): Promise<Dispatcher.ResponseData> {
-    const dispatcher = this.#pool.compose(
-      (dispatch) => (options, handler) => dispatch(options, new WriteGuard(handler, attempt)),
-    );
-    return dispatcher.request({
-      method: request.method,
-      path: request.path,
-      headers: request.headers,
-      body: request.body ?? null,
-      signal: attempt.givenUp,
-    });
-  }
-
-  async #answer(response: Dispatcher.ResponseData): Promise<Exchange> {
-    const status = response.statusCode;
-    const retryAfter = first(response.headers['retry-after']);
-    const date = first(response.headers['date']);
-    try {
-      const body = await readCapped(response.body, this.#maxBodyBytes);
-      return { is: 'answer', status, body, retryAfter, date };
-    } catch (error) {
-      const transportCode = safeErrorCode(error);
-      return { is: 'broken-answer', status, transportCode, tooLarge: transportCode === 'BODY_TOO_LARGE' };
-    }
+/**
+ * What every transport owes its caller, however it carries the request over: deadline, abort, the total time-out and the
+ * gate's last word, and what it all came to. `carry` rejects, with a `code` in its error, where no answer began.
+ */
+export async function attempted(
+  request: WireRequest,
+  { clock, timeouts }: Pick<TransportOptions, 'clock' | 'timeouts'>,
+  carry: (attempt: Attempt) => Promise<Exchange>,
+): Promise<Exchange> {
+  const giveUp = new AbortController();
+  const stopTotal = clock.after(timeouts.totalMs, () => giveUp.abort(coded('TOTAL_TIMEOUT')));
+  const onAbort = () => giveUp.abort(coded('ABORTED'));
+  request.signal?.addEventListener('abort', onAbort, { once: true });
+  if (request.signal?.aborted) onAbort();
+  const attempt = new GuardedAttempt(request, clock, giveUp.signal);
+  try {
+    return await carry(attempt);
+  } catch (error) {
+    return attempt.withoutAnswer(safeErrorCode(error));
+  } finally {
+    stopTotal();
+    request.signal?.removeEventListener('abort', onAbort);
   }
 }
 
-function withoutAnswer(attempt: Attempt, transportCode: string): Exchange {
-  if (attempt.written) return { is: 'no-answer', transportCode };
-  if (attempt.late) return { is: 'withheld', reason: 'deadline' };
-  if (attempt.shut) return { is: 'withheld', reason: 'gate' };
-  if (attempt.caller?.aborted) return { is: 'withheld', reason: 'aborted' };
-  if (transportCode === 'UND_ERR_CLOSED' || transportCode === 'UND_ERR_DESTROYED')
-    return { is: 'withheld', reason: 'closed' };
-  return { is: 'not-received', transportCode };
-}
+class GuardedAttempt implements Attempt {
+  readonly givenUp: AbortSignal;
+  readonly #request: WireRequest;
+  readonly #clock: Clock;
+  /** The request's first byte may have left. */
+  #written = false;
+  /** It was held back because its deadline had passed. */
+  #late = false;
+  /** It was held back because the gate had closed. */
+  #shut = false;
 
-function first(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
-}
-
-async function readCapped(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of body) {
-    const piece = Buffer.from(chunk);
-    bytes += piece.length;
-    if (bytes > maxBytes) throw coded('BODY_TOO_LARGE');
-    chunks.push(piece);
+  constructor(request: WireRequest, clock: Clock, givenUp: AbortSignal) {
+    this.#request = request;
+    this.#clock = clock;
+    this.givenUp = givenUp;
   }
-  return Buffer.concat(chunks);
+
+  readonly mayWrite = (): boolean => {
+    const { deadline, mayWrite } = this.#request;
+    if (this.#written) return false;
+    this.#late = deadline !== undefined && this.#clock.nowMs() >= deadline;
+    if (this.#late || this.givenUp.aborted) return false;
+    // Last, for a yes counts as a send.
+    this.#shut = mayWrite?.() === false;
+    this.#written = !this.#shut;
+    return this.#written;
+  };
+
+  withoutAnswer(transportCode: string): Exchange {
+    if (this.#written) return { is: 'no-answer', transportCode };
+    if (this.#late) return { is: 'withheld', reason: 'deadline' };
+    if (this.#shut) return { is: 'withheld', reason: 'gate' };
+    if (this.#request.signal?.aborted) return { is: 'withheld', reason: 'aborted' };
+    if (CLOSED.includes(transportCode)) return { is: 'withheld', reason: 'closed' };
+    return { is: 'not-received', transportCode };
+  }
 }
 
-/** Rejects as soon as `signal` says so: undici itself would first wait for its connection. */
-function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
-}
-
-function coded(code: string): Error {
+/** An error with a stable code. */
+export function coded(code: string): Error {
   return Object.assign(new Error(code), { code });
 }

@@ -2,9 +2,10 @@
  * The `state` of an attempt to authorize. It needs no memory: an encrypted time, bound to the application and to the
  * browser that began, which nobody without the key can make up. So a callback that we did not cause costs nothing.
  */
-import { randomBytes } from 'node:crypto';
 import { KeyRing } from '../encryption/key-ring.ts';
+import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 
+const { random } = PROCESS_SURROUNDINGS;
 /** As long as a code lives at most: an attempt that takes longer could not be finished anyway. */
 const EXPIRES_MS = 30 * 60_000;
 /** The clocks of two API servers. */
@@ -18,14 +19,17 @@ export class AttemptStates {
   private readonly ring: KeyRing;
 
   /** Without token keys, which only a test against loopback may lack, states are valid in this process only. */
-  constructor(environment: string, ring = new KeyRing(new Map([['process', randomBytes(32)]]))) {
+  constructor(
+    environment: string,
+    ring = new KeyRing(new Map([['process', Buffer.from(random.bytes(32))]])),
+  ) {
     this.environment = environment;
     this.ring = ring;
   }
 
   /** `browser` is a secret that only the browser holds. */
   issue(app: string, browser: string, nowMs: number): string {
-    const sealed = this.ring.encrypt(Buffer.from(`${nowMs}`), this.about(app, browser));
+    const sealed = this.ring.encrypt(Buffer.from(`${nowMs}`), random, this.about(app, browser));
     return `${this.ring.current}.${sealed.toString('base64url')}`;
   }
 

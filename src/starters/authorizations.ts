@@ -9,6 +9,7 @@ import type { AuthorizationOutcome } from '../domain/authorization.ts';
 import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
+import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { authorizationLink, userAuthorization } from '../workflows/user-authorization.ts';
 import { AttemptStates } from './attempt-states.ts';
 import { TokenBucket } from './token-bucket.ts';
@@ -82,7 +83,7 @@ export class Authorizations {
   constructor(options: AuthorizationsOptions) {
     this.client = options.client;
     this.environment = options.environment;
-    this.seal = new TokenSeal(options.keys);
+    this.seal = new TokenSeal(options.keys, PROCESS_SURROUNDINGS.random);
     this.states = new AttemptStates(options.environment, options.keys);
     this.outcomeWithinMs = options.outcomeWithinMs ?? OUTCOME_WITHIN_MS;
     this.nowMs = options.nowMs ?? Date.now;

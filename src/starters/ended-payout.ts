@@ -3,11 +3,16 @@ import type { Client } from '@temporalio/client';
 import { payoutResultSchema } from '../contract/payout-answers.ts';
 import { checkPayoutRequest } from '../contract/payout-request.ts';
 import type { FollowUpRequest } from '../domain/follow-up.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 import { environmentOf } from './run-environment.ts';
 import { startedWith } from './started-with.ts';
 
 /** Undefined where it has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`, and `ZodError`. */
-export async function endedPayout(client: Client, workflowId: string): Promise<FollowUpRequest | undefined> {
+export async function endedPayout(
+  client: Client,
+  workflowId: string,
+  clock: Clock,
+): Promise<FollowUpRequest | undefined> {
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
   if (status.name !== 'COMPLETED') return undefined;
   const result: unknown = await client.workflow.getHandle(workflowId, runId).result();
@@ -17,6 +22,6 @@ export async function endedPayout(client: Client, workflowId: string): Promise<F
   if (!request.ok) return undefined;
   const { app, openId, clientId, partnerOrderId } = request.value;
   const environment = await environmentOf(client, { workflowId, runId }, memo);
-  const endedAtMs = closeTime?.getTime() ?? Date.now();
+  const endedAtMs = closeTime?.getTime() ?? clock.wallMs();
   return { environment, app, openId, clientId, partnerOrderId, outcome, splits, endedAtMs };
 }

@@ -6,6 +6,8 @@ import { checkPayoutRequest, type FieldError, type PayoutRequestInput } from '..
 import { payoutWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
 import { endedState } from '../domain/payout-state.ts';
+import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
 import {
   approveUpdate,
@@ -22,7 +24,7 @@ import {
 } from '../workflows/messages.ts';
 import type { payout } from '../workflows/payout.ts';
 import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
-import { startOf, startOrJoin } from './start-once.ts';
+import { type Once, startOf, startOrJoin } from './start-once.ts';
 
 /** Thrown before anything is started; `fields` names every bad field. */
 export class InvalidPayoutRequestError extends Error {
@@ -91,16 +93,25 @@ export interface PayoutsOptions {
   environment?: string | undefined;
   /** How status reads share workers with others; by default only among the callers of this object. */
   reads?: Reads | undefined;
+  /** By which a lag of Temporal's visibility is waited for; by default this process's own. */
+  clock?: Clock | undefined;
 }
 
 export class Payouts {
   private readonly client: Client;
   private readonly environment: string | undefined;
+  private readonly clock: Clock;
   private readonly seen: SharedReads<SeenPayout>;
 
-  constructor({ client, environment, reads = ownReads() }: PayoutsOptions) {
+  constructor({
+    client,
+    environment,
+    reads = ownReads(),
+    clock = PROCESS_SURROUNDINGS.clock,
+  }: PayoutsOptions) {
     this.client = client;
     this.environment = environment;
+    this.clock = clock;
     this.seen = new SharedReads(reads);
   }
 
@@ -127,7 +138,7 @@ export class Payouts {
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
     const { app, partnerOrderId, instructedAmount } = checked.value;
     const workflowId = payoutWorkflowId(app, partnerOrderId);
-    const { runId, memo } = await startOrJoin(this.client, {
+    const once: Once<CheckedPayoutRequest> = {
       type: 'payout',
       workflowId,
       request: checked.value,
@@ -143,7 +154,8 @@ export class Payouts {
       ],
       read: checkPayoutRequest,
       conflict: () => new PayoutConflictError(partnerOrderId),
-    });
+    };
+    const { runId, memo } = await startOrJoin(this.client, once, this.clock);
     return { payout: { workflowId, runId, app, partnerOrderId }, memo };
   }
 

@@ -2,7 +2,12 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { checkReceivingAccount, type ReceivingAccountInput } from '../contract/receiving-account.ts';
 import { receivingAccountWorkflowId } from '../domain/identity.ts';
-import type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
+import type {
+  CheckedReceivingAccountOrder,
+  ReceivingAccountResult,
+  ReceivingAccountState,
+} from '../domain/receiving-account.ts';
+import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { APP } from '../temporal/search-keys.ts';
 import type { openReceivingAccount } from '../workflows/open-receiving-account.ts';
 import {
@@ -12,7 +17,7 @@ import {
 } from '../workflows/opening-messages.ts';
 import { InvalidPayoutRequestError, type Origin, untilTaken } from './payouts.ts';
 import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
-import { startOrJoin } from './start-once.ts';
+import { type Once, startOrJoin } from './start-once.ts';
 
 /** Thrown when the number is taken by a request with another body. Nothing was started or changed. */
 export class ReceivingAccountConflictError extends Error {
@@ -67,7 +72,7 @@ export class ReceivingAccounts {
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
     const { app, requestId, currency } = checked.value;
     const workflowId = receivingAccountWorkflowId(app, requestId);
-    const { runId } = await startOrJoin(this.client, {
+    const once: Once<CheckedReceivingAccountOrder> = {
       type: 'openReceivingAccount',
       workflowId,
       request: checked.value,
@@ -79,7 +84,8 @@ export class ReceivingAccounts {
       attributes: [{ key: APP, value: app }],
       read: checkReceivingAccount,
       conflict: () => new ReceivingAccountConflictError(requestId),
-    });
+    };
+    const { runId } = await startOrJoin(this.client, once, PROCESS_SURROUNDINGS.clock);
     return { workflowId, runId, app, requestId };
   }
 

@@ -2,8 +2,8 @@
  * Which run speaks for a workflow id whose latest run was stopped. Anybody may start another run under the id, and one
  * that fails as bad input says nothing about what the runs before it have sent.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
+import { type Clock, sleep } from '../surroundings/surroundings.ts';
 import { isGone } from './engine-errors.ts';
 import { type ListedRun, pagesOfRuns } from './visibility.ts';
 
@@ -36,9 +36,10 @@ export async function runThatCounts(
   client: Client,
   workflowId: string,
   latest: { runId: string; isBadInput: boolean },
+  clock: Clock,
 ): Promise<CountingRun | undefined> {
   let begun: CountingRun | undefined;
-  for (const run of await allRuns(client, workflowId, latest.runId)) {
+  for (const run of await allRuns(client, workflowId, latest.runId, clock)) {
     const { runId } = run;
     const counting = { runId, sent: false, isGone: false, saidNotCreated: false };
     if (run.isCompleted) {
@@ -54,12 +55,17 @@ export async function runThatCounts(
 }
 
 /** The latest first. Visibility is written in the order of events: what shows `known` shows whatever came before. */
-async function allRuns(client: Client, workflowId: string, known: string): Promise<ListedRun[]> {
+async function allRuns(
+  client: Client,
+  workflowId: string,
+  known: string,
+  clock: Clock,
+): Promise<ListedRun[]> {
   for (let left = VISIBILITY_TRIES; left > 0; left -= 1) {
     const runs: ListedRun[] = [];
     for await (const page of pagesOfRuns(client, `WorkflowId = '${workflowId}'`, PAGE)) runs.push(...page);
     if (runs.some(({ runId }) => runId === known)) return runs.sort((a, b) => b.startedMs - a.startedMs);
-    await sleep(VISIBILITY_PAUSE_MS);
+    await sleep(clock, VISIBILITY_PAUSE_MS);
   }
   throw new VisibilityLagsError('visibility does not show the latest run yet');
 }

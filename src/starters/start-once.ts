@@ -7,6 +7,7 @@ import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/c
 import { type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
 import type { CheckedOr } from '../contract/payout-request.ts';
 import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 import { failedAsBadInput } from './bad-input.ts';
 import { runThatCounts } from './run-that-counts.ts';
 import { startedWith } from './started-with.ts';
@@ -33,17 +34,22 @@ export interface JoinedRun {
 
 type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
 
-export async function startOrJoin<Request>(client: Client, once: Once<Request>): Promise<JoinedRun> {
+/** `clock`: by which a lag of visibility is waited for. */
+export async function startOrJoin<Request>(
+  client: Client,
+  once: Once<Request>,
+  clock: Clock,
+): Promise<JoinedRun> {
   const fresh = await begin(client, once, 'REJECT_DUPLICATE');
   if (fresh) return fresh;
   const { runId, status } = await client.workflow.getHandle(once.workflowId).describe();
   if (status.name === 'FAILED' && (await failedAsBadInput(client, once.workflowId, runId))) {
-    const earlier = await runThatCounts(client, once.workflowId, { runId, isBadInput: true });
+    const earlier = await runThatCounts(client, once.workflowId, { runId, isBadInput: true }, clock);
     if (earlier?.isGone) throw once.conflict();
     if (earlier) return joined(client, once, earlier.runId);
     const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY');
     // Else somebody else was quicker.
-    return again ?? startOrJoin(client, once);
+    return again ?? startOrJoin(client, once, clock);
   }
   return joined(client, once, runId);
 }

@@ -10,6 +10,8 @@ import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { encryptionKeys } from '../config/encryption.ts';
 import type { Environment } from '../config/environment.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
+import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
+import type { Random } from '../surroundings/surroundings.ts';
 import { clientInterceptors } from './queries.ts';
 
 export interface Engine<C> {
@@ -31,7 +33,8 @@ export interface Where {
  * payloads have to be encrypted and no key is there.
  */
 export async function connectClient(where: Where = {}): Promise<Engine<Connection> & { client: Client }> {
-  const converter = ownDataConverter(where.environment);
+  const { clock, random } = PROCESS_SURROUNDINGS;
+  const converter = ownDataConverter(random, where.environment);
   const { connectionOptions, namespace } = loadClientConnectConfig();
   const options = { connectTimeout: '10s', ...connectionOptions, ...where.connection } as const;
   const connection = await Connection.connect(options);
@@ -39,7 +42,7 @@ export async function connectClient(where: Where = {}): Promise<Engine<Connectio
     connection,
     namespace: where.namespace ?? namespace ?? 'default',
     dataConverter: converter,
-    interceptors: clientInterceptors,
+    interceptors: clientInterceptors(clock),
   });
   return {
     connection,
@@ -50,6 +53,6 @@ export async function connectClient(where: Where = {}): Promise<Engine<Connectio
 }
 
 /** The one of this process's environment, so that nobody can forget it. */
-export function ownDataConverter(environment: Environment = process.env): DataConverter {
-  return dataConverter(encryptionKeys(environment).payloads);
+export function ownDataConverter(random: Random, environment: Environment = process.env): DataConverter {
+  return dataConverter(encryptionKeys(environment).payloads, random);
 }

@@ -3,7 +3,6 @@
  * (`src/workflows/stale-clock.ts`, H52) and is sent again: the workflow task that it came ahead of is on its way, and
  * Temporal answers the second query with that task.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type ClientInterceptors,
   QueryNotRegisteredError,
@@ -11,6 +10,7 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import { STALE_WORKFLOW_CLOCK } from '../domain/failure-types.ts';
+import { type Clock, sleep } from '../surroundings/surroundings.ts';
 
 /** Each time it takes another event that arrives while the query is on its way. */
 const MOST_TIMES_AGAIN = 4;
@@ -21,7 +21,7 @@ export function isStaleClock(error: unknown): boolean {
   return error instanceof QueryNotRegisteredError && error.message.startsWith(STALE_WORKFLOW_CLOCK);
 }
 
-const queriesAgain: WorkflowClientInterceptor = {
+const queriesAgain = (clock: Clock): WorkflowClientInterceptor => ({
   async query(input, next) {
     for (let left = MOST_TIMES_AGAIN; ; left -= 1) {
       try {
@@ -29,13 +29,15 @@ const queriesAgain: WorkflowClientInterceptor = {
       } catch (error) {
         if (left === 0 || !isStaleClock(error)) throw error;
       }
-      await sleep(PAUSE_MS);
+      await sleep(clock, PAUSE_MS);
     }
   },
-};
+});
 
 /** For `new Client(…)`. */
-export const clientInterceptors: ClientInterceptors = { workflow: [queriesAgain] };
+export function clientInterceptors(clock: Clock): ClientInterceptors {
+  return { workflow: [queriesAgain(clock)] };
+}
 
 /**
  * Whether anything has happened in a workflow since this was last asked, at first yes. Whoever watches a workflow asks

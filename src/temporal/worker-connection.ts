@@ -2,18 +2,22 @@
 import { Client } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
+import type { Surroundings } from '../surroundings/surroundings.ts';
 import { type Engine, ownDataConverter } from './connection.ts';
 import { clientInterceptors } from './queries.ts';
 
-export async function connectWorker(): Promise<Engine<NativeConnection> & { client: Client }> {
-  const converter = ownDataConverter();
+export async function connectWorker({
+  clock,
+  random,
+}: Surroundings): Promise<Engine<NativeConnection> & { client: Client }> {
+  const converter = ownDataConverter(random);
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
   const client = new Client({
     connection,
     namespace,
     dataConverter: converter,
-    interceptors: clientInterceptors,
+    interceptors: clientInterceptors(clock),
   });
   return { connection, client, namespace, address: connectionOptions.address ?? 'localhost:7233' };
 }

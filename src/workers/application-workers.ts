@@ -13,8 +13,8 @@ import { sendPolicy, type WorkerConfig } from '../config/config.ts';
 import { sendWithinMs } from '../domain/deadlines.ts';
 import { apiTaskQueue, leaseTaskQueue } from '../domain/identity.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
+import { type Clock, every, type Surroundings } from '../surroundings/surroundings.ts';
 import { activityWorker } from './rate-limit/activity-worker.ts';
-import { PROCESS_CLOCK } from './rate-limit/clock.ts';
 import { LeaseKeeper } from './rate-limit/keep-lease.ts';
 import { leaseActivities } from './rate-limit/lease.ts';
 import { LeaseSlot } from './rate-limit/lease-slot.ts';
@@ -33,6 +33,7 @@ export interface ApplicationParts {
   connection: NativeConnection;
   client: Client;
   namespace: string;
+  surroundings: Surroundings;
 }
 
 /** As much of a Worker as those who run one need. */
@@ -52,18 +53,20 @@ export async function applicationServer(
   application: Application,
   ownership: Ownership,
 ): Promise<Runnable> {
-  const { config, client } = parts;
+  const { config, client, surroundings } = parts;
+  const { clock } = surroundings;
   const { name: app, appId } = application;
   const environment = config.env.PAYMENTS_ENVIRONMENT;
   const place = { environment, app };
   const leasePlace = { environment, appId };
   const callsPerSecond = application.callsPerSecond ?? config.env.PAYMENTS_CALLS_PER_SECOND;
-  const limiter = new RateLimiter(PROCESS_CLOCK, config.env.PAYMENTS_ARRIVAL_JITTER);
+  const limiter = new RateLimiter(clock, config.env.PAYMENTS_ARRIVAL_JITTER);
   const activities = await callActivities(parts, application, limiter, callsPerSecond);
-  const keeper = new LeaseKeeper(client, leasePlace, app);
+  const keeper = new LeaseKeeper(client, leasePlace, app, clock);
   const queues = new OwnedQueues({
     app,
     limiter,
+    clock,
     callsPerSecond,
     createWorkers: (rate, term) => queueWorkers(parts, place, limiter, activities, rate, term),
     began: () => {
@@ -80,50 +83,53 @@ export async function applicationServer(
   });
   const lease = await activityWorker(parts, {
     taskQueue: leaseTaskQueue(environment, appId),
-    activities: { ...leaseActivities(queues, client) },
-    slots: new LeaseSlot(appId, ownership),
+    activities: { ...leaseActivities(queues, client, clock) },
+    slots: new LeaseSlot(appId, ownership, clock),
     polls: 1,
     graceTime: 0,
   });
-  const server = new ApplicationServer(lease, queues, keeper, activities.warm);
+  const server = new ApplicationServer({ lease, queues, keeper, clock, warm: activities.warm });
   return server;
 }
 
+interface ServerParts {
+  lease: Worker;
+  queues: OwnedQueues;
+  keeper: LeaseKeeper;
+  clock: Clock;
+  warm: () => void;
+}
+
 class ApplicationServer implements Runnable {
-  private readonly lease: Worker;
-  private readonly queues: OwnedQueues;
-  private readonly keeper: LeaseKeeper;
-  private readonly warm: () => void;
+  private readonly parts: ServerParts;
   private failure: { error: unknown } | undefined;
 
-  constructor(lease: Worker, queues: OwnedQueues, keeper: LeaseKeeper, warm: () => void) {
-    this.lease = lease;
-    this.queues = queues;
-    this.keeper = keeper;
-    this.warm = warm;
+  constructor(parts: ServerParts) {
+    this.parts = parts;
   }
 
   /** Until it is shut down and everything under way has ended. */
   async run(): Promise<void> {
-    this.keeper.look();
-    this.warm();
-    const warming = setInterval(this.warm, WARM_EVERY_MS);
+    const { lease, queues, keeper, clock, warm } = this.parts;
+    keeper.look();
+    warm();
+    const stopWarming = every(clock, WARM_EVERY_MS, warm);
     try {
-      await this.lease.run();
+      await lease.run();
     } finally {
-      clearInterval(warming);
-      this.keeper.stop();
+      stopWarming();
+      keeper.stop();
     }
-    await this.queues.finished();
+    await queues.finished();
     if (this.failure) throw this.failure.error;
   }
 
   shutdown(): void {
-    this.lease.shutdown();
+    this.parts.lease.shutdown();
   }
 
   getState() {
-    return this.lease.getState();
+    return this.parts.lease.getState();
   }
 
   /** An owner that cannot serve must not stay the owner. */
@@ -134,18 +140,23 @@ class ApplicationServer implements Runnable {
 }
 
 async function callActivities(
-  { config, client }: ApplicationParts,
+  { config, client, surroundings }: ApplicationParts,
   application: Application,
   limiter: RateLimiter,
   callsPerSecond: number,
 ) {
   const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app: application.name };
-  const seal = new TokenSeal(config.keys.tokens);
-  const renewals = new TokenRenewals(client);
-  const tokens = new RenewedTokens(place, renewals, seal);
-  const service = await serviceClient(config, application, { tokens, gate: limiter, callsPerSecond });
+  const seal = new TokenSeal(config.keys.tokens, surroundings.random);
+  const renewals = new TokenRenewals(client, surroundings);
+  const tokens = new RenewedTokens(place, renewals, seal, surroundings);
+  const service = await serviceClient(config, application, {
+    tokens,
+    gate: limiter,
+    callsPerSecond,
+    surroundings,
+  });
   const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
-  const shared = { ...place, client: service };
+  const shared = { ...place, client: service, surroundings };
   const { PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN } = config.env;
   const needed = [PAYMENTS_GATEWAY_TOKEN, PAYMENTS_TRADE_TOKEN].includes('application');
   return {
@@ -186,7 +197,7 @@ function queueWorkers(
       ...common,
       taskQueue: apiTaskQueue(environment, app),
       activities: { ...api },
-      slots: new CallSlots(limiter, mostInFlight(parts.config, callsPerSecond)),
+      slots: new CallSlots(limiter, mostInFlight(parts.config, callsPerSecond), parts.surroundings.clock),
       polls: Math.min(MOST_POLLS, CallSlots.ahead(callsPerSecond)),
     }),
     ...tokenWorkers(parts, { environment, app }, callsPerSecond, { ...common, activities: { ...token } }),

@@ -2,7 +2,7 @@
  * How a process ends in good order: the leases go first. Who gets one next is decided by a task of the lease's own
  * workflow, and Temporal may have kept that workflow for this very process.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, sleep } from '../surroundings/surroundings.ts';
 import type { Runnable } from './application-workers.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -10,13 +10,13 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const HANDS_OVER_WITHIN_MS = 1_000;
 
 /** The second signal ends the process at once. */
-export function endWhenAsked(workflows: Runnable, servers: readonly Runnable[]): void {
-  for (const signal of SIGNALS) process.once(signal, () => void end(workflows, servers));
+export function endWhenAsked(workflows: Runnable, servers: readonly Runnable[], clock: Clock): void {
+  for (const signal of SIGNALS) process.once(signal, () => void end(workflows, servers, clock));
 }
 
-async function end(workflows: Runnable, servers: readonly Runnable[]): Promise<void> {
+async function end(workflows: Runnable, servers: readonly Runnable[], clock: Clock): Promise<void> {
   for (const server of servers) shutDown(server);
-  await sleep(HANDS_OVER_WITHIN_MS);
+  await sleep(clock, HANDS_OVER_WITHIN_MS);
   shutDown(workflows);
 }
 

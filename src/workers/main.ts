@@ -1,6 +1,7 @@
 /** `npm run worker`: one worker process. Ends in good order on SIGINT and SIGTERM. */
 import { workerConfig } from '../config/config.ts';
 import { ConfigError } from '../config/config-error.ts';
+import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { connectWorker } from '../temporal/worker-connection.ts';
 import { endWhenAsked } from './ending.ts';
@@ -12,13 +13,14 @@ import { createWorkers } from './worker.ts';
 async function main(): Promise<void> {
   const config = workerConfig(process.env);
   installRuntime(config.env);
-  const { connection, client, namespace, address } = await connectWorker();
+  const surroundings = PROCESS_SURROUNDINGS;
+  const { connection, client, namespace, address } = await connectWorker(surroundings);
   await registerSearchAttributes(connection, namespace);
-  const { workflows, servers } = await createWorkers({ config, connection, client, namespace });
+  const { workflows, servers } = await createWorkers({ config, connection, client, namespace, surroundings });
   const running = Promise.all([workflows, ...servers].map((worker) => worker.run()));
-  endWhenAsked(workflows, servers);
-  const stopRenewals = keepRenewals(client, config);
-  const stopSchedules = keepSchedules(client, config);
+  endWhenAsked(workflows, servers, surroundings.clock);
+  const stopRenewals = keepRenewals(client, config, surroundings);
+  const stopSchedules = keepSchedules(client, config, surroundings.clock);
   const apps = [...config.applications.keys()].join(', ');
   console.log(
     `worker ready: ${config.env.PAYMENTS_ENVIRONMENT}, applications ${apps}, engine ${address}/${namespace}`,

@@ -7,6 +7,7 @@ import {
 } from '@temporalio/client';
 import type { WorkerConfig } from '../config/config.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../domain/identity.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 
 /** Temporal was away; once they stand, nobody needs to look again. */
 const TRY_AGAIN_MS = 5_000;
@@ -17,21 +18,21 @@ const CATCH_UP = '5m';
 const REPORT_AT = { hour: 0, minute: 10 };
 
 /** Sees to it in the background; answers how to stop trying. */
-export function keepSchedules(client: Client, config: WorkerConfig): () => void {
-  let timer: NodeJS.Timeout | undefined;
+export function keepSchedules(client: Client, config: WorkerConfig, clock: Clock): () => void {
+  let stopTimer: () => void = () => undefined;
   let stopped = false;
   let told = false;
   const tryNow = () => {
     ensureSchedules(client, config).catch((error: unknown) => {
       if (!told) console.error(`the schedules cannot be set up yet: ${reasonOf(error)}`);
       told = true;
-      if (!stopped) timer = setTimeout(tryNow, TRY_AGAIN_MS);
+      if (!stopped) stopTimer = clock.after(TRY_AGAIN_MS, tryNow);
     });
   };
   tryNow();
   return () => {
     stopped = true;
-    clearTimeout(timer);
+    stopTimer();
   };
 }
 

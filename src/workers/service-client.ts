@@ -2,7 +2,14 @@
 
 import type { Application } from '../config/applications.ts';
 import type { WorkerConfig } from '../config/config.ts';
-import { type CallGate, createSigner, PaymentsClient, type TokenSource } from '../payments/index.ts';
+import {
+  type CallGate,
+  createSigner,
+  PaymentsClient,
+  type PaymentsClientOptions,
+  type TokenSource,
+} from '../payments/index.ts';
+import type { Surroundings } from '../surroundings/surroundings.ts';
 
 const LEAST_IN_FLIGHT = 32;
 const MOST_IN_FLIGHT = 512;
@@ -13,10 +20,19 @@ export function mostInFlight({ env }: WorkerConfig, callsPerSecond: number): num
   return Math.min(MOST_IN_FLIGHT, Math.max(LEAST_IN_FLIGHT, most));
 }
 
+export interface ServiceClientParts {
+  tokens: TokenSource;
+  gate: CallGate;
+  callsPerSecond: number;
+  surroundings: Surroundings;
+  /** HTTP by default. */
+  transport?: PaymentsClientOptions['transport'];
+}
+
 export async function serviceClient(
   config: WorkerConfig,
   application: Application,
-  { tokens, gate, callsPerSecond }: { tokens: TokenSource; gate: CallGate; callsPerSecond: number },
+  { tokens, gate, callsPerSecond, surroundings, transport }: ServiceClientParts,
 ): Promise<PaymentsClient> {
   const { env } = config;
   return new PaymentsClient({
@@ -34,6 +50,8 @@ export async function serviceClient(
     timeouts: callTimeouts(env.PAYMENTS_CALL_TIMEOUT),
     gate,
     connections: mostInFlight(config, callsPerSecond),
+    surroundings,
+    ...(transport && { transport }),
   });
 }
 

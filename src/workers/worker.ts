@@ -50,29 +50,41 @@ export async function createWorkers(parts: ApplicationParts): Promise<ProcessWor
   const applications = [...parts.config.applications.values()];
   const environment = parts.config.env.PAYMENTS_ENVIRONMENT;
   const places = applications.map(({ appId }) => ({ environment, appId }));
-  const ownership = new Ownership({ client: parts.client, identity: workflows.options.identity, places });
+  const ownership = new Ownership({
+    client: parts.client,
+    identity: workflows.options.identity,
+    places,
+    surroundings: parts.surroundings,
+  });
   const servers = await Promise.all(
     applications.map((application) => applicationServer(parts, application, ownership)),
   );
   return { workflows, servers };
 }
 
-async function workflowWorker({ config, connection, client, namespace }: ApplicationParts): Promise<Worker> {
+async function workflowWorker({
+  config,
+  connection,
+  client,
+  namespace,
+  surroundings,
+}: ApplicationParts): Promise<Worker> {
+  const { clock, random } = surroundings;
   return Worker.create({
     connection,
     namespace,
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowBundle: await workflowBundle(config.env.PAYOUTS_WORKFLOW_BUNDLE),
     activities: {
-      ...preparation(config),
-      ...batchActivities(config, client),
-      ...reconcileActivities(config, client),
-      ...reportActivities(config, client),
-      ...operationActivities(config, client),
+      ...preparation(config, clock),
+      ...batchActivities(config, client, clock),
+      ...reconcileActivities(config, client, clock),
+      ...reportActivities(config, client, clock),
+      ...operationActivities(config, client, clock),
       ...recallActivities(new TokenHistories(client)),
     },
     nexusServices: [payoutsServiceHandler(config.env.PAYMENTS_ENVIRONMENT)],
-    dataConverter: dataConverter(config.keys.payloads),
+    dataConverter: dataConverter(config.keys.payloads, random),
     maxCachedWorkflows: KEPT_IN_MEMORY,
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,
     shutdownGraceTime: SHUTDOWN_GRACE,

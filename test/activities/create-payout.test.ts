@@ -7,11 +7,13 @@ import type { CreateOrder } from '../../src/activities/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { SendPolicy } from '../../src/domain/payout.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { serviceClient } from '../../src/workers/service-client.ts';
 import { freshNumber, QUICK } from '../support/payout-world.ts';
 import { realLimiter } from '../support/rate-limit.ts';
 import { payoutRequest } from '../support/requests.ts';
 
+const surroundings = PROCESS_SURROUNDINGS;
 const RUN = 'the-first-run';
 const STARTED_AT_MS = Date.parse('2026-01-01T00:00:00Z');
 const RECOVERED = { recoveredAtMs: STARTED_AT_MS + 1 };
@@ -34,7 +36,12 @@ describe('the create activity sends only when it is sure that nobody has sent be
     const [application] = config.applications.values();
     if (!application) throw new Error('no application');
     const tokens = { token: async () => (await client.applicationToken()).accessToken };
-    client = await serviceClient(config, application, { tokens, gate: realLimiter(20), callsPerSecond: 20 });
+    client = await serviceClient(config, application, {
+      tokens,
+      gate: realLimiter(20),
+      callsPerSecond: 20,
+      surroundings,
+    });
   });
   afterAll(async () => {
     await client.close();
@@ -75,7 +82,7 @@ describe('the create activity sends only when it is sure that nobody has sent be
     });
     return environment.run(() =>
       createPayout(
-        { client, claim: options.claim ?? ours, policy: { ...POLICY, ...options.policy } },
+        { client, claim: options.claim ?? ours, policy: { ...POLICY, ...options.policy }, surroundings },
         caller,
         { ...create, ...change },
       ),
@@ -167,6 +174,7 @@ describe('the create activity sends only when it is sure that nobody has sent be
       tokens: { token: async () => 'any' },
       gate: realLimiter(20),
       callsPerSecond: 20,
+      surroundings,
     });
     const environment = new MockActivityEnvironment({
       attempt: 1,
@@ -174,7 +182,7 @@ describe('the create activity sends only when it is sure that nobody has sent be
     });
     expect(
       await environment.run(() =>
-        createPayout({ client: lost, claim: ours, policy: POLICY }, caller, create),
+        createPayout({ client: lost, claim: ours, policy: POLICY, surroundings }, caller, create),
       ),
     ).toEqual({
       kind: 'not-sent',

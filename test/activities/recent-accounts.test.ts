@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { RecentAccounts } from '../../src/activities/recent-accounts.ts';
 import type { ClientAccounts } from '../../src/payments/types.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
 
 const zero = { currency: 'USD', amount: '0.00' };
@@ -11,6 +12,7 @@ function account(status: string): ClientAccounts {
 }
 
 describe('H17 the account check is shared for a short time, and only while it is good news', () => {
+  let clock: FakeClock;
   let asked: number;
   let status: string;
   let recent: RecentAccounts;
@@ -21,11 +23,8 @@ describe('H17 the account check is shared for a short time, and only while it is
   const check = (client = 'one', currency = 'USD') => recent.usable(client, currency, ask);
 
   beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    [asked, status, recent] = [0, 'NORMAL', new RecentAccounts()];
-  });
-  afterEach(() => {
-    vi.useRealTimers();
+    clock = new FakeClock();
+    [asked, status, recent] = [0, 'NORMAL', new RecentAccounts(clock)];
   });
 
   test('who asks at the same time waits for the same answer', async () => {
@@ -35,10 +34,10 @@ describe('H17 the account check is shared for a short time, and only while it is
 
   test('an answer serves for five minutes, and no longer', async () => {
     await check();
-    vi.advanceTimersByTime(299_900);
+    await clock.advance(299_900);
     await check();
     expect(asked).toBe(1);
-    vi.advanceTimersByTime(200);
+    await clock.advance(200);
     await check();
     expect(asked).toBe(2);
   });

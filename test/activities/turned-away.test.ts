@@ -1,6 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
 import { serviceActivities } from '../../src/activities/service-activities.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
 
@@ -24,6 +25,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     client: clientFor(server.origin, { tokens }),
     histories: { runsOf: async () => [], scheduled: async () => false, argumentOf: async () => undefined },
     claim: async () => undefined,
+    surroundings: PROCESS_SURROUNDINGS,
     policy: { createCheck: 'doubtful', repeatedCreate: 'review' },
   });
   await expect(new MockActivityEnvironment().run(() => fetchOrder(CALLER, 'an order'))).rejects.toMatchObject(

@@ -1,4 +1,5 @@
 /** Everything as processes, at their most talkative, with a file that holds all the engine stores. */
+
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { request } from 'undici';
@@ -8,6 +9,7 @@ import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { Payouts } from '../../src/starters/payouts.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { QUICK } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { CANARIES } from './canaries.ts';
@@ -68,7 +70,7 @@ export async function canaryStage(keys: Environment, engine: CanaryEngine): Prom
   const connection = await Connection.connect({ address: engine.address });
   const client = new Client({
     connection,
-    dataConverter: dataConverter(encryptionKeys(environment).payloads),
+    dataConverter: dataConverter(encryptionKeys(environment).payloads, PROCESS_SURROUNDINGS.random),
   });
   const said: string[] = [];
   return {

@@ -31,6 +31,7 @@ test('the package holds no code of workers, workflows or the payments service, a
     'domain',
     'encryption',
     'starters',
+    'surroundings',
     'temporal',
     'workflows',
   ]);

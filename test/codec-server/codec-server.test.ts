@@ -8,6 +8,7 @@ import { ConfigError } from '../../src/config/config-error.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { KeyRing } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 
 const PAYLOAD_KEY = randomBytes(32);
 const KEYS = ['first-bearer-key-0001', 'second-bearer-key-002'];
@@ -26,7 +27,7 @@ let sealed: unknown;
 beforeAll(async () => {
   server = await buildCodecServer(codecConfig(environment));
   url = await server.listen({ host: '127.0.0.1', port: 0 });
-  const codec = new EncryptionCodec(new KeyRing(new Map([['k1', PAYLOAD_KEY]])));
+  const codec = new EncryptionCodec(new KeyRing(new Map([['k1', PAYLOAD_KEY]])), PROCESS_SURROUNDINGS.random);
   const payloads = await codec.encode([defaultPayloadConverter.toPayload({ card: '6222' })]);
   sealed = { payloads: payloads.map(asJson) };
 });
@@ -139,7 +140,10 @@ describe('what it answers', () => {
   });
 
   test('an unknown key id is named: 422', async () => {
-    const other = new EncryptionCodec(new KeyRing(new Map([['k9', randomBytes(32)]])));
+    const other = new EncryptionCodec(
+      new KeyRing(new Map([['k9', randomBytes(32)]])),
+      PROCESS_SURROUNDINGS.random,
+    );
     const payloads = (await other.encode([defaultPayloadConverter.toPayload('x')])).map(asJson);
     const answer = await decode(key, { payloads });
     expect(answer.status).toBe(422);

@@ -1,10 +1,12 @@
 /** AES-GCM gives everything away when a nonce is used twice with one key. */
+
 import { randomBytes } from 'node:crypto';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { KeyRing } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { newKey } from '../support/keys.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 
@@ -15,7 +17,8 @@ const nonceOf = (sealed: Uint8Array) => Buffer.from(sealed.subarray(0, NONCE_BYT
 describe('H46 no nonce is used twice', () => {
   test('by the codec, in one process or in several that hold the same key', async () => {
     const key = randomBytes(32);
-    const process = () => new EncryptionCodec(new KeyRing(new Map([['k1', key]])));
+    const process = () =>
+      new EncryptionCodec(new KeyRing(new Map([['k1', key]])), PROCESS_SURROUNDINGS.random);
     const payload = defaultPayloadConverter.toPayload('the same');
     const sealed = await Promise.all(
       [process(), process()].map((codec) => codec.encode(Array.from({ length: 5_000 }, () => payload))),
@@ -25,7 +28,7 @@ describe('H46 no nonce is used twice', () => {
   });
 
   test('by the seal of tokens', () => {
-    const seal = new TokenSeal(new KeyRing(new Map([['t1', randomBytes(32)]])));
+    const seal = new TokenSeal(new KeyRing(new Map([['t1', randomBytes(32)]])), PROCESS_SURROUNDINGS.random);
     const owner = { environment: 'test', app: 'default' };
     const sealed = Array.from({ length: 1_000 }, () =>
       seal.seal('the same', owner, 'access').split('.').at(-1),

@@ -4,10 +4,12 @@ import proto from '@temporalio/proto';
 import { describe, expect, test } from 'vitest';
 import { KeyRing, UnknownKeyError } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 
 const { Payload: PayloadProto } = proto.temporal.api.common.v1;
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
-const codec = (...keys: [string, Buffer][]) => new EncryptionCodec(new KeyRing(new Map(keys)));
+const codec = (...keys: [string, Buffer][]) =>
+  new EncryptionCodec(new KeyRing(new Map(keys)), PROCESS_SURROUNDINGS.random);
 const text = (bytes: Uint8Array | null | undefined) => Buffer.from(bytes ?? []).toString();
 const json = (value: unknown): Payload => defaultPayloadConverter.toPayload(value);
 
@@ -34,6 +36,18 @@ function sampleEncrypt(payload: Payload, key: Buffer, keyId: string): Payload {
     data,
   };
 }
+
+test('a nonce comes from the given randomness alone, so that a simulation can be repeated to the byte', async () => {
+  const ring = new KeyRing(new Map([['k1', OLD]]));
+  const bytes = (first: number) => ({
+    ...PROCESS_SURROUNDINGS.random,
+    bytes: (n: number) => Buffer.alloc(n, first),
+  });
+  const sealed = async (first: number) =>
+    text((await only(new EncryptionCodec(ring, bytes(first)).encode([json('the same')]))).data);
+  expect(await sealed(1)).toBe(await sealed(1));
+  expect(await sealed(1)).not.toBe(await sealed(2));
+});
 
 describe('payloads are encrypted as Temporal’s own samples do it', () => {
   test('what we encrypt, a sample decrypts: encoding, key id, and nonce, ciphertext, tag of the whole payload', async () => {

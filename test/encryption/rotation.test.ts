@@ -5,6 +5,7 @@ import { encryptionKeys } from '../../src/config/encryption.ts';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { renewUpdate } from '../../src/workflows/token-messages.ts';
 import { newKey } from '../support/keys.ts';
 import { debitsOf } from '../support/ledger.ts';
@@ -65,7 +66,10 @@ test('H50 keys rotate while payouts and renewals are open: none is lost, all his
     const history = await world.history(ref);
     expect([...keysIn(history)].sort()).toEqual(['k1', 'k2']);
     await Worker.runReplayHistory(
-      { workflowBundle: { codePath: inject('workflowBundle') }, dataConverter: dataConverter(ring) },
+      {
+        workflowBundle: { codePath: inject('workflowBundle') },
+        dataConverter: dataConverter(ring, PROCESS_SURROUNDINGS.random),
+      },
       history,
     );
   }

@@ -3,9 +3,11 @@ import { describe, expect, test } from 'vitest';
 import type { TokenOwner } from '../../src/domain/token-record.ts';
 import { KeyRing, UndecipherableError, UnknownKeyError } from '../../src/encryption/key-ring.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 
 const key = randomBytes(32);
-const seal = new TokenSeal(new KeyRing(new Map([['t1', key]])));
+const { random } = PROCESS_SURROUNDINGS;
+const seal = new TokenSeal(new KeyRing(new Map([['t1', key]])), random);
 const owner: TokenOwner = { environment: 'production', app: 'east', openId: 'seller-1' };
 
 describe('a token is sealed for whom it belongs to', () => {
@@ -35,13 +37,13 @@ describe('a token is sealed for whom it belongs to', () => {
         ['t1', key],
       ]),
     );
-    expect(new TokenSeal(next).open(sealed, owner, 'refresh')).toBe('rt-secret');
-    const without = new TokenSeal(new KeyRing(new Map([['t2', randomBytes(32)]])));
+    expect(new TokenSeal(next, random).open(sealed, owner, 'refresh')).toBe('rt-secret');
+    const without = new TokenSeal(new KeyRing(new Map([['t2', randomBytes(32)]])), random);
     expect(() => without.open(sealed, owner, 'refresh')).toThrow(UnknownKeyError);
   });
 
   test('with keys, what was written without them is not believed', () => {
-    const plain = new TokenSeal(undefined).seal('at-secret', owner, 'access');
+    const plain = new TokenSeal(undefined, random).seal('at-secret', owner, 'access');
     expect(() => seal.open(plain, owner, 'access')).toThrow(UndecipherableError);
   });
 });

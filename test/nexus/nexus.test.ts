@@ -1,4 +1,5 @@
 /** The Nexus operation `pay`, called by workflows of another namespace on the real engine. */
+
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Client, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client';
@@ -8,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { PayoutRequest, PayoutResult } from '../../src/domain/payout.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
 import { createNamespace, eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
@@ -50,7 +52,7 @@ afterAll(async () => {
 });
 
 function ownConverter(): DataConverter {
-  return dataConverter(encryptionKeys(world.workerEnvironment).payloads);
+  return dataConverter(encryptionKeys(world.workerEnvironment).payloads, PROCESS_SURROUNDINGS.random);
 }
 
 async function team(taskQueue: string, converter: DataConverter): Promise<Begin> {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { PaymentsClient } from '../../src/payments/client.ts';
 import { type ApiOperation, OPERATIONS } from '../../src/payments/operations.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { PATIENT } from '../support/patience.ts';
 import { standingClock } from '../support/standing-clock.ts';
 import { clientFor, failureOf } from './support/client.ts';
@@ -110,9 +111,15 @@ describe('H37 nothing is sent late or unasked', () => {
   test('H37 the deadline is checked after the gate, which may have waited', async () => {
     const server = await startServer(answers(200, successBody('tradeResult')));
     const clock = standingClock();
-    const deadline = clock.now() + 20;
+    const deadline = clock.nowMs() + 20;
     const gate = { pass: async () => clock.advance(20) };
-    const error = await failureOf(callOf(clientFor(server.origin, { gate }), 'tradeResult', { deadline }));
+    const error = await failureOf(
+      callOf(
+        clientFor(server.origin, { gate, surroundings: { ...PROCESS_SURROUNDINGS, clock } }),
+        'tradeResult',
+        { deadline },
+      ),
+    );
     expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'deadline', mayHaveTakenEffect: false });
     expect([server.seen.length, server.connections()]).toEqual([0, 0]);
   });
@@ -120,10 +127,15 @@ describe('H37 nothing is sent late or unasked', () => {
   test('H37 the deadline is checked once more when the connection is there', async () => {
     const server = await startServer(answers(200, successBody('createPayout')));
     const clock = standingClock();
-    const deadline = clock.now() + 200;
+    const deadline = clock.nowMs() + 200;
     // beforeSend is the last thing before the transport: the time passes while the socket connects.
     const beforeSend = () => queueMicrotask(() => clock.advance(200));
-    const error = await failureOf(callOf(clientFor(server.origin), 'createPayout', { deadline, beforeSend }));
+    const error = await failureOf(
+      callOf(clientFor(server.origin, { surroundings: { ...PROCESS_SURROUNDINGS, clock } }), 'createPayout', {
+        deadline,
+        beforeSend,
+      }),
+    );
     expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'deadline' });
     expect(server.seen).toHaveLength(0);
   });

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { attempted, coded } from '../../src/payments/transport.ts';
 import { WriteGuard } from '../../src/payments/write-guard.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 
-test('H11 if undici ever writes a request again, the second time is cut off', () => {
+test('H11 if undici ever writes a request again, the second time is cut off', async () => {
   const calls: string[] = [];
   const handler = { onRequestStart: () => void calls.push('written') };
   const controller = {
@@ -12,18 +14,13 @@ test('H11 if undici ever writes a request again, the second time is cut off', ()
     paused: false,
     reason: null,
   };
-  const givenUp = new AbortController().signal;
-  const attempt = {
-    written: false,
-    late: false,
-    shut: false,
-    mayWrite: () => true,
-    caller: undefined,
-    deadline: undefined,
-    givenUp,
-  };
-  const guard = new WriteGuard(handler, attempt);
-  guard.onRequestStart(controller, {});
-  guard.onRequestStart(controller, {});
+  const timeouts = { connectMs: 1, headersMs: 1, bodyMs: 1, totalMs: 1 };
+  const request = { method: 'POST', path: '/', headers: {} } as const;
+  await attempted(request, { clock: new FakeClock(), timeouts }, async (attempt) => {
+    const guard = new WriteGuard(handler, attempt);
+    guard.onRequestStart(controller, {});
+    guard.onRequestStart(controller, {});
+    throw coded('TRIED_TWICE');
+  });
   expect(calls).toEqual(['written', 'cut off']);
 });

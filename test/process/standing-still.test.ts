@@ -1,4 +1,5 @@
 /** Workflows that cannot go on, made so on purpose: they are found, told, and repaired as docs/operations.md says. */
+
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
 import type { FailingWorkflow } from '../../src/domain/failing-workflow.ts';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
 import type { PayoutRef } from '../../src/starters/payouts.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { renewUpdate } from '../../src/workflows/token-messages.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
@@ -122,7 +124,7 @@ describe('H52 and is repaired by what the runbook says', () => {
   test('a token renewal is terminated: the application gets a token by one call, and so can everything else be repaired', async () => {
     const fetched = tokenCalls();
     await typed('workflow', 'terminate', '-w', token, '--reason', 'stands still');
-    const grant = await new TokenRenewals(world.client).grant(place);
+    const grant = await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).grant(place);
     expect(grant.expiresAtMs).toBeGreaterThan(Date.now());
     expect(tokenCalls()).toBe(fetched + 1);
   });

@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { Ownership } from '../../src/workers/rate-limit/ownership.ts';
 import { type Cuttable, cuttable } from '../support/cuttable.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -49,13 +50,16 @@ describe('H131 a process that gives the lease up', () => {
   /** `waiting`: the processes that poll for the lease. */
   function ownershipBeside(...waiting: string[]) {
     const clock = new FakeClock();
-    const seconds = Math.floor(Date.now() / 1_000);
-    const pollers = waiting.map((identity) => ({ identity, lastAccessTime: { seconds, nanos: 0 } }));
+    const pollers = () => {
+      const seconds = Math.floor(clock.wallMs() / 1_000);
+      return waiting.map((identity) => ({ identity, lastAccessTime: { seconds, nanos: 0 } }));
+    };
     const client = {
       options: { namespace: 'default' },
-      workflowService: { describeTaskQueue: async () => ({ pollers }) },
+      workflowService: { describeTaskQueue: async () => ({ pollers: pollers() }) },
     } as unknown as Client;
-    return { clock, ownership: new Ownership({ client, identity: 'me', places: [place], clock }) };
+    const surroundings = { ...PROCESS_SURROUNDINGS, clock };
+    return { clock, ownership: new Ownership({ client, identity: 'me', places: [place], surroundings }) };
   }
 
   test('keeps it where nobody else waits for it: somebody has to go on trying', async () => {

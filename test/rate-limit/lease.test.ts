@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leaseTaskQueue } from '../../src/domain/identity.ts';
 import type { Released } from '../../src/domain/rate-limit-lease.ts';
 import { RateLimits } from '../../src/starters/rate-limits.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { LeaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
 import { rateLimitQuery, setCallsPerSecondUpdate } from '../../src/workflows/lease-messages.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
@@ -82,7 +83,7 @@ describe('H37 the lease of one application', () => {
     });
     await held.runUntil(async () => {
       const lease = leaseOf(world, place.appId);
-      const keeper = new LeaseKeeper(world.client, place, 'many-terms');
+      const keeper = new LeaseKeeper(world.client, place, 'many-terms', PROCESS_SURROUNDINGS.clock);
       keeper.look();
       const firstRun = await eventually(() => lease.describe().then(runIdOf, () => undefined));
       await eventually(async () => (await lease.describe()).runId !== firstRun || undefined);

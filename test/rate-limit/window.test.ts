@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { sleep } from '../../src/surroundings/surroundings.ts';
 import { RateLimiter } from '../../src/workers/rate-limit/limiter.ts';
 import { AdaptiveMargin } from '../../src/workers/rate-limit/margin.ts';
 import { RoundTrips } from '../../src/workers/rate-limit/round-trips.ts';
@@ -37,16 +38,16 @@ async function arrivalsAt(provider: Provider, calls: number, random: () => numbe
   const one = async (number: number) => {
     const call: GatedCall = { operation: number % 3 === 0 ? 'quote' : 'tradeResult' };
     await limiter.pass(call);
-    await clock.sleep(random() * provider.claimTakesMs);
+    await sleep(clock, random() * provider.claimTakesMs);
     expect(limiter.mayWrite(call)).toBe(true);
     const arrivesMs = goesOnAt(clock.nowMs() + 10 + random() * 8);
-    await clock.sleep(arrivesMs - clock.nowMs());
+    await sleep(clock, arrivesMs - clock.nowMs());
     arrivals.push(clock.nowMs());
     const silent = random() * provider.neverAnswers < 1;
     // Some of each operation are as fast as can be.
     const variesMs = number % 4 === 0 ? 0 : random() * provider.variesByMs;
-    await clock.sleep(silent ? 20_000 : provider.answersAfterMs + variesMs);
-    await clock.sleep(goesOnAt(clock.nowMs()) - clock.nowMs());
+    await sleep(clock, silent ? 20_000 : provider.answersAfterMs + variesMs);
+    await sleep(clock, goesOnAt(clock.nowMs()) - clock.nowMs());
     limiter.over(call, silent ? 'unanswered' : 'answered');
   };
   const all = Promise.all(Array.from({ length: calls }, (_, number) => one(number)));

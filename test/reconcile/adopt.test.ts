@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { adoptStopped } from '../../src/activities/adopt-stopped.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { PayoutConflictError } from '../../src/starters/payouts.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
@@ -211,6 +212,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     }
     const adopter = {
       client: withoutHistories(gone),
+      clock: PROCESS_SURROUNDINGS.clock,
       environment: 'test',
       apps: new Set(['default']),
       reconcileEveryMs: 1_000,

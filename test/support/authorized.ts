@@ -1,15 +1,17 @@
 /** A user who has authorized: the code from the simulator's page, exchanged as the callback does it. */
+
 import { randomUUID } from 'node:crypto';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import type { userAuthorization } from '../../src/workflows/user-authorization.ts';
 import type { PayoutWorld } from './payout-world.ts';
 
 export async function authorized(world: PayoutWorld, openId = `user-${randomUUID()}`): Promise<string> {
   const place = { environment: 'test', app: 'default' };
   const { code } = world.simulator.control.authorize({ appId: 'demo-app', openId });
-  const seal = new TokenSeal(encryptionKeys(world.workerEnvironment).tokens);
+  const seal = new TokenSeal(encryptionKeys(world.workerEnvironment).tokens, PROCESS_SURROUNDINGS.random);
   const outcome = await world.client.workflow.execute<typeof userAuthorization>('userAuthorization', {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: authorizationWorkflowId('default', randomUUID()),

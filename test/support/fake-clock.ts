@@ -1,11 +1,15 @@
 /** A clock that stands still until the test advances it. Between two timers everything that was waiting goes on. */
+import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as settled } from 'node:timers/promises';
-import type { Clock } from '../../src/workers/rate-limit/clock.ts';
+import type { Clock } from '../../src/surroundings/surroundings.ts';
 
 interface Timer {
   atMs: number;
   run: () => void;
 }
+
+/** A mix-up of the two clocks shows. */
+const WALL_AHEAD_MS = Date.UTC(2026, 0, 1);
 
 export class FakeClock implements Clock {
   private timeMs = 1_000_000;
@@ -16,17 +20,18 @@ export class FakeClock implements Clock {
   }
 
   wallMs(): number {
-    return this.timeMs;
+    return WALL_AHEAD_MS + this.timeMs;
   }
 
   after(ms: number, run: () => void): () => void {
-    const timer = { atMs: this.timeMs + ms, run };
+    const timer = { atMs: this.timeMs + ms, run: AsyncResource.bind(run) };
     this.timers.add(timer);
     return () => this.timers.delete(timer);
   }
 
-  sleep(ms: number): Promise<void> {
-    return new Promise((resolve) => this.after(ms, resolve));
+  /** How many timers wait. */
+  get timersSet(): number {
+    return this.timers.size;
   }
 
   /** Runs every timer of the next `ms` milliseconds, in order. */

@@ -2,6 +2,7 @@
  * A whole world for one test file: its own namespace on the shared engine, a simulator on a real socket, and
  * workers. What was started is stopped, whatever the test did.
  */
+
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -27,6 +28,7 @@ import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import type { Runnable } from '../../src/workers/application-workers.ts';
@@ -119,8 +121,8 @@ export class PayoutWorld {
     const client = new Client({
       connection,
       namespace,
-      dataConverter: dataConverter(keys),
-      interceptors: clientInterceptors,
+      dataConverter: dataConverter(keys, PROCESS_SURROUNDINGS.random),
+      interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
     });
     const world = new PayoutWorld({ namespace, address, simulator, client, native, env });
     if (!options.idle) await world.startWorkers();
@@ -141,10 +143,11 @@ export class PayoutWorld {
       connection: this.native,
       client,
       namespace: this.namespace,
+      surroundings: PROCESS_SURROUNDINGS,
     });
     const workers = [workflows, ...servers];
     const done = Promise.all(workers.map((worker) => worker.run()));
-    this.running = { workers, done, stopKeeping: keepRenewals(client, config) };
+    this.running = { workers, done, stopKeeping: keepRenewals(client, config, PROCESS_SURROUNDINGS) };
   }
 
   /** A client with payload keys of its own; without any it speaks plain. */
@@ -154,8 +157,8 @@ export class PayoutWorld {
     return new Client({
       connection,
       namespace: this.namespace,
-      dataConverter: dataConverter(ring),
-      interceptors: clientInterceptors,
+      dataConverter: dataConverter(ring, PROCESS_SURROUNDINGS.random),
+      interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
     });
   }
 

@@ -1,4 +1,5 @@
 /** A rate limiter whose lease this process owns for as long as the test wants. */
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { RateLimiter, type Term } from '../../src/workers/rate-limit/limiter.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -21,7 +22,7 @@ export function strictWorld(limit: number): WorldOptions {
 
 /** For a client that talks to a real server. */
 export function realLimiter(callsPerSecond: number, over: Partial<Term> = {}): RateLimiter {
-  const limiter = new RateLimiter();
+  const limiter = new RateLimiter(PROCESS_SURROUNDINGS.clock);
   limiter.open({ callsPerSecond, counts: () => true, silentMs: 0, ...over });
   return limiter;
 }

@@ -1,4 +1,5 @@
 /** Openings against a provider that answers by a script: what comes in which order is the test's own choice. */
+
 import { activityInfo } from '@temporalio/activity';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
@@ -6,6 +7,7 @@ import { preparation } from '../../src/activities/prepare-payout.ts';
 import type { ListedAccounts, OpenAccount, OpenAnswer, WhetherOpened } from '../../src/activities/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import type { PayoutWorld } from './payout-world.ts';
 
 /** What the provider does for one payer. A thrown error is the activity's failure. */
@@ -59,7 +61,7 @@ export async function scriptedProvider(world: PayoutWorld): Promise<ScriptedProv
       ...common,
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowBundle: { codePath: inject('workflowBundle') },
-      activities: { ...preparation(config) },
+      activities: { ...preparation(config, PROCESS_SURROUNDINGS.clock) },
     }),
     await Worker.create({ ...common, taskQueue: apiTaskQueue('test', 'default'), activities: answers }),
   ];

@@ -6,6 +6,7 @@
  * The server knows no list, no count, no schedule and no reset. It does not skip time while an activity runs, so the
  * rate-limit lease and the renewal of tokens are left out.
  */
+
 import { activityInfo } from '@temporalio/activity';
 import { SearchAttributeType } from '@temporalio/common';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
@@ -23,6 +24,7 @@ import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import type { PaymentsClient, TokenSource } from '../../src/payments/index.ts';
 import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { serviceClient } from '../../src/workers/service-client.ts';
 import { freshNumber, untilState } from './payout-world.ts';
@@ -80,16 +82,22 @@ export class SkippingWorld {
     const server = await startSkippingServer(path);
     const { engine } = server;
     await defineSearchAttributes(engine);
+    const surroundings = PROCESS_SURROUNDINGS;
     const tokens: TokenSource = { token: async () => (await service.applicationToken()).accessToken };
     const gate = { pass: async () => undefined };
-    const service = await serviceClient(config, application, { tokens, gate, callsPerSecond: 1_000 });
+    const service = await serviceClient(config, application, {
+      tokens,
+      gate,
+      callsPerSecond: 1_000,
+      surroundings,
+    });
     const common = { connection: engine.nativeConnection, namespace: engine.namespace ?? 'default' };
     const workers = await Promise.all([
       Worker.create({
         ...common,
         taskQueue: PAYOUTS_TASK_QUEUE,
         workflowBundle: { codePath: inject('workflowBundle') },
-        activities: { ...preparation(config) },
+        activities: { ...preparation(config, surroundings.clock) },
       }),
       Worker.create({
         ...common,
@@ -98,6 +106,7 @@ export class SkippingWorld {
           ...serviceActivities({
             ...PLACE,
             client: service,
+            surroundings,
             claim: async () => undefined,
             policy: sendPolicy(config.env),
             histories: NO_OTHER_RUNS,

@@ -1,9 +1,10 @@
 /** The monotonic clock of this process in the hand of a test: it stands still until the test moves it. */
 import { onTestFinished, vi } from 'vitest';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import type { Clock } from '../../src/surroundings/surroundings.ts';
 
-export interface StandingClock {
-  /** As `performance.now()` says it, everywhere in this process. */
-  now(): number;
+/** Also what `performance.now()` says, everywhere in this process: the simulator of the provider reads that. */
+export interface StandingClock extends Clock {
   advance(ms: number): void;
 }
 
@@ -14,7 +15,8 @@ export function standingClock(): StandingClock {
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
   onTestFinished(() => clock.mockRestore());
   return {
-    now: () => nowMs,
+    ...PROCESS_SURROUNDINGS.clock,
+    nowMs: () => nowMs,
     advance: (ms) => {
       nowMs += ms;
     },

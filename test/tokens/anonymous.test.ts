@@ -11,6 +11,7 @@ import {
 import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
 import { answerProblems } from '../../src/starters/api/problems.ts';
 import { Authorizations, type AuthorizationsOptions } from '../../src/starters/authorizations.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import type { userAuthorization } from '../../src/workflows/user-authorization.ts';
@@ -165,9 +166,9 @@ describe('H42 tokens that were got for a code, which works only once', () => {
     const openId = freshNumber();
     const grant = { access: 'a', fingerprint: 'f', livesMs: 3_600_000, refresh: 'r' };
     const owner = { environment: 'test', app: 'default', openId };
-    await new TokenRenewals(client).handOver(owner, grant);
+    await new TokenRenewals(client, PROCESS_SURROUNDINGS).handOver(owner, grant);
     // And once more, as a handover does whose answer was lost.
-    await new TokenRenewals(client).handOver(owner, grant);
+    await new TokenRenewals(client, PROCESS_SURROUNDINGS).handOver(owner, grant);
     const state = await eventually(() =>
       world.client.workflow
         .getHandle(tokenWorkflowId('default', openId))

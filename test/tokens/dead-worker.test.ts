@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { authorizedSignal } from '../../src/workflows/token-messages.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
@@ -23,7 +24,7 @@ afterEach(async () => {
 
 const renewal = () => world.client.workflow.getHandle(tokenWorkflowId('default'));
 /** Rejects when there is no answer within 10 s, which is as long as a call waits for its token. */
-const grant = () => new TokenRenewals(world.client).grant(OWNER);
+const grant = () => new TokenRenewals(world.client, PROCESS_SURROUNDINGS).grant(OWNER);
 
 /** Two workers; answers the one that has the renewal in memory. */
 async function holder(): Promise<OwnProcess> {

@@ -5,6 +5,7 @@ import { Turns } from '../../src/workers/rate-limit/turns.ts';
 import { PacedSlots } from '../../src/workers/tokens/paced-slots.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import { authorized } from '../support/authorized.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 describe('H61 the gate lets token calls go by what waits for them', () => {
@@ -39,30 +40,27 @@ describe('H61 the gate lets token calls go by what waits for them', () => {
 
 describe('H61 the slots of calls that wait behind creates', () => {
   test('are opened at a pace, and only so many at once', async () => {
-    let nowMs = 0;
-    const slots = new PacedSlots(2, 1_000, () => nowMs);
+    const clock = new FakeClock();
+    const slots = new PacedSlots(2, 1_000, clock);
     const { signal } = new AbortController();
     let reserved = 0;
     const reserve = () =>
       slots.reserveSlot(undefined, signal).then(() => {
         reserved += 1;
       });
-    const settle = () => new Promise((resolve) => setTimeout(resolve, 60));
     await reserve();
     slots.markSlotUsed();
     const second = reserve();
-    nowMs = 999;
-    await settle();
+    await clock.advance(999);
     expect(reserved).toBe(1);
-    nowMs = 1_000;
-    await second;
+    await clock.until(second);
     slots.markSlotUsed();
-    nowMs = 10_000;
+    await clock.advance(9_000);
     const third = reserve();
-    await settle();
+    await clock.advance(60);
     expect(reserved).toBe(2);
     slots.releaseSlot();
-    await third;
+    await clock.until(third);
   });
 });
 

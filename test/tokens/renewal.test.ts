@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
 import type { CurrentGrant } from '../../src/domain/token-record.ts';
 import { fingerprint, TokenSeal } from '../../src/encryption/token-seal.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { type GrantRequest, grantUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import { PATIENT } from '../support/patience.ts';
@@ -20,7 +21,11 @@ const tokenCalls = (world: PayoutWorld) =>
   world.simulator.control.calls().filter(({ operation }) => operation === 'token').length;
 /** These worlds have no token keys. */
 const accessTokenIn = ({ access }: CurrentGrant) =>
-  new TokenSeal(undefined).open(access, { environment: 'test', app: 'default' }, 'access');
+  new TokenSeal(undefined, PROCESS_SURROUNDINGS.random).open(
+    access,
+    { environment: 'test', app: 'default' },
+    'access',
+  );
 const handle = (world: PayoutWorld, openId?: string) =>
   world.client.workflow.getHandle(tokenWorkflowId('default', openId));
 
@@ -93,7 +98,7 @@ test('H44 a renewal that many fetch from goes on as new, with the token and the 
   const world = await PayoutWorld.start();
   try {
     await world.payouts.result(await world.pay('success final=0s'));
-    const renewals = new TokenRenewals(world.client);
+    const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
     const grant = () => renewals.grant({ environment: 'test', app: 'default' });
     const { runId } = await handle(world).describe();
     const before = await grant();

@@ -1,18 +1,25 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { CurrentGrant } from '../../src/domain/token-record.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { type GrantSource, RenewedTokens } from '../../src/workers/tokens/renewed-tokens.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
+import { FakeClock } from '../support/fake-clock.ts';
 
 const PLACE = { environment: 'test', app: 'default' };
 const MINUTE = 60_000;
 const LIVES = 120 * MINUTE;
 
+let clock: FakeClock;
+beforeEach(() => {
+  clock = new FakeClock();
+});
+
 /** A renewal that gives one token and never another. */
 class Renewal implements GrantSource {
   readonly asked: (string | undefined)[] = [];
-  private readonly issuedAtMs = Date.now();
+  private readonly issuedAtMs = clock.wallMs();
   private readonly livesMs: number;
 
   constructor(livesMs: number) {
@@ -22,7 +29,7 @@ class Renewal implements GrantSource {
   async grant(_owner: unknown, rejected?: string): Promise<CurrentGrant> {
     this.asked.push(rejected);
     return {
-      access: new TokenSeal(undefined).seal('at-1', PLACE, 'access'),
+      access: seal.seal('at-1', PLACE, 'access'),
       livesMs: this.livesMs,
       expiresAtMs: this.issuedAtMs + this.livesMs,
       renewsAtMs: this.issuedAtMs + this.livesMs / 4,
@@ -30,21 +37,16 @@ class Renewal implements GrantSource {
   }
 }
 
-const held = (renewal: GrantSource) => new RenewedTokens(PLACE, renewal, new TokenSeal(undefined));
+const { random } = PROCESS_SURROUNDINGS;
+const seal = new TokenSeal(undefined, random);
+const held = (renewal: GrantSource) => new RenewedTokens(PLACE, renewal, seal, { clock, random });
 
 describe('a token whose renewal does not come about', () => {
-  beforeEach(() => {
-    vi.useFakeTimers({ toFake: ['Date', 'performance'] });
-  });
-  afterEach(() => {
-    vi.useRealTimers();
-  });
-
   test('H44 is used until ten minutes before its end, however often it was looked at', async () => {
     const tokens = held(new Renewal(LIVES));
     for (let minute = 0; minute < 110; minute += 1) {
       expect(await tokens.token({ kind: 'application' })).toBe('at-1');
-      vi.advanceTimersByTime(MINUTE);
+      await clock.advance(MINUTE);
     }
     await expect(tokens.token({ kind: 'application' })).rejects.toThrow('expired');
     // A process that comes late keeps the same distance.
@@ -53,7 +55,7 @@ describe('a token whose renewal does not come about', () => {
 
   test('H44 a process that fetches it shortly before its end keeps the same margin', async () => {
     const renewal = new Renewal(LIVES);
-    vi.advanceTimersByTime(111 * MINUTE);
+    await clock.advance(111 * MINUTE);
     await expect(held(renewal).token({ kind: 'application' })).rejects.toThrow('expired');
   });
 
@@ -62,8 +64,7 @@ describe('a token whose renewal does not come about', () => {
     const tokens = held(renewal);
     for (let second = 0; second < 109 * 60; second += 1) {
       await tokens.token({ kind: 'application' });
-      await Promise.resolve();
-      vi.advanceTimersByTime(1_000);
+      await clock.advance(1_000);
     }
     expect(renewal.asked.length).toBeLessThan(20);
   });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import { authorized } from '../support/authorized.ts';
@@ -165,7 +166,11 @@ describe('H42 a Workflow Reset of a renewal', () => {
   test('that is then terminated: the run after it knows the newest too', async () => {
     await resetWorld('refreshUserToken', async (world, openId) => {
       await handle(world, openId).terminate('a mistake in the UI');
-      await new TokenRenewals(world.client).ensure({ environment: 'test', app: 'default', openId });
+      await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).ensure({
+        environment: 'test',
+        app: 'default',
+        openId,
+      });
       await renewsWell(world, openId);
     });
   });
@@ -175,7 +180,7 @@ describe('a renewal that is ended by force', () => {
   test('is taken up from its last history', async () => {
     await inWorld({ settings: { userTokenSeconds: 3_600 } }, async (world) => {
       const openId = await authorized(world);
-      const renewals = new TokenRenewals(world.client);
+      const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
       await handle(world, openId).terminate('a mistake in the UI');
       await eventually(async () => {
         await renewals.sweep({ environment: 'test', app: 'default' });
@@ -206,12 +211,15 @@ describe('a renewal that is ended by force', () => {
         interceptors: { workflow: [breaking] },
       });
       await eventually(async () => {
-        const failed = await new TokenRenewals(client).sweep({ environment: 'test', app: 'default' });
+        const failed = await new TokenRenewals(client, PROCESS_SURROUNDINGS).sweep({
+          environment: 'test',
+          app: 'default',
+        });
         return failed.length > 0 || undefined;
       });
       const other = broken === tokenWorkflowId('default', one) ? two : one;
       await eventually(async () => {
-        await new TokenRenewals(client).sweep({ environment: 'test', app: 'default' });
+        await new TokenRenewals(client, PROCESS_SURROUNDINGS).sweep({ environment: 'test', app: 'default' });
         return (await handle(world, other).describe()).status.name === 'RUNNING' || undefined;
       });
     });
@@ -220,7 +228,7 @@ describe('a renewal that is ended by force', () => {
   test('before it did anything: the grant that it was handed is not lost', async () => {
     await inWorld({ idle: true, settings: { userTokenSeconds: 3_600 } }, async (world) => {
       const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
-      const renewals = new TokenRenewals(world.client);
+      const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
       const grant = { access: 'sealed', fingerprint: 'print', livesMs: 3_600_000, refresh: 'sealed too' };
       await renewals.handOver(owner, grant);
       await handle(world, owner.openId).terminate('a mistake in the UI');
@@ -244,7 +252,11 @@ describe('a renewal that is ended by force', () => {
         await eventually(held.arrived);
         await handle(world, openId).terminate('a mistake in the UI');
         held.release();
-        await new TokenRenewals(world.client).ensure({ environment: 'test', app: 'default', openId });
+        await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).ensure({
+          environment: 'test',
+          app: 'default',
+          openId,
+        });
         await handle(world, openId).executeUpdate(renewUpdate);
         expect(await state(world, openId)).toMatchObject({ needsAuthorization: true });
       },
@@ -256,7 +268,10 @@ describe('a renewal that is ended by force', () => {
       const openId = await authorized(world);
       await handle(world, openId).cancel();
       await handle(world, openId).result();
-      await new TokenRenewals(world.client).sweep({ environment: 'test', app: 'default' });
+      await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).sweep({
+        environment: 'test',
+        app: 'default',
+      });
       expect((await handle(world, openId).describe()).status.name).toBe('COMPLETED');
     });
   });

@@ -8,6 +8,7 @@ import { codecConfig } from '../../src/config/codec-config.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { Payouts } from '../../src/starters/payouts.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
 import { newKey } from '../support/keys.ts';
 import { freshNumber } from '../support/payout-world.ts';
@@ -31,7 +32,10 @@ beforeAll(async () => {
   );
   await codec.listen({ host: '127.0.0.1', port });
   connection = await Connection.connect({ address: engine.address });
-  const client = new Client({ connection, dataConverter: dataConverter(encryptionKeys(keys).payloads) });
+  const client = new Client({
+    connection,
+    dataConverter: dataConverter(encryptionKeys(keys).payloads, PROCESS_SURROUNDINGS.random),
+  });
   const { workflowId, runId } = await new Payouts({ client }).start(payoutRequest(freshNumber()));
   url = `${engine.uiUrl}/namespaces/default/workflows/${encodeURIComponent(workflowId)}/${runId}`;
   browser = await launchBrowser();

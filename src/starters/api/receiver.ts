@@ -2,6 +2,7 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { payoutWorkflowId } from '../../domain/identity.ts';
 import type { Notification as Heard } from '../../payments/index.ts';
+import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { type Notification, notificationSignal } from '../../workflows/messages.ts';
 import { endedPayout } from '../ended-payout.ts';
 import { tellFollowUp } from '../follow-ups.ts';
@@ -95,7 +96,7 @@ export class Receiver {
    */
   private async follow(workflowId: string, notification: Notification): Promise<void> {
     await this.soon(async () => {
-      const ended = await endedPayout(this.client, workflowId);
+      const ended = await endedPayout(this.client, workflowId, PROCESS_SURROUNDINGS.clock);
       if (ended) await tellFollowUp(this.client, ended, notification);
     });
   }

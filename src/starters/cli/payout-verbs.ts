@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import { payoutWorkflowId } from '../../domain/identity.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
+import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import type { Notification, Resolution } from '../../workflows/messages.ts';
 import { endedPayout } from '../ended-payout.ts';
 import { isGone } from '../engine-errors.ts';
@@ -147,7 +148,11 @@ async function tellAfterTheEnd(
   notification: Notification,
 ): Promise<boolean> {
   return soon(async () => {
-    const ended = await endedPayout(client, payoutWorkflowId(app, partnerOrderId));
+    const ended = await endedPayout(
+      client,
+      payoutWorkflowId(app, partnerOrderId),
+      PROCESS_SURROUNDINGS.clock,
+    );
     if (ended) await tellFollowUp(client, ended, notification);
     return ended !== undefined;
   });

@@ -4,11 +4,13 @@ import type { NativeConnection } from '@temporalio/worker';
 import { type ActivitySlotInfo, type CustomSlotSupplier, Worker } from '@temporalio/worker';
 import type { WorkerConfig } from '../../config/config.ts';
 import { dataConverter } from '../../encryption/data-converter.ts';
+import type { Surroundings } from '../../surroundings/surroundings.ts';
 
 export interface ActivityWorkerParts {
   config: WorkerConfig;
   connection: NativeConnection;
   namespace: string;
+  surroundings: Surroundings;
 }
 
 export interface ActivityWorkerOptions {
@@ -29,7 +31,7 @@ const NONE = { type: 'fixed-size', numSlots: 2 } as const;
 const HEARTBEATS_PASS_EVERY = '1s';
 
 export function activityWorker(
-  { config, connection, namespace }: ActivityWorkerParts,
+  { config, connection, namespace, surroundings }: ActivityWorkerParts,
   { taskQueue, activities, slots, polls, graceTime, buildId }: ActivityWorkerOptions,
 ): Promise<Worker> {
   return Worker.create({
@@ -37,7 +39,7 @@ export function activityWorker(
     namespace,
     taskQueue,
     activities,
-    dataConverter: dataConverter(config.keys.payloads),
+    dataConverter: dataConverter(config.keys.payloads, surroundings.random),
     tuner: {
       activityTaskSlotSupplier: slots,
       workflowTaskSlotSupplier: NONE,

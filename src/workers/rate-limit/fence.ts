@@ -3,7 +3,7 @@
  * Temporal has acknowledged make it count, from the moment they were sent.
  */
 import { RENEWAL_COUNTS_MS } from '../../domain/rate-limit-lease.ts';
-import { type Clock, PROCESS_CLOCK } from './clock.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
 
 /** When something happened, by both clocks: a suspended machine may stop the monotonic one. */
 export interface Moment {
@@ -16,7 +16,7 @@ export class Fence {
   private renewedAt: Moment | undefined;
   private lost = false;
 
-  constructor(clock: Clock = PROCESS_CLOCK) {
+  constructor(clock: Clock) {
     this.clock = clock;
   }
 

@@ -3,6 +3,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../domain/identity.ts';
 import type { Before, LeasePlace } from '../../domain/rate-limit-lease.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
 import { APP } from '../../temporal/search-keys.ts';
 import type { rateLimitLease } from '../../workflows/rate-limit-lease.ts';
 
@@ -14,19 +15,21 @@ export class LeaseKeeper {
   private readonly client: Client;
   private readonly place: LeasePlace;
   private readonly app: string;
-  private timer: NodeJS.Timeout | undefined;
+  private readonly clock: Clock;
+  private stopTimer: () => void = () => undefined;
   private stopped = false;
 
   /** `app`: the application's name, by which people look for the lease. */
-  constructor(client: Client, place: LeasePlace, app: string) {
+  constructor(client: Client, place: LeasePlace, app: string, clock: Clock) {
     this.client = client;
     this.place = place;
     this.app = app;
+    this.clock = clock;
   }
 
   /** Looks now, and again and again until `stop`. */
   look(): void {
-    clearTimeout(this.timer);
+    this.stopTimer();
     this.ensure().then(
       () => this.lookIn(LOOK_EVERY_MS),
       () => this.lookIn(TRY_AGAIN_MS),
@@ -35,12 +38,12 @@ export class LeaseKeeper {
 
   stop(): void {
     this.stopped = true;
-    clearTimeout(this.timer);
+    this.stopTimer();
   }
 
   private lookIn(ms: number): void {
-    clearTimeout(this.timer);
-    if (!this.stopped) this.timer = setTimeout(() => this.look(), ms);
+    this.stopTimer();
+    if (!this.stopped) this.stopTimer = this.clock.after(ms, () => this.look());
   }
 
   private async ensure(): Promise<void> {

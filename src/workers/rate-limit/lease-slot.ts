@@ -1,8 +1,8 @@
 /** One slot for the lease of one `app_id`; asked for sooner by a process that owns fewer. */
 
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
+import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 import type { Ownership } from './ownership.ts';
-import { pause } from './pause.ts';
 
 const LOOK_AGAIN_MS = 20;
 
@@ -10,16 +10,18 @@ export class LeaseSlot implements CustomSlotSupplier<ActivitySlotInfo> {
   readonly type = 'custom';
   private readonly appId: string;
   private readonly ownership: Ownership;
+  private readonly clock: Clock;
   private taken = false;
 
-  constructor(appId: string, ownership: Ownership) {
+  constructor(appId: string, ownership: Ownership, clock: Clock) {
     this.appId = appId;
     this.ownership = ownership;
+    this.clock = clock;
   }
 
   async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
     do {
-      await pause(LOOK_AGAIN_MS, signal);
+      await sleep(this.clock, LOOK_AGAIN_MS, signal);
       await this.ownership.beforeClaiming(signal);
     } while (this.taken || this.ownership.staysOff(this.appId));
     this.taken = true;

@@ -12,6 +12,7 @@ import {
   RENEW_EVERY_MS,
   type Released,
 } from '../../domain/rate-limit-lease.ts';
+import { type Clock, every } from '../../surroundings/surroundings.ts';
 import { servedAsSignal } from '../../workflows/lease-messages.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
@@ -30,16 +31,21 @@ export interface LeaseOwner {
   wantsToGive(signal: AbortSignal): Promise<void>;
 }
 
-export function leaseActivities(owner: LeaseOwner, client: Client): LeaseActivities {
-  return { holdLease: (term) => holdLease(owner, client, term) };
+export function leaseActivities(owner: LeaseOwner, client: Client, clock: Clock): LeaseActivities {
+  return { holdLease: (term) => holdLease(owner, client, clock, term) };
 }
 
-async function holdLease(owner: LeaseOwner, client: Client, term: LeaseTerm): Promise<Released> {
+async function holdLease(
+  owner: LeaseOwner,
+  client: Client,
+  clock: Clock,
+  term: LeaseTerm,
+): Promise<Released> {
   const { taskToken, attempt, heartbeatDetails, workflowExecution } = activityInfo();
   const runId = workflowExecution?.runId ?? '';
   const { app } = owner;
-  const fence = new Fence();
-  const renewals = new Renewals({ client, taskToken, fence, note: () => owner.note() });
+  const fence = new Fence(clock);
+  const renewals = new Renewals({ client, taskToken, fence, clock, note: () => owner.note() });
   const before = predecessor({ before: term.before, runId, attempt, details: heartbeatDetails });
   // This task may have lain in a frozen process: only an answer from Temporal makes it count.
   await renewals.confirm();
@@ -47,7 +53,7 @@ async function holdLease(owner: LeaseOwner, client: Client, term: LeaseTerm): Pr
   let released: Omit<Released, 'runId'>;
   let ending: Ending;
   try {
-    const ended = untilOver(owner, renewals);
+    const ended = untilOver(owner, renewals, clock);
     log.info('took the rate-limit lease', { app, silentMs: before.silentMs });
     await owner.begin(fence, before, term.callsPerSecond);
     ending = await ended;
@@ -73,17 +79,18 @@ function tellName(client: Client, app: string): void {
 }
 
 /** Until the lease is lost, is asked for, has been held for a day, or this process wants to be rid of it. */
-async function untilOver(owner: LeaseOwner, renewals: Renewals): Promise<Ending> {
+async function untilOver(owner: LeaseOwner, renewals: Renewals, clock: Clock): Promise<Ending> {
   const context = Context.current();
   const over = new AbortController();
   // Both ways: the SDK's own heartbeats tell it that this activity lives.
-  const beats = setInterval(() => context.heartbeat(owner.note()), RENEW_EVERY_MS);
+  const stopBeats = every(clock, RENEW_EVERY_MS, () => context.heartbeat(owner.note()));
+  let stopTerm: () => void = () => undefined;
   try {
     return await new Promise((resolve) => {
       renewals.start(resolve);
       context.cancellationSignal.addEventListener('abort', () => resolve(whyCancelled(context)));
       if (context.cancellationSignal.aborted) resolve(whyCancelled(context));
-      setTimeout(() => resolve('given'), LONGEST_TERM_MS).unref();
+      stopTerm = clock.after(LONGEST_TERM_MS, () => resolve('given'));
       owner.wantsToGive(over.signal).then(
         () => resolve('given'),
         () => undefined,
@@ -91,7 +98,8 @@ async function untilOver(owner: LeaseOwner, renewals: Renewals): Promise<Ending>
     });
   } finally {
     over.abort();
-    clearInterval(beats);
+    stopBeats();
+    stopTerm();
   }
 }
 

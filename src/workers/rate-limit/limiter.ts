@@ -4,7 +4,7 @@
  */
 import { type LeaseNote, type Released, WINDOW_MS } from '../../domain/rate-limit-lease.ts';
 import { type CallEnd, type CallGate, GateTooLateError } from '../../payments/index.ts';
-import { type Clock, PROCESS_CLOCK } from './clock.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
 import { AdaptiveMargin } from './margin.ts';
 import { Reach } from './reach.ts';
 import { type GatedCall, isTokenCall, type Turn, Turns } from './turns.ts';
@@ -65,7 +65,7 @@ export class RateLimiter implements CallGate {
   private widenedAtMs = Number.NEGATIVE_INFINITY;
 
   /** `mostLateMs`: no call arrives later than this, by the operator's word. */
-  constructor(clock: Clock = PROCESS_CLOCK, mostLateMs = Number.POSITIVE_INFINITY) {
+  constructor(clock: Clock, mostLateMs = Number.POSITIVE_INFINITY) {
     this.clock = clock;
     this.window = new SendWindow(mostLateMs);
     this.margin = new AdaptiveMargin(clock.nowMs());

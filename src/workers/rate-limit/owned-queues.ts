@@ -2,15 +2,16 @@
 import { log } from '@temporalio/activity';
 import type { Worker } from '@temporalio/worker';
 import type { LeaseNote, Released } from '../../domain/rate-limit-lease.ts';
+import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 import type { Fence } from './fence.ts';
 import type { LeaseOwner } from './lease.ts';
 import type { RateLimiter } from './limiter.ts';
-import { pause } from './pause.ts';
 import type { Predecessor } from './predecessor.ts';
 
 export interface OwnedQueuesParts {
   app: string;
   limiter: RateLimiter;
+  clock: Clock;
   /** By this process's configuration. */
   callsPerSecond: number;
   createWorkers(callsPerSecond: number, term: number): Promise<Worker[]>;
@@ -98,9 +99,9 @@ export class OwnedQueues implements LeaseOwner {
 
   /** Resolves when no call has reached the provider for long enough, and another process could try. */
   private async unreached(signal: AbortSignal): Promise<void> {
-    const { app, limiter, leaveToOthers } = this.parts;
+    const { app, limiter, clock, leaveToOthers } = this.parts;
     for (;;) {
-      await pause(LOOK_EVERY_MS, signal);
+      await sleep(clock, LOOK_EVERY_MS, signal);
       const { unreachedMs } = limiter;
       if (unreachedMs < patienceMs(this.unreachedTerms)) continue;
       if (!(await leaveToOthers(limiter.reached))) continue;

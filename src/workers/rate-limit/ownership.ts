@@ -2,8 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { leaseTaskQueue, leaseWorkflowId } from '../../domain/identity.ts';
 import type { LeasePlace } from '../../domain/rate-limit-lease.ts';
-import { type Clock, PROCESS_CLOCK } from './clock.ts';
-import { pause } from './pause.ts';
+import { type Surroundings, sleep } from '../../surroundings/surroundings.ts';
 
 /** How often an owner of several looks whether somebody has fewer. */
 const LOOK_EVERY_MS = 5_000;
@@ -32,14 +31,19 @@ export class Ownership {
   private readonly client: Client;
   private readonly identity: string;
   private readonly places: readonly LeasePlace[];
-  private readonly clock: Clock;
+  private readonly surroundings: Surroundings;
   private readonly standings = new Map<string, Standing>();
 
-  constructor(parts: { client: Client; identity: string; places: readonly LeasePlace[]; clock?: Clock }) {
+  constructor(parts: {
+    client: Client;
+    identity: string;
+    places: readonly LeasePlace[];
+    surroundings: Surroundings;
+  }) {
     this.client = parts.client;
     this.identity = parts.identity;
     this.places = parts.places;
-    this.clock = parts.clock ?? PROCESS_CLOCK;
+    this.surroundings = parts.surroundings;
   }
 
   took(appId: string): void {
@@ -52,23 +56,24 @@ export class Ownership {
 
   /** Whoever owns fewer is quicker to ask for more. */
   async beforeClaiming(signal: AbortSignal): Promise<void> {
-    await pause(this.owned.length * LET_OTHERS_FIRST_MS, signal);
+    await sleep(this.surroundings.clock, this.owned.length * LET_OTHERS_FIRST_MS, signal);
   }
 
   /** This process leaves the lease to others for now. */
   staysOff(appId: string): boolean {
-    return this.clock.nowMs() < this.standing(appId).staysOffUntilMs;
+    return this.surroundings.clock.nowMs() < this.standing(appId).staysOffUntilMs;
   }
 
   /** Resolves when the lease should go to a process that owns at least two fewer. */
   async surplus(place: LeasePlace, signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.surroundings;
     for (;;) {
-      await pause(LOOK_EVERY_MS * (1 + Math.random() / 2), signal);
+      await sleep(clock, LOOK_EVERY_MS * (1 + random.number() / 2), signal);
       if (!this.isNextToGo(place.appId)) continue;
       const another = await this.somebodyHasFewer(place).catch(() => false);
       if (!another) continue;
       const standing = this.standing(place.appId);
-      standing.offeredAtMs = this.clock.nowMs();
+      standing.offeredAtMs = clock.nowMs();
       standing.staysOffUntilMs = standing.offeredAtMs + LET_OTHERS_FIRST_MS;
       return;
     }
@@ -80,13 +85,14 @@ export class Ownership {
    * calls reached the provider at first.
    */
   async leaveToOthers(place: LeasePlace, reached: boolean): Promise<boolean> {
+    const { clock, random } = this.surroundings;
     const waiting = await this.waitingFor(place).catch(() => []);
     if (!waiting.some((identity) => identity !== this.identity)) return false;
     const standing = this.standing(place.appId);
     if (reached) standing.unreachedTerms = 0;
     const offMs = Math.min(STAYS_OFF_MOST_MS, STAYS_OFF_MS * 2 ** standing.unreachedTerms);
     standing.unreachedTerms += 1;
-    standing.staysOffUntilMs = this.clock.nowMs() + offMs * (1 + Math.random() / 2);
+    standing.staysOffUntilMs = clock.nowMs() + offMs * (1 + random.number() / 2);
     return true;
   }
 
@@ -107,7 +113,7 @@ export class Ownership {
   private isNextToGo(appId: string): boolean {
     const { owned } = this;
     if (owned.length < 2) return false;
-    const now = this.clock.nowMs();
+    const now = this.surroundings.clock.nowMs();
     const notOffered = owned.filter((one) => now - this.standing(one).offeredAtMs > OFFERED_AGAIN_AFTER_MS);
     return notOffered.sort()[0] === appId;
   }
@@ -134,8 +140,9 @@ export class Ownership {
       taskQueue: { name: leaseTaskQueue(environment, appId) },
       taskQueueType: ACTIVITY_QUEUE,
     });
+    const nowMs = this.surroundings.clock.wallMs();
     const alive = (pollers ?? []).filter(
-      ({ lastAccessTime }) => Date.now() - Number(lastAccessTime?.seconds ?? 0) * 1_000 < GONE_AFTER_MS,
+      ({ lastAccessTime }) => nowMs - Number(lastAccessTime?.seconds ?? 0) * 1_000 < GONE_AFTER_MS,
     );
     return alive.flatMap(({ identity }) => identity ?? []);
   }

@@ -7,6 +7,7 @@ import {
   type Client,
 } from '@temporalio/client';
 import { LEASE_TIMEOUT_MS, type LeaseNote, RENEW_EVERY_MS } from '../../domain/rate-limit-lease.ts';
+import { type Clock, every } from '../../surroundings/surroundings.ts';
 import type { Fence } from './fence.ts';
 
 /** Why a term ends. `lost`: another process may have the lease already. `given`: back, in good order. */
@@ -16,12 +17,13 @@ export interface RenewalParts {
   client: Client;
   taskToken: Uint8Array;
   fence: Fence;
+  clock: Clock;
   note: () => LeaseNote;
 }
 
 export class Renewals {
   private readonly parts: RenewalParts;
-  private timer: NodeJS.Timeout | undefined;
+  private stopTimer: () => void = () => undefined;
 
   constructor(parts: RenewalParts) {
     this.parts = parts;
@@ -34,23 +36,23 @@ export class Renewals {
 
   /** One that hangs does not hold up the next. Tells when the term is over; anything else is tried again. */
   start(over: (ending: Ending) => void): void {
-    this.timer = setInterval(() => {
+    this.stopTimer = every(this.parts.clock, RENEW_EVERY_MS, () => {
       this.send(this.parts.note()).catch((error: unknown) => {
         if (error instanceof ActivityNotFoundError) over('lost');
         // Paused, reset or cancelled: whoever asked for it gets the lease back in good order.
         else if (isAsked(error)) over('given');
       });
-    }, RENEW_EVERY_MS);
+    });
   }
 
   stop(): void {
-    clearInterval(this.timer);
+    this.stopTimer();
   }
 
   private async send(note: LeaseNote): Promise<void> {
-    const { client, taskToken, fence } = this.parts;
+    const { client, taskToken, fence, clock } = this.parts;
     const sentAt = fence.now();
-    const within = Date.now() + LEASE_TIMEOUT_MS;
+    const within = clock.wallMs() + LEASE_TIMEOUT_MS;
     await client.withDeadline(within, () => client.activity.heartbeat(taskToken, note));
     fence.renewed(sentAt);
   }

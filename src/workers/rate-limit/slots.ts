@@ -4,8 +4,8 @@
  * provider does not lower the rate by it.
  */
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
+import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 import type { RateLimiter } from './limiter.ts';
-import { pause } from './pause.ts';
 
 type Slots = CustomSlotSupplier<ActivitySlotInfo>;
 
@@ -23,14 +23,18 @@ export class CallSlots implements Slots {
   readonly type = 'custom';
   private readonly limiter: RateLimiter;
   private readonly mostInFlight: number;
+  private readonly clock: Clock;
   private readonly held = new Set<SlotPermit>();
   private readonly polling = new Set<SlotPermit>();
   /** In the order in which they came, which is nearly that in which they leave. */
   private readonly onTheirWay: SlotPermit[] = [];
+  /** Calls off what waits for them. */
+  private readonly timers = new Map<SlotPermit, () => void>();
 
-  constructor(limiter: RateLimiter, mostInFlight: number) {
+  constructor(limiter: RateLimiter, mostInFlight: number, clock: Clock) {
     this.limiter = limiter;
     this.mostInFlight = mostInFlight;
+    this.clock = clock;
     limiter.whenSpent(() => this.onTheirWay.shift());
   }
 
@@ -40,7 +44,7 @@ export class CallSlots implements Slots {
   }
 
   async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
-    while (!this.hasRoom()) await pause(LOOK_AGAIN_MS, signal);
+    while (!this.hasRoom()) await sleep(this.clock, LOOK_AGAIN_MS, signal);
     const permit: SlotPermit = {};
     this.held.add(permit);
     this.polling.add(permit);
@@ -55,7 +59,10 @@ export class CallSlots implements Slots {
   markSlotUsed({ permit }: Parameters<Slots['markSlotUsed']>[0]): void {
     this.polling.delete(permit);
     this.onTheirWay.push(permit);
-    setTimeout(() => this.arrived(permit), ON_ITS_WAY_MS).unref();
+    this.timers.set(
+      permit,
+      this.clock.after(ON_ITS_WAY_MS, () => this.arrived(permit)),
+    );
   }
 
   releaseSlot({ permit }: Parameters<Slots['releaseSlot']>[0]): void {
@@ -65,6 +72,8 @@ export class CallSlots implements Slots {
   }
 
   private arrived(permit: SlotPermit): void {
+    this.timers.get(permit)?.();
+    this.timers.delete(permit);
     const at = this.onTheirWay.indexOf(permit);
     if (at >= 0) this.onTheirWay.splice(at, 1);
   }

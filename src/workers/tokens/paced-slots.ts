@@ -1,6 +1,6 @@
 /** Slots of a queue whose calls may only take a small part of the rate limit, however many of them wait. */
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
-import { pause } from '../rate-limit/pause.ts';
+import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 
 type Slots = CustomSlotSupplier<ActivitySlotInfo>;
 
@@ -10,19 +10,20 @@ export class PacedSlots implements Slots {
   readonly type = 'custom';
   private readonly most: number;
   private readonly everyMs: number;
-  private readonly now: () => number;
+  private readonly clock: Clock;
   private held = 0;
   private opensAtMs = Number.NEGATIVE_INFINITY;
 
   /** At most `most` calls at once, and one begun every `everyMs`. */
-  constructor(most: number, everyMs: number, now: () => number = () => performance.now()) {
+  constructor(most: number, everyMs: number, clock: Clock) {
     this.most = most;
     this.everyMs = everyMs;
-    this.now = now;
+    this.clock = clock;
   }
 
   async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
-    while (this.held >= this.most || this.now() < this.opensAtMs) await pause(LOOK_AGAIN_MS, signal);
+    while (this.held >= this.most || this.clock.nowMs() < this.opensAtMs)
+      await sleep(this.clock, LOOK_AGAIN_MS, signal);
     this.held += 1;
     return {};
   }
@@ -33,7 +34,7 @@ export class PacedSlots implements Slots {
   }
 
   markSlotUsed(): void {
-    this.opensAtMs = this.now() + this.everyMs;
+    this.opensAtMs = this.clock.nowMs() + this.everyMs;
   }
 
   releaseSlot(): void {

@@ -5,6 +5,7 @@
 import type { CurrentGrant, TokenOwner } from '../../domain/token-record.ts';
 import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
 import type { TokenKind, TokenSource } from '../../payments/index.ts';
+import type { Surroundings } from '../../surroundings/surroundings.ts';
 
 /** The part of the renewals that this needs; a test can stand in for Temporal. */
 export interface GrantSource {
@@ -37,25 +38,32 @@ export class RenewedTokens implements TokenSource {
   private readonly place: { environment: string; app: string };
   private readonly source: GrantSource;
   private readonly seal: TokenSeal;
+  private readonly surroundings: Surroundings;
   private readonly held = new Map<string, Held>();
   private readonly loading = new Map<string, Promise<Held>>();
   private readonly rejections = new Map<string, string>();
 
-  constructor(place: { environment: string; app: string }, source: GrantSource, seal: TokenSeal) {
+  constructor(
+    place: { environment: string; app: string },
+    source: GrantSource,
+    seal: TokenSeal,
+    surroundings: Surroundings,
+  ) {
     this.place = place;
     this.source = source;
     this.seal = seal;
+    this.surroundings = surroundings;
   }
 
   /** Rejects when there is no token to be had: the call is then not sent. */
   async token({ kind, openId }: { kind: TokenKind; openId?: string }): Promise<string> {
     const owner = this.ownerOf(kind, openId);
     const held = this.held.get(keyOf(owner));
-    const now = performance.now();
+    const now = this.surroundings.clock.nowMs();
     if (!held || now >= held.uselessAtMs) return (await this.load(owner)).token;
     if (now >= held.staleAtMs)
       void this.load(owner).catch(() => {
-        held.staleAtMs = performance.now() + LOOK_AGAIN_MS;
+        held.staleAtMs = this.surroundings.clock.nowMs() + LOOK_AGAIN_MS;
       });
     return held.token;
   }
@@ -70,7 +78,7 @@ export class RenewedTokens implements TokenSource {
 
   /** A renewal that ran in this process has just got it. */
   feed(owner: TokenOwner, token: string, livesMs: number): void {
-    const now = performance.now();
+    const now = this.surroundings.clock.nowMs();
     const uselessAtMs = now + livesMs - marginMs(livesMs);
     this.keep(owner, { token, uselessAtMs, staleAtMs: now + livesMs * STALE_PART });
   }
@@ -94,12 +102,13 @@ export class RenewedTokens implements TokenSource {
     const since = this.rejections.get(key);
     if (since !== rejected && since === fingerprint(token)) return this.fetch(owner);
     this.rejections.delete(key);
-    const [now, today] = [performance.now(), Date.now()];
+    const { clock, random } = this.surroundings;
+    const [now, today] = [clock.nowMs(), clock.wallMs()];
     const held = {
       token,
       uselessAtMs: now + expiresAtMs - today - marginMs(livesMs),
       // Spread, because all processes are told the same time.
-      staleAtMs: now + Math.max(renewsAtMs - today, 0) + livesMs * LOOK_EVERY_PART * (1 + Math.random()),
+      staleAtMs: now + Math.max(renewsAtMs - today, 0) + livesMs * LOOK_EVERY_PART * (1 + random.number()),
     };
     // One that has run out already is not kept: the next call asks again.
     if (held.uselessAtMs <= now) throw new Error('the token at hand has expired; its renewal is under way');
@@ -114,7 +123,7 @@ export class RenewedTokens implements TokenSource {
     if (known?.token === held.token) known.staleAtMs = held.staleAtMs;
     else if (!known || known.uselessAtMs < held.uselessAtMs) this.held.set(key, held);
     // The answer is older than what is known; it must not be looked for at every call.
-    else known.staleAtMs = Math.max(known.staleAtMs, performance.now() + LOOK_AGAIN_MS);
+    else known.staleAtMs = Math.max(known.staleAtMs, this.surroundings.clock.nowMs() + LOOK_AGAIN_MS);
   }
 
   private ownerOf(kind: TokenKind, openId: string | undefined): TokenOwner {

@@ -1,10 +1,10 @@
 /** The renewals of one application as a worker process sees them: started, asked, started again when they were ended. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { HAND_OVER_WITHIN_MS } from '../../domain/deadlines.ts';
 import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../domain/identity.ts';
 import type { CurrentGrant, Grant, TokenOwner } from '../../domain/token-record.ts';
+import { type Surroundings, sleep } from '../../surroundings/surroundings.ts';
 import { APP } from '../../temporal/search-keys.ts';
 import { isStopped, STOPPED_STATUSES } from '../../temporal/stopped.ts';
 import { authorizedSignal, grantUpdate } from '../../workflows/token-messages.ts';
@@ -40,9 +40,11 @@ const LONGEST_HAND_OVER_PAUSE_MS = 10_000;
 
 export class TokenRenewals {
   private readonly client: Client;
+  private readonly surroundings: Surroundings;
 
-  constructor(client: Client) {
+  constructor(client: Client, surroundings: Surroundings) {
     this.client = client;
+    this.surroundings = surroundings;
   }
 
   /**
@@ -50,6 +52,7 @@ export class TokenRenewals {
    * does not. Throws `NotAuthorizedError`, `NoTokenYetError`.
    */
   async grant(owner: TokenOwner, rejected?: string): Promise<CurrentGrant> {
+    const { clock, random } = this.surroundings;
     return this.soon(async () => {
       const grant = await this.ask(owner, rejected).catch(async (error: unknown) => {
         if (!(error instanceof WorkflowNotFoundError)) throw error;
@@ -57,7 +60,7 @@ export class TokenRenewals {
         return this.ask(owner, rejected);
       });
       if (grant) return grant;
-      await sleep(ASK_AGAIN_MS * (1 + Math.random()));
+      await sleep(clock, ASK_AGAIN_MS * (1 + random.number()));
       throw new NoTokenYetError();
     });
   }
@@ -94,13 +97,14 @@ export class TokenRenewals {
 
   /** The user has just authorized. Tried again while Temporal does not take it, because the code works only once. */
   async handOver(owner: TokenOwner, grant: Grant): Promise<void> {
-    const untilMs = performance.now() + HAND_OVER_WITHIN_MS - 2 * TEMPORAL_ANSWERS_WITHIN_MS;
+    const { clock } = this.surroundings;
+    const untilMs = clock.nowMs() + HAND_OVER_WITHIN_MS - 2 * TEMPORAL_ANSWERS_WITHIN_MS;
     for (let pauseMs = HAND_OVER_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_HAND_OVER_PAUSE_MS)) {
       try {
         return await this.soon(() => this.tellAuthorized(owner, grant));
       } catch (error) {
-        if (performance.now() >= untilMs) throw error;
-        await sleep(pauseMs);
+        if (clock.nowMs() >= untilMs) throw error;
+        await sleep(clock, pauseMs);
       }
     }
   }
@@ -137,7 +141,7 @@ export class TokenRenewals {
   }
 
   private soon<T>(ask: () => Promise<T>): Promise<T> {
-    return this.client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, ask);
+    return this.client.withDeadline(this.surroundings.clock.wallMs() + TEMPORAL_ANSWERS_WITHIN_MS, ask);
   }
 }
 

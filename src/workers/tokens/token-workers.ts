@@ -1,6 +1,7 @@
 /** The Workers of an application's token calls: one for each line, so that none holds the slots of another. */
 import type { Worker } from '@temporalio/worker';
 import { TOKEN_LINES, type TokenLine, tokenTaskQueue } from '../../domain/identity.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
 import {
   type ActivityWorkerOptions,
   type ActivityWorkerParts,
@@ -22,14 +23,14 @@ export function tokenWorkers(
     activityWorker(parts, {
       ...common,
       taskQueue: tokenTaskQueue(environment, app, line),
-      slots: slotsOf(line, callsPerSecond),
+      slots: slotsOf(line, callsPerSecond, parts.surroundings.clock),
       polls: 1,
     }),
   );
 }
 
-function slotsOf(line: TokenLine, callsPerSecond: number): ActivityWorkerOptions['slots'] {
+function slotsOf(line: TokenLine, callsPerSecond: number, clock: Clock): ActivityWorkerOptions['slots'] {
   if (line === 'application') return { type: 'fixed-size', numSlots: 1 };
   if (line === 'urgent') return { type: 'fixed-size', numSlots: 2 };
-  return new PacedSlots(PACED_AT_ONCE, 1_000 / (callsPerSecond * PACED_PART));
+  return new PacedSlots(PACED_AT_ONCE, 1_000 / (callsPerSecond * PACED_PART), clock);
 }

@@ -1,8 +1,10 @@
 /** A client for tests, closed when the test ends. */
+
 import { onTestFinished } from 'vitest';
 import { PaymentsClient } from '../../../src/payments/client.ts';
 import { PaymentsError } from '../../../src/payments/errors.ts';
 import type { PaymentsClientOptions } from '../../../src/payments/options.ts';
+import { PROCESS_SURROUNDINGS } from '../../../src/surroundings/process.ts';
 
 export function clientFor(origin: string, options: Partial<PaymentsClientOptions> = {}): PaymentsClient {
   const client = new PaymentsClient({
@@ -16,6 +18,7 @@ export function clientFor(origin: string, options: Partial<PaymentsClientOptions
     tradeToken: 'application',
     tradeAuthScheme: 'Bearer',
     signer: { sign: () => ({}) },
+    surroundings: PROCESS_SURROUNDINGS,
     createCodes: new Map([['429', 'busy']]),
     ...options,
   });

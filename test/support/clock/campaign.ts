@@ -2,11 +2,13 @@
  * Payouts, a batch, follow-ups and a token renewal, while worker processes are killed in turn and every open workflow
  * is queried twice a second. Afterwards every history is read.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import type { Environment } from '../../../src/config/environment.ts';
 import type { PayoutRequest } from '../../../src/domain/payout.ts';
+import { PROCESS_SURROUNDINGS } from '../../../src/surroundings/process.ts';
 import { clientInterceptors, isStaleClock } from '../../../src/temporal/queries.ts';
 import { batchesOf, manyRows } from '../batches.ts';
 import { replays } from '../histories.ts';
@@ -143,7 +145,8 @@ class Questions {
         });
       },
     };
-    const again = Array.isArray(clientInterceptors.workflow) ? clientInterceptors.workflow : [];
+    const { workflow } = clientInterceptors(PROCESS_SURROUNDINGS.clock);
+    const again = Array.isArray(workflow) ? workflow : [];
     this.client = new Client({
       connection: world.client.connection,
       namespace: world.namespace,

@@ -4,6 +4,7 @@ import { batchActivities } from '../../../src/activities/batch-activities.ts';
 import { preparation } from '../../../src/activities/prepare-payout.ts';
 import { workerConfig } from '../../../src/config/config.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../src/domain/identity.ts';
+import { PROCESS_SURROUNDINGS } from '../../../src/surroundings/process.ts';
 import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
 import type { PayoutWorld } from '../payout-world.ts';
 
@@ -18,7 +19,10 @@ export async function instantWorker(world: PayoutWorld): Promise<{ stop(): Promi
     namespace: world.namespace,
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowBundle: await bundleWorkflowCode(bundleOptions(WORKFLOWS)),
-    activities: { ...preparation(config), ...batchActivities(config, world.client) },
+    activities: {
+      ...preparation(config, PROCESS_SURROUNDINGS.clock),
+      ...batchActivities(config, world.client, PROCESS_SURROUNDINGS.clock),
+    },
   });
   const running = worker.run();
   return {

@@ -1,0 +1,99 @@
+/**
+ * HTTP on a pool of its own: no retry, no redirect, one request at a time on a connection (H11). Connecting and reading
+ * are timed by undici's own timers; all that decides whether a request leaves is timed by the given clock.
+ */
+import { type Dispatcher, Pool } from 'undici';
+import { safeErrorCode } from './redact.ts';
+import {
+  type Attempt,
+  attempted,
+  coded,
+  type Exchange,
+  type Transport,
+  type TransportOptions,
+  type WireRequest,
+} from './transport.ts';
+import { WriteGuard } from './write-guard.ts';
+
+export class HttpTransport implements Transport {
+  readonly #pool: Pool;
+  readonly #options: TransportOptions;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: TransportOptions) {
+    const { origin, timeouts, connections } = options;
+    this.#options = options;
+    this.#pool = new Pool(origin, {
+      connections,
+      pipelining: 1,
+      allowH2: false,
+      connect: { timeout: timeouts.connectMs },
+      headersTimeout: timeouts.headersMs,
+      bodyTimeout: timeouts.bodyMs,
+    });
+  }
+
+  exchange(request: WireRequest): Promise<Exchange> {
+    return attempted(request, this.#options, async (attempt) => {
+      const response = await unless(attempt.givenUp, this.#dispatch(request, attempt));
+      return this.#answer(response);
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#pool.close();
+    return this.#closing;
+  }
+
+  #dispatch(request: WireRequest, attempt: Attempt): Promise<Dispatcher.ResponseData> {
+    const dispatcher = this.#pool.compose(
+      (dispatch) => (options, handler) => dispatch(options, new WriteGuard(handler, attempt)),
+    );
+    return dispatcher.request({
+      method: request.method,
+      path: request.path,
+      headers: request.headers,
+      body: request.body ?? null,
+      signal: attempt.givenUp,
+    });
+  }
+
+  async #answer(response: Dispatcher.ResponseData): Promise<Exchange> {
+    const status = response.statusCode;
+    const retryAfter = first(response.headers['retry-after']);
+    const date = first(response.headers['date']);
+    try {
+      const body = await readCapped(response.body, this.#options.maxBodyBytes);
+      return { is: 'answer', status, body, retryAfter, date };
+    } catch (error) {
+      const transportCode = safeErrorCode(error);
+      return { is: 'broken-answer', status, transportCode, tooLarge: transportCode === 'BODY_TOO_LARGE' };
+    }
+  }
+}
+
+function first(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}
+
+async function readCapped(body: Dispatcher.ResponseData['body'], maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of body) {
+    const piece = Buffer.from(chunk);
+    bytes += piece.length;
+    if (bytes > maxBytes) throw coded('BODY_TOO_LARGE');
+    chunks.push(piece);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Rejects as soon as `signal` says so: undici itself would first wait for its connection. */
+function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -1,0 +1,82 @@
+/** The real activities and the real client in a worker's own time, which has nothing to do with this machine's. */
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { expect, test } from 'vitest';
+import { serviceActivities } from '../../src/activities/service-activities.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { clientFor } from '../payments/support/client.ts';
+import { type InProcessOptions, InProcessTransport } from '../payments/support/in-process.ts';
+import { CREATE, successBody } from '../payments/support/samples.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+
+const CALLER = { environment: 'test', app: 'default' };
+const RUN = 'the-first-run';
+const HEARTBEAT_TIMEOUT_MS = 10_000;
+
+function workerWith(provider: InProcessOptions) {
+  const clock = new FakeClock();
+  const surroundings = { clock, random: { ...PROCESS_SURROUNDINGS.random, number: () => 0.5 } };
+  const client = clientFor('https://provider.example', {
+    surroundings,
+    transport: (wanted) => new InProcessTransport(wanted, provider),
+  });
+  const claims: number[] = [];
+  const beganMs = clock.nowMs();
+  const activities = serviceActivities({
+    ...CALLER,
+    client,
+    surroundings,
+    histories: { runsOf: async () => [], scheduled: async () => false, argumentOf: async () => undefined },
+    claim: async () => void claims.push(clock.nowMs() - beganMs),
+    policy: { createCheck: 'doubtful', repeatedCreate: 'review' },
+  });
+  const environment = new MockActivityEnvironment({
+    attempt: 1,
+    heartbeatTimeoutMs: HEARTBEAT_TIMEOUT_MS,
+    workflowExecution: { workflowId: 'payout:default:P-1', runId: RUN },
+  });
+  return { clock, activities, environment, claims, beganMs };
+}
+
+const create = { order: CREATE, clientId: 'C-1', firstRunId: RUN, isDoubtful: false, sendWithinMs: 10_000 };
+
+test.each([
+  [9_999, { kind: 'created' }],
+  [10_000, { kind: 'not-sent', why: 'unreachable' }],
+])('a create that could be written after %i ms of the 10,000 that its lock leaves', async (ms, answer) => {
+  const { clock, activities, environment } = workerWith({
+    connectsAfterMs: ms,
+    body: successBody('createPayout'),
+  });
+  const call = environment.run(() => activities.createPayout(CALLER, create));
+  await clock.until(call);
+  expect(await call).toMatchObject(answer);
+});
+
+test('a create goes on claiming its send, and stops with its end', async () => {
+  const { clock, activities, environment, claims } = workerWith({
+    answersAfterMs: 5_000,
+    body: successBody('createPayout'),
+  });
+  await clock.until(environment.run(() => activities.createPayout(CALLER, create)));
+  await clock.advance(60_000);
+  expect(claims).toEqual([0, 2_000, 4_000]);
+});
+
+test('a read that takes long heartbeats, and stops with its end', async () => {
+  const { clock, activities, environment, beganMs } = workerWith({
+    answersAfterMs: 5_000,
+    body: successBody('payoutOrder'),
+  });
+  const beats: number[] = [];
+  environment.on('heartbeat', () => beats.push(clock.nowMs() - beganMs));
+  await clock.until(environment.run(() => activities.fetchOrder(CALLER, 'O-1')));
+  await clock.advance(60_000);
+  expect(beats).toEqual([2_000, 4_000]);
+});
+
+test('who is turned away for the rate limit comes back after a time that the given randomness spreads', async () => {
+  const { clock, activities, environment } = workerWith({ body: '{"code":429,"message":"busy"}' });
+  const call = environment.run(() => activities.fetchOrder(CALLER, 'O-1')).catch((error: unknown) => error);
+  await clock.until(call);
+  expect(await call).toMatchObject({ type: 'RATE_LIMITED', nextRetryDelay: 1_600 });
+});

@@ -1,0 +1,133 @@
+/** The client in virtual time: no socket, no real timer, and every promise of `send-once.test.ts` kept. */
+import { describe, expect, test } from 'vitest';
+import type { CallEvent, PaymentsClientOptions } from '../../src/payments/options.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { clientFor, failureOf } from './support/client.ts';
+import { type InProcessOptions, InProcessTransport } from './support/in-process.ts';
+import { callOf, successBody } from './support/samples.ts';
+
+const random = { number: () => 0.5, bytes: (length: number) => Buffer.alloc(length), uuid: () => 'id-1' };
+
+function setUp(provider: InProcessOptions = {}, options: Partial<PaymentsClientOptions> = {}) {
+  const clock = new FakeClock();
+  const transports: InProcessTransport[] = [];
+  const client = clientFor('https://provider.example', {
+    surroundings: { clock, random },
+    transport: (wanted) => {
+      const transport = new InProcessTransport(wanted, { body: successBody('createPayout'), ...provider });
+      transports.push(transport);
+      return transport;
+    },
+    ...options,
+  });
+  const written = () => transports.flatMap(({ seen }) => seen).length;
+  return { clock, client, written, transports };
+}
+
+/** The error of a call, and how long it took by the clock. */
+async function failed(clock: FakeClock, call: Promise<unknown>) {
+  const error = failureOf(call);
+  const tookMs = await clock.until(error);
+  return { error: await error, tookMs };
+}
+
+describe('a provider that answers in-process', () => {
+  test('is told and answers as one behind a socket, by the clock and the randomness that were given', async () => {
+    const events: CallEvent[] = [];
+    const timestamps: number[] = [];
+    const signer = {
+      sign: ({ timestamp }: { timestamp: number }) => {
+        timestamps.push(timestamp);
+        return {};
+      },
+    };
+    const { clock, client, transports } = setUp(
+      { connectsAfterMs: 5, answersAfterMs: 70, body: successBody('tradeResult') },
+      { onCall: (event) => events.push(event), signer },
+    );
+    const beganMs = clock.wallMs();
+    const call = callOf(client, 'tradeResult');
+    expect(await clock.until(call)).toBe(75);
+    expect(transports[0]?.seen[0]?.headers['x-request-id']).toBe('id-1');
+    expect(events).toMatchObject([{ requestId: 'id-1', durationMs: 75, outcome: 'OK' }]);
+    expect(timestamps).toEqual([beganMs]);
+  });
+
+  test('H1 and never does: the create is of unknown outcome after the total time-out', async () => {
+    const { clock, client, written } = setUp({ answersAfterMs: 1_000_000 });
+    const { error, tookMs } = await failed(clock, callOf(client, 'createPayout'));
+    expect([error.code, error.mayHaveTakenEffect, tookMs, written()]).toEqual(['AMBIGUOUS', true, 60_000, 1]);
+  });
+
+  test('leaves no timer behind', async () => {
+    const { clock, client } = setUp();
+    const deadline = clock.nowMs() + 1_000;
+    await clock.until(callOf(client, 'createPayout', { deadline, beforeSend: async () => undefined }));
+    expect(clock.timersSet).toBe(0);
+  });
+});
+
+describe('H37 nothing is written late or unasked', () => {
+  test.each([
+    ['a millisecond before the deadline', 101, 1],
+    ['at the deadline', 100, 0],
+    ['after the deadline', 99, 0],
+  ])('to a connection that is there %s', async (_when, deadlineMs, times) => {
+    const { clock, client, written } = setUp({ connectsAfterMs: 100 });
+    const call = callOf(client, 'createPayout', { deadline: clock.nowMs() + deadlineMs });
+    if (times === 1) await clock.until(call);
+    else expect((await failed(clock, call)).error).toMatchObject({ code: 'NOT_SENT', reason: 'deadline' });
+    expect(written()).toBe(times);
+  });
+
+  test('nobody waits beyond the deadline for the last word before the send', async () => {
+    const { clock, client, written } = setUp();
+    const beforeSend = () => new Promise<void>(() => undefined);
+    const { error, tookMs } = await failed(
+      clock,
+      callOf(client, 'createPayout', { deadline: clock.nowMs() + 300, beforeSend }),
+    );
+    expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'deadline' });
+    expect([tookMs, written()]).toEqual([300, 0]);
+  });
+
+  test('the gate has the last word once the connection is there, and only then', async () => {
+    const asked: number[] = [];
+    const clockOf: FakeClock[] = [];
+    const gate = {
+      pass: async () => undefined,
+      mayWrite: () => {
+        asked.push(clockOf[0]?.nowMs() ?? 0);
+        return false;
+      },
+    };
+    const { clock, client, written } = setUp({ connectsAfterMs: 40 }, { gate });
+    clockOf.push(clock);
+    const connectedMs = clock.nowMs() + 40;
+    const { error } = await failed(clock, callOf(client, 'createPayout'));
+    expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'gate' });
+    expect([asked, written()]).toEqual([[connectedMs], 0]);
+  });
+
+  test.each([
+    [10, 'NOT_SENT', 0],
+    [50, 'AMBIGUOUS', 1],
+  ])('an abort after %i ms ends the call as %s', async (abortMs, code, times) => {
+    const { clock, client, written } = setUp({ connectsAfterMs: 20, answersAfterMs: 100 });
+    const controller = new AbortController();
+    clock.after(abortMs, () => controller.abort());
+    const { error, tookMs } = await failed(
+      clock,
+      callOf(client, 'createPayout', { signal: controller.signal }),
+    );
+    expect([error.code, tookMs, written()]).toEqual([code, abortMs, times]);
+  });
+
+  test('by a client that was closed', async () => {
+    const { clock, client, written } = setUp();
+    await client.close();
+    const { error } = await failed(clock, callOf(client, 'createPayout'));
+    expect(error).toMatchObject({ code: 'NOT_SENT', reason: 'closed' });
+    expect(written()).toBe(0);
+  });
+});

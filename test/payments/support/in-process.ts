@@ -1,0 +1,47 @@
+/** A provider that answers without a network, in the time of a test's clock. */
+import {
+  attempted,
+  type Exchange,
+  type Transport,
+  type TransportOptions,
+  type WireRequest,
+} from '../../../src/payments/index.ts';
+import { sleep } from '../../../src/surroundings/surroundings.ts';
+
+export interface InProcessOptions {
+  /** From the request to a connection. */
+  connectsAfterMs?: number;
+  /** From the first byte to the answer. */
+  answersAfterMs?: number;
+  body?: string;
+}
+
+export class InProcessTransport implements Transport {
+  /** What has been written. */
+  readonly seen: WireRequest[] = [];
+  private readonly options: TransportOptions;
+  private readonly provider: InProcessOptions;
+  private closed = false;
+
+  constructor(options: TransportOptions, provider: InProcessOptions) {
+    this.options = options;
+    this.provider = provider;
+  }
+
+  exchange(request: WireRequest): Promise<Exchange> {
+    const { clock } = this.options;
+    const { connectsAfterMs = 0, answersAfterMs = 0, body = '{}' } = this.provider;
+    return attempted(request, this.options, async ({ givenUp, mayWrite }) => {
+      if (this.closed) throw Object.assign(new Error('closed'), { code: 'CLOSED' });
+      await sleep(clock, connectsAfterMs, givenUp);
+      if (!mayWrite()) throw new Error('withheld');
+      this.seen.push(request);
+      await sleep(clock, answersAfterMs, givenUp);
+      return { is: 'answer', status: 200, body: Buffer.from(body) };
+    });
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}

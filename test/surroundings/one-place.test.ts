@@ -1,0 +1,137 @@
+/** A simulation can only repeat what reads time and randomness in one place. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const OWN = 'src/surroundings/process.ts';
+
+/** What a worker process loads and does not run in the sandbox of workflows, which has a clock of its own. */
+const SANDBOXED = /^src\/(workflows|domain)\//;
+
+/** What may read the process's own time all the same. */
+const ALLOWED = new Map([
+  [OWN, 'is the one place'],
+  ['src/config/config.ts', 'checks a setting once, when a process starts'],
+  ['src/starters/shared-reads.ts', 'serves status reads, for which no worker asks'],
+]);
+/** Where a process is put together, or a library that callers build by themselves. */
+const PUTS_TOGETHER = ['src/workers/main.ts', 'src/temporal/connection.ts', 'src/starters/payouts.ts'];
+
+const FOLDERS = ['activities', 'encryption', 'payments', 'surroundings', 'temporal', 'workers'];
+const listed = FOLDERS.flatMap((folder) =>
+  readdirSync(join(ROOT, 'src', folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join('src', folder, name)),
+);
+const loaded = [...new Set([...listed, ...loadedBy('src/workers/main.ts')])]
+  .filter((file) => !SANDBOXED.test(file))
+  .sort();
+
+test('the files that are looked at are those of a worker process', () => {
+  for (const file of [
+    'src/activities/create-payout.ts',
+    'src/payments/http-transport.ts',
+    'src/starters/run-that-counts.ts',
+    'src/workers/rate-limit/limiter.ts',
+    'src/workers/tokens/token-renewals.ts',
+  ])
+    expect(loaded).toContain(file);
+  for (const file of ALLOWED.keys()) expect(loaded).toContain(file);
+});
+
+describe('reads no clock, timer or randomness by itself:', () => {
+  test.each(loaded.filter((file) => !ALLOWED.has(file)))('%s', (file) => {
+    expect(readsOf(textOf(file))).toEqual([]);
+  });
+
+  test.each([...ALLOWED])('%s is no such file: it %s', (file) => {
+    expect(readsOf(textOf(file))).not.toEqual([]);
+  });
+
+  test.each([
+    'const now = Date.now();',
+    'const now = new Date();',
+    'const now = Date();',
+    'const started = performance.now();',
+    "import { performance } from 'node:perf_hooks';",
+    "import { setTimeout as sleep } from 'node:timers/promises';",
+    "import { setTimeout } from 'timers';",
+    'const timer = setTimeout(run, 10);',
+    'setImmediate(run);',
+    'const timer = setInterval(run, 10);',
+    'globalThis.setTimeout(run, 10);',
+    'const spread = Math.random();',
+    'const { random } = Math;',
+    'const { now } = Date;',
+    "import { activityInfo, sleep } from '@temporalio/activity';",
+    'const call = AbortSignal.timeout(10);',
+    "import { createHash, randomUUID } from 'node:crypto';",
+    "import {\n  createHash,\n  randomBytes,\n} from 'node:crypto';",
+    "import * as crypto from 'node:crypto';",
+    'const id = crypto.randomUUID();',
+    'const bytes = crypto.getRandomValues(new Uint8Array(12));',
+    'const started = process.hrtime.bigint();',
+    'const up = process.uptime();',
+  ])('finds what is read: %j', (text) => expect(readsOf(text)).not.toEqual([]));
+
+  test.each([
+    'const at = new Date(closedAfterMs).toISOString();',
+    'const at = Date.parse(text);',
+    'const now = clock.nowMs();',
+    'const spread = random.number();',
+    '/** On the clock of `performance.now()`. */',
+    '// Better than setTimeout(run, 10).',
+    "import { createCipheriv, createHash } from 'node:crypto';",
+    'const stop = clock.after(10, run);',
+  ])('finds nothing in %j', (text) => expect(readsOf(text)).toEqual([]));
+});
+
+test('only what puts a process together takes its own surroundings', () => {
+  expect(loaded.filter((file) => valuesFrom(file).includes(OWN))).toEqual([...PUTS_TOGETHER].sort());
+});
+
+test('workflow code does not see the surroundings of its worker', () => {
+  const sandboxed = [...loadedBy('src/workflows/index.ts')];
+  expect(sandboxed).toContain('src/workflows/payout/run.ts');
+  expect(sandboxed.filter((file) => file.startsWith('src/surroundings/'))).toEqual([]);
+});
+
+const READS = [
+  /\bDate\.now\b/,
+  /\bnew Date\(\s*\)/,
+  /(?<!new )(?<![\w.])Date\(/,
+  /\bperformance\b/,
+  /\bset(Timeout|Interval|Immediate)\b/,
+  /['"](node:)?(timers|timers\/promises|perf_hooks)['"]/,
+  /\bAbortSignal\.timeout\b/,
+  /\bMath\.random\b|\} = (Math|Date)\b/,
+  /\bsleep\b[^;]* from '@temporalio\/activity'/,
+  /\brandom(UUID|Bytes|Int|Fill|FillSync)\b/,
+  /\bgetRandomValues\b/,
+  /\bimport (\* as )?\w+ from ['"](node:)?crypto['"]/,
+  /\bprocess\.(hrtime|uptime)\b/,
+];
+
+/** The patterns that are found in what is no comment. */
+function readsOf(text: string): string[] {
+  const code = text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, '');
+  return READS.filter((pattern) => pattern.test(code)).map(({ source }) => source);
+}
+
+function textOf(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
+
+/** The files of ours from which this one imports values. */
+function valuesFrom(file: string): string[] {
+  const imports = textOf(file).matchAll(/^(?:import|export) (?!type\b)(?:[^;]*? from )?'(\.[^']+)';/gms);
+  return [...imports].map(([, from = '']) => relative(ROOT, normalize(join(ROOT, dirname(file), from))));
+}
+
+function loadedBy(file: string, found = new Set<string>()): Set<string> {
+  if (found.has(file)) return found;
+  found.add(file);
+  for (const one of valuesFrom(file)) loadedBy(one, found);
+  return found;
+}
