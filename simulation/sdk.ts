@@ -96,11 +96,8 @@ export interface Workflows {
   destroy(): Promise<void>;
 }
 
-/** `bundleFile`: as `npm run bundle-workflows` writes it. `localActivities`: the names that a worker would register. */
-export async function loadWorkflows(
-  bundleFile: string,
-  localActivities: Iterable<string>,
-): Promise<Workflows> {
+/** `bundleFile`: as `npm run bundle-workflows` writes it. */
+export async function loadWorkflows(bundleFile: string): Promise<Workflows> {
   const { ReusableVMWorkflowCreator } = internals.vm;
   // The promise hook serves stack trace queries only, and costs two thirds of the time.
   Reflect.set(internals.shared.globalHandlers, 'setPromiseHook', () => undefined);
@@ -111,10 +108,13 @@ export async function loadWorkflows(
   const creator: VmModule.ReusableVMWorkflowCreator = await Reflect.apply(
     ReusableVMWorkflowCreator.create,
     ReusableVMWorkflowCreator,
-    [bundle, noLimit, new Set(localActivities)],
+    [bundle, noLimit, ANY_LOCAL_ACTIVITY],
   );
   return { create: (options) => creator.createWorkflow(options), destroy: () => creator.destroy() };
 }
+
+/** Which ones there are, the worker that runs them says. */
+const ANY_LOCAL_ACTIVITY: ReadonlySet<string> = new Set(['default']);
 
 function sourceMapOf(code: string) {
   const encoded = code.slice(code.lastIndexOf('//# sourceMappingURL=')).split('base64,')[1] ?? '';

@@ -4,7 +4,16 @@
  */
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { Activities } from '../temporal/activity-runner.ts';
+import type {
+  CreateAnswer,
+  CreateOrder,
+  LocalActivities,
+  ServiceActivities,
+} from '../../src/activities/types.ts';
+import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
+import type { Money } from '../../src/domain/money.ts';
+import type { PayoutSettings } from '../../src/domain/payout.ts';
+import type { PayoutOrder, TradeDetail, TradeResult } from '../../src/payments/types.ts';
 import type { WorkerProcess } from '../temporal/worker.ts';
 import type { World } from '../world/world.ts';
 
@@ -37,24 +46,22 @@ export interface Order {
   finalAt: number;
 }
 
-interface OrderKey {
-  partnerOrderId: string;
-}
-
-interface NewOrder extends OrderKey {
-  lockRateId: string;
-}
-
-interface Amount {
-  currency: string;
-  amount: string;
-}
+/** What the workflow of a payout asks of the provider. */
+type Calls =
+  | 'quoteForClient'
+  | 'createPayout'
+  | 'confirmOrder'
+  | 'fetchOrder'
+  | 'fetchTradeWithDetail'
+  | 'fetchTradeDetail';
 
 export class FakeProvider {
   readonly orders = new Map<string, Order>();
   /** Every create that the provider carried out: a second one of the same payout is a second debit. */
   readonly debits = new Map<string, number>();
   notify: (partnerOrderId: string) => void = () => undefined;
+  /** Acknowledged by Temporal, or refused. */
+  claim: (process: WorkerProcess, taskToken: Uint8Array) => Promise<void> = async () => undefined;
   private readonly world: World;
   private readonly troubles: Troubles;
 
@@ -63,58 +70,52 @@ export class FakeProvider {
     this.troubles = troubles;
   }
 
-  readonly local = (): Activities => ({
-    preparePayout: async (request: unknown) => ({ request, settings: SETTINGS }),
-    isFirstRun: async () => true,
+  readonly local = (): Pick<LocalActivities, 'preparePayout' | 'doubtAboutEnd'> => ({
+    preparePayout: async (request) => {
+      const checked = checkPayoutRequest(request);
+      if (!checked.ok)
+        throw ApplicationFailure.nonRetryable('bad input', 'InvalidPayoutRequest', checked.errors);
+      return { request: checked.value, settings: SETTINGS };
+    },
+    doubtAboutEnd: async () => null,
   });
 
-  readonly activities = (process: WorkerProcess): Activities => ({
-    quoteForClient: async (_caller: unknown, _client: unknown, wanted: { instructedAmount: Amount }) => {
+  readonly activities = (process: WorkerProcess): Pick<ServiceActivities, Calls> => ({
+    quoteForClient: async (_caller, _clientId, { instructedAmount }) => {
       await this.call(process);
       const quote = {
         lockRateId: `LR-${this.world.random.uuid()}`,
         available: usd('9999.00'),
-        target,
-        ...PRICE,
-      };
-      return { kind: 'quote', quote: { ...quote, originCurrency: 'USD', targetCurrency: 'CNY' } };
-    },
-    createPayout: (_caller: unknown, { order, clientId }: { order: NewOrder; clientId: string }) =>
-      this.create(process, { ...order, clientId }),
-    askWhetherCreated: async (_app: unknown, { key }: { key: OrderKey }) => {
-      await this.call(process);
-      const { runId } = activityInfo().workflowExecution ?? {};
-      const order = this.orders.get(key.partnerOrderId);
-      return order
-        ? { exists: true, trade: this.trade(order), runId }
-        : { exists: false, earlierSend: false, runId };
-    },
-    fetchOrder: async (_app: unknown, orderId: string) => {
-      await this.call(process);
-      const order = [...this.orders.values()].find((one) => one.orderId === orderId);
-      return {
-        orderId,
-        status: 'success',
-        target: cny('100.00'),
         ...PRICE,
         ...PAIR,
-        partnerOrderId: order?.partnerOrderId,
       };
+      return { kind: 'quote', quote: { ...quote, target: instructedAmount } };
     },
-    fetchTradeWithDetail: async (_app: unknown, key: OrderKey) => {
+    createPayout: (_caller, create) => this.create(process, create),
+    confirmOrder: async (_caller, { key }) => {
       await this.call(process);
+      const runId = activityInfo().workflowExecution?.runId ?? '';
       const order = this.orders.get(key.partnerOrderId);
+      const common = { runId, earlierSend: false };
+      return order
+        ? { ...common, exists: true, trade: this.trade(order), otherBody: false }
+        : { ...common, exists: false, mayRepeat: false };
+    },
+    fetchOrder: async (_caller, orderId) => {
+      await this.call(process);
+      const order = [...this.orders.values()].find((one) => one.orderId === orderId);
+      if (!order) throw ApplicationFailure.nonRetryable('no such order', 'NOT_FOUND');
+      return ordered(order);
+    },
+    fetchTradeWithDetail: async (_caller, { partnerOrderId }) => {
+      await this.call(process);
+      const order = this.orders.get(partnerOrderId);
       if (!order) return { trade: null };
       return { trade: this.trade(order), ...(this.isFinal(order) && { detail: this.detail(order) }) };
     },
-    fetchTradeResult: async (_app: unknown, key: OrderKey) => {
+    fetchTradeDetail: async (_caller, { partnerOrderId }) => {
       await this.call(process);
-      const order = this.orders.get(key.partnerOrderId);
-      return order ? this.trade(order) : null;
-    },
-    fetchTradeDetail: async (_app: unknown, key: OrderKey) => {
-      await this.call(process);
-      const order = this.orders.get(key.partnerOrderId);
+      const order = this.orders.get(partnerOrderId);
       return order ? this.detail(order) : null;
     },
   });
@@ -129,27 +130,19 @@ export class FakeProvider {
       throw ApplicationFailure.create({ message: '429', type: 'RATE_LIMITED', nextRetryDelay: 1000 });
   }
 
-  private async create(
-    process: WorkerProcess,
-    { partnerOrderId, clientId, lockRateId }: NewOrder & { clientId: string },
-  ) {
+  private async create(process: WorkerProcess, { order, clientId }: CreateOrder): Promise<CreateAnswer> {
     const { random } = this.world;
-    const [isRequestLost, isAnswerLost] = [
-      random.chance(this.troubles.requestLost),
-      random.chance(this.troubles.answerLost),
-    ];
+    const isRequestLost = random.chance(this.troubles.requestLost);
+    const isAnswerLost = random.chance(this.troubles.answerLost);
     await process.sleep(random.between(2, 10));
+    // Nothing leaves before Temporal knows that it may: see src/activities/send-once.ts.
+    await this.claim(process, activityInfo().taskToken);
     if (isRequestLost) await never();
     // From here on the provider acts, whatever becomes of the worker.
-    const order = this.book(partnerOrderId, clientId);
+    const made = this.book(order.partnerOrderId, clientId);
     await process.sleep(random.between(2, 10));
     if (isAnswerLost) await never();
-    const amounts = { ...PRICE, ...PAIR, target: cny('100.00'), lockRateId };
-    const { orderId } = order;
-    return {
-      kind: 'created',
-      order: { orderId, partnerOrderId, status: 'success', transactionId: `TX-${orderId}`, ...amounts },
-    };
+    return { kind: 'created', order: { ...ordered(made), lockRateId: order.lockRateId } };
   }
 
   private book(partnerOrderId: string, clientId: string): Order {
@@ -169,7 +162,7 @@ export class FakeProvider {
     return this.world.now >= finalAt;
   }
 
-  private trade(order: Order) {
+  private trade(order: Order): TradeResult {
     const { orderId, partnerOrderId, clientId, createdAt, finalAt } = order;
     const isFinal = this.isFinal(order);
     return {
@@ -189,7 +182,7 @@ export class FakeProvider {
     };
   }
 
-  private detail(order: Order) {
+  private detail(order: Order): TradeDetail {
     const debit = { accountId: 'AC-payer-1-USD', accountType: 'AVAIL_ACCOUNT', actual: usd('14.04') };
     const split = {
       distributeId: `DI-${order.orderId}`,
@@ -205,16 +198,21 @@ export class FakeProvider {
   }
 }
 
+function ordered({ orderId, partnerOrderId }: Order): PayoutOrder {
+  const amounts = { ...PRICE, ...PAIR, target: cny('100.00') };
+  return { orderId, partnerOrderId, status: 'success', transactionId: `TX-${orderId}`, ...amounts };
+}
+
 /** An answer that does not come: the activity's own deadline ends it. */
 function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-function usd(amount: string): Amount {
+function usd(amount: string): Money {
   return { currency: 'USD', amount };
 }
 
-function cny(amount: string): Amount {
+function cny(amount: string): Money {
   return { currency: 'CNY', amount };
 }
 
@@ -224,17 +222,12 @@ function iso(ms: number): string {
 
 const PRICE = { exchangeRate: '7.1234', pay: usd('14.11'), fee: usd('0.07') };
 const PAIR = { originCurrency: 'USD', targetCurrency: 'CNY' };
-const SETTINGS = {
+const SETTINGS: PayoutSettings = {
   environment: 'test',
   apiQueue: 'payouts-api:test:default',
   callTimeoutMs: 200,
   lockLifetimeMs: 5000,
-  settleWindowMs: 1000,
-  createCheck: 'doubtful',
-  asksFirst: true,
-  quotesForClient: true,
-  detailWithResult: true,
-  repeatedCreate: 'review',
+  confirmationWindowMs: 1000,
   pollFirstMs: 2000,
   pollMaxMs: 10_000,
   approvalExpiresMs: 86_400_000,

@@ -30,6 +30,8 @@ export class PayoutWorld {
     this.client = this.service.client();
     this.provider = new FakeProvider(this.world, troubles);
     this.provider.notify = (partnerOrderId) => this.notify(partnerOrderId);
+    this.provider.claim = (process, taskToken) =>
+      this.service.clientOf(process).activity.heartbeat(taskToken, 'may have been sent');
     for (let number = 1; number <= workers; number += 1)
       this.server.connect(
         new WorkerProcess(this.world, {

@@ -10,6 +10,7 @@ import { id, type Run, type Update } from './run.ts';
 import type { Temporal } from './temporal.ts';
 import { toStamp } from './time.ts';
 import { Visibility } from './visibility.ts';
+import type { WorkerProcess } from './worker.ts';
 
 const api = temporal.api.workflowservice.v1;
 const {
@@ -45,12 +46,21 @@ export class Service {
 
   /** A client that waits in virtual time. Its own sleeps, if it has any, are real. */
   client(options: Omit<ClientOptions, 'connection' | 'namespace'> = {}): Client {
-    return new Client({ ...options, connection: this.connection(), namespace: 'default' });
+    return new Client({
+      ...options,
+      connection: this.connection(async () => undefined),
+      namespace: 'default',
+    });
   }
 
-  private connection(): ConnectionLike {
+  /** The client of a worker process: what it sends is late while the process is cut off, and lost when it dies. */
+  clientOf(process: WorkerProcess): Client {
+    return new Client({ connection: this.connection(() => process.connected()), namespace: 'default' });
+  }
+
+  private connection(connected: () => Promise<void>): ConnectionLike {
     const workflowService: Requests = api.WorkflowService.create((method, bytes, callback) => {
-      this.call(method.name, bytes).then(
+      this.call(method.name, bytes, connected).then(
         (answer) => callback(null, answer),
         (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
       );
@@ -71,13 +81,15 @@ export class Service {
     };
   }
 
-  private async call(method: string, bytes: Uint8Array): Promise<Uint8Array> {
+  private async call(method: string, bytes: Uint8Array, connected: () => Promise<void>): Promise<Uint8Array> {
     const { world } = this.server;
+    await connected();
     await world.sleep(world.random.between(1, LATENCY_MS));
     const handler = this.handlers.get(method.toLowerCase());
     if (!handler) throw grpcError('UNIMPLEMENTED', `the simulation does not answer ${method}`);
     const answer = await handler(bytes);
     await world.sleep(world.random.between(1, LATENCY_MS));
+    await connected();
     return answer;
   }
 
@@ -191,6 +203,18 @@ export class Service {
         'pollworkflowexecutionupdate',
         on(api.PollWorkflowExecutionUpdateRequest, api.PollWorkflowExecutionUpdateResponse, (request) =>
           this.pollUpdate(request),
+        ),
+      ],
+      [
+        'recordactivitytaskheartbeat',
+        on(
+          api.RecordActivityTaskHeartbeatRequest,
+          api.RecordActivityTaskHeartbeatResponse,
+          ({ taskToken, details }) => {
+            const answer = this.server.heartbeat(Buffer.from(taskToken).toString(), details?.payloads ?? []);
+            if (answer === 'NOT_FOUND') throw grpcError('NOT_FOUND', 'activity not found');
+            return { cancelRequested: answer === 'CANCELLED' };
+          },
         ),
       ],
       [

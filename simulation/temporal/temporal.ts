@@ -229,6 +229,12 @@ export class Temporal implements RunHost {
     this.wait({ queue: attributes.taskQueue ?? '', worker: undefined, isWanted, take });
   }
 
+  /** `token`: of the attempt that beats. */
+  heartbeat(token: string, details: Payload[]): ReturnType<PendingActivity['heartbeat']> {
+    const [runId, scheduledId, attempt] = token.split(' ');
+    return this.pending.get(`${runId} ${scheduledId}`)?.heartbeat(Number(attempt), details) ?? 'NOT_FOUND';
+  }
+
   cancelActivity(run: Run, scheduledId: number): void {
     const activity = this.pending.get(`${run.runId} ${scheduledId}`);
     if (activity && !activity.isOver) activity.requestCancel();

@@ -59,6 +59,9 @@ interface Cached {
   arrived: (() => void)[];
 }
 
+/** The simulation's own doing: no fault of the workflow. */
+class OutOfMemory extends Error {}
+
 class TaskFailed extends Error {
   readonly failure: Failure;
   constructor(failure: Failure) {
@@ -156,6 +159,13 @@ export class WorkerProcess {
     while (this.isCut || this.isFrozen) await this.change();
   }
 
+  /** Resolves when a request of this process can be on its way; never after its death. */
+  async connected(): Promise<void> {
+    const { life } = this;
+    while (this.isCut || this.isFrozen) await this.change();
+    await this.awake(life);
+  }
+
   private change(): Promise<void> {
     return new Promise((resolve) => {
       this.waiting.push(resolve);
@@ -176,8 +186,7 @@ export class WorkerProcess {
         await this.work(cached, run);
         const again = await this.awaitLocals(cached, run);
         const answers = await this.answers(cached, work.queries);
-        if (faults && this.world.random.chance(faults.failed))
-          throw new TaskFailed({ message: 'out of memory' });
+        if (faults && this.world.random.chance(faults.failed)) throw new OutOfMemory('out of memory');
         await this.reach(life);
         if (faults && this.world.random.chance(faults.lost)) {
           await this.evict(run.runId);
@@ -196,18 +205,22 @@ export class WorkerProcess {
   }
 
   private async failed(run: Run, { task }: TaskWork, error: unknown, life: number): Promise<void> {
-    if (!(error instanceof TaskFailed) && !(error instanceof Nondeterminism)) throw error;
-    await this.evict(run.runId);
-    if (error instanceof Nondeterminism) this.world.violation(`${run.workflowId}: a replay ${error.message}`);
-    await this.reach(life);
     const causes = WorkflowTaskFailedCause;
+    const isDifferent = error instanceof Nondeterminism;
+    if (!(error instanceof TaskFailed || error instanceof OutOfMemory || isDifferent)) throw error;
+    if (isDifferent) this.world.violation(`${run.workflowId}: a replay ${error.message}`);
     if (error instanceof TaskFailed)
-      run.failTask(task, causes.WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE, error.failure);
-    else
-      run.failTask(task, causes.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR, {
-        message: error.message,
-        applicationFailureInfo: { type: error.name },
-      });
+      this.world.violation(`${run.workflowId}: a workflow task failed: ${error.message}`);
+    await this.evict(run.runId);
+    await this.reach(life);
+    const failure = error instanceof TaskFailed ? error.failure : { message: error.message };
+    run.failTask(
+      task,
+      isDifferent
+        ? causes.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR
+        : causes.WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE,
+      failure,
+    );
   }
 
   /** A query that comes on its own. The history may go on after the last workflow task: the workflow runs ahead. */
@@ -436,6 +449,7 @@ export class WorkerProcess {
     run,
     attempt,
     attributes,
+    scheduledId,
     scheduledAt,
     attemptScheduledAt,
     heartbeatDetails,
@@ -444,6 +458,7 @@ export class WorkerProcess {
     const heartbeatTimeoutMs = durationMs(attributes.heartbeatTimeout);
     return {
       ...this.info(run, attributes.activityType ?? '', attributes.activityId ?? ''),
+      ...tokens(`${run.runId} ${scheduledId} ${attempt}`),
       attempt,
       scheduledTimestampMs: scheduledAt,
       scheduleToCloseTimeoutMs: toMs(attributes.scheduleToCloseTimeout),
@@ -456,10 +471,8 @@ export class WorkerProcess {
   }
 
   private info({ workflowId, runId, started }: Run, activityType: string, activityId: string): Info {
-    const token = Buffer.from(`${runId} ${activityId}`);
     return {
-      taskToken: token,
-      base64TaskToken: token.toString('base64'),
+      ...tokens(`${runId} local ${activityId}`),
       activityId,
       activityType,
       activityNamespace: NAMESPACE,
@@ -542,4 +555,9 @@ function relatives({
     }),
     ...(root && { root: { workflowId: root.workflowId ?? '', runId: root.runId ?? '' } }),
   };
+}
+
+function tokens(token: string) {
+  const taskToken = Buffer.from(token);
+  return { taskToken, base64TaskToken: taskToken.toString('base64') };
 }
