@@ -1,6 +1,12 @@
 /** One seed: a few payouts in a world where everything goes wrong, and what must hold all the same. */
-import { isGrpcServiceError, type WorkflowHandle, WorkflowUpdateFailedError } from '@temporalio/client';
+import {
+  isGrpcServiceError,
+  QueryNotRegisteredError,
+  type WorkflowHandle,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
 import { z } from 'zod';
+import { isStaleClock } from '../../src/temporal/queries.ts';
 import type { Workflows } from '../sdk.ts';
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
@@ -153,6 +159,7 @@ class SmallWorld {
 }
 
 function isTransient(error: unknown): boolean {
+  if (error instanceof QueryNotRegisteredError) return isStaleClock(error);
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return isGrpcServiceError(cause);
 }

@@ -54,8 +54,10 @@ export interface WorkerOptions {
 interface Cached {
   vm: WorkflowVm | undefined;
   machines: Machines;
-  /** The one before has ended: one activation of a run at a time. */
-  ready: Promise<void>;
+  /** Until it is done: a run does one thing at a time. */
+  doing: Promise<void> | undefined;
+  /** Its process was killed: nothing of it goes on. */
+  isGone: boolean;
   arrived: (() => void)[];
 }
 
@@ -110,7 +112,10 @@ export class WorkerProcess {
     this.waiting = [];
     const gone = this.cache;
     this.cache = new Map();
-    for (const { vm } of gone.values()) if (vm) this.world.spawn(this.world.standingStill(vm.dispose()));
+    for (const cached of gone.values()) {
+      cached.isGone = true;
+      if (cached.vm) this.world.spawn(this.world.standingStill(cached.vm.dispose()));
+    }
   }
 
   start(): void {
@@ -178,8 +183,8 @@ export class WorkerProcess {
     const { run, task } = work;
     const { life } = this;
     const { faults } = this.options;
-    if (faults && this.world.random.chance(faults.evicted)) await this.evict(run.runId);
-    await this.exclusively(run, work.previousStartedId, async (cached) => {
+    const isEvicted = faults !== undefined && this.world.random.chance(faults.evicted);
+    await this.exclusively(run, isEvicted ? undefined : work.previousStartedId, async (cached) => {
       const { machines } = cached;
       try {
         machines.take(work);
@@ -248,34 +253,34 @@ export class WorkerProcess {
     if (answer) query.answered(answer);
   }
 
-  /** With the workflow as it stood after `startedId`, from memory or to be replayed. */
+  /** With the workflow as it stood after `startedId`, from memory if it is there; undefined: it is not. */
   private async exclusively(
     run: Run,
-    startedId: number,
+    startedId: number | undefined,
     act: (cached: Cached) => Promise<void>,
   ): Promise<void> {
     const { life } = this;
-    const before = this.cache.get(run.runId);
-    await before?.ready;
+    for (let busy = this.cache.get(run.runId); busy?.doing; busy = this.cache.get(run.runId))
+      await busy.doing;
     if (life !== this.life) return;
-    let cached = this.cache.get(run.runId);
-    if (cached && cached.machines.startedId !== startedId) {
-      await this.evict(run.runId);
-      cached = undefined;
-    }
-    if (!cached) {
-      cached = {
-        vm: undefined,
-        machines: new Machines(run.workflowId, run.runId),
-        ready: Promise.resolve(),
-        arrived: [],
-      };
-      this.cache.set(run.runId, cached);
-      if (startedId > 0) this.replays += 1;
-    }
+    const known = this.cache.get(run.runId);
+    const cached = known && known.machines.startedId === startedId ? known : this.fresh(run);
     const acting = act(cached);
-    cached.ready = acting.catch(() => undefined);
+    cached.doing = acting.then(
+      () => undefined,
+      () => undefined,
+    );
+    if (known && known !== cached && known.vm) await this.world.standingStill(known.vm.dispose());
     await acting;
+    cached.doing = undefined;
+  }
+
+  private fresh(run: Run): Cached {
+    const machines = new Machines(run.workflowId, run.runId);
+    const cached: Cached = { vm: undefined, machines, doing: undefined, isGone: false, arrived: [] };
+    this.cache.set(run.runId, cached);
+    if (run.lastCompletedStartedId > 0) this.replays += 1;
+    return cached;
   }
 
   private async evict(runId: string): Promise<void> {
@@ -294,6 +299,7 @@ export class WorkerProcess {
 
   private async answers(cached: Cached, queries: readonly Query[]): Promise<Map<string, QueryAnswer>> {
     const answers = new Map<string, QueryAnswer>();
+    if (cached.isGone) await new Promise(() => undefined);
     if (queries.length === 0 || !cached.vm) return answers;
     const jobs = queries.map(({ id, type, args }) => ({
       queryWorkflow: { queryId: id, queryType: type, arguments: args, headers: {} },
@@ -310,6 +316,7 @@ export class WorkerProcess {
   }
 
   private async activate(cached: Cached, run: Run, activation: Activation) {
+    if (cached.isGone) await new Promise(() => undefined);
     const { vm } = cached;
     const made = vm ?? (await this.world.standingStill(this.create(run, activation)));
     cached.vm = made;

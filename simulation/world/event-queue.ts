@@ -10,10 +10,6 @@ export class EventQueue {
   private readonly heap: Planned[] = [];
   private planned = 0;
 
-  get size(): number {
-    return this.heap.length;
-  }
-
   plan(at: number, happen: () => void): Planned {
     const event: Planned = { at, order: this.planned++, happen, cancelled: false };
     this.heap.push(event);
@@ -26,7 +22,13 @@ export class EventQueue {
     return event;
   }
 
-  /** The next that was not cancelled. */
+  /** The time of the next that was not cancelled. */
+  nextAt(): number | undefined {
+    while (this.heap[0]?.cancelled) this.pop();
+    return this.heap[0]?.at;
+  }
+
+  /** Takes the next that was not cancelled. */
   next(): Planned | undefined {
     for (let event = this.pop(); event; event = this.pop()) if (!event.cancelled) return event;
     return undefined;

@@ -80,13 +80,15 @@ export class World {
     for (;;) {
       await this.settle();
       if (done?.()) return 'done';
+      const at = this.queue.nextAt();
+      if (at === undefined) return 'idle';
+      if (at > end) {
+        this.now = Math.max(this.now, end);
+        return 'late';
+      }
       const event = this.queue.next();
       if (event === undefined) return 'idle';
       this.now = Math.max(this.now, event.at);
-      if (this.now > end) {
-        this.queue.plan(event.at, event.happen);
-        return 'late';
-      }
       this.events += 1;
       event.happen();
     }
