@@ -2,8 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { Command, InvalidArgumentError } from 'commander';
-import { bundleWorkflows } from '../src/workers/workflow-bundle.ts';
+import { bundleOptions } from '../src/workers/workflow-bundle.ts';
 import { runSeed } from './payouts/run-seed.ts';
 import { loadWorkflows } from './sdk.ts';
 
@@ -19,7 +20,8 @@ const { seeds, from } = program.opts<{ seeds: number; from: number }>();
 const folder = mkdtempSync(join(tmpdir(), 'payouts-simulation-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const bundle = join(folder, 'workflows.js');
-writeFileSync(bundle, (await bundleWorkflows()).code);
+const { code } = await bundleWorkflowCode({ ...bundleOptions(), logger: new DefaultLogger('WARN') });
+writeFileSync(bundle, code);
 const workflows = await loadWorkflows(bundle);
 
 let failed = 0;
