@@ -126,7 +126,8 @@ class SmallWorld {
       await handle.executeUpdate('resolve', { args: [decision] });
     } catch (error) {
       // No worker, an update that came too late, or a query ahead of its workflow task: the next look will do.
-      if (!(error instanceof WorkflowUpdateFailedError || isTransient(error))) throw error;
+      if (error instanceof WorkflowUpdateFailedError || isTransient(error)) return;
+      this.payouts.world.violation(`${partnerOrderIdOf(number)} cannot be looked after: ${String(error)}`);
     }
   }
 
