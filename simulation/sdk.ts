@@ -1,0 +1,129 @@
+/**
+ * The only file that imports what the SDK does not promise to keep: its workflow VM, its activity runner and core's
+ * protocol. The Rust core stays out: the VM needs no more of it than a clock. `test/simulation/sdk.test.ts` names the
+ * import and the shape that an SDK upgrade breaks.
+ */
+import { readFileSync } from 'node:fs';
+import { createRequire, Module } from 'node:module';
+import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import proto from '@temporalio/proto';
+import type * as ActivityModule from '@temporalio/worker/lib/activity.js';
+import type * as VmModule from '@temporalio/worker/lib/workflow/reusable-vm.js';
+import type * as SharedModule from '@temporalio/worker/lib/workflow/vm-shared.js';
+import Long from 'long';
+
+export type { LoadedDataConverter } from '@temporalio/common';
+export { Long, loadDataConverter };
+export const { coresdk, temporal } = proto;
+export type { coresdk as Core, temporal as Api } from '@temporalio/proto';
+export type WorkflowVm = Awaited<ReturnType<VmModule.ReusableVMWorkflowCreator['createWorkflow']>>;
+export type VmOptions = Parameters<VmModule.ReusableVMWorkflowCreator['createWorkflow']>[0];
+export type Activity = ActivityModule.Activity;
+
+/** Against which the shapes below were read. */
+export const SDK_VERSION = '1.24.0';
+
+const require = createRequire(import.meta.url);
+const UPGRADE = `has changed since SDK ${SDK_VERSION}: adapt simulation/sdk.ts`;
+
+const VM = '@temporalio/worker/lib/workflow/reusable-vm.js';
+const SHARED = '@temporalio/worker/lib/workflow/vm-shared.js';
+const ACTIVITY = '@temporalio/worker/lib/activity.js';
+const CORE = '@temporalio/core-bridge';
+
+function hasMethods(of: unknown, name: string, methods: readonly string[]): boolean {
+  if (typeof of !== 'object' || of === null || !(name in of)) return false;
+  const made: unknown = Reflect.get(of, name);
+  const holder: unknown = typeof made === 'function' ? made.prototype : made;
+  if (typeof holder !== 'object' || holder === null) return false;
+  return methods.every((method) => typeof Reflect.get(holder, method) === 'function');
+}
+
+function isVm(loaded: unknown): loaded is typeof VmModule {
+  return hasMethods(loaded, 'ReusableVMWorkflowCreator', ['createWorkflow', 'destroy']);
+}
+function isShared(loaded: unknown): loaded is typeof SharedModule {
+  return (
+    hasMethods(loaded, 'globalHandlers', ['install', 'setPromiseHook']) &&
+    hasMethods(loaded, 'BaseVMWorkflow', ['activate', 'getAndResetSinkCalls'])
+  );
+}
+function isActivity(loaded: unknown): loaded is typeof ActivityModule {
+  return hasMethods(loaded, 'Activity', ['run']);
+}
+
+interface Internals {
+  vm: typeof VmModule;
+  shared: typeof SharedModule;
+  activity: typeof ActivityModule;
+}
+
+/**
+ * Loads the VM over a core that is only a clock, and forgets those modules again: `@temporalio/worker` can still be
+ * loaded whole, with the Rust core, in the same process.
+ */
+function load(): Internals {
+  const before = new Set(Object.keys(require.cache));
+  const core = require.resolve(CORE);
+  const real = require.cache[core];
+  class CoreError extends Error {}
+  let ticks = 0n;
+  const exports = {
+    native: { getTimeOfDay: () => ++ticks },
+    errors: { ShutdownError: CoreError, TransportError: CoreError, UnexpectedError: CoreError },
+  };
+  const stub = Object.assign(new Module(core), { id: core, filename: core, loaded: true, exports });
+  require.cache[core] = stub;
+  try {
+    const [vm, shared, activity]: unknown[] = [VM, SHARED, ACTIVITY].map((name) => require(name));
+    if (!isVm(vm)) throw new Error(`${VM}: ReusableVMWorkflowCreator.createWorkflow, .destroy ${UPGRADE}`);
+    if (!isShared(shared)) throw new Error(`${SHARED}: globalHandlers, BaseVMWorkflow ${UPGRADE}`);
+    if (!isActivity(activity)) throw new Error(`${ACTIVITY}: Activity.run ${UPGRADE}`);
+    return { vm, shared, activity };
+  } finally {
+    for (const name of Object.keys(require.cache))
+      if (!before.has(name) && name.includes('@temporalio/worker')) delete require.cache[name];
+    if (real) require.cache[core] = real;
+    else delete require.cache[core];
+  }
+}
+
+const internals = load();
+
+/** The compiled workflows. One per process will do: every workflow gets its own globals. */
+export interface Workflows {
+  create(options: VmOptions): Promise<WorkflowVm>;
+  destroy(): Promise<void>;
+}
+
+/** `bundleFile`: as `npm run bundle-workflows` writes it. */
+export async function loadWorkflows(bundleFile: string): Promise<Workflows> {
+  const { ReusableVMWorkflowCreator } = internals.vm;
+  // The promise hook serves stack trace queries only, and costs two thirds of the time.
+  Reflect.set(internals.shared.globalHandlers, 'setPromiseHook', () => undefined);
+  const code = readFileSync(bundleFile, 'utf8');
+  // No limit on the time in the VM: the real clock would measure it, and a watchdog thread for each call enforce it.
+  const noLimit = undefined;
+  const bundle = { code, sourceMap: sourceMapOf(code), filename: bundleFile };
+  const creator: VmModule.ReusableVMWorkflowCreator = await Reflect.apply(
+    ReusableVMWorkflowCreator.create,
+    ReusableVMWorkflowCreator,
+    [bundle, noLimit, ANY_LOCAL_ACTIVITY],
+  );
+  return { create: (options) => creator.createWorkflow(options), destroy: () => creator.destroy() };
+}
+
+/** Which ones there are, the worker that runs them says. */
+const ANY_LOCAL_ACTIVITY: ReadonlySet<string> = new Set(['default']);
+
+function sourceMapOf(code: string) {
+  const encoded = code.slice(code.lastIndexOf('//# sourceMappingURL=')).split('base64,')[1] ?? '';
+  return JSON.parse(Buffer.from(encoded, 'base64').toString());
+}
+
+type ActivityArguments = ConstructorParameters<typeof ActivityModule.Activity>;
+
+/** An activity as a worker of the SDK runs it: `activity.run({ args, headers })`. */
+export function newActivity(...args: ActivityArguments): Activity {
+  return new internals.activity.Activity(...args);
+}

@@ -1,0 +1,58 @@
+/** An activity in a worker process, with the SDK's own context: heartbeats, cancellation, information. */
+import type { Info } from '@temporalio/activity';
+import { ActivityCancellationDetails, type ActivityFunction, noopMetricMeter } from '@temporalio/common';
+import { type Core, type LoadedDataConverter, newActivity } from '../sdk.ts';
+import type { Payload } from './commands.ts';
+
+export type ActivityResult = Core.activity_result.IActivityExecutionResult;
+export type Activities = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
+
+const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
+
+export interface RunningActivity {
+  readonly result: Promise<ActivityResult>;
+  cancel(reason: 'CANCELLED' | 'NOT_FOUND'): void;
+}
+
+export interface ActivityCall {
+  info: Info;
+  args: readonly Payload[];
+  heartbeat(details: Payload[]): void;
+}
+
+/** `fn`: registered under the activity's name; undefined where this worker does not know it. */
+export function runActivity(
+  fn: Activities[string] | undefined,
+  { info, args, heartbeat }: ActivityCall,
+  converter: LoadedDataConverter,
+): RunningActivity {
+  const { payloadConverter } = converter;
+  const { workflowExecution, activityId, isLocal, namespace } = info;
+  const activity = newActivity(
+    info,
+    // Called with what the workflow sent, as the SDK does: their types are the workflow's promise.
+    fn as ActivityFunction | undefined,
+    converter,
+    {
+      type: 'activity',
+      namespace,
+      activityId,
+      isLocal,
+      ...(workflowExecution && { workflowId: workflowExecution.workflowId }),
+    },
+    undefined,
+    (details) => heartbeat([payloadConverter.toPayload(details)]),
+    undefined,
+    quiet,
+    noopMetricMeter,
+    [],
+  );
+  const input = { args: args.map((arg) => payloadConverter.fromPayload(arg)), headers: {} };
+  return {
+    result: activity.run(input),
+    cancel: (reason) => {
+      const how = { notFound: reason === 'NOT_FOUND', cancelRequested: reason === 'CANCELLED' };
+      activity.cancel(reason, new ActivityCancellationDetails(how));
+    },
+  };
+}

@@ -1,0 +1,109 @@
+/** History events as the server writes them. */
+import { type Api, Long, temporal } from '../sdk.ts';
+import { toStamp } from './time.ts';
+
+export type EventType = Api.api.enums.v1.EventType;
+export const { EventType } = temporal.api.enums.v1;
+export type HistoryEvent = Api.api.history.v1.IHistoryEvent;
+/** What an event says besides its id, time and type. */
+export type Attributes = Omit<HistoryEvent, 'eventId' | 'eventTime' | 'eventType' | 'taskId'>;
+
+export interface Entry {
+  readonly id: number;
+  readonly type: EventType;
+  readonly at: number;
+  readonly event: HistoryEvent;
+  /** Of an event that a workflow's command led to: that command, byte for byte. */
+  readonly fingerprint: string | undefined;
+}
+
+export function newEntry(
+  id: number,
+  at: number,
+  type: EventType,
+  attributes: Attributes,
+  fingerprint?: string,
+): Entry {
+  const event = { ...attributes, eventId: Long.fromNumber(id), eventTime: toStamp(at), eventType: type };
+  return { id, type, at, event: { ...event, taskId: Long.fromNumber(id + 1_000_000) }, fingerprint };
+}
+
+const COMMAND_EVENTS: ReadonlySet<EventType> = new Set([
+  EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
+  EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED,
+  EventType.EVENT_TYPE_MARKER_RECORDED,
+  EventType.EVENT_TYPE_REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED,
+  EventType.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_INITIATED,
+  EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED,
+  EventType.EVENT_TYPE_TIMER_CANCELED,
+  EventType.EVENT_TYPE_TIMER_STARTED,
+  EventType.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES,
+  EventType.EVENT_TYPE_WORKFLOW_PROPERTIES_MODIFIED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED,
+]);
+
+const FINAL_EVENTS: ReadonlySet<EventType> = new Set([
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
+]);
+
+export function isCommandEvent({ type }: Entry): boolean {
+  return COMMAND_EVENTS.has(type);
+}
+
+export function isFinal({ type }: Entry): boolean {
+  return FINAL_EVENTS.has(type);
+}
+
+/** The event that began what this event goes on with: a timer, an activity, a child, a workflow task. */
+export function beginningOf({ event }: Entry): number | undefined {
+  const scheduled =
+    event.activityTaskStartedEventAttributes ??
+    event.activityTaskCompletedEventAttributes ??
+    event.activityTaskFailedEventAttributes ??
+    event.activityTaskTimedOutEventAttributes ??
+    event.activityTaskCanceledEventAttributes ??
+    event.workflowTaskStartedEventAttributes ??
+    event.workflowTaskCompletedEventAttributes ??
+    event.workflowTaskTimedOutEventAttributes ??
+    event.workflowTaskFailedEventAttributes;
+  if (scheduled) return Number(scheduled.scheduledEventId);
+  const initiated =
+    event.requestCancelExternalWorkflowExecutionFailedEventAttributes ??
+    event.externalWorkflowExecutionCancelRequestedEventAttributes ??
+    event.startChildWorkflowExecutionFailedEventAttributes ??
+    event.childWorkflowExecutionStartedEventAttributes ??
+    childEnd(event) ??
+    event.signalExternalWorkflowExecutionFailedEventAttributes ??
+    event.externalWorkflowExecutionSignaledEventAttributes;
+  if (initiated) return Number(initiated.initiatedEventId);
+  const { timerFiredEventAttributes: fired } = event;
+  return fired ? Number(fired.startedEventId) : undefined;
+}
+
+export function childEnd(event: HistoryEvent) {
+  return (
+    event.childWorkflowExecutionCompletedEventAttributes ??
+    event.childWorkflowExecutionFailedEventAttributes ??
+    event.childWorkflowExecutionCanceledEventAttributes ??
+    event.childWorkflowExecutionTimedOutEventAttributes ??
+    event.childWorkflowExecutionTerminatedEventAttributes
+  );
+}
+
+/** For `Worker.runReplayHistory`, the UI and the tests. */
+export function exported(entries: readonly Entry[]): Api.api.history.v1.History {
+  const history = temporal.api.history.v1.History;
+  return history.decode(
+    history.encode(history.fromObject({ events: entries.map(({ event }) => event) })).finish(),
+  );
+}

@@ -1,0 +1,327 @@
+/**
+ * What core keeps about each thing that a workflow has asked for: when its event comes, what the workflow is told, and
+ * what a cancellation means. After `crates/sdk-core/src/worker/workflow/machines` of the core that the SDK ships.
+ */
+import { type Core as CoreSdk, coresdk } from '../sdk.ts';
+import type { CommandAttributes, CommandType, Failure, Payload, UpdateRequest } from './commands.ts';
+import { childEnd, type Entry, EventType } from './history.ts';
+import {
+  activityCancelled,
+  activityResolved,
+  childCancelled,
+  childResolved,
+  childResult,
+  childStarted,
+  doUpdate,
+  type Job,
+  localActivityResolved,
+} from './jobs.ts';
+
+const { ActivityCancellationType } = coresdk.workflow_commands;
+const { ChildWorkflowCancellationType } = coresdk.child_workflow;
+
+export type LocalAttributes = CoreSdk.workflow_commands.IScheduleLocalActivity;
+export type UpdateResponse = CoreSdk.workflow_commands.IUpdateResponse;
+
+export interface Machine {
+  /** Cancelled before the server heard of it: it leaves no trace. */
+  readonly dropped: boolean;
+  /** The event of its own command, or one that goes on from it. */
+  take(entry: Entry): void;
+}
+
+/** What a machine may do. */
+export interface Core {
+  tell(job: Job): void;
+  ask<T extends CommandType>(
+    machine: Machine,
+    type: T,
+    attributes: CommandAttributes[T],
+    bytes?: string,
+  ): void;
+  advanceClock(ms: number): void;
+  readonly replaying: boolean;
+  readonly now: number;
+}
+
+/** What only asks: nothing ever comes back. */
+export const NEVER_RESOLVES: Machine = { dropped: false, take: () => undefined };
+
+export class Timer implements Machine {
+  dropped = false;
+  private recorded = false;
+  private over = false;
+  private readonly core: Core;
+  private readonly seq: number;
+
+  constructor(core: Core, seq: number) {
+    this.core = core;
+    this.seq = seq;
+  }
+
+  take({ type }: Entry): void {
+    if (type === EventType.EVENT_TYPE_TIMER_STARTED) this.recorded = true;
+    if (type === EventType.EVENT_TYPE_TIMER_CANCELED) this.over = true;
+    if (type !== EventType.EVENT_TYPE_TIMER_FIRED) return;
+    this.over = true;
+    this.core.tell({ fireTimer: { seq: this.seq } });
+  }
+
+  cancel(): void {
+    if (this.over) return;
+    if (this.recorded) this.core.ask(this, 'cancelTimer', { seq: this.seq });
+    else this.dropped = true;
+    this.over = true;
+  }
+}
+
+export class Activity implements Machine {
+  dropped = false;
+  private scheduledEventId: number | undefined;
+  private over = false;
+  private readonly core: Core;
+  private readonly name: { seq: number; activityId: string; activityType: string };
+  private readonly cancellation: number;
+
+  constructor(
+    core: Core,
+    { seq, activityId, activityType, cancellationType }: CommandAttributes['scheduleActivity'],
+  ) {
+    this.core = core;
+    this.name = { seq: seq ?? 0, activityId: activityId ?? '', activityType: activityType ?? '' };
+    this.cancellation = cancellationType ?? ActivityCancellationType.TRY_CANCEL;
+  }
+
+  take(entry: Entry): void {
+    if (entry.type === EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED) this.scheduledEventId = entry.id;
+    if (this.over || !ENDS_ACTIVITY.has(entry.type)) return;
+    this.over = true;
+    this.core.tell(activityResolved(this.name, entry));
+  }
+
+  cancel(): void {
+    if (this.over) return;
+    if (this.scheduledEventId === undefined) {
+      this.dropped = true;
+      this.end();
+      return;
+    }
+    if (this.cancellation !== ActivityCancellationType.ABANDON)
+      this.core.ask(this, 'requestCancelActivity', { scheduledEventId: this.scheduledEventId });
+    if (this.cancellation !== ActivityCancellationType.WAIT_CANCELLATION_COMPLETED) this.end();
+  }
+
+  private end(): void {
+    this.over = true;
+    this.core.tell(activityCancelled(this.name));
+  }
+}
+
+const ENDS_ACTIVITY: ReadonlySet<EventType> = new Set([
+  EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
+  EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED,
+  EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT,
+  EventType.EVENT_TYPE_ACTIVITY_TASK_CANCELED,
+]);
+
+export class Child implements Machine {
+  dropped = false;
+  private initiated: number | undefined;
+  private runId = '';
+  private over = false;
+  private readonly core: Core;
+  private readonly name: { seq: number; workflowId: string; workflowType: string };
+  private readonly cancellation: number;
+
+  constructor(
+    core: Core,
+    { seq, workflowId, workflowType, cancellationType }: CommandAttributes['startChild'],
+  ) {
+    this.core = core;
+    this.name = { seq: seq ?? 0, workflowId: workflowId ?? '', workflowType: workflowType ?? '' };
+    this.cancellation = cancellationType ?? ChildWorkflowCancellationType.ABANDON;
+  }
+
+  take(entry: Entry): void {
+    if (entry.type === EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED)
+      this.initiated = entry.id;
+    if (this.over) return;
+    const { childWorkflowExecutionStartedEventAttributes: started } = entry.event;
+    if (started) this.runId = started.workflowExecution?.runId ?? '';
+    if (started || entry.event.startChildWorkflowExecutionFailedEventAttributes) {
+      this.over = !started;
+      this.core.tell(childStarted(this.name, entry));
+    } else if (childEnd(entry.event)) {
+      this.over = true;
+      this.core.tell(childResolved(this.name, childResult(this.name, this.run(), entry)));
+    }
+  }
+
+  cancel(reason: string): void {
+    if (this.over) return;
+    if (this.initiated === undefined) {
+      this.dropped = true;
+      this.over = true;
+      const { failure } = childCancelled(this.name, this.run()).cancelled ?? {};
+      const cancelled = {
+        failure: { ...failure, message: 'Child Workflow execution cancelled before scheduled' },
+      };
+      this.core.tell({ resolveChildWorkflowExecutionStart: { seq: this.name.seq, cancelled } });
+      return;
+    }
+    const { workflowId } = this.name;
+    const asked = { workflowId, runId: this.runId, childOnly: true, reason };
+    if (this.cancellation !== ChildWorkflowCancellationType.ABANDON)
+      this.core.ask(NEVER_RESOLVES, 'cancelExternal', asked);
+    if (
+      this.cancellation !== ChildWorkflowCancellationType.ABANDON &&
+      this.cancellation !== ChildWorkflowCancellationType.TRY_CANCEL
+    )
+      return;
+    this.over = true;
+    this.core.tell(childResolved(this.name, childCancelled(this.name, this.run())));
+  }
+
+  private run(): { initiated: number; runId: string } {
+    return { initiated: this.initiated ?? 0, runId: this.runId };
+  }
+}
+
+/** A signal to another workflow, or the request that it be cancelled. */
+export class External implements Machine {
+  dropped = false;
+  private recorded = false;
+  private readonly core: Core;
+  private readonly seq: number;
+  private readonly kind: 'resolveSignalExternalWorkflow' | 'resolveRequestCancelExternalWorkflow';
+
+  constructor(core: Core, seq: number, kind: External['kind']) {
+    this.core = core;
+    this.seq = seq;
+    this.kind = kind;
+  }
+
+  take({ event }: Entry): void {
+    this.recorded = true;
+    const failed =
+      event.signalExternalWorkflowExecutionFailedEventAttributes ??
+      event.requestCancelExternalWorkflowExecutionFailedEventAttributes;
+    const done =
+      event.externalWorkflowExecutionSignaledEventAttributes ??
+      event.externalWorkflowExecutionCancelRequestedEventAttributes;
+    if (done) this.core.tell({ [this.kind]: { seq: this.seq } });
+    if (!failed) return;
+    const verb = this.kind === 'resolveSignalExternalWorkflow' ? 'signal' : 'cancel';
+    const message = `Unable to ${verb} external workflow because it was not found`;
+    const failure: Failure = { message, applicationFailureInfo: { nonRetryable: true } };
+    this.core.tell({ [this.kind]: { seq: this.seq, failure } });
+  }
+
+  cancel(): void {
+    if (this.recorded || this.dropped) return;
+    this.dropped = true;
+    const failure = { message: 'Signal was cancelled before being sent', canceledFailureInfo: {} };
+    this.core.tell({ [this.kind]: { seq: this.seq, failure } });
+  }
+}
+
+/** What a local activity came to. */
+export interface LocalResult {
+  completedAt: number;
+  result?: Payload | undefined;
+  failure?: Failure | undefined;
+}
+
+type LocalState =
+  | 'waits for its marker'
+  | 'resolved from its marker'
+  | 'to run'
+  | 'running'
+  | 'marker asked for'
+  | 'over';
+
+export class LocalActivity implements Machine {
+  readonly dropped = false;
+  state: LocalState;
+  readonly startedAt: number;
+  readonly attributes: LocalAttributes;
+  readonly bytes: string;
+  private readonly core: Core;
+
+  constructor(core: Core, attributes: LocalAttributes, bytes: string) {
+    this.core = core;
+    this.attributes = attributes;
+    this.bytes = bytes;
+    this.startedAt = core.now;
+    this.state = core.replaying ? 'waits for its marker' : 'to run';
+  }
+
+  take(): void {
+    this.state = 'over';
+  }
+
+  /** The history goes no further, and no marker was there. */
+  caughtUp(): void {
+    if (this.state === 'waits for its marker') this.state = 'to run';
+  }
+
+  resolvedByMarker(result: LocalResult): void {
+    if (this.state !== 'waits for its marker') return;
+    this.state = 'resolved from its marker';
+    this.tell(result);
+  }
+
+  ran(outcome: LocalResult): void {
+    if (this.state !== 'running' && this.state !== 'to run') return;
+    this.state = 'marker asked for';
+    this.tell(outcome);
+    const { seq, activityId, activityType } = this.name();
+    this.core.ask(this, 'localActivity', { seq, activityId, activityType, ...outcome }, this.bytes);
+  }
+
+  cancel(): void {
+    if (this.attributes.cancellationType === ActivityCancellationType.WAIT_CANCELLATION_COMPLETED) return;
+    this.ran({
+      completedAt: this.core.now,
+      failure: { message: 'Activity cancelled', canceledFailureInfo: {} },
+    });
+  }
+
+  private tell({ completedAt, result, failure }: LocalResult): void {
+    this.core.tell(localActivityResolved(this.name(), { result, failure }));
+    this.core.advanceClock(completedAt);
+  }
+
+  private name() {
+    const { seq, activityId, activityType } = this.attributes;
+    return { seq: seq ?? 0, activityId: activityId ?? '', activityType: activityType ?? '' };
+  }
+}
+
+export class Update implements Machine {
+  readonly dropped = false;
+  private accepted = false;
+  private readonly core: Core;
+  private readonly request: UpdateRequest;
+  private readonly rejected: (failure: Failure) => void;
+
+  constructor(core: Core, request: UpdateRequest, rejected: (failure: Failure) => void) {
+    this.core = core;
+    this.request = request;
+    this.rejected = rejected;
+    core.tell(doUpdate(request, !core.replaying));
+  }
+
+  take(): void {}
+
+  respond({ accepted, rejected, completed }: UpdateResponse, bytes: string): void {
+    const { id } = this.request;
+    if (accepted) {
+      this.accepted = true;
+      this.core.ask(this, 'updateAccepted', this.request, bytes);
+    } else if (completed) this.core.ask(this, 'updateCompleted', { id, result: completed }, bytes);
+    else if (rejected && this.accepted)
+      this.core.ask(this, 'updateCompleted', { id, failure: rejected }, bytes);
+    else if (rejected && !this.core.replaying) this.rejected(rejected);
+  }
+}

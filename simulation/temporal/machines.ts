@@ -1,0 +1,565 @@
+/**
+ * Core's part of a worker: history events become activations, and what the workflow asks for becomes commands, matched
+ * against the events that a replay finds. A port of `workflow_machines.rs` of the core that the SDK ships, with one
+ * addition: a replayed command must equal the recorded one byte for byte.
+ */
+import { type Core as CoreSdk, Long, temporal } from '../sdk.ts';
+import {
+  bytesOf,
+  type Command,
+  type CommandAttributes,
+  type CommandType,
+  EVENT_OF,
+  type Failure,
+  type UpdateRequest,
+} from './commands.ts';
+import { beginningOf, type Entry, EventType, isCommandEvent, isFinal } from './history.ts';
+import { initialize, type Job, signalled, sorted } from './jobs.ts';
+import {
+  Activity,
+  Child,
+  type Core,
+  External,
+  LocalActivity,
+  type Machine,
+  NEVER_RESOLVES,
+  Timer,
+  Update,
+} from './machine-kinds.ts';
+import { localMarker, type PatchMarker, patchMarker } from './markers.ts';
+import { randomnessSeed } from './randomness.ts';
+import { nextSequence } from './sequences.ts';
+import { toStamp } from './time.ts';
+
+type LangCommand = CoreSdk.workflow_commands.IWorkflowCommand;
+export type Activation = CoreSdk.workflow_activation.IWorkflowActivation;
+
+const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
+
+/** What the server hands out as a workflow task, or as a query on its own. */
+export interface Work {
+  history: readonly Entry[];
+  /** The start of the last workflow task that was completed; 0 before. */
+  previousStartedId: number;
+  updates: readonly UpdateRequest[];
+}
+
+/** The workflow's code decides otherwise than it did. */
+export class Nondeterminism extends Error {
+  override readonly name = 'Nondeterminism';
+}
+
+interface Queued {
+  command: Command;
+  machine: Machine;
+}
+
+export class Machines implements Core {
+  replaying = false;
+  /** Of the last workflow task that counts: what the workflow's clock shows. */
+  now = 0;
+  lastProcessed = 0;
+  /** The start of the workflow task that the workflow has seen. */
+  startedId = 0;
+  finished = false;
+  readonly flags = new Set<number>();
+  /** Updates that the validator turned away since the last workflow task. */
+  readonly rejected = new Map<string, Failure>();
+
+  private remaining: readonly Entry[] = [];
+  private messages: UpdateRequest[] = [];
+  private jobs: Job[] = [];
+  private queue: Queued[] = [];
+  private previousStartedId = 0;
+  private nextStartedId = 0;
+  private sdkVersion = '';
+  private sizeBytes = 0;
+  private suggestsNew = false;
+  private started: Entry | undefined;
+  private attributes: NonNullable<
+    CommandAttributes['upsertAttributes']['searchAttributes']
+  >['indexedFields'] = {};
+  private readonly byEvent = new Map<number, Machine>();
+  private readonly timers = new Map<number, Timer>();
+  private readonly activities = new Map<number, Activity>();
+  private readonly locals = new Map<number, LocalActivity>();
+  private readonly children = new Map<number, Child>();
+  private readonly signals = new Map<number, External>();
+  private readonly updates = new Map<string, Update>();
+  private readonly markers: ReturnType<typeof localMarker>[] = [];
+  private readonly patches = new Map<string, { asked: boolean }>();
+  private readonly workflowId: string;
+  private readonly runId: string;
+
+  constructor(workflowId: string, runId: string) {
+    this.workflowId = workflowId;
+    this.runId = runId;
+  }
+
+  // ---- for the worker
+
+  take({ history, previousStartedId, updates }: Work): void {
+    this.messages = [...updates];
+    this.remaining = history;
+    this.previousStartedId = previousStartedId;
+    this.replaying = previousStartedId > 0;
+    this.applyNext();
+  }
+
+  /** The next activation; without jobs there is nothing to do for the workflow. */
+  nextActivation(): Activation {
+    if (this.jobs.length === 0) this.applyNext();
+    return this.activation();
+  }
+
+  /** Applies what needs no workflow, until there is something for it or the history ends. */
+  advance(): void {
+    while (this.jobs.length === 0) {
+      const applied = this.applyNext();
+      if (applied === 0 || !this.replaying) return;
+    }
+  }
+
+  hasJobs(): boolean {
+    return this.jobs.length > 0;
+  }
+
+  activation(jobs: Job[] = this.drain()): Activation {
+    return {
+      runId: this.runId,
+      timestamp: toStamp(this.now),
+      isReplaying: this.replaying || jobs.every((job) => job.queryWorkflow != null),
+      historyLength: this.lastProcessed,
+      historySizeBytes: Long.fromNumber(this.sizeBytes),
+      continueAsNewSuggested: this.suggestsNew,
+      availableInternalFlags: [...this.flags],
+      lastSdkVersion: this.sdkVersion,
+      suggestContinueAsNewReasons: [],
+      jobs: sorted(jobs),
+    };
+  }
+
+  /** What the workflow asked for in an activation. */
+  asked(commands: readonly LangCommand[], usedFlags: readonly number[]): void {
+    for (const flag of usedFlags) this.flags.add(flag);
+    const ends = commands.filter(isEnd).slice(0, 1);
+    for (const command of [...commands.filter((command) => !isEnd(command)), ...ends]) this.handle(command);
+    this.resolveFromMarkers();
+  }
+
+  localActivitiesToRun(): LocalActivity[] {
+    const due = [...this.locals.values()].filter(({ state }) => state === 'to run');
+    for (const local of due) local.state = 'running';
+    return due;
+  }
+
+  hasRunningLocals(): boolean {
+    return [...this.locals.values()].some(({ state }) => state === 'running');
+  }
+
+  /** For the server; each leaves the queue when its event comes. */
+  commands(): Command[] {
+    return this.queue.filter(({ machine }) => !machine.dropped).map(({ command }) => command);
+  }
+
+  /** The server has forgotten the last workflow task: all it brought were updates that were turned away. */
+  forgetSpeculativeTask(startedId: number): void {
+    this.startedId = startedId;
+    this.lastProcessed -= 2;
+  }
+
+  // ---- for the machines
+
+  tell(job: Job): void {
+    this.jobs.push(job);
+  }
+
+  ask<T extends CommandType>(
+    machine: Machine,
+    type: T,
+    attributes: CommandAttributes[T],
+    bytes?: string,
+  ): void {
+    const fingerprint = `${type} ${bytes ?? JSON.stringify(attributes)}`;
+    // One type with its own attributes: more than TypeScript can follow.
+    const command = { type, attributes, fingerprint } as Command;
+    this.queue.push({ machine, command });
+  }
+
+  advanceClock(ms: number): void {
+    this.now = Math.max(this.now, ms);
+  }
+
+  // ---- events
+
+  private drain(): Job[] {
+    const { jobs } = this;
+    this.jobs = [];
+    return jobs;
+  }
+
+  private applyNext(): number {
+    if (this.finished) {
+      this.replaying = false;
+      return 0;
+    }
+    const afterId = this.startedId;
+    const unseen = this.remaining.filter(({ id }) => id > afterId);
+    const sequence = nextSequence(unseen, afterId);
+    this.remaining = unseen.slice(sequence.length);
+    const isLast = this.remaining.length === 0;
+    const events = sequence.filter(({ id }) => id > this.lastProcessed);
+    this.learnFromCompletions(events);
+    if (events.length === 0) this.replaying = false;
+    const last = events.at(-1);
+    if (last?.type === EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED) this.nextStartedId = last.id;
+    this.applyEvents(events, isLast);
+    this.lookAhead(nextSequence(this.remaining, afterId));
+    return events.length;
+  }
+
+  private applyEvents(events: readonly Entry[], isLast: boolean): void {
+    const before = this.queue.length > 0 && this.replaying;
+    let skipNext = false;
+    for (const [index, entry] of events.entries()) {
+      if (this.replaying && isLast && this.isNews(entry)) this.replaying = false;
+      const due = this.messages.filter(({ sequencing }) => sequencing <= entry.id - 1);
+      this.messages = this.messages.filter((message) => !due.includes(message));
+      for (const message of due) this.beginUpdate(message);
+      if (skipNext) skipNext = false;
+      else skipNext = this.applyEvent(entry, events[index + 1]);
+      this.lastProcessed = entry.id;
+    }
+    const [extra] = this.commands();
+    if (before && this.replaying && extra)
+      throw new Nondeterminism(`asks for ${named(extra)}, which it did not do`);
+  }
+
+  private isNews(entry: Entry): boolean {
+    return (
+      entry.id > this.previousStartedId &&
+      entry.type !== EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED &&
+      !isCommandEvent(entry)
+    );
+  }
+
+  /** Whether the event after this one belongs to it. */
+  private applyEvent(entry: Entry, next: Entry | undefined): boolean {
+    if (isFinal(entry)) this.finished = true;
+    if (isCommandEvent(entry)) return this.applyCommandEvent(entry, next);
+    const { workflowTaskStartedEventAttributes: task } = entry.event;
+    if (task) {
+      this.sizeBytes = Number(task.historySizeBytes ?? 0);
+      this.suggestsNew = task.suggestContinueAsNew ?? false;
+    }
+    const beginning = beginningOf(entry);
+    if (beginning === undefined) this.applyNews(entry);
+    else {
+      const machine = this.byEvent.get(beginning);
+      if (machine) machine.take(entry);
+      else if (!isLate(entry))
+        throw new Nondeterminism(`event ${entry.id} goes on with nothing that it asked for`);
+    }
+    return false;
+  }
+
+  private applyNews(entry: Entry): void {
+    const { event } = entry;
+    if (event.workflowExecutionStartedEventAttributes) {
+      this.started = entry;
+      this.advanceClock(entry.at);
+      this.tell(initialize(this.workflowId, event.workflowExecutionStartedEventAttributes, event.eventTime));
+    } else if (entry.type === EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED)
+      this.byEvent.set(entry.id, this.workflowTask());
+    else if (event.workflowExecutionSignaledEventAttributes) this.tell(signalled(entry));
+    else if (event.workflowExecutionCancelRequestedEventAttributes)
+      this.tell({
+        cancelWorkflow: { reason: event.workflowExecutionCancelRequestedEventAttributes.cause ?? '' },
+      });
+  }
+
+  private workflowTask(): Machine {
+    const endsAt = this.nextStartedId;
+    let started: Entry | undefined;
+    const take = (entry: Entry) => {
+      const { event } = entry;
+      if (entry.type === EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED) {
+        started = entry;
+        if (entry.id >= endsAt) this.taskStarted(endsAt, entry.at);
+      } else if (started && event.workflowTaskCompletedEventAttributes)
+        this.taskStarted(started.id, started.at);
+      else if (event.workflowTaskFailedEventAttributes?.cause === RESET) {
+        const randomness = randomnessSeed(event.workflowTaskFailedEventAttributes.newRunId ?? '');
+        this.tell({ updateRandomSeed: { randomnessSeed: randomness } });
+      }
+    };
+    return { dropped: false, take };
+  }
+
+  private taskStarted(id: number, at: number): void {
+    this.startedId = id;
+    this.advanceClock(at);
+    if (!this.replaying) for (const local of this.locals.values()) local.caughtUp();
+  }
+
+  private applyCommandEvent(entry: Entry, next: Entry | undefined): boolean {
+    const local = localMarker(entry);
+    if (local && this.takeLocalMarker(local.seq, entry)) return false;
+    const patch = patchMarker(entry);
+    // Asked for in a replay, and not in the history: the answer was no.
+    if (!patch) while (this.front()?.command.type === 'patch') this.queue.shift();
+    if (patch && !this.isAskedFor(patch)) return this.skipDeprecated(patch, next);
+    const front = this.front();
+    if (!front) throw new Nondeterminism(`asks for nothing where event ${entry.id} is ${typeName(entry)}`);
+    this.queue.shift();
+    this.compare(front.command, entry);
+    this.byEvent.set(entry.id, front.machine);
+    front.machine.take(entry);
+    return false;
+  }
+
+  private front(): Queued | undefined {
+    while (this.queue[0]?.machine.dropped) this.queue.shift();
+    return this.queue[0];
+  }
+
+  private takeLocalMarker(seq: number, entry: Entry): boolean {
+    const local = this.locals.get(seq);
+    if (!local) throw new Nondeterminism(`does not ask for local activity ${seq} of event ${entry.id}`);
+    if (local.state !== 'resolved from its marker') return false;
+    this.compareBytes(`localActivity ${local.bytes}`, entry);
+    local.take();
+    return true;
+  }
+
+  private isAskedFor({ patchId }: PatchMarker): boolean {
+    const command = this.front()?.command;
+    return command?.type === 'patch' && command.attributes.patchId === patchId;
+  }
+
+  private skipDeprecated({ patchId, deprecated }: PatchMarker, next: Entry | undefined): boolean {
+    if (!deprecated) throw new Nondeterminism(`does not ask for patch ${patchId}`);
+    const attributes = next?.event.upsertWorkflowSearchAttributesEventAttributes?.searchAttributes;
+    return attributes?.indexedFields?.['TemporalChangeVersion'] !== undefined;
+  }
+
+  private compare(command: Command, entry: Entry): void {
+    if (EVENT_OF[command.type] !== entry.type)
+      throw new Nondeterminism(`asks for ${named(command)} where event ${entry.id} is ${typeName(entry)}`);
+    this.compareBytes(command.fingerprint, entry);
+  }
+
+  private compareBytes(fingerprint: string, { id, fingerprint: recorded }: Entry): void {
+    // A history from elsewhere has no bytes to compare.
+    if (recorded === undefined || recorded === fingerprint) return;
+    throw new Nondeterminism(`asks for ${fingerprint} where event ${id} was ${recorded}`);
+  }
+
+  /** What the task of the next sequence recorded is known already in this one: the workflow must decide alike. */
+  private lookAhead(events: readonly Entry[]): void {
+    const later: (() => void)[] = [];
+    for (const entry of events) {
+      const patch = patchMarker(entry);
+      const local = localMarker(entry);
+      const accepted = entry.event.workflowExecutionUpdateAcceptedEventAttributes;
+      if (patch) {
+        this.patches.set(patch.patchId, { asked: false });
+        this.tell({ notifyHasPatch: { patchId: patch.patchId } });
+      } else if (local) later.push(() => this.markers.push(local));
+      else if (accepted?.acceptedRequest) {
+        const request = acceptedRequest(accepted);
+        later.push(() => this.beginUpdate(request));
+      }
+    }
+    for (const act of later) act();
+    this.resolveFromMarkers();
+  }
+
+  private beginUpdate(request: UpdateRequest): void {
+    const rejected = (failure: Failure) => this.rejected.set(request.id, failure);
+    this.updates.set(request.id, new Update(this, request, rejected));
+  }
+
+  private resolveFromMarkers(): void {
+    for (let [marker] = this.markers; marker; [marker] = this.markers) {
+      const local = this.locals.get(marker.seq);
+      if (!local) return;
+      this.markers.shift();
+      local.resolvedByMarker(marker);
+    }
+  }
+
+  private learnFromCompletions(events: readonly Entry[]): void {
+    const last = events.at(-1);
+    const ahead = last && this.remaining.find(({ event }) => event.workflowTaskCompletedEventAttributes);
+    for (const { event } of ahead ? [...events, ahead] : events) {
+      const { sdkMetadata } = event.workflowTaskCompletedEventAttributes ?? {};
+      for (const flag of sdkMetadata?.langUsedFlags ?? []) this.flags.add(flag);
+      if (sdkMetadata?.sdkVersion) this.sdkVersion = sdkMetadata.sdkVersion;
+    }
+  }
+
+  // ---- commands
+
+  private handle(command: LangCommand): void {
+    const bytes = bytesOf(command);
+    this.handleOwn(command, bytes) || this.handleOther(command, bytes) || this.handleCancellation(command);
+  }
+
+  private handleOwn(command: LangCommand, bytes: string): boolean {
+    const {
+      startTimer,
+      scheduleActivity,
+      scheduleLocalActivity: local,
+      updateResponse,
+      setPatchMarker,
+    } = command;
+    if (startTimer) {
+      const timer = new Timer(this, startTimer.seq ?? 0);
+      this.timers.set(startTimer.seq ?? 0, timer);
+      this.ask(timer, 'startTimer', startTimer, bytes);
+    } else if (scheduleActivity) {
+      const activity = new Activity(this, scheduleActivity);
+      this.activities.set(scheduleActivity.seq ?? 0, activity);
+      this.ask(activity, 'scheduleActivity', scheduleActivity, bytes);
+    } else if (local) this.locals.set(local.seq ?? 0, new LocalActivity(this, local, bytes));
+    else if (updateResponse) this.respond(updateResponse.protocolInstanceId ?? '', updateResponse, bytes);
+    else if (setPatchMarker)
+      this.patch(setPatchMarker.patchId ?? '', setPatchMarker.deprecated ?? false, bytes);
+    else return false;
+    return true;
+  }
+
+  private respond(id: string, response: Parameters<Update['respond']>[0], bytes: string): void {
+    const update = this.updates.get(id);
+    if (!update) throw new Nondeterminism(`answers update ${id}, which it was not asked`);
+    update.respond(response, bytes);
+  }
+
+  private patch(patchId: string, deprecated: boolean, bytes: string): void {
+    const known = this.patches.get(patchId);
+    if (known?.asked) return;
+    const patchIds = [...this.patches].filter(([, { asked }]) => asked).map(([id]) => id);
+    this.ask(NEVER_RESOLVES, 'patch', { patchId, deprecated }, bytes);
+    if (!this.replaying || known)
+      this.ask(NEVER_RESOLVES, 'patchedAttributes', { patchIds: [...patchIds, patchId].toSorted() });
+    this.patches.set(patchId, { asked: true });
+  }
+
+  private handleOther(command: LangCommand, bytes: string): boolean {
+    const { upsertWorkflowSearchAttributes: upsert, modifyWorkflowProperties: properties } = command;
+    const { startChildWorkflowExecution: child, signalExternalWorkflowExecution: signal } = command;
+    const { requestCancelExternalWorkflowExecution: cancel } = command;
+    if (upsert) {
+      Object.assign(this.attributes ?? {}, upsert.searchAttributes?.indexedFields);
+      this.ask(NEVER_RESOLVES, 'upsertAttributes', upsert, bytes);
+    } else if (properties) this.ask(NEVER_RESOLVES, 'modifyProperties', properties, bytes);
+    else if (child) {
+      const machine = new Child(this, child);
+      this.children.set(child.seq ?? 0, machine);
+      this.ask(machine, 'startChild', child, bytes);
+    } else if (signal) {
+      const machine = new External(this, signal.seq ?? 0, 'resolveSignalExternalWorkflow');
+      this.signals.set(signal.seq ?? 0, machine);
+      this.ask(machine, 'signalExternal', signal, bytes);
+    } else if (cancel) this.cancelExternal(cancel, bytes);
+    else return this.handleEnd(command, bytes);
+    return true;
+  }
+
+  private cancelExternal(
+    { seq, workflowExecution, reason }: NonNullable<LangCommand['requestCancelExternalWorkflowExecution']>,
+    bytes: string,
+  ): void {
+    const { workflowId, runId } = workflowExecution ?? {};
+    const attributes = {
+      workflowId: workflowId ?? '',
+      runId: runId ?? '',
+      childOnly: false,
+      reason: reason ?? '',
+    };
+    const machine = new External(this, seq ?? 0, 'resolveRequestCancelExternalWorkflow');
+    this.ask(machine, 'cancelExternal', attributes, bytes);
+  }
+
+  private handleEnd(command: LangCommand, bytes: string): boolean {
+    const { completeWorkflowExecution: complete, failWorkflowExecution: fail } = command;
+    if (complete) this.ask(NEVER_RESOLVES, 'complete', complete, bytes);
+    else if (fail) this.ask(NEVER_RESOLVES, 'fail', fail, bytes);
+    else if (command.cancelWorkflowExecution)
+      this.ask(NEVER_RESOLVES, 'cancel', command.cancelWorkflowExecution, bytes);
+    else if (command.continueAsNewWorkflowExecution)
+      this.ask(
+        NEVER_RESOLVES,
+        'continueAsNew',
+        this.withCurrentValues(command.continueAsNewWorkflowExecution),
+        bytes,
+      );
+    else return false;
+    return true;
+  }
+
+  private withCurrentValues(next: CommandAttributes['continueAsNew']): CommandAttributes['continueAsNew'] {
+    const started = this.started?.event.workflowExecutionStartedEventAttributes;
+    const attributes = { ...started?.searchAttributes?.indexedFields, ...this.attributes };
+    const hasMemo = Object.keys(next.memo ?? {}).length > 0;
+    return {
+      ...next,
+      memo: hasMemo ? (next.memo ?? {}) : (started?.memo?.fields ?? {}),
+      retryPolicy: next.retryPolicy ?? started?.retryPolicy ?? null,
+      searchAttributes: next.searchAttributes ?? { indexedFields: attributes },
+    };
+  }
+
+  private handleCancellation(command: LangCommand): boolean {
+    const { cancelTimer, requestCancelActivity, requestCancelLocalActivity } = command;
+    const { cancelChildWorkflowExecution: child, cancelSignalWorkflow } = command;
+    if (cancelTimer) this.timers.get(cancelTimer.seq ?? 0)?.cancel();
+    else if (requestCancelActivity) this.activities.get(requestCancelActivity.seq ?? 0)?.cancel();
+    else if (requestCancelLocalActivity) this.locals.get(requestCancelLocalActivity.seq ?? 0)?.cancel();
+    else if (child) this.children.get(child.childWorkflowSeq ?? 0)?.cancel(child.reason ?? '');
+    else if (cancelSignalWorkflow) this.signals.get(cancelSignalWorkflow.seq ?? 0)?.cancel();
+    else throw new Error(`not simulated: ${Object.keys(command).join()}`);
+    return true;
+  }
+}
+
+function isEnd(command: LangCommand): boolean {
+  return Boolean(
+    command.completeWorkflowExecution ||
+      command.failWorkflowExecution ||
+      command.cancelWorkflowExecution ||
+      command.continueAsNewWorkflowExecution,
+  );
+}
+
+function isLate({ type }: Entry): boolean {
+  // What the server reports on a child or another workflow that was cancelled without waiting.
+  return (
+    type === EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED ||
+    type === EventType.EVENT_TYPE_REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED
+  );
+}
+
+type Accepted = NonNullable<Entry['event']['workflowExecutionUpdateAcceptedEventAttributes']>;
+
+function acceptedRequest({
+  acceptedRequest,
+  acceptedRequestSequencingEventId: sequencing,
+}: Accepted): UpdateRequest {
+  return {
+    id: acceptedRequest?.meta?.updateId ?? '',
+    name: acceptedRequest?.input?.name ?? '',
+    args: acceptedRequest?.input?.args?.payloads ?? [],
+    identity: acceptedRequest?.meta?.identity ?? '',
+    sequencing: Number(sequencing),
+  };
+}
+
+function named({ fingerprint }: Command): string {
+  return fingerprint;
+}
+
+function typeName({ type }: Entry): string {
+  return EventType[type];
+}

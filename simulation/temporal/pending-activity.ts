@@ -1,0 +1,232 @@
+/** An activity as the server sees it: attempts, timeouts, heartbeats, and when it tries again. */
+import { type Api, temporal } from '../sdk.ts';
+import type { Planned } from '../world/event-queue.ts';
+import type { World } from '../world/world.ts';
+import type { ActivityResult } from './activity-runner.ts';
+import type { CommandAttributes, Failure, Payload } from './commands.ts';
+import { EventType } from './history.ts';
+import { id, type Run } from './run.ts';
+import { durationMs } from './time.ts';
+
+const { RetryState, TimeoutType } = temporal.api.enums.v1;
+type Timeout = Api.api.enums.v1.TimeoutType;
+
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 100_000;
+
+export interface ActivityHost {
+  readonly world: World;
+  /** An attempt waits for a worker. */
+  offerActivity(activity: PendingActivity): void;
+}
+
+export class PendingActivity {
+  readonly run: Run;
+  readonly scheduledId: number;
+  readonly attributes: CommandAttributes['scheduleActivity'];
+  readonly scheduledAt: number;
+  attemptScheduledAt: number;
+  attempt = 1;
+  isStarted = false;
+  isOver = false;
+  cancelRequested = false;
+  heartbeatDetails: Payload[] = [];
+  private readonly host: ActivityHost;
+  private identity = '';
+  private lastFailure: Failure | undefined;
+  private plans: Planned[] = [];
+  private heartbeatPlan: Planned | undefined;
+
+  constructor(
+    host: ActivityHost,
+    run: Run,
+    scheduledId: number,
+    attributes: CommandAttributes['scheduleActivity'],
+  ) {
+    this.host = host;
+    this.run = run;
+    this.scheduledId = scheduledId;
+    this.attributes = attributes;
+    this.scheduledAt = host.world.now;
+    this.attemptScheduledAt = host.world.now;
+    const whole = durationMs(attributes.scheduleToCloseTimeout);
+    if (whole !== undefined)
+      run.plan(whole, () => this.timedOut(TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, 'ScheduleToClose'));
+    this.schedule();
+  }
+
+  /** False where it is not waiting any more. */
+  start(worker: string, attempt: number): boolean {
+    if (this.isOver || this.isStarted || attempt !== this.attempt || !this.run.isRunning) return false;
+    this.unplan();
+    this.isStarted = true;
+    this.identity = worker;
+    const limit = durationMs(this.attributes.startToCloseTimeout);
+    if (limit !== undefined)
+      this.plan(limit, () => this.timedOut(TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE, 'StartToClose'));
+    this.awaitHeartbeat();
+    return true;
+  }
+
+  /** What the worker learns from it: nothing, that the activity is cancelled, or that nobody waits for it. */
+  heartbeat(attempt: number, details: Payload[]): 'go on' | 'CANCELLED' | 'NOT_FOUND' {
+    if (!this.isUnderWay(attempt)) return 'NOT_FOUND';
+    this.heartbeatDetails = details;
+    this.awaitHeartbeat();
+    return this.cancelRequested ? 'CANCELLED' : 'go on';
+  }
+
+  finish(attempt: number, { completed, failed, cancelled }: ActivityResult): void {
+    if (!this.isUnderWay(attempt)) return;
+    if (completed) this.complete(completed.result ? [completed.result] : []);
+    else if (cancelled && this.cancelRequested)
+      this.cancelled(cancelled.failure?.canceledFailureInfo?.details);
+    else this.failed(failed?.failure ?? cancelled?.failure ?? {});
+  }
+
+  requestCancel(): void {
+    this.cancelRequested = true;
+    if (!this.isStarted) this.cancelled();
+  }
+
+  private isUnderWay(attempt: number): boolean {
+    return !this.isOver && this.isStarted && attempt === this.attempt && this.run.isRunning;
+  }
+
+  private schedule(): void {
+    this.attemptScheduledAt = this.host.world.now;
+    const limit = durationMs(this.attributes.scheduleToStartTimeout);
+    if (limit !== undefined)
+      this.plan(limit, () => this.timedOut(TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START, 'ScheduleToStart'));
+    this.host.offerActivity(this);
+  }
+
+  private awaitHeartbeat(): void {
+    if (this.heartbeatPlan) this.heartbeatPlan.cancelled = true;
+    const limit = durationMs(this.attributes.heartbeatTimeout);
+    if (limit !== undefined)
+      this.heartbeatPlan = this.plan(limit, () =>
+        this.timedOut(TimeoutType.TIMEOUT_TYPE_HEARTBEAT, 'Heartbeat'),
+      );
+  }
+
+  private timedOut(timeoutType: Timeout, name: string): void {
+    if (this.isOver) return;
+    const details = this.heartbeatDetails;
+    const failure: Failure = {
+      message: `activity ${name} timeout`,
+      source: 'Server',
+      timeoutFailureInfo: {
+        timeoutType,
+        ...(details.length > 0 && { lastHeartbeatDetails: { payloads: details } }),
+      },
+    };
+    const isRetried =
+      timeoutType === TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE ||
+      timeoutType === TimeoutType.TIMEOUT_TYPE_HEARTBEAT;
+    const retryState = isRetried ? this.retry(failure) : RetryState.RETRY_STATE_TIMEOUT;
+    if (retryState === undefined) return;
+    const cause = this.lastFailure && !isRetried ? { ...failure, cause: this.lastFailure } : failure;
+    this.end(EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT, (ids) => ({
+      activityTaskTimedOutEventAttributes: { ...ids, failure: cause, retryState },
+    }));
+  }
+
+  private failed(failure: Failure): void {
+    const retryState = this.retry(failure);
+    if (retryState === undefined) return;
+    this.end(EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED, (ids) => ({
+      activityTaskFailedEventAttributes: { ...ids, failure, retryState, identity: this.identity },
+    }));
+  }
+
+  private complete(payloads: Payload[]): void {
+    this.end(EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED, (ids) => ({
+      activityTaskCompletedEventAttributes: { ...ids, result: { payloads }, identity: this.identity },
+    }));
+  }
+
+  private cancelled(details?: Api.api.common.v1.IPayloads | null): void {
+    this.end(EventType.EVENT_TYPE_ACTIVITY_TASK_CANCELED, (ids) => ({
+      activityTaskCanceledEventAttributes: { ...ids, details: details ?? null, identity: this.identity },
+    }));
+  }
+
+  /** Undefined where it is tried again; else why not. */
+  private retry(failure: Failure): number | undefined {
+    const state = this.whyNotAgain(failure);
+    if (state !== undefined) return state;
+    const wait = this.waitBefore(failure);
+    const whole = durationMs(this.attributes.scheduleToCloseTimeout);
+    if (whole !== undefined && this.host.world.now + wait > this.scheduledAt + whole)
+      return RetryState.RETRY_STATE_TIMEOUT;
+    this.unplan();
+    this.lastFailure = failure;
+    this.isStarted = false;
+    this.attempt += 1;
+    this.plan(wait, () => this.schedule());
+    return undefined;
+  }
+
+  private whyNotAgain({ applicationFailureInfo }: Failure): number | undefined {
+    const { maximumAttempts, nonRetryableErrorTypes } = this.attributes.retryPolicy ?? {};
+    if (this.cancelRequested) return RetryState.RETRY_STATE_CANCEL_REQUESTED;
+    const isFinal =
+      applicationFailureInfo?.nonRetryable ||
+      (applicationFailureInfo?.type && nonRetryableErrorTypes?.includes(applicationFailureInfo.type));
+    if (isFinal) return RetryState.RETRY_STATE_NON_RETRYABLE_FAILURE;
+    if (maximumAttempts && this.attempt >= maximumAttempts)
+      return RetryState.RETRY_STATE_MAXIMUM_ATTEMPTS_REACHED;
+    return undefined;
+  }
+
+  private waitBefore({ applicationFailureInfo }: Failure): number {
+    const asked = durationMs(applicationFailureInfo?.nextRetryDelay);
+    if (asked !== undefined) return asked;
+    const { initialInterval, backoffCoefficient, maximumInterval } = this.attributes.retryPolicy ?? {};
+    const first = durationMs(initialInterval) ?? FIRST_RETRY_MS;
+    const longest = durationMs(maximumInterval) ?? Math.max(first * 100, LONGEST_RETRY_MS);
+    return Math.min(first * (backoffCoefficient || 2) ** (this.attempt - 1), longest);
+  }
+
+  /** The server writes that it was started when it writes how it ended. */
+  private end(type: EventType, attributes: (ids: ActivityIds) => Parameters<Run['write']>[1]): void {
+    this.isOver = true;
+    this.unplan();
+    const { scheduledId, isStarted, attempt, identity, lastFailure } = this;
+    const isResult = true;
+    this.run.deliver(
+      () => {
+        const scheduledEventId = id(scheduledId);
+        const started = isStarted
+          ? this.run.write(EventType.EVENT_TYPE_ACTIVITY_TASK_STARTED, {
+              activityTaskStartedEventAttributes: {
+                scheduledEventId,
+                identity,
+                attempt,
+                lastFailure: lastFailure ?? null,
+              },
+            })
+          : undefined;
+        this.run.write(type, attributes({ scheduledEventId, startedEventId: id(started?.id ?? 0) }));
+      },
+      { isResult },
+    );
+  }
+
+  private plan(delayMs: number, happen: () => void): Planned {
+    const planned = this.run.plan(delayMs, happen);
+    this.plans.push(planned);
+    return planned;
+  }
+
+  private unplan(): void {
+    for (const planned of this.plans) planned.cancelled = true;
+    this.plans = [];
+  }
+}
+
+interface ActivityIds {
+  scheduledEventId: ReturnType<typeof id>;
+  startedEventId: ReturnType<typeof id>;
+}

@@ -1,0 +1,106 @@
+/** Resets: a new run with the first events of another, as if what came after had never been. */
+import { temporal } from '../sdk.ts';
+import { grpcError } from './errors.ts';
+import { type Entry, EventType } from './history.ts';
+import { PendingActivity } from './pending-activity.ts';
+import { id, type Run } from './run.ts';
+import type { Temporal } from './temporal.ts';
+
+const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
+
+/** `eventId`: how a workflow task ended; the run goes on from before that. */
+export function reset(server: Temporal, base: Run, eventId: number, reason: string): Run {
+  const kept = base.entries.slice(0, eventId - 1);
+  const started = kept.findLast(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED);
+  if (!started || kept.at(-1) !== started)
+    throw grpcError('INVALID_ARGUMENT', `event ${eventId} does not follow the start of a workflow task`);
+  const current = server.latest(base.workflowId);
+  if (current?.isRunning) server.terminate(current, `reset: ${reason}`);
+  const run = server.add(base.workflowId, server.world.random.uuid(), base.started);
+  run.entries.push(...kept);
+  takeOver(server, run);
+  run.write(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED, {
+    workflowTaskFailedEventAttributes: {
+      scheduledEventId: started.event.workflowTaskStartedEventAttributes?.scheduledEventId ?? null,
+      startedEventId: id(started.id),
+      cause: WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW,
+      failure: { message: reason, resetWorkflowFailureInfo: {} },
+      baseRunId: base.runId,
+      newRunId: run.runId,
+    },
+  });
+  for (const { event } of base.entries.slice(eventId - 1)) {
+    const { signalName, input, identity } = event.workflowExecutionSignaledEventAttributes ?? {};
+    if (signalName) server.signal(run, signalName, input?.payloads ?? [], identity ?? '');
+  }
+  run.scheduleTask();
+  return run;
+}
+
+/** What the kept events leave under way. */
+function takeOver(server: Temporal, run: Run): void {
+  const over = new Set(run.entries.map(endedBy));
+  for (const entry of run.entries) {
+    learn(run, entry);
+    if (over.has(entry.id)) continue;
+    const { timerStartedEventAttributes: timer, activityTaskScheduledEventAttributes: activity } =
+      entry.event;
+    if (timer) server.planTimer(run, Number(timer.timerId), entry, server.remainingMs(entry));
+    if (activity)
+      server.schedule(
+        new PendingActivity(server, run, entry.id, {
+          ...activity,
+          activityType: activity.activityType?.name ?? '',
+          taskQueue: activity.taskQueue?.name ?? '',
+          arguments: activity.input?.payloads ?? [],
+        }),
+      );
+    if (entry.type === EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED)
+      throw grpcError('UNIMPLEMENTED', 'the simulation does not reset a run with pending children');
+  }
+}
+
+function endedBy({ event }: Entry): number {
+  const activity =
+    event.activityTaskCompletedEventAttributes ??
+    event.activityTaskFailedEventAttributes ??
+    event.activityTaskTimedOutEventAttributes ??
+    event.activityTaskCanceledEventAttributes;
+  const timer = event.timerFiredEventAttributes ?? event.timerCanceledEventAttributes;
+  const child =
+    event.childWorkflowExecutionCompletedEventAttributes ??
+    event.childWorkflowExecutionFailedEventAttributes ??
+    event.childWorkflowExecutionCanceledEventAttributes ??
+    event.childWorkflowExecutionTerminatedEventAttributes ??
+    event.startChildWorkflowExecutionFailedEventAttributes;
+  return Number(activity?.scheduledEventId ?? timer?.startedEventId ?? child?.initiatedEventId ?? 0);
+}
+
+function learn(run: Run, { id: entryId, event }: Entry): void {
+  const completed = event.workflowTaskCompletedEventAttributes;
+  if (completed) {
+    run.lastCompletedStartedId = Number(completed.startedEventId);
+    run.lastCompletedId = entryId;
+  }
+  if (event.workflowExecutionCancelRequestedEventAttributes) run.cancelRequested = true;
+  const upserted = event.upsertWorkflowSearchAttributesEventAttributes?.searchAttributes?.indexedFields;
+  run.attributes = { ...run.attributes, ...upserted };
+  run.memo = { ...run.memo, ...event.workflowPropertiesModifiedEventAttributes?.upsertedMemo?.fields };
+  const accepted = event.workflowExecutionUpdateAcceptedEventAttributes;
+  const updateId = accepted?.protocolInstanceId;
+  if (updateId)
+    run.updates.set(updateId, {
+      request: {
+        id: updateId,
+        name: accepted.acceptedRequest?.input?.name ?? '',
+        args: accepted.acceptedRequest?.input?.args?.payloads ?? [],
+        identity: accepted.acceptedRequest?.meta?.identity ?? '',
+        sequencing: Number(accepted.acceptedRequestSequencingEventId),
+      },
+      state: 'accepted',
+      acceptedEventId: entryId,
+      watchers: [],
+    });
+  const { meta, outcome } = event.workflowExecutionUpdateCompletedEventAttributes ?? {};
+  if (meta?.updateId && outcome) run.settleUpdate(meta.updateId, { state: 'completed', outcome });
+}

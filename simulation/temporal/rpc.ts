@@ -1,0 +1,399 @@
+/**
+ * The service as `@temporalio/client` reaches it: requests and answers are real protobuf messages in bytes, and take
+ * virtual time. What is not listed here answers UNIMPLEMENTED.
+ */
+import { Client, type ClientOptions, type ConnectionLike } from '@temporalio/client';
+import { type Api, temporal } from '../sdk.ts';
+import { grpcError } from './errors.ts';
+import { type Entry, exported, isFinal } from './history.ts';
+import { id, type Run, type Update } from './run.ts';
+import type { Temporal } from './temporal.ts';
+import { toStamp } from './time.ts';
+import { Visibility } from './visibility.ts';
+import type { WorkerProcess } from './worker.ts';
+
+const api = temporal.api.workflowservice.v1;
+const {
+  UpdateWorkflowExecutionLifecycleStage: Stage,
+  HistoryEventFilterType,
+  PendingWorkflowTaskState,
+} = temporal.api.enums.v1;
+type Requests = Api.api.workflowservice.v1.WorkflowService;
+
+const LATENCY_MS = 5;
+const LONG_POLL_MS = 20_000;
+const QUERY_LIMIT_MS = 30_000;
+
+interface Request<T> {
+  decode(bytes: Uint8Array): T;
+}
+interface Answer<T> {
+  fromObject(object: object): T;
+  encode(message: T): { finish(): Uint8Array };
+}
+type Handler = (bytes: Uint8Array) => Promise<Uint8Array>;
+
+export class Service {
+  readonly visibility: Visibility;
+  private readonly server: Temporal;
+  private readonly handlers: ReadonlyMap<string, Handler>;
+
+  constructor(server: Temporal, visibility = new Visibility(server)) {
+    this.server = server;
+    this.visibility = visibility;
+    this.handlers = this.table();
+  }
+
+  /** A client that waits in virtual time. Its own sleeps, if it has any, are real. */
+  client(options: Omit<ClientOptions, 'connection' | 'namespace'> = {}): Client {
+    return new Client({
+      ...options,
+      connection: this.connection(async () => undefined),
+      namespace: 'default',
+    });
+  }
+
+  /** The client of a worker process: what it sends is late while the process is cut off, and lost when it dies. */
+  clientOf(process: WorkerProcess): Client {
+    return new Client({ connection: this.connection(() => process.connected()), namespace: 'default' });
+  }
+
+  private connection(connected: () => Promise<void>): ConnectionLike {
+    const workflowService: Requests = api.WorkflowService.create((method, bytes, callback) => {
+      this.call(method.name, bytes, connected).then(
+        (answer) => callback(null, answer),
+        (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
+      );
+    });
+    const operatorService = temporal.api.operatorservice.v1.OperatorService.create(
+      (method, _bytes, callback) => callback(grpcError('UNIMPLEMENTED', method.name)),
+    );
+    const through = <R>(act: () => Promise<R>) => act();
+    return {
+      workflowService,
+      operatorService,
+      plugins: [],
+      close: async () => undefined,
+      ensureConnected: async () => undefined,
+      withDeadline: (_deadline, act) => through(act),
+      withMetadata: (_metadata, act) => through(act),
+      withAbortSignal: (_signal, act) => through(act),
+    };
+  }
+
+  private async call(method: string, bytes: Uint8Array, connected: () => Promise<void>): Promise<Uint8Array> {
+    const { world } = this.server;
+    await connected();
+    await world.sleep(world.random.between(1, LATENCY_MS));
+    const handler = this.handlers.get(method.toLowerCase());
+    if (!handler) throw grpcError('UNIMPLEMENTED', `the simulation does not answer ${method}`);
+    const answer = await handler(bytes);
+    await world.sleep(world.random.between(1, LATENCY_MS));
+    await connected();
+    return answer;
+  }
+
+  private table(): Map<string, Handler> {
+    const on = <Q, A>(
+      request: Request<Q>,
+      response: Answer<A>,
+      handle: (request: Q) => object | Promise<object>,
+    ): Handler => {
+      return async (bytes) =>
+        response.encode(response.fromObject(await handle(request.decode(bytes)))).finish();
+    };
+    return new Map<string, Handler>([
+      [
+        'startworkflowexecution',
+        on(api.StartWorkflowExecutionRequest, api.StartWorkflowExecutionResponse, (request) =>
+          this.start(request),
+        ),
+      ],
+      [
+        'signalwithstartworkflowexecution',
+        on(
+          api.SignalWithStartWorkflowExecutionRequest,
+          api.SignalWithStartWorkflowExecutionResponse,
+          (request) => {
+            const use =
+              temporal.api.enums.v1.WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING;
+            const answer = this.start({ ...request, workflowIdConflictPolicy: use });
+            const run = this.server.running(request.workflowId);
+            this.server.signal(
+              run,
+              request.signalName,
+              request.signalInput?.payloads ?? [],
+              request.identity,
+            );
+            return answer;
+          },
+        ),
+      ],
+      [
+        'signalworkflowexecution',
+        on(api.SignalWorkflowExecutionRequest, api.SignalWorkflowExecutionResponse, (request) => {
+          const run = this.runningOf(request.workflowExecution);
+          if (run.signalIds.has(request.requestId)) return {};
+          if (request.requestId) run.signalIds.add(request.requestId);
+          this.server.signal(run, request.signalName, request.input?.payloads ?? [], request.identity);
+          return {};
+        }),
+      ],
+      [
+        'requestcancelworkflowexecution',
+        on(
+          api.RequestCancelWorkflowExecutionRequest,
+          api.RequestCancelWorkflowExecutionResponse,
+          (request) => {
+            this.server.requestCancel(this.runningOf(request.workflowExecution), request.reason);
+            return {};
+          },
+        ),
+      ],
+      [
+        'terminateworkflowexecution',
+        on(api.TerminateWorkflowExecutionRequest, api.TerminateWorkflowExecutionResponse, (request) => {
+          this.server.terminate(this.runningOf(request.workflowExecution), request.reason);
+          return {};
+        }),
+      ],
+      [
+        'resetworkflowexecution',
+        on(api.ResetWorkflowExecutionRequest, api.ResetWorkflowExecutionResponse, (request) => {
+          const run = this.runOf(request.workflowExecution);
+          return {
+            runId: this.server.reset(run, Number(request.workflowTaskFinishEventId), request.reason).runId,
+          };
+        }),
+      ],
+      [
+        'describeworkflowexecution',
+        on(api.DescribeWorkflowExecutionRequest, api.DescribeWorkflowExecutionResponse, ({ execution }) =>
+          described(this.runOf(execution)),
+        ),
+      ],
+      [
+        'getworkflowexecutionhistory',
+        on(api.GetWorkflowExecutionHistoryRequest, api.GetWorkflowExecutionHistoryResponse, (request) =>
+          this.history(request),
+        ),
+      ],
+      [
+        'getworkflowexecutionhistoryreverse',
+        on(
+          api.GetWorkflowExecutionHistoryReverseRequest,
+          api.GetWorkflowExecutionHistoryReverseResponse,
+          ({ execution, maximumPageSize }) => {
+            const entries = this.runOf(execution).entries.toReversed();
+            return { history: exported(entries.slice(0, maximumPageSize || entries.length)) };
+          },
+        ),
+      ],
+      [
+        'queryworkflow',
+        on(api.QueryWorkflowRequest, api.QueryWorkflowResponse, (request) => this.query(request)),
+      ],
+      [
+        'updateworkflowexecution',
+        on(api.UpdateWorkflowExecutionRequest, api.UpdateWorkflowExecutionResponse, (request) =>
+          this.update(request),
+        ),
+      ],
+      [
+        'pollworkflowexecutionupdate',
+        on(api.PollWorkflowExecutionUpdateRequest, api.PollWorkflowExecutionUpdateResponse, (request) =>
+          this.pollUpdate(request),
+        ),
+      ],
+      [
+        'recordactivitytaskheartbeat',
+        on(
+          api.RecordActivityTaskHeartbeatRequest,
+          api.RecordActivityTaskHeartbeatResponse,
+          ({ taskToken, details }) => {
+            const answer = this.server.heartbeat(Buffer.from(taskToken).toString(), details?.payloads ?? []);
+            if (answer === 'NOT_FOUND') throw grpcError('NOT_FOUND', 'activity not found');
+            return { cancelRequested: answer === 'CANCELLED' };
+          },
+        ),
+      ],
+      [
+        'listworkflowexecutions',
+        on(api.ListWorkflowExecutionsRequest, api.ListWorkflowExecutionsResponse, ({ query, pageSize }) => {
+          const found = this.visibility.find(query);
+          return { executions: found.slice(0, pageSize || found.length).map(({ info }) => info) };
+        }),
+      ],
+      [
+        'countworkflowexecutions',
+        on(api.CountWorkflowExecutionsRequest, api.CountWorkflowExecutionsResponse, ({ query }) => ({
+          count: id(this.visibility.find(query).length),
+        })),
+      ],
+    ]);
+  }
+
+  private runOf(execution: Api.api.common.v1.IWorkflowExecution | null | undefined): Run {
+    return this.server.find(execution?.workflowId ?? '', execution?.runId);
+  }
+
+  private runningOf(execution: Api.api.common.v1.IWorkflowExecution | null | undefined): Run {
+    return this.server.running(execution?.workflowId ?? '', execution?.runId);
+  }
+
+  private start(request: Api.api.workflowservice.v1.IStartWorkflowExecutionRequest): object {
+    const { run, isNew } = this.server.start({
+      workflowId: request.workflowId ?? '',
+      reuse: request.workflowIdReusePolicy ?? undefined,
+      conflict: request.workflowIdConflictPolicy ?? undefined,
+      started: {
+        workflowType: request.workflowType ?? null,
+        taskQueue: request.taskQueue ?? null,
+        input: request.input ?? null,
+        header: request.header ?? null,
+        memo: request.memo ?? null,
+        searchAttributes: request.searchAttributes ?? null,
+        identity: request.identity ?? '',
+        ...(request.workflowTaskTimeout && { workflowTaskTimeout: request.workflowTaskTimeout }),
+      },
+    });
+    return { runId: run.runId, started: isNew, status: run.status };
+  }
+
+  /** Pages go by the id of the event before: a long poll that brought nothing goes on where it was. */
+  private async history(
+    request: Api.api.workflowservice.v1.IGetWorkflowExecutionHistoryRequest,
+  ): Promise<object> {
+    const token = Buffer.from(request.nextPageToken ?? []).toString();
+    const [runId, after] = token ? token.split(' ') : [this.runOf(request.execution).runId, '0'];
+    const run = this.server.find(request.execution?.workflowId ?? '', runId);
+    const onlyEnd =
+      request.historyEventFilterType === HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT;
+    const fresh = (): Entry[] =>
+      run.entries.filter((entry) => entry.id > Number(after) && (!onlyEnd || isFinal(entry)));
+    if (request.waitNewEvent) await this.until(run.watchers, () => fresh().length > 0 || !run.isRunning);
+    const size = request.maximumPageSize || 1000;
+    const events = fresh().slice(0, size);
+    const goesOn = request.waitNewEvent ? run.isRunning : fresh().length > events.length;
+    const next = `${run.runId} ${events.at(-1)?.id ?? after}`;
+    return { history: exported(events), nextPageToken: goesOn ? Buffer.from(next) : new Uint8Array() };
+  }
+
+  private async query(request: Api.api.workflowservice.v1.IQueryWorkflowRequest): Promise<object> {
+    const run = this.runOf(request.execution);
+    const { queryType, queryArgs } = request.query ?? {};
+    const { world } = this.server;
+    const late = new Promise<undefined>((resolve) => {
+      world.at(QUERY_LIMIT_MS, () => resolve(undefined));
+    });
+    const answer = await Promise.race([
+      this.server.query(run, queryType ?? '', queryArgs?.payloads ?? []),
+      late,
+    ]);
+    if (!answer) throw grpcError('DEADLINE_EXCEEDED', 'no worker answered the query');
+    if ('failure' in answer) throw grpcError('INVALID_ARGUMENT', answer.failure.message ?? '');
+    return { queryResult: { payloads: answer.result ? [answer.result] : [] } };
+  }
+
+  private async update({
+    workflowExecution,
+    request,
+    waitPolicy,
+  }: Api.api.workflowservice.v1.IUpdateWorkflowExecutionRequest): Promise<object> {
+    const run = this.runningOf(workflowExecution);
+    const { meta, input } = request ?? {};
+    const asked = {
+      id: meta?.updateId || this.server.world.random.uuid(),
+      name: input?.name ?? '',
+      args: input?.args?.payloads ?? [],
+      identity: meta?.identity ?? '',
+    };
+    return this.updated(run, this.server.update(run, asked), waitPolicy?.lifecycleStage ?? 0);
+  }
+
+  private async pollUpdate({
+    updateRef,
+    waitPolicy,
+  }: Api.api.workflowservice.v1.IPollWorkflowExecutionUpdateRequest): Promise<object> {
+    const run = this.runOf(updateRef?.workflowExecution);
+    const update = run.updates.get(updateRef?.updateId ?? '');
+    if (!update) throw grpcError('NOT_FOUND', `update ${updateRef?.updateId} not found`);
+    return this.updated(run, update, waitPolicy?.lifecycleStage ?? 0);
+  }
+
+  private async updated(run: Run, update: Update, wanted: number): Promise<object> {
+    await this.until(
+      update.watchers,
+      () => stageOf(update) >= Math.max(wanted, 1) || update.state === 'lost',
+    );
+    if (update.state === 'lost') throw grpcError('NOT_FOUND', 'workflow execution already completed');
+    const workflowExecution = { workflowId: run.workflowId, runId: run.runId };
+    return {
+      updateRef: { workflowExecution, updateId: update.request.id },
+      stage: stageOf(update),
+      outcome: update.outcome ?? null,
+    };
+  }
+
+  /** Or until a long poll ends. */
+  private async until(watchers: (() => void)[], done: () => boolean): Promise<void> {
+    if (done()) return;
+    await new Promise<void>((resolve) => {
+      const look = () => {
+        if (!done()) return;
+        late.cancelled = true;
+        end();
+      };
+      const end = () => {
+        watchers.splice(watchers.indexOf(look), 1);
+        resolve();
+      };
+      const late = this.server.world.at(LONG_POLL_MS, end);
+      watchers.push(look);
+    });
+  }
+}
+
+function stageOf({ state }: Update): number {
+  if (state === 'completed' || state === 'rejected')
+    return Stage.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_COMPLETED;
+  return state === 'accepted'
+    ? Stage.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_ACCEPTED
+    : Stage.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_ADMITTED;
+}
+
+function described(run: Run): object {
+  const { task } = run;
+  const states = PendingWorkflowTaskState;
+  return {
+    workflowExecutionInfo: infoOf(run),
+    pendingActivities: [],
+    pendingWorkflowTask: task && {
+      state:
+        task.startedId === undefined
+          ? states.PENDING_WORKFLOW_TASK_STATE_SCHEDULED
+          : states.PENDING_WORKFLOW_TASK_STATE_STARTED,
+      scheduledTime: toStamp(task.scheduledAt),
+      attempt: task.attempt,
+    },
+  };
+}
+
+export function infoOf(run: Run) {
+  const { started, memo, attributes, closedAt } = run;
+  return {
+    execution: { workflowId: run.workflowId, runId: run.runId },
+    type: started.workflowType ?? null,
+    taskQueue: started.taskQueue?.name ?? '',
+    startTime: toStamp(run.startedAt),
+    executionTime: toStamp(run.startedAt),
+    ...(closedAt !== undefined && { closeTime: toStamp(closedAt) }),
+    status: run.status,
+    historyLength: id(run.entries.length),
+    memo: { fields: memo },
+    searchAttributes: { indexedFields: attributes },
+    firstRunId: started.firstExecutionRunId ?? '',
+    rootExecution: started.rootWorkflowExecution ?? { workflowId: run.workflowId, runId: run.runId },
+    ...(started.parentWorkflowExecution && { parentExecution: started.parentWorkflowExecution }),
+  };
+}

@@ -1,0 +1,494 @@
+/** The simulated service: runs by workflow id, matching of tasks and workers, and what one run does to another. */
+import { type Api, temporal } from '../sdk.ts';
+import type { World } from '../world/world.ts';
+import { applyCommand } from './apply.ts';
+import type { Command, Failure, Payload } from './commands.ts';
+import { grpcError, notFound, workflowOver } from './errors.ts';
+import { type Attributes, type Entry, EventType } from './history.ts';
+import type { PendingActivity } from './pending-activity.ts';
+import { reset } from './reset.ts';
+import {
+  id,
+  type Query,
+  type QueryAnswer,
+  Run,
+  type RunHost,
+  type Started,
+  type Status,
+  type Task,
+  type Update,
+} from './run.ts';
+import { toMs, toStamp } from './time.ts';
+import type { WorkerProcess } from './worker.ts';
+
+const enums = temporal.api.enums.v1;
+const { WorkflowExecutionStatus, ParentClosePolicy, WorkflowIdReusePolicy, WorkflowIdConflictPolicy } = enums;
+const { SignalExternalWorkflowExecutionFailedCause, CancelExternalWorkflowExecutionFailedCause } = enums;
+const STATUS = WorkflowExecutionStatus;
+/** How late the server is with a timer, and how long a task takes to reach a worker. */
+const LATENESS_MS = 20;
+const MATCHING_MS = 5;
+
+export interface Start {
+  workflowId: string;
+  started: Started;
+  reuse?: number | undefined;
+  conflict?: number | undefined;
+}
+
+interface Waiting {
+  queue: string;
+  worker: WorkerProcess | undefined;
+  isWanted(): boolean;
+  take(worker: WorkerProcess): void;
+}
+
+export class Temporal implements RunHost {
+  readonly world: World;
+  readonly runs: Run[] = [];
+  readonly workers: WorkerProcess[] = [];
+  /** A run has a new history event. */
+  onChange: (run: Run) => void = () => undefined;
+  private readonly chains = new Map<string, Run[]>();
+  private readonly byRunId = new Map<string, Run>();
+  private readonly pending = new Map<string, PendingActivity>();
+  private readonly children = new Map<string, { parent: Run; initiated: Entry; policy: number }>();
+  private waiting: Waiting[] = [];
+
+  constructor(world: World) {
+    this.world = world;
+  }
+
+  connect(worker: WorkerProcess): void {
+    this.workers.push(worker);
+    worker.onReady = () => this.match();
+    this.match();
+  }
+
+  // ---- runs
+
+  latest(workflowId: string): Run | undefined {
+    return this.chains.get(workflowId)?.at(-1);
+  }
+
+  /** Throws gRPC's NOT_FOUND. */
+  find(workflowId: string, runId?: string | null): Run {
+    const run = runId ? this.byRunId.get(runId) : this.latest(workflowId);
+    if (run?.workflowId !== workflowId) throw notFound(`workflow ${workflowId}`);
+    return run;
+  }
+
+  running(workflowId: string, runId?: string | null): Run {
+    const run = this.find(workflowId, runId);
+    if (!run.isRunning) throw workflowOver();
+    return run;
+  }
+
+  start({ workflowId, started, reuse, conflict }: Start): { run: Run; isNew: boolean } {
+    const before = this.latest(workflowId);
+    if (before?.isRunning) {
+      if (conflict === WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING)
+        return { run: before, isNew: false };
+      if (conflict !== WorkflowIdConflictPolicy.WORKFLOW_ID_CONFLICT_POLICY_TERMINATE_EXISTING)
+        throw grpcError('ALREADY_EXISTS', 'Workflow execution is already running.');
+      this.terminate(before, 'TerminateIfRunning');
+    } else if (before && !mayReuse(before.status, reuse))
+      throw grpcError('ALREADY_EXISTS', 'Workflow execution already finished.');
+    const runId = this.world.random.uuid();
+    return { run: this.begin(workflowId, runId, { ...started, originalExecutionRunId: runId }), isNew: true };
+  }
+
+  /** `firstExecutionRunId` of the chain, unless this run begins one. */
+  begin(workflowId: string, runId: string, started: Started): Run {
+    const run = this.add(workflowId, runId, {
+      attempt: 1,
+      workflowTaskTimeout: toStamp(10_000),
+      ...started,
+      firstExecutionRunId: started.firstExecutionRunId || runId,
+      workflowId,
+      header: started.header ?? {},
+    });
+    run.write(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, {
+      workflowExecutionStartedEventAttributes: run.started,
+    });
+    run.scheduleTask();
+    return run;
+  }
+
+  add(workflowId: string, runId: string, started: Started): Run {
+    const run = new Run(this, workflowId, runId);
+    run.started = started;
+    run.memo = { ...started.memo?.fields };
+    run.attributes = { ...started.searchAttributes?.indexedFields };
+    this.runs.push(run);
+    run.watchers.push(() => this.onChange(run));
+    this.byRunId.set(runId, run);
+    const chain = this.chains.get(workflowId);
+    if (chain) chain.push(run);
+    else this.chains.set(workflowId, [run]);
+    return run;
+  }
+
+  signal(run: Run, signalName: string, input: Payload[], identity = 'client'): void {
+    run.deliver(() =>
+      run.write(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED, {
+        workflowExecutionSignaledEventAttributes: {
+          signalName,
+          input: { payloads: input },
+          identity,
+          header: {},
+        },
+      }),
+    );
+  }
+
+  requestCancel(run: Run, cause: string): void {
+    if (run.cancelRequested) return;
+    run.cancelRequested = true;
+    run.deliver(() =>
+      run.write(EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED, {
+        workflowExecutionCancelRequestedEventAttributes: { cause, identity: 'client' },
+      }),
+    );
+  }
+
+  terminate(run: Run, reason: string): void {
+    run.closeNow(
+      STATUS.WORKFLOW_EXECUTION_STATUS_TERMINATED,
+      EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TERMINATED,
+      { workflowExecutionTerminatedEventAttributes: { reason, identity: 'client' } },
+    );
+  }
+
+  /** A new run with the events before `eventId`. What was signalled since comes again. */
+  reset(run: Run, eventId: number, reason: string): Run {
+    return reset(this, run, eventId, reason);
+  }
+
+  update(run: Run, { id: updateId, name, args, identity }: Omit<Update['request'], 'sequencing'>): Update {
+    const known = run.updates.get(updateId);
+    if (known) return known;
+    const request = { id: updateId, name, args, identity, sequencing: 0 };
+    const update: Update = { request, state: 'admitted', acceptedEventId: 0, watchers: [] };
+    run.updates.set(updateId, update);
+    run.scheduleTask({ speculative: true });
+    return update;
+  }
+
+  /** With the next workflow task if one is due, else on its own. */
+  query(run: Run, type: string, args: Payload[]): Promise<QueryAnswer> {
+    return new Promise((answered) => {
+      const query: Query = { id: this.world.random.uuid(), type, args, answered };
+      if (run.isRunning && (run.task || run.lastCompletedStartedId === 0)) run.queries.push(query);
+      else this.queryAlone(run, query);
+    });
+  }
+
+  private queryAlone(run: Run, query: Query): void {
+    const { sticky } = run;
+    let isTaken = false;
+    const take = (worker: WorkerProcess) => {
+      isTaken = true;
+      this.world.spawn(worker.takeQuery(run, query));
+    };
+    const wanted = () => !isTaken;
+    const queue = run.started.taskQueue?.name ?? '';
+    this.wait({ queue, worker: sticky, isWanted: wanted, take });
+    if (sticky)
+      this.world.at(Run.stickyTimeoutMs, () => {
+        if (isTaken) return;
+        run.sticky = undefined;
+        this.wait({ queue, worker: undefined, isWanted: wanted, take });
+      });
+  }
+
+  // ---- matching
+
+  offer(run: Run, task: Task): void {
+    const { sticky } = run;
+    const isWanted = () => run.task === task && task.startedId === undefined;
+    const take = (worker: WorkerProcess) => {
+      const work = run.startTask(task, worker);
+      if (work) this.world.spawn(worker.takeTask(work));
+    };
+    this.wait({ queue: run.started.taskQueue?.name ?? '', worker: sticky, isWanted, take });
+    if (sticky) run.plan(Run.stickyTimeoutMs, () => run.stickyTimedOut(task));
+  }
+
+  schedule(activity: PendingActivity): void {
+    this.pending.set(`${activity.run.runId} ${activity.scheduledId}`, activity);
+  }
+
+  offerActivity(activity: PendingActivity): void {
+    const { attempt, attributes, run } = activity;
+    const isWanted = () =>
+      !activity.isOver && !activity.isStarted && activity.attempt === attempt && run.isRunning;
+    const take = (worker: WorkerProcess) => {
+      if (activity.start(worker.name, attempt)) this.world.spawn(worker.takeActivity(activity));
+    };
+    this.wait({ queue: attributes.taskQueue ?? '', worker: undefined, isWanted, take });
+  }
+
+  /** `token`: of the attempt that beats. */
+  heartbeat(token: string, details: Payload[]): ReturnType<PendingActivity['heartbeat']> {
+    const [runId, scheduledId, attempt] = token.split(' ');
+    return this.pending.get(`${runId} ${scheduledId}`)?.heartbeat(Number(attempt), details) ?? 'NOT_FOUND';
+  }
+
+  cancelActivity(run: Run, scheduledId: number): void {
+    const activity = this.pending.get(`${run.runId} ${scheduledId}`);
+    if (activity && !activity.isOver) activity.requestCancel();
+  }
+
+  private wait(waiting: Waiting): void {
+    this.world.at(this.world.random.between(1, MATCHING_MS), () => {
+      this.waiting.push(waiting);
+      this.match();
+    });
+  }
+
+  private match(): void {
+    const still: Waiting[] = [];
+    const waiting = this.waiting.filter(({ isWanted }) => isWanted());
+    this.waiting = [];
+    for (const one of waiting) {
+      const fit = this.workers.filter(
+        (worker) => worker.polls && worker.queues.has(one.queue) && (!one.worker || one.worker === worker),
+      );
+      const worker = fit.length > 1 ? this.world.random.pick(fit) : fit[0];
+      if (worker) one.take(worker);
+      else still.push(one);
+    }
+    this.waiting = [...still, ...this.waiting];
+  }
+
+  // ---- what follows from commands
+
+  apply(run: Run, command: Command): void {
+    if (run.isRunning) applyCommand(this, run, command);
+  }
+
+  planTimer(run: Run, seq: number, { id: startedId }: Entry, inMs: number): void {
+    const key = `timer ${seq}`;
+    const fire = () =>
+      run.deliver(
+        () => {
+          run.timers.delete(seq);
+          const attributes = { timerId: String(seq), startedEventId: id(startedId) };
+          run.write(EventType.EVENT_TYPE_TIMER_FIRED, { timerFiredEventAttributes: attributes });
+        },
+        { key },
+      );
+    const planned = run.plan(inMs + this.world.random.between(0, LATENESS_MS), fire);
+    run.timers.set(seq, { planned, startedId });
+  }
+
+  goOnAsNew(run: Run, next: Started): void {
+    const link = this.children.get(run.runId);
+    if (link) this.children.set(run.nextRunId, link);
+    const successor = this.begin(run.workflowId, run.nextRunId, next);
+    // Not yet handed to the run before: they go on to this one.
+    for (const update of run.updates.values())
+      if (update.state === 'lost') {
+        successor.updates.set(update.request.id, update);
+        update.state = 'admitted';
+      }
+  }
+
+  closed(run: Run): void {
+    const goesOn = run.status === STATUS.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW;
+    for (const update of run.updates.values()) this.endUpdate(run, update, goesOn);
+    for (const query of [...run.queries, ...(run.task?.queries ?? [])]) this.queryAlone(run, query);
+    run.queries = [];
+    if (goesOn) return;
+    this.tellParent(run);
+    for (const [childRunId, { parent, policy }] of this.children) {
+      const child = this.byRunId.get(childRunId);
+      if (parent === run && child?.isRunning) this.world.at(1, () => this.closeChild(child, policy));
+    }
+  }
+
+  private endUpdate(run: Run, { request, state }: Update, goesOn: boolean): void {
+    if (state === 'admitted' || state === 'sent') run.settleUpdate(request.id, { state: 'lost' });
+    if (state !== 'accepted' || goesOn) return;
+    const message = 'Workflow Update failed because the Workflow completed before the Update completed.';
+    const type = 'AcceptedUpdateCompletedWorkflow';
+    const failure: Failure = {
+      message,
+      source: 'Server',
+      applicationFailureInfo: { type, nonRetryable: true },
+    };
+    run.settleUpdate(request.id, { state: 'completed', outcome: { failure } });
+  }
+
+  private closeChild(child: Run, policy: number): void {
+    if (policy === ParentClosePolicy.PARENT_CLOSE_POLICY_TERMINATE || policy === 0)
+      this.terminate(child, 'by parent close policy');
+    else if (policy === ParentClosePolicy.PARENT_CLOSE_POLICY_REQUEST_CANCEL)
+      this.requestCancel(child, 'by parent close policy');
+  }
+
+  startChild(parent: Run, initiated: Entry): void {
+    this.between(parent, () => {
+      const attributes = initiated.event.startChildWorkflowExecutionInitiatedEventAttributes ?? {};
+      const workflowId = attributes.workflowId ?? '';
+      const workflowType = attributes.workflowType ?? null;
+      const common = { initiatedEventId: id(initiated.id), namespace: 'default', workflowType };
+      const root = parent.started.rootWorkflowExecution ?? {
+        workflowId: parent.workflowId,
+        runId: parent.runId,
+      };
+      try {
+        const { run } = this.start({
+          workflowId,
+          reuse: attributes.workflowIdReusePolicy ?? undefined,
+          started: {
+            workflowType,
+            taskQueue: attributes.taskQueue ?? null,
+            input: attributes.input ?? null,
+            memo: attributes.memo ?? null,
+            searchAttributes: attributes.searchAttributes ?? null,
+            parentWorkflowNamespace: 'default',
+            parentWorkflowExecution: { workflowId: parent.workflowId, runId: parent.runId },
+            rootWorkflowExecution: root,
+          },
+        });
+        this.children.set(run.runId, { parent, initiated, policy: attributes.parentClosePolicy ?? 0 });
+        const workflowExecution = { workflowId, runId: run.runId };
+        this.tell(parent, EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_STARTED, {
+          childWorkflowExecutionStartedEventAttributes: { ...common, workflowExecution, header: {} },
+        });
+      } catch {
+        const cause =
+          enums.StartChildWorkflowExecutionFailedCause
+            .START_CHILD_WORKFLOW_EXECUTION_FAILED_CAUSE_WORKFLOW_ALREADY_EXISTS;
+        this.tell(parent, EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_FAILED, {
+          startChildWorkflowExecutionFailedEventAttributes: { ...common, workflowId, cause },
+        });
+      }
+    });
+  }
+
+  private tellParent(child: Run): void {
+    const link = this.children.get(child.runId);
+    if (!link) return;
+    const common = {
+      initiatedEventId: id(link.initiated.id),
+      namespace: 'default',
+      workflowExecution: { workflowId: child.workflowId, runId: child.runId },
+      workflowType: child.started.workflowType ?? null,
+    };
+    const [type, attributes] = endOfChild(child, common);
+    this.between(link.parent, () =>
+      link.parent.deliver(() => link.parent.write(type, attributes), { isResult: true }),
+    );
+  }
+
+  signalExternal(run: Run, initiated: Entry): void {
+    this.between(run, () => {
+      const attributes = initiated.event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? {};
+      const workflowExecution = attributes.workflowExecution ?? {};
+      const target = this.externalTarget(workflowExecution);
+      const common = { initiatedEventId: id(initiated.id), namespace: 'default', workflowExecution };
+      if (target) {
+        this.signal(target, attributes.signalName ?? '', attributes.input?.payloads ?? [], run.workflowId);
+        this.tell(run, EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_SIGNALED, {
+          externalWorkflowExecutionSignaledEventAttributes: common,
+        });
+        return;
+      }
+      const cause =
+        SignalExternalWorkflowExecutionFailedCause.SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED_CAUSE_EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND;
+      this.tell(run, EventType.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED, {
+        signalExternalWorkflowExecutionFailedEventAttributes: { ...common, cause },
+      });
+    });
+  }
+
+  cancelExternal(run: Run, initiated: Entry): void {
+    this.between(run, () => {
+      const attributes = initiated.event.requestCancelExternalWorkflowExecutionInitiatedEventAttributes ?? {};
+      const workflowExecution = attributes.workflowExecution ?? {};
+      const target = this.externalTarget(workflowExecution);
+      const common = { initiatedEventId: id(initiated.id), namespace: 'default', workflowExecution };
+      if (target) {
+        this.requestCancel(target, attributes.reason ?? '');
+        this.tell(run, EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED, {
+          externalWorkflowExecutionCancelRequestedEventAttributes: common,
+        });
+        return;
+      }
+      const cause =
+        CancelExternalWorkflowExecutionFailedCause.CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED_CAUSE_EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND;
+      this.tell(run, EventType.EVENT_TYPE_REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED, {
+        requestCancelExternalWorkflowExecutionFailedEventAttributes: { ...common, cause },
+      });
+    });
+  }
+
+  private externalTarget({ workflowId, runId }: Api.api.common.v1.IWorkflowExecution): Run | undefined {
+    const run = runId ? this.byRunId.get(runId) : this.latest(workflowId ?? '');
+    return run?.isRunning ? run : undefined;
+  }
+
+  /** One run reaches another a little later. */
+  private between(run: Run, act: () => void): void {
+    this.world.at(this.world.random.between(1, MATCHING_MS), () => {
+      if (run.isRunning) act();
+    });
+  }
+
+  private tell(run: Run, type: EventType, attributes: Attributes): void {
+    run.deliver(() => run.write(type, attributes));
+  }
+
+  /** Of a timer that a reset took over: what is left of it. */
+  remainingMs(started: Entry): number {
+    const whole = toMs(started.event.timerStartedEventAttributes?.startToFireTimeout);
+    return Math.max(0, started.at + whole - this.world.now);
+  }
+}
+
+function mayReuse(status: Status, reuse: number | undefined): boolean {
+  if (reuse === WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE) return false;
+  if (reuse !== WorkflowIdReusePolicy.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY) return true;
+  return (
+    status !== STATUS.WORKFLOW_EXECUTION_STATUS_COMPLETED &&
+    status !== STATUS.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW
+  );
+}
+
+interface ChildEnd {
+  initiatedEventId: ReturnType<typeof id>;
+  namespace: string;
+  workflowExecution: Api.api.common.v1.IWorkflowExecution;
+  workflowType: Api.api.common.v1.IWorkflowType | null;
+}
+
+function endOfChild(child: Run, common: ChildEnd): [EventType, Attributes] {
+  const last = child.entries.at(-1)?.event;
+  const completed = last?.workflowExecutionCompletedEventAttributes;
+  if (completed)
+    return [
+      EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_COMPLETED,
+      { childWorkflowExecutionCompletedEventAttributes: { ...common, result: completed.result ?? null } },
+    ];
+  const failed = last?.workflowExecutionFailedEventAttributes;
+  if (failed) {
+    const { failure, retryState } = failed;
+    const how = { ...common, failure: failure ?? null, retryState: retryState ?? 0 };
+    return [
+      EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_FAILED,
+      { childWorkflowExecutionFailedEventAttributes: how },
+    ];
+  }
+  return last?.workflowExecutionCanceledEventAttributes
+    ? [
+        EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_CANCELED,
+        { childWorkflowExecutionCanceledEventAttributes: common },
+      ]
+    : [
+        EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_TERMINATED,
+        { childWorkflowExecutionTerminatedEventAttributes: common },
+      ];
+}

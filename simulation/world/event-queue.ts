@@ -1,0 +1,63 @@
+/** What is to happen, in order of time; at one instant, in the order in which it was planned. */
+export interface Planned {
+  readonly at: number;
+  readonly order: number;
+  readonly happen: () => void;
+  cancelled: boolean;
+}
+
+export class EventQueue {
+  private readonly heap: Planned[] = [];
+  private planned = 0;
+
+  plan(at: number, happen: () => void): Planned {
+    const event: Planned = { at, order: this.planned++, happen, cancelled: false };
+    this.heap.push(event);
+    let index = this.heap.length - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if (!this.swapIfEarlier(index, parent)) break;
+      index = parent;
+    }
+    return event;
+  }
+
+  /** The time of the next that was not cancelled. */
+  nextAt(): number | undefined {
+    while (this.heap[0]?.cancelled) this.pop();
+    return this.heap[0]?.at;
+  }
+
+  /** Takes the next that was not cancelled. */
+  next(): Planned | undefined {
+    for (let event = this.pop(); event; event = this.pop()) if (!event.cancelled) return event;
+    return undefined;
+  }
+
+  private pop(): Planned | undefined {
+    const [first] = this.heap;
+    const last = this.heap.pop();
+    if (last === undefined || this.heap.length === 0) return first;
+    this.heap[0] = last;
+    let index = 0;
+    for (;;) {
+      const left = 2 * index + 1;
+      const child = this.isEarlier(left + 1, left) ? left + 1 : left;
+      if (!this.swapIfEarlier(child, index)) return first;
+      index = child;
+    }
+  }
+
+  private isEarlier(one: number, other: number): boolean {
+    const [a, b] = [this.heap[one], this.heap[other]];
+    return a !== undefined && b !== undefined && (a.at < b.at || (a.at === b.at && a.order < b.order));
+  }
+
+  private swapIfEarlier(one: number, other: number): boolean {
+    const [a, b] = [this.heap[one], this.heap[other]];
+    if (a === undefined || b === undefined || !this.isEarlier(one, other)) return false;
+    this.heap[one] = b;
+    this.heap[other] = a;
+    return true;
+  }
+}

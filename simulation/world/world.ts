@@ -1,0 +1,115 @@
+/**
+ * One virtual clock and one queue. Events happen one at a time: the next only when nothing that the one before it set
+ * off can go on without the clock. So a seed decides the order of everything.
+ */
+import { createHash } from 'node:crypto';
+import { EventQueue, type Planned } from './event-queue.ts';
+import { Random } from './random.ts';
+
+export interface WorldOptions {
+  seed: number;
+  /** Milliseconds since 1970. */
+  startsAt?: number;
+}
+
+export class World {
+  readonly random: Random;
+  readonly violations: string[] = [];
+  now: number;
+  events = 0;
+  private readonly queue = new EventQueue();
+  private readonly trace = createHash('sha256');
+  private underWay = 0;
+  private failure: unknown;
+
+  constructor({ seed, startsAt = Date.UTC(2027, 0, 1) }: WorldOptions) {
+    this.random = new Random(seed);
+    this.now = startsAt;
+  }
+
+  at(delayMs: number, happen: () => void): Planned {
+    return this.queue.plan(this.now + Math.max(0, delayMs), happen);
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.at(ms, resolve);
+    });
+  }
+
+  /** Work outside of the virtual time that takes macrotasks, such as a call into the VM: the clock stands still for it. */
+  async standingStill<T>(work: Promise<T>): Promise<T> {
+    this.underWay += 1;
+    try {
+      return await work;
+    } finally {
+      this.underWay -= 1;
+    }
+  }
+
+  /** Work that nobody waits for. What it throws ends the run of the world: it is a fault of the simulation. */
+  spawn(work: Promise<unknown>): void {
+    work.catch((error: unknown) => {
+      this.failure ??= error;
+    });
+  }
+
+  /** What must be the same in two runs of a seed. */
+  record(...facts: readonly (string | number)[]): void {
+    this.trace.update(`${this.now} ${facts.join(' ')}\n`);
+  }
+
+  digest(): string {
+    return this.trace.copy().digest('hex');
+  }
+
+  violation(what: string): void {
+    this.record('violation', what);
+    this.violations.push(what);
+  }
+
+  /** Runs until `done`, or until nothing is planned any more, for at most `withinMs` of virtual time. */
+  async run({
+    done,
+    withinMs,
+  }: {
+    done?: () => boolean;
+    withinMs: number;
+  }): Promise<'done' | 'idle' | 'late'> {
+    const end = this.now + withinMs;
+    for (;;) {
+      await this.settle();
+      if (done?.()) return 'done';
+      const at = this.queue.nextAt();
+      if (at === undefined) return 'idle';
+      if (at > end) {
+        this.now = Math.max(this.now, end);
+        return 'late';
+      }
+      const event = this.queue.next();
+      if (event === undefined) return 'idle';
+      this.now = Math.max(this.now, event.at);
+      this.events += 1;
+      event.happen();
+    }
+  }
+
+  /** The result of `work`, which goes on in virtual time. */
+  async finish<T>(work: Promise<T>, withinMs = 86_400_000): Promise<T> {
+    let over = false;
+    const end = () => {
+      over = true;
+    };
+    work.then(end, end);
+    const how = await this.run({ done: () => over, withinMs });
+    if (how !== 'done') throw new Error(`the world is ${how} and the work is not done`);
+    return work;
+  }
+
+  /** One turn of Node's event loop runs all microtasks that can run. A call into the VM takes a turn of its own. */
+  private async settle(): Promise<void> {
+    do await new Promise(setImmediate);
+    while (this.underWay > 0);
+    if (this.failure !== undefined) throw this.failure;
+  }
+}
