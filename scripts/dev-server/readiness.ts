@@ -27,7 +27,8 @@ export async function untilItAnswers(engine: Awaited): Promise<boolean> {
   return false;
 }
 
-async function isListening(address: string): Promise<boolean> {
+/** Something accepts connections at `host:port`. */
+export async function isListening(address: string): Promise<boolean> {
   const [host = '', port = ''] = address.split(':');
   const socket = connect(Number(port), host);
   try {

@@ -4,11 +4,11 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { freePorts } from '../../../scripts/dev-server/ports.ts';
+import { freePorts, loopback } from '../../../scripts/dev-server/ports.ts';
+import { isListening } from '../../../scripts/dev-server/readiness.ts';
 import { hasEnded } from '../../../scripts/own-process.ts';
 
 const PLACEHOLDER = join(import.meta.dirname, 'placeholder');
@@ -41,20 +41,8 @@ export async function startSkippingServer(program: string): Promise<SkippingServ
 }
 
 async function accepts(port: number, child: ChildProcess): Promise<void> {
-  while (!(await isOpen(port))) {
+  while (!(await isListening(loopback(port)))) {
     if (hasEnded(child)) throw new Error('the time-skipping server ended before it was ready');
     await sleep(LOOK_EVERY_MS);
-  }
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch {
-    return false;
-  } finally {
-    socket.destroy();
   }
 }
