@@ -1,6 +1,6 @@
 /**
- * Builds the programs in other languages, once for each state of their sources, in the cache folder: the examples, and
- * the time-skipping test server. Their languages are optional: a test that needs one that is missing is skipped.
+ * Builds the examples in other languages, once for each state of their sources, in the cache folder. Their languages are
+ * optional: a test that needs one that is missing is skipped.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +12,6 @@ import { JAVA } from './languages/java.mjs';
 import { PYTHON } from './languages/python.mjs';
 import { withLock } from './lock.mjs';
 import { cacheFolder, projectRoot } from './paths.mjs';
-import { TIME_SKIPPING } from './time-skipping.mjs';
 
 /**
  * @typedef {import('./console.mjs').Say} Say
@@ -77,7 +76,7 @@ export async function readyExample(language, { env = process.env, say = sayToStd
  * @param {{ env?: Env, say?: Say }} [options]
  */
 export async function readyExamples(options = {}) {
-  const all = [...Object.values(LANGUAGES), TIME_SKIPPING].map(async (language) => {
+  const all = Object.values(LANGUAGES).map(async (language) => {
     if ((await whyNot(language, options.env)) === undefined) await readyExample(language, options);
   });
   await Promise.allSettled(all);

@@ -4,15 +4,8 @@
  */
 import { activityInfo } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type {
-  CreateAnswer,
-  CreateOrder,
-  LocalActivities,
-  ServiceActivities,
-} from '../../src/activities/types.ts';
-import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
+import type { CreateAnswer, CreateOrder, ServiceActivities } from '../../src/activities/types.ts';
 import type { Money } from '../../src/domain/money.ts';
-import type { PayoutSettings } from '../../src/domain/payout.ts';
 import type { PayoutOrder, TradeDetail, TradeResult } from '../../src/payments/types.ts';
 import type { WorkerProcess } from '../temporal/worker.ts';
 import type { World } from '../world/world.ts';
@@ -57,6 +50,10 @@ type Calls =
 
 export class FakeProvider {
   readonly orders = new Map<string, Order>();
+  /** Every create that arrived. */
+  readonly creates: { partnerOrderId: string; lockRateId: string }[] = [];
+  /** Orders that exist and that no query finds yet. */
+  readonly hidden = new Set<string>();
   /** Every create that the provider carried out: a second one of the same payout is a second debit. */
   readonly debits = new Map<string, number>();
   notify: (partnerOrderId: string) => void = () => undefined;
@@ -69,16 +66,6 @@ export class FakeProvider {
     this.world = world;
     this.troubles = troubles;
   }
-
-  readonly local = (): Pick<LocalActivities, 'preparePayout' | 'doubtAboutEnd'> => ({
-    preparePayout: async (request) => {
-      const checked = checkPayoutRequest(request);
-      if (!checked.ok)
-        throw ApplicationFailure.nonRetryable('bad input', 'InvalidPayoutRequest', checked.errors);
-      return { request: checked.value, settings: SETTINGS };
-    },
-    doubtAboutEnd: async () => null,
-  });
 
   readonly activities = (process: WorkerProcess): Pick<ServiceActivities, Calls> => ({
     quoteForClient: async (_caller, _clientId, { instructedAmount }) => {
@@ -95,7 +82,7 @@ export class FakeProvider {
     confirmOrder: async (_caller, { key }) => {
       await this.call(process);
       const runId = activityInfo().workflowExecution?.runId ?? '';
-      const order = this.orders.get(key.partnerOrderId);
+      const order = this.found(key.partnerOrderId);
       const common = { runId, earlierSend: false };
       return order
         ? { ...common, exists: true, trade: this.trade(order), otherBody: false }
@@ -109,13 +96,13 @@ export class FakeProvider {
     },
     fetchTradeWithDetail: async (_caller, { partnerOrderId }) => {
       await this.call(process);
-      const order = this.orders.get(partnerOrderId);
+      const order = this.found(partnerOrderId);
       if (!order) return { trade: null };
       return { trade: this.trade(order), ...(this.isFinal(order) && { detail: this.detail(order) }) };
     },
     fetchTradeDetail: async (_caller, { partnerOrderId }) => {
       await this.call(process);
-      const order = this.orders.get(partnerOrderId);
+      const order = this.found(partnerOrderId);
       return order ? this.detail(order) : null;
     },
   });
@@ -139,6 +126,7 @@ export class FakeProvider {
     await this.claim(process, activityInfo().taskToken);
     if (isRequestLost) await never();
     // From here on the provider acts, whatever becomes of the worker.
+    this.creates.push({ partnerOrderId: order.partnerOrderId, lockRateId: order.lockRateId });
     const made = this.book(order.partnerOrderId, clientId);
     await process.sleep(random.between(2, 10));
     if (isAnswerLost) await never();
@@ -156,6 +144,10 @@ export class FakeProvider {
     if (random.chance(this.troubles.notified)) tell(5);
     if (random.chance(this.troubles.notifiedTwice)) tell(random.between(5, 50));
     return this.orders.get(partnerOrderId) ?? order;
+  }
+
+  private found(partnerOrderId: string): Order | undefined {
+    return this.hidden.has(partnerOrderId) ? undefined : this.orders.get(partnerOrderId);
   }
 
   isFinal({ finalAt }: Order): boolean {
@@ -222,15 +214,3 @@ function iso(ms: number): string {
 
 const PRICE = { exchangeRate: '7.1234', pay: usd('14.11'), fee: usd('0.07') };
 const PAIR = { originCurrency: 'USD', targetCurrency: 'CNY' };
-const SETTINGS: PayoutSettings = {
-  environment: 'test',
-  apiQueue: 'payouts-api:test:default',
-  callTimeoutMs: 200,
-  lockLifetimeMs: 5000,
-  confirmationWindowMs: 1000,
-  pollFirstMs: 2000,
-  pollMaxMs: 10_000,
-  approvalExpiresMs: 86_400_000,
-  stuckAfterMs: 86_400_000,
-  callWaitsMs: 300_000,
-};

@@ -1,5 +1,8 @@
 /** A small world: one Temporal, worker processes, a provider, and payouts. */
 import type { Client } from '@temporalio/client';
+import { preparation } from '../../src/activities/prepare-payout.ts';
+import { workerConfig } from '../../src/config/config.ts';
+import type { Environment } from '../../src/config/environment.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
 import type { Workflows } from '../sdk.ts';
 import { Service } from '../temporal/rpc.ts';
@@ -14,7 +17,26 @@ export interface PayoutWorldOptions {
   workers?: number;
   faults?: ProcessFaults;
   troubles?: Troubles;
+  /** Settings; what it leaves out has its default. */
+  env?: Environment;
 }
+
+/** Short waits, so that a payout takes seconds of virtual time. */
+const QUICK: Environment = {
+  PAYMENTS_CALL_TIMEOUT: '200ms',
+  PAYMENTS_LOCK_LIFETIME: '5s',
+  PAYOUTS_CONFIRMATION_WINDOW: '1s',
+  PAYOUTS_POLL_FIRST: '2s',
+  PAYOUTS_POLL_MAX: '10s',
+};
+const NEEDED: Environment = {
+  PAYMENTS_ENVIRONMENT: 'test',
+  PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
+  PAYMENTS_AUTH_URL: 'http://127.0.0.1:9',
+  PAYMENTS_APP_ID: 'simulated',
+  PAYMENTS_APP_SECRET: 'simulated',
+  PAYMENTS_REDIRECT_URI: 'http://127.0.0.1:9/v1/oauth/default/callback',
+};
 
 export class PayoutWorld {
   readonly world: World;
@@ -23,7 +45,14 @@ export class PayoutWorld {
   readonly client: Client;
   readonly provider: FakeProvider;
 
-  constructor({ workflows, seed, workers = 1, faults, troubles = NO_TROUBLES }: PayoutWorldOptions) {
+  constructor({
+    workflows,
+    seed,
+    workers = 1,
+    faults,
+    troubles = NO_TROUBLES,
+    env = QUICK,
+  }: PayoutWorldOptions) {
     this.world = new World({ seed });
     this.server = new Temporal(this.world);
     this.service = new Service(this.server);
@@ -32,6 +61,7 @@ export class PayoutWorld {
     this.provider.notify = (partnerOrderId) => this.notify(partnerOrderId);
     this.provider.claim = (process, taskToken) =>
       this.service.clientOf(process).activity.heartbeat(taskToken, 'may have been sent');
+    const config = workerConfig({ ...NEEDED, ...env });
     for (let number = 1; number <= workers; number += 1)
       this.server.connect(
         new WorkerProcess(this.world, {
@@ -39,7 +69,7 @@ export class PayoutWorld {
           queues: [PAYOUTS_TASK_QUEUE, 'payouts-api:test:default'],
           workflows,
           activities: this.provider.activities,
-          local: this.provider.local,
+          local: () => ({ ...preparation(config, this.world) }),
           faults,
         }),
       );

@@ -2,7 +2,9 @@
  * One virtual clock and one queue. Events happen one at a time: the next only when nothing that the one before it set
  * off can go on without the clock. So a seed decides the order of everything.
  */
+import { AsyncResource } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
+import type { Clock } from '../../src/surroundings/surroundings.ts';
 import { EventQueue, type Planned } from './event-queue.ts';
 import { Random } from './random.ts';
 
@@ -12,7 +14,7 @@ export interface WorldOptions {
   startsAt?: number;
 }
 
-export class World {
+export class World implements Clock {
   readonly random: Random;
   readonly violations: string[] = [];
   now: number;
@@ -29,6 +31,21 @@ export class World {
 
   at(delayMs: number, happen: () => void): Planned {
     return this.queue.plan(this.now + Math.max(0, delayMs), happen);
+  }
+
+  nowMs(): number {
+    return this.now;
+  }
+
+  wallMs(): number {
+    return this.now;
+  }
+
+  after(ms: number, run: () => void): () => void {
+    const planned = this.at(ms, AsyncResource.bind(run));
+    return () => {
+      planned.cancelled = true;
+    };
   }
 
   sleep(ms: number): Promise<void> {
