@@ -9,6 +9,6 @@ export default defineConfig({
     hookTimeout: 600_000,
     pool: 'forks',
     // Tests mostly wait: for timers, for processes, for the engine.
-    maxWorkers: 3,
+    maxWorkers: 4,
   },
 });
