@@ -10,6 +10,7 @@ import type { Environment } from '../../src/config/environment.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { Payouts } from '../../src/starters/payouts.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { patientInterceptors } from '../support/patient-client.ts';
 import { QUICK } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { CANARIES } from './canaries.ts';
@@ -71,6 +72,7 @@ export async function canaryStage(keys: Environment, engine: CanaryEngine): Prom
   const client = new Client({
     connection,
     dataConverter: dataConverter(encryptionKeys(environment).payloads, PROCESS_SURROUNDINGS.random),
+    interceptors: patientInterceptors(),
   });
   const said: string[] = [];
   return {

@@ -8,6 +8,7 @@ import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { Payouts } from '../../src/starters/payouts.ts';
+import { patientInterceptors } from './patient-client.ts';
 import { QUICK } from './payout-world.ts';
 import { type OwnProcess, startProgram } from './processes.ts';
 
@@ -26,7 +27,8 @@ export class MortalStage {
     this.engine = engine;
     this.simulator = simulator;
     this.connection = connection;
-    this.payouts = new Payouts({ client: new Client({ connection }), environment: 'test' });
+    const client = new Client({ connection, interceptors: patientInterceptors() });
+    this.payouts = new Payouts({ client, environment: 'test' });
   }
 
   static async start(): Promise<MortalStage> {

@@ -29,11 +29,11 @@ import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
-import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import type { Runnable } from '../../src/workers/application-workers.ts';
 import { keepRenewals } from '../../src/workers/tokens/keep-renewals.ts';
 import { createWorkers } from '../../src/workers/worker.ts';
+import { patientInterceptors } from './patient-client.ts';
 import { payoutRequest } from './requests.ts';
 
 // What the tests provoke is logged as warnings by the thousand; what they assert is never a log line.
@@ -122,7 +122,7 @@ export class PayoutWorld {
       connection,
       namespace,
       dataConverter: dataConverter(keys, PROCESS_SURROUNDINGS.random),
-      interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
+      interceptors: patientInterceptors(),
     });
     const world = new PayoutWorld({ namespace, address, simulator, client, native, env });
     if (!options.idle) await world.startWorkers();
@@ -158,7 +158,7 @@ export class PayoutWorld {
       connection,
       namespace: this.namespace,
       dataConverter: dataConverter(ring, PROCESS_SURROUNDINGS.random),
-      interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
+      interceptors: patientInterceptors(),
     });
   }
 
