@@ -1,8 +1,8 @@
 /** One request on its way through: what was received, its effect (at most once), and the ways to answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { sleep } from '../clock.ts';
 import type { CallRecord, CreateRecord } from '../ledger.ts';
 import type { Order } from '../orders/order.ts';
+import { sleep } from '../surroundings.ts';
 import { authorize, type Credential } from './authorize.ts';
 import { type Answer, failure, Refusal, success } from './envelope.ts';
 import type { Operation, Outcome, Received } from './operation.ts';
@@ -109,7 +109,7 @@ export class Exchange {
       reply.raw.destroy();
       return;
     }
-    await sleep(pauseMs);
+    await sleep(this.received.world.clock, pauseMs);
     reply.raw.end(body.subarray(half));
   }
 

@@ -1,8 +1,8 @@
 /** The way of every call: noted, counted against the budget, hit by a fault or served. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { monotonicMs, sleep } from '../clock.ts';
 import { strikeWith } from '../faults/strike.ts';
 import { isJsonObject } from '../json.ts';
+import { sleep } from '../surroundings.ts';
 import type { World } from '../world.ts';
 import { credentialOf } from './authorize.ts';
 import { rateLimited } from './envelope.ts';
@@ -31,11 +31,11 @@ export async function serve(
   const exchange = new Exchange({ operation, received, credential, request, reply, call, create });
 
   const { callsPerSecond, rejectedCallsCount, arrivesAfterMs, answersAfterMs } = world.settings;
-  const arrivedLate = await within(arrivesAfterMs);
+  const arrivedLate = await within(world, arrivesAfterMs);
   if (
     !world.budget.admit(
       call.appId ?? '',
-      arrivedLate ? monotonicMs() : arrivedAtMs,
+      arrivedLate ? world.clock.nowMs() : arrivedAtMs,
       callsPerSecond,
       rejectedCallsCount,
     )
@@ -43,7 +43,7 @@ export async function serve(
     if (create) create.effect = 'refused';
     return exchange.send(rateLimited(world.settings));
   }
-  await within(answersAfterMs);
+  await within(world, answersAfterMs);
   const strike = world.faults.strike(operation.name, call.partnerOrderId);
   if (!strike) return exchange.send(await exchange.perform());
   call.fault = strike.fault.kind;
@@ -51,9 +51,9 @@ export async function serve(
 }
 
 /** Whether there was anything to wait for. */
-async function within([least, most]: readonly [number, number]): Promise<boolean> {
+async function within({ clock, random }: World, [least, most]: readonly [number, number]): Promise<boolean> {
   if (most === 0) return false;
-  await sleep(least + Math.random() * (most - least));
+  await sleep(clock, least + random.number() * (most - least));
   return true;
 }
 

@@ -1,6 +1,5 @@
 /** The HTTP server: the operations of the spec, the authorization page, the control API. */
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { monotonicMs } from '../clock.ts';
 import type { Control } from '../control/control.ts';
 import { addControlRoutes } from '../control/routes.ts';
 import { operations } from '../endpoints/index.ts';
@@ -18,14 +17,14 @@ export function buildServer(world: World, control: Control): FastifyInstance {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   server.addHook('onRequest', async (request) => {
-    arrivals.set(request, monotonicMs());
+    arrivals.set(request, world.clock.nowMs());
   });
   for (const operation of operations)
     server.route({
       method: operation.method,
       url: operation.path,
       handler: async (request, reply) => {
-        await serve(world, operation, request, reply, arrivals.get(request) ?? monotonicMs());
+        await serve(world, operation, request, reply, arrivals.get(request) ?? world.clock.nowMs());
         return reply;
       },
     });
