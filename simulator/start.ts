@@ -1,6 +1,7 @@
 /** Starts a simulator in this process, on a real socket. */
 import { Control, type SimulatorControl } from './control/control.ts';
 import { buildServer } from './http/server.ts';
+import { HttpCourier } from './notifications/courier.ts';
 import type { App, SettingsChange } from './settings.ts';
 import { PROCESS_SURROUNDINGS } from './surroundings.ts';
 import { World } from './world.ts';
@@ -21,7 +22,12 @@ export interface Simulator {
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host, port } = parseListen(options.listen ?? '127.0.0.1:0');
   const { settings, apps } = options;
-  const world = new World({ surroundings: PROCESS_SURROUNDINGS, settings, apps });
+  const world = new World({
+    surroundings: PROCESS_SURROUNDINGS,
+    courier: new HttpCourier(),
+    settings,
+    apps,
+  });
   const control = new Control(world);
   const server = buildServer(world, control);
   const url = await server.listen({ host, port });

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { FaultBox } from './faults/fault-box.ts';
 import { Ledger } from './ledger.ts';
+import type { Courier } from './notifications/courier.ts';
 import { Notifier } from './notifications/notifier.ts';
 import { OrderLife } from './orders/life.ts';
 import { OrderBook } from './orders/order.ts';
@@ -24,6 +25,7 @@ import { type Clock, type Randomness, type Surroundings, Timers } from './surrou
 
 export interface WorldParts {
   surroundings: Surroundings;
+  courier: Courier;
   settings?: SettingsChange | undefined;
   apps?: readonly App[] | undefined;
 }
@@ -48,7 +50,7 @@ export class World {
   readonly life: OrderLife;
   readonly #initialSettings: Settings;
 
-  constructor({ surroundings, settings = {}, apps = DEFAULT_APPS }: WorldParts) {
+  constructor({ surroundings, courier, settings = {}, apps = DEFAULT_APPS }: WorldParts) {
     this.#initialSettings = settingsSchema.parse(settings);
     this.settings = this.#initialSettings;
     this.clock = surroundings.clock;
@@ -63,6 +65,7 @@ export class World {
     this.timers = new Timers(this.clock);
     this.notifier = new Notifier({
       surroundings,
+      courier,
       settings: () => this.settings,
       notifyUrlOf: (appId) => this.apps.get(appId)?.notifyUrl,
     });

@@ -1,10 +1,10 @@
 /** Tells applications about their orders, with a few retries, and keeps a log of every attempt. */
-import { Agent, request } from 'undici';
 import { writeJson } from '../json.ts';
 import type { Order } from '../orders/order.ts';
 import type { Settings } from '../settings.ts';
 import { RingLog } from '../state/ring-log.ts';
 import { isoTime, type Surroundings, sleep } from '../surroundings.ts';
+import type { Courier } from './courier.ts';
 import { signatureHeaders } from './signature.ts';
 
 export interface Notification {
@@ -30,6 +30,7 @@ export interface NotificationRecord {
 
 export interface NotifierParts {
   surroundings: Surroundings;
+  courier: Courier;
   settings: () => Settings;
   notifyUrlOf: (appId: string) => string | undefined;
 }
@@ -39,7 +40,6 @@ const KEPT_RECORDS = 20_000;
 export class Notifier {
   readonly log = new RingLog<NotificationRecord>(KEPT_RECORDS);
   readonly #parts: NotifierParts;
-  readonly #agent = new Agent({ keepAliveTimeout: 1000 });
   #closed = false;
 
   constructor(parts: NotifierParts) {
@@ -74,7 +74,7 @@ export class Notifier {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#agent.destroy();
+    await this.#parts.courier.close();
   }
 
   async #attempt(
@@ -85,16 +85,11 @@ export class Notifier {
   ): Promise<number | string> {
     const body = bodyOf(notification, settings);
     try {
-      const answer = await request(url, {
-        method: 'POST',
-        dispatcher: this.#agent,
-        headersTimeout: settings.notificationTimeoutMs,
-        bodyTimeout: settings.notificationTimeoutMs,
-        headers: { 'content-type': 'application/json', ...this.#signed(notification, id, body, settings) },
-        body,
-      });
-      await answer.body.dump();
-      return answer.statusCode;
+      const headers = {
+        'content-type': 'application/json',
+        ...this.#signed(notification, id, body, settings),
+      };
+      return await this.#parts.courier.deliver({ url, headers, body }, settings.notificationTimeoutMs);
     } catch (error) {
       return error instanceof Error ? error.message : 'failed';
     }
