@@ -5,6 +5,7 @@ export {
   randomAnswer,
   randomRecord,
 } from './answers/random-answer.ts';
+export type { Decision } from './authorization.ts';
 export type { Counts, LedgerOf, LedgerRecord, OrderRecord } from './control/answers.ts';
 export type { SimulatorControl } from './control/control.ts';
 export type {
@@ -17,7 +18,15 @@ export type {
 export { type SimulatorControlClient, simulatorControl } from './control-client.ts';
 export type { FaultReport } from './faults/fault-box.ts';
 export type { FaultInput, FaultKind, FaultRuleInput, OperationName } from './faults/rules.ts';
+export {
+  type InProcessAnswer,
+  type InProcessOptions,
+  type InProcessRequest,
+  type InProcessSimulator,
+  simulatorInProcess,
+} from './in-process.ts';
 export type { CallRecord, CreateRecord } from './ledger.ts';
+export type { Letter } from './notifications/courier.ts';
 export { type NotifyMode, SCENARIOS, type ScenarioName } from './orders/scenario.ts';
 export type { App, Settings, SettingsChange } from './settings.ts';
 export { type Simulator, type SimulatorOptions, startSimulator } from './start.ts';

@@ -1,7 +1,7 @@
 /** The truth for tests: every call and every create that arrived, and what became of it. */
-import { isoTime, monotonicMs, wallMs } from './clock.ts';
 import { RingLog } from './state/ring-log.ts';
 import type { TokenState } from './state/tokens.ts';
+import { type Clock, isoTime } from './surroundings.ts';
 
 export interface CallRecord {
   at: string;
@@ -41,10 +41,15 @@ export class Ledger {
   readonly creates = new RingLog<CreateRecord>(KEPT_CREATES);
   readonly callsByOperation = new Map<string, number>();
   answered429 = 0;
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   call(operation: string): CallRecord {
     const record: CallRecord = {
-      ...now(),
+      ...this.#now(),
       operation,
       appId: null,
       partnerOrderId: null,
@@ -60,7 +65,7 @@ export class Ledger {
 
   create(body: string, partnerOrderId: string | null): CreateRecord {
     const record: CreateRecord = {
-      ...now(),
+      ...this.#now(),
       body,
       partnerOrderId,
       orderId: null,
@@ -79,8 +84,8 @@ export class Ledger {
     this.callsByOperation.clear();
     this.answered429 = 0;
   }
-}
 
-function now(): { at: string; atMs: number } {
-  return { at: isoTime(wallMs()), atMs: monotonicMs() };
+  #now(): { at: string; atMs: number } {
+    return { at: isoTime(this.#clock.wallMs()), atMs: this.#clock.nowMs() };
+  }
 }

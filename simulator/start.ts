@@ -1,8 +1,9 @@
 /** Starts a simulator in this process, on a real socket. */
-import { z } from 'zod';
 import { Control, type SimulatorControl } from './control/control.ts';
 import { buildServer } from './http/server.ts';
-import { type App, appSchema, DEFAULT_APPS, type SettingsChange } from './settings.ts';
+import { HttpCourier } from './notifications/courier.ts';
+import type { App, SettingsChange } from './settings.ts';
+import { PROCESS_SURROUNDINGS } from './surroundings.ts';
 import { World } from './world.ts';
 
 export interface SimulatorOptions {
@@ -20,13 +21,13 @@ export interface Simulator {
 
 export async function startSimulator(options: SimulatorOptions = {}): Promise<Simulator> {
   const { host, port } = parseListen(options.listen ?? '127.0.0.1:0');
-  const world = new World(
-    options.settings,
-    z
-      .array(appSchema)
-      .min(1)
-      .parse(options.apps ?? DEFAULT_APPS),
-  );
+  const { settings, apps } = options;
+  const world = new World({
+    surroundings: PROCESS_SURROUNDINGS,
+    courier: new HttpCourier(),
+    settings,
+    apps,
+  });
   const control = new Control(world);
   const server = buildServer(world, control);
   const url = await server.listen({ host, port });

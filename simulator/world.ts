@@ -1,46 +1,76 @@
 /** Everything one simulated service knows, put together once and handed to whoever needs a part of it. */
-import { Timers } from './clock.ts';
+import { z } from 'zod';
 import { FaultBox } from './faults/fault-box.ts';
 import { Ledger } from './ledger.ts';
+import type { Courier } from './notifications/courier.ts';
 import { Notifier } from './notifications/notifier.ts';
 import { OrderLife } from './orders/life.ts';
 import { OrderBook } from './orders/order.ts';
 import type { Plan } from './orders/scenario.ts';
-import { type App, DEFAULT_APPS, type Settings, settingsSchema } from './settings.ts';
+import {
+  type App,
+  appSchema,
+  DEFAULT_APPS,
+  type Settings,
+  type SettingsChange,
+  settingsSchema,
+} from './settings.ts';
 import { Accounts } from './state/accounts.ts';
 import { CallBudget } from './state/call-budget.ts';
 import { AuthorizationCodes } from './state/codes.ts';
 import { Locks } from './state/quotes.ts';
 import { ReceivingAccounts } from './state/receiving-accounts.ts';
 import { Tokens } from './state/tokens.ts';
+import { type Clock, type Randomness, type Surroundings, Timers } from './surroundings.ts';
+
+export interface WorldParts {
+  surroundings: Surroundings;
+  courier: Courier;
+  settings?: SettingsChange | undefined;
+  apps?: readonly App[] | undefined;
+}
 
 export class World {
   settings: Settings;
+  readonly clock: Clock;
+  readonly random: Randomness;
   readonly apps: Map<string, App>;
-  readonly tokens = new Tokens();
-  readonly codes = new AuthorizationCodes();
+  readonly tokens: Tokens;
+  readonly codes: AuthorizationCodes;
   readonly budget = new CallBudget();
   readonly accounts = new Accounts();
-  readonly receivingAccounts = new ReceivingAccounts();
-  readonly locks = new Locks();
+  readonly receivingAccounts: ReceivingAccounts;
+  readonly locks: Locks;
   readonly orders = new OrderBook();
   readonly scenarios = new Map<string, Plan>();
   readonly faults = new FaultBox();
-  readonly ledger = new Ledger();
-  readonly timers = new Timers();
+  readonly ledger: Ledger;
+  readonly timers: Timers;
   readonly notifier: Notifier;
   readonly life: OrderLife;
   readonly #initialSettings: Settings;
 
-  constructor(settings: unknown, apps: readonly App[] = DEFAULT_APPS) {
-    this.#initialSettings = settingsSchema.parse(settings ?? {});
+  constructor({ surroundings, courier, settings = {}, apps = DEFAULT_APPS }: WorldParts) {
+    this.#initialSettings = settingsSchema.parse(settings);
     this.settings = this.#initialSettings;
-    this.apps = new Map(apps.map((app) => [app.appId, { ...app }]));
+    this.clock = surroundings.clock;
+    this.random = surroundings.random;
+    const checked = z.array(appSchema).min(1).parse(apps);
+    this.apps = new Map(checked.map((app) => [app.appId, app]));
+    this.tokens = new Tokens(surroundings);
+    this.codes = new AuthorizationCodes(surroundings);
+    this.receivingAccounts = new ReceivingAccounts(surroundings);
+    this.locks = new Locks(surroundings);
+    this.ledger = new Ledger(this.clock);
+    this.timers = new Timers(this.clock);
     this.notifier = new Notifier({
+      surroundings,
+      courier,
       settings: () => this.settings,
       notifyUrlOf: (appId) => this.apps.get(appId)?.notifyUrl,
     });
     this.life = new OrderLife({
+      surroundings,
       timers: this.timers,
       accounts: this.accounts,
       notifier: this.notifier,

@@ -1,7 +1,7 @@
 /** The ledger as people and tests read it: amounts as decimal text, times as ISO 8601. */
-import { isoTime } from '../clock.ts';
 import { formatMinor, type Money } from '../money.ts';
 import type { Order } from '../orders/order.ts';
+import { isoTime } from '../surroundings.ts';
 import type { World } from '../world.ts';
 import type { Counts, LedgerOf, LedgerRecord, OrderRecord } from './answers.ts';
 

@@ -1,5 +1,4 @@
 /** One page for people: what was paid, how busy it is, what goes wrong on purpose. */
-import { monotonicMs } from '../clock.ts';
 import { escapeHtml, page, table } from '../http/html.ts';
 import { moneyText } from '../money.ts';
 import type { Control } from './control.ts';
@@ -57,9 +56,9 @@ function section(title: string, rows: string[][], headings: string[]): string {
   return `<h2>${escapeHtml(title)}</h2>${rows.length === 0 ? '<p>None.</p>' : table(headings, rows)}`;
 }
 
-function callsInLastSecond(control: Control): number {
-  const calls = control.world.ledger.calls.list();
-  const sinceMs = monotonicMs() - 1000;
+function callsInLastSecond({ world }: Control): number {
+  const calls = world.ledger.calls.list();
+  const sinceMs = world.clock.nowMs() - 1000;
   let count = 0;
   for (let index = calls.length - 1; index >= 0 && (calls[index]?.atMs ?? 0) > sinceMs; index -= 1)
     count += 1;

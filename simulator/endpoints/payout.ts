@@ -1,12 +1,12 @@
 /** `/v2/b2b/currents`: creation of a payout and the query of its order. */
 import { z } from 'zod';
-import { sleep } from '../clock.ts';
 import { ILLEGAL_PARAM, ORDER_NOT_EXIST, Refusal } from '../http/envelope.ts';
 import type { Operation, Outcome, Received } from '../http/operation.ts';
 import { amount, currency, optionalText, readBody, text, text64 } from '../http/validation.ts';
 import { type CreateRequest, createOrder, draftOrder } from '../orders/create.ts';
 import type { Order } from '../orders/order.ts';
 import { patched, payoutOrderView } from '../orders/views.ts';
+import { sleep } from '../surroundings.ts';
 import type { World } from '../world.ts';
 
 const createBody = z.object({
@@ -43,7 +43,8 @@ export const createCnyOrder: Operation = {
   style: 'A',
   auth: 'gateway',
   handle: (received) => created(received.world, createOrder(received.world, wantedIn(received))),
-  pretend: (received) => payoutOrderView(draftOrder(received.world, wantedIn(received)).order),
+  pretend: (received) =>
+    payoutOrderView(draftOrder(received.world, wantedIn(received)).order, received.world),
 };
 
 function wantedIn(received: Received): CreateRequest {
@@ -65,15 +66,15 @@ function wantedIn(received: Received): CreateRequest {
 }
 
 function created(world: World, order: Order): Outcome {
-  const data = patched(order, 'createCnyOrder', payoutOrderView(order));
+  const data = patched(order, 'createCnyOrder', payoutOrderView(order, world));
   if (order.plan.notify.mode !== 'early') return { data, created: order };
   return { data, created: order, beforeAnswer: () => notifyEarly(world, order) };
 }
 
 async function notifyEarly(world: World, order: Order): Promise<void> {
   const told = world.notifier.send(world.notifier.truth(order), 'early');
-  await Promise.race([told, sleep(EARLY_AT_MOST_MS)]);
-  await sleep(EARLY_HEAD_START_MS);
+  await Promise.race([told, sleep(world.clock, EARLY_AT_MOST_MS)]);
+  await sleep(world.clock, EARLY_HEAD_START_MS);
 }
 
 export const queryDetail: Operation = {
@@ -86,6 +87,6 @@ export const queryDetail: Operation = {
     const order = received.world.orders.byOrderId(received.params['orderId'] ?? '');
     // Only the trade queries lag behind: whoever knows the service's own number finds the order at once.
     if (!order) throw new Refusal(ORDER_NOT_EXIST, 'order not exist');
-    return { data: patched(order, 'queryDetail', payoutOrderView(order)) };
+    return { data: patched(order, 'queryDetail', payoutOrderView(order, received.world)) };
   },
 };

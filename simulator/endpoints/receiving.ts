@@ -1,6 +1,5 @@
 /** Receiving accounts: opening one, its balance, its detail. */
 import { z } from 'zod';
-import { isoTime, wallMs } from '../clock.ts';
 import { illegalParam, Refusal } from '../http/envelope.ts';
 import type { Operation } from '../http/operation.ts';
 import { currency, optionalText, readBody, text } from '../http/validation.ts';
@@ -35,7 +34,6 @@ export const receivingAccountCreate: Operation = {
       body.payer_id,
       body.currency,
       body.bank_location ?? 'Hong Kong',
-      isoTime(wallMs()),
     );
     return { data: accountView(account), status: 201 };
   },

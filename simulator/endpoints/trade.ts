@@ -1,6 +1,5 @@
 /** `/v1/mid-open-api`: trade result, trade detail, account information. */
 import { z } from 'zod';
-import { monotonicMs } from '../clock.ts';
 import { illegalParam, ORDER_NOT_EXIST, Refusal } from '../http/envelope.ts';
 import type { Operation, Outcome, Received } from '../http/operation.ts';
 import { optionalText, parsedOrNothing, readBody, text, text64 } from '../http/validation.ts';
@@ -18,7 +17,7 @@ export const queryResult: Operation = {
   auth: 'trade',
   handle: (received) => {
     const { order, clientId } = tradeOf(received);
-    const data = tradeResultView(order, clientId, received.world.settings);
+    const data = tradeResultView(order, clientId, received.world);
     return { data: patched(order, 'queryResult', data) };
   },
 };
@@ -31,7 +30,7 @@ export const queryPayDetail: Operation = {
   auth: 'trade',
   handle: (received) => {
     const { order, clientId } = tradeOf(received);
-    const data = tradeDetailView(order, clientId, received.world.settings);
+    const data = tradeDetailView(order, clientId, received.world);
     return { data: patched(order, 'queryPayDetail', data) };
   },
 };
@@ -39,9 +38,10 @@ export const queryPayDetail: Operation = {
 /** The create request names no client, so any client number finds the order and is echoed. */
 function tradeOf(received: Received): { order: Order; clientId: string } {
   const key = readBody(received.rawBody, tradeKey);
-  const order = received.world.orders
+  const { orders, clock } = received.world;
+  const order = orders
     .byPartnerOrderId(key.partner_order_id)
-    .find((candidate) => candidate.visibleAtMs <= monotonicMs());
+    .find((candidate) => candidate.visibleAtMs <= clock.nowMs());
   if (!order) throw new Refusal(ORDER_NOT_EXIST, 'order not exist');
   return { order, clientId: key.client_id };
 }

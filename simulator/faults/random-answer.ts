@@ -2,7 +2,6 @@
 import { type DrawContext, type DrawnAnswer, drawAnswer, tell } from '../answers/drawn-answer.ts';
 import { spoiled } from '../answers/spoil.ts';
 import { mayBeTold, type TrueTrade } from '../answers/tells.ts';
-import { monotonicMs } from '../clock.ts';
 import { type Answer, ORDER_NOT_EXIST } from '../http/envelope.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { parsedOrNothing } from '../http/validation.ts';
@@ -75,13 +74,13 @@ function echoOf(operation: string, { clientId, partnerOrderId }: AskedAbout, ord
 
 function viewOf(
   operation: string,
-  { settings }: World,
+  world: World,
   clientId: string,
 ): ((order: Order) => JsonObject) | undefined {
-  if (operation === 'queryResult') return (order) => tradeResultView(plainly(order), clientId, settings);
-  if (operation === 'queryPayDetail') return (order) => tradeDetailView(plainly(order), clientId, settings);
+  if (operation === 'queryResult') return (order) => tradeResultView(plainly(order), clientId, world);
+  if (operation === 'queryPayDetail') return (order) => tradeDetailView(plainly(order), clientId, world);
   if (operation === 'queryDetail' || operation === 'createCnyOrder')
-    return (order) => payoutOrderView(plainly(order));
+    return (order) => payoutOrderView(plainly(order), world);
   return undefined;
 }
 
@@ -99,7 +98,7 @@ function guarded(
   const { operation, received } = exchange;
   const { name } = operation;
   if (name === 'createCnyOrder') return withoutStatedRefusal(exchange, drawn);
-  const present = mayDenyOrder(asked.order, fault) ? drawn : withoutDenial(name, drawn);
+  const present = mayDenyOrder(asked.order, fault, received.world) ? drawn : withoutDenial(name, drawn);
   if (name !== 'queryResult' && name !== 'queryPayDetail') return present;
   const { clientId, partnerOrderId, order } = asked;
   const about = {
@@ -111,11 +110,11 @@ function guarded(
   return { ...present, data };
 }
 
-function trueTrade(order: Order, clientId: string, { settings }: World): TrueTrade {
+function trueTrade(order: Order, clientId: string, world: World): TrueTrade {
   const plain = plainly(order);
   return {
-    queryResult: tradeResultView(plain, clientId, settings),
-    queryPayDetail: tradeDetailView(plain, clientId, settings),
+    queryResult: tradeResultView(plain, clientId, world),
+    queryPayDetail: tradeDetailView(plain, clientId, world),
   };
 }
 
@@ -128,8 +127,8 @@ function liarOf(partnerOrderId: string): 'queryResult' | 'queryPayDetail' {
  * "Order not exist" about an order that exists is lag right after its creation. Later, only a client that was told of
  * the order can know better.
  */
-function mayDenyOrder(order: Order | undefined, { denyMs }: RandomAnswer): boolean {
-  return order === undefined || order.isKnown || monotonicMs() - order.createdAtMs < denyMs;
+function mayDenyOrder(order: Order | undefined, { denyMs }: RandomAnswer, { clock }: World): boolean {
+  return order === undefined || order.isKnown || clock.nowMs() - order.createdAtMs < denyMs;
 }
 
 function withoutDenial(operation: string, drawn: DrawnAnswer): DrawnAnswer {

@@ -1,7 +1,7 @@
 /** Does to one request what a fault says: one function for each kind. */
-import { sleep } from '../clock.ts';
 import { type Answer, failure, jsonAnswer, rateLimited, success } from '../http/envelope.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { sleep } from '../surroundings.ts';
 import type { Strike } from './fault-box.ts';
 import { answerAtRandom } from './random-answer.ts';
 import type { Fault, FaultKind } from './rules.ts';
@@ -13,7 +13,8 @@ type Hit<Kind extends FaultKind> = (
 ) => Promise<void>;
 
 const HITS: { [Kind in FaultKind]: Hit<Kind> } = {
-  latency: (exchange, fault) => waitAround(exchange, fault.effect, () => sleep(fault.ms)),
+  latency: (exchange, fault) =>
+    waitAround(exchange, fault.effect, () => sleep(exchange.received.world.clock, fault.ms)),
   'hold-until-released': (exchange, fault, { held }) => waitAround(exchange, fault.effect, held),
   'drop-before': async (exchange) => exchange.drop(),
   'drop-after': async (exchange) => {

@@ -50,6 +50,10 @@ export function failure(status: number, code: Code, message: string): Answer {
   return envelope(status, code, message, null);
 }
 
+export function noSuchEndpoint(): Answer {
+  return failure(404, 404, 'no such endpoint');
+}
+
 export function rateLimited(settings: Settings): Answer {
   return failure(settings.rateLimitStyle === 'http' ? 429 : 200, RATE_LIMITED, 'too many requests');
 }

@@ -1,18 +1,41 @@
 /** One request on its way through: what was received, its effect (at most once), and the ways to answer. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { sleep } from '../clock.ts';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { CallRecord, CreateRecord } from '../ledger.ts';
 import type { Order } from '../orders/order.ts';
+import { sleep } from '../surroundings.ts';
 import { authorize, type Credential } from './authorize.ts';
 import { type Answer, failure, Refusal, success } from './envelope.ts';
 import type { Operation, Outcome, Received } from './operation.ts';
+
+/** A request, however it came. */
+export interface Incoming {
+  params: Record<string, string>;
+  query: Record<string, string>;
+  headers: IncomingHttpHeaders;
+  rawBody: string;
+  arrivedAtMs: number;
+}
+
+/** Where the answer to one request goes, once. */
+export interface AnswerSink {
+  send(answer: Answer): void;
+  /** The connection ends without an answer. */
+  drop(): void;
+  /** Promises the whole body and sends half of it. Resolves when that is on its way. */
+  sendHalf(answer: Answer): Promise<HalfSent>;
+}
+
+export interface HalfSent {
+  sendRest(): void;
+  /** The connection ends. */
+  breakOff(): void;
+}
 
 export interface ExchangeParts {
   operation: Operation;
   received: Received;
   credential: Credential;
-  request: FastifyRequest;
-  reply: FastifyReply;
+  sink: AnswerSink;
   call: CallRecord;
   create: CreateRecord | undefined;
 }
@@ -80,37 +103,25 @@ export class Exchange {
   send(answer: Answer): void {
     if (this.#created && answer === this.#truth) this.#created.isKnown = true;
     this.#note(answer.status, answer.code);
-    const { reply } = this.#parts;
-    if (answer.headers) reply.headers(answer.headers);
-    reply.code(answer.status).header('content-type', answer.contentType).send(answer.text);
+    this.#parts.sink.send(answer);
   }
 
   /** The connection ends without an answer. */
   drop(): void {
     this.#note('dropped', null);
-    this.#parts.reply.hijack();
-    this.#parts.request.raw.socket.destroy();
+    this.#parts.sink.drop();
   }
 
   /** Promises the whole body, sends half of it, and then the rest after `pauseMs`, or never. */
   async sendInHalves(answer: Answer, pauseMs: number | undefined): Promise<void> {
     this.#note(pauseMs === undefined ? 'dropped' : answer.status, answer.code);
-    const { reply } = this.#parts;
-    const body = Buffer.from(answer.text);
-    const half = Math.floor(body.length / 2);
-    reply.hijack();
-    reply.raw.writeHead(answer.status, {
-      'content-type': answer.contentType,
-      'content-length': body.length,
-    });
-    // What was written must be on its way before the socket goes, or there would be no half to see.
-    await new Promise<void>((resolve) => reply.raw.write(body.subarray(0, half), () => resolve()));
+    const half = await this.#parts.sink.sendHalf(answer);
     if (pauseMs === undefined) {
-      reply.raw.destroy();
+      half.breakOff();
       return;
     }
-    await sleep(pauseMs);
-    reply.raw.end(body.subarray(half));
+    await sleep(this.received.world.clock, pauseMs);
+    half.sendRest();
   }
 
   #noteEffect(outcome: Outcome): void {

@@ -1,25 +1,24 @@
 /** The way of every call: noted, counted against the budget, hit by a fault or served. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import { monotonicMs, sleep } from '../clock.ts';
 import { strikeWith } from '../faults/strike.ts';
 import { isJsonObject } from '../json.ts';
+import { sleep } from '../surroundings.ts';
 import type { World } from '../world.ts';
 import { credentialOf } from './authorize.ts';
 import { rateLimited } from './envelope.ts';
-import { Exchange } from './exchange.ts';
+import { type AnswerSink, Exchange, type Incoming } from './exchange.ts';
 import type { Operation, Received } from './operation.ts';
 import { parsedOrNothing } from './validation.ts';
 
 export async function serve(
   world: World,
   operation: Operation,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  arrivedAtMs: number,
+  incoming: Incoming,
+  sink: AnswerSink,
 ): Promise<void> {
-  const received = receivedFrom(world, request);
+  const { arrivedAtMs, ...rest } = incoming;
+  const received: Received = { ...rest, world, app: undefined, token: undefined };
   const body = parsedOrNothing(received.rawBody);
-  const credential = credentialOf(world, request.headers.authorization);
+  const credential = credentialOf(world, received.headers.authorization);
   const call = world.ledger.call(operation.name);
   call.appId = credential.record?.appId ?? received.query['app_id'] ?? textIn(body, 'app_id');
   call.partnerOrderId = partnerOrderIdOf(world, operation, received, body);
@@ -28,14 +27,14 @@ export async function serve(
     operation.name === 'createCnyOrder'
       ? world.ledger.create(received.rawBody, call.partnerOrderId)
       : undefined;
-  const exchange = new Exchange({ operation, received, credential, request, reply, call, create });
+  const exchange = new Exchange({ operation, received, credential, sink, call, create });
 
   const { callsPerSecond, rejectedCallsCount, arrivesAfterMs, answersAfterMs } = world.settings;
-  const arrivedLate = await within(arrivesAfterMs);
+  const arrivedLate = await within(world, arrivesAfterMs);
   if (
     !world.budget.admit(
       call.appId ?? '',
-      arrivedLate ? monotonicMs() : arrivedAtMs,
+      arrivedLate ? world.clock.nowMs() : arrivedAtMs,
       callsPerSecond,
       rejectedCallsCount,
     )
@@ -43,7 +42,7 @@ export async function serve(
     if (create) create.effect = 'refused';
     return exchange.send(rateLimited(world.settings));
   }
-  await within(answersAfterMs);
+  await within(world, answersAfterMs);
   const strike = world.faults.strike(operation.name, call.partnerOrderId);
   if (!strike) return exchange.send(await exchange.perform());
   call.fault = strike.fault.kind;
@@ -51,22 +50,10 @@ export async function serve(
 }
 
 /** Whether there was anything to wait for. */
-async function within([least, most]: readonly [number, number]): Promise<boolean> {
+async function within({ clock, random }: World, [least, most]: readonly [number, number]): Promise<boolean> {
   if (most === 0) return false;
-  await sleep(least + Math.random() * (most - least));
+  await sleep(clock, least + random.number() * (most - least));
   return true;
-}
-
-function receivedFrom(world: World, request: FastifyRequest): Received {
-  return {
-    world,
-    app: undefined,
-    token: undefined,
-    params: textFields(request.params),
-    query: textFields(request.query),
-    headers: request.headers,
-    rawBody: typeof request.body === 'string' ? request.body : '',
-  };
 }
 
 function partnerOrderIdOf(
@@ -83,11 +70,4 @@ function partnerOrderIdOf(
 function textIn(body: unknown, field: string): string | null {
   const value = isJsonObject(body) ? body[field] : undefined;
   return typeof value === 'string' ? value : null;
-}
-
-function textFields(fields: unknown): Record<string, string> {
-  if (!isJsonObject(fields)) return {};
-  return Object.fromEntries(
-    Object.entries(fields).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
-  );
 }

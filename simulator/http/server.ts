@@ -1,11 +1,12 @@
 /** The HTTP server: the operations of the spec, the authorization page, the control API. */
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
-import { monotonicMs } from '../clock.ts';
 import type { Control } from '../control/control.ts';
 import { addControlRoutes } from '../control/routes.ts';
 import { operations } from '../endpoints/index.ts';
 import type { World } from '../world.ts';
 import { addAuthorizationPage } from './authorization-page.ts';
+import { noSuchEndpoint } from './envelope.ts';
+import { incomingFrom, ReplySink } from './fastify-call.ts';
 import { serve } from './serve.ts';
 
 const BODY_LIMIT_BYTES = 1_048_576;
@@ -18,21 +19,23 @@ export function buildServer(world: World, control: Control): FastifyInstance {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   server.addHook('onRequest', async (request) => {
-    arrivals.set(request, monotonicMs());
+    arrivals.set(request, world.clock.nowMs());
   });
   for (const operation of operations)
     server.route({
       method: operation.method,
       url: operation.path,
       handler: async (request, reply) => {
-        await serve(world, operation, request, reply, arrivals.get(request) ?? monotonicMs());
+        const arrivedAtMs = arrivals.get(request) ?? world.clock.nowMs();
+        await serve(world, operation, incomingFrom(request, arrivedAtMs), new ReplySink(request, reply));
         return reply;
       },
     });
   addAuthorizationPage(server, world);
   addControlRoutes(server, control);
-  server.setNotFoundHandler((_request, reply) =>
-    reply.code(404).send({ code: 404, message: 'no such endpoint', data: null }),
-  );
+  server.setNotFoundHandler(async (request, reply) => {
+    new ReplySink(request, reply).send(noSuchEndpoint());
+    return reply;
+  });
   return server;
 }

@@ -1,11 +1,10 @@
 /** Tells applications about their orders, with a few retries, and keeps a log of every attempt. */
-import { randomUUID } from 'node:crypto';
-import { Agent, request } from 'undici';
-import { isoTime, sleep, wallMs } from '../clock.ts';
 import { writeJson } from '../json.ts';
 import type { Order } from '../orders/order.ts';
 import type { Settings } from '../settings.ts';
 import { RingLog } from '../state/ring-log.ts';
+import { isoTime, type Surroundings, sleep } from '../surroundings.ts';
+import type { Courier } from './courier.ts';
 import { signatureHeaders } from './signature.ts';
 
 export interface Notification {
@@ -30,6 +29,8 @@ export interface NotificationRecord {
 }
 
 export interface NotifierParts {
+  surroundings: Surroundings;
+  courier: Courier;
   settings: () => Settings;
   notifyUrlOf: (appId: string) => string | undefined;
 }
@@ -39,7 +40,6 @@ const KEPT_RECORDS = 20_000;
 export class Notifier {
   readonly log = new RingLog<NotificationRecord>(KEPT_RECORDS);
   readonly #parts: NotifierParts;
-  readonly #agent = new Agent({ keepAliveTimeout: 1000 });
   #closed = false;
 
   constructor(parts: NotifierParts) {
@@ -61,9 +61,10 @@ export class Notifier {
     const url = this.#parts.notifyUrlOf(notification.appId);
     if (url === undefined) return;
     const settings = this.#parts.settings();
-    const id = `msg_${randomUUID()}`;
+    const { clock, random } = this.#parts.surroundings;
+    const id = `msg_${random.uuid()}`;
     for (const [retry, delayMs] of [0, ...settings.notificationBackoffMs].entries()) {
-      if (delayMs > 0) await sleep(delayMs);
+      if (delayMs > 0) await sleep(clock, delayMs);
       if (this.#closed) return;
       const outcome = await this.#attempt(url, id, notification, settings);
       this.#record(notification, mode, retry + 1, outcome);
@@ -73,7 +74,7 @@ export class Notifier {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#agent.destroy();
+    await this.#parts.courier.close();
   }
 
   async #attempt(
@@ -84,24 +85,27 @@ export class Notifier {
   ): Promise<number | string> {
     const body = bodyOf(notification, settings);
     try {
-      const answer = await request(url, {
-        method: 'POST',
-        dispatcher: this.#agent,
-        headersTimeout: settings.notificationTimeoutMs,
-        bodyTimeout: settings.notificationTimeoutMs,
-        headers: { 'content-type': 'application/json', ...signed(notification, id, body, settings) },
-        body,
-      });
-      await answer.body.dump();
-      return answer.statusCode;
+      const headers = {
+        'content-type': 'application/json',
+        ...this.#signed(notification, id, body, settings),
+      };
+      return await this.#parts.courier.deliver({ url, headers, body }, settings.notificationTimeoutMs);
     } catch (error) {
       return error instanceof Error ? error.message : 'failed';
     }
   }
 
+  #signed(notification: Notification, id: string, body: string, settings: Settings): Record<string, string> {
+    const { clock, random } = this.#parts.surroundings;
+    const how = notification.signature ?? 'right';
+    if (settings.notificationSecret === '' || how === 'none') return {};
+    const secret = how === 'right' ? settings.notificationSecret : `forged-${random.uuid()}`;
+    return signatureHeaders(secret, id, clock.wallMs(), body);
+  }
+
   #record(notification: Notification, mode: string, attempt: number, outcome: number | string): void {
     this.log.add({
-      at: isoTime(wallMs()),
+      at: isoTime(this.#parts.surroundings.clock.wallMs()),
       partnerOrderId: notification.partnerOrderId ?? null,
       mode,
       attempt,
@@ -109,18 +113,6 @@ export class Notifier {
       outcome,
     });
   }
-}
-
-function signed(
-  notification: Notification,
-  id: string,
-  body: string,
-  settings: Settings,
-): Record<string, string> {
-  const how = notification.signature ?? 'right';
-  if (settings.notificationSecret === '' || how === 'none') return {};
-  const secret = how === 'right' ? settings.notificationSecret : `forged-${randomUUID()}`;
-  return signatureHeaders(secret, id, wallMs(), body);
 }
 
 function bodyOf(notification: Notification, settings: Settings): string {

@@ -1,9 +1,8 @@
 /** Turns an accepted creation request into an order: checks first, then everything at once. */
-import { monotonicMs, wallMs } from '../clock.ts';
 import { illegalParam, Refusal } from '../http/envelope.ts';
-import { newId } from '../ids.ts';
 import { worsened } from '../money.ts';
 import { type Lock, type Price, type PriceRequest, priceAt, rateOf, sameRequest } from '../state/quotes.ts';
+import { newId } from '../surroundings.ts';
 import type { World } from '../world.ts';
 import type { Order, Receiver } from './order.ts';
 import { type Plan, parseScenario, ScenarioError } from './scenario.ts';
@@ -107,9 +106,9 @@ interface Decided {
 
 function newOrder(world: World, wanted: CreateRequest, decided: Decided): Order {
   const { plan, price, payerId, lock } = decided;
-  const createdAtMs = monotonicMs();
+  const createdAtMs = world.clock.nowMs();
   return {
-    orderId: newId('PO'),
+    orderId: newId(world.random, 'PO'),
     outOrderId: wanted.outOrderId,
     appId: wanted.appId,
     payerId,
@@ -127,7 +126,7 @@ function newOrder(world: World, wanted: CreateRequest, decided: Decided): Order 
     returnedMinor: 0n,
     isKnown: false,
     createdAtMs,
-    createdAtWallMs: wallMs(),
+    createdAtWallMs: world.clock.wallMs(),
     visibleAtMs: createdAtMs + (plan.readLagMs ?? world.settings.readLagMs),
     finalAtMs: undefined,
     finishedAtWallMs: undefined,

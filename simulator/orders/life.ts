@@ -1,13 +1,13 @@
 /** What happens to an order after its creation: its end, its splits, its refund, and who is told. */
-import { monotonicMs, type Timers, wallMs } from '../clock.ts';
-import { newId } from '../ids.ts';
 import { divideHalfUp, type Money } from '../money.ts';
 import type { Notification, Notifier } from '../notifications/notifier.ts';
 import type { Settings } from '../settings.ts';
 import type { Accounts } from '../state/accounts.ts';
+import { newId, type Surroundings, type Timers } from '../surroundings.ts';
 import { FINAL_STATUSES, type Order, type Split } from './order.ts';
 
 export interface LifeParts {
+  surroundings: Surroundings;
   timers: Timers;
   accounts: Accounts;
   notifier: Notifier;
@@ -39,12 +39,13 @@ export class OrderLife {
   /** Makes `status` the order's end, whatever the plan was, and tells the application as planned. */
   end(order: Order, status: string): void {
     const { plan } = order;
+    const { surroundings } = this.#parts;
     order.status = status;
     order.auditStatus = plan.auditAtEnd;
     order.complete = true;
-    order.finalAtMs = monotonicMs();
-    order.finishedAtWallMs = wallMs();
-    order.splits = splitsOf(order, status);
+    order.finalAtMs = surroundings.clock.nowMs();
+    order.finishedAtWallMs = surroundings.clock.wallMs();
+    order.splits = splitsOf(order, status, surroundings);
     if (status === 'FAILED' && order.splits.length <= 1)
       order.errorMsg = plan.auditAtEnd === 'REJECTED' ? AUDIT_REJECTED : BANK_REFUSED;
     this.#giveBack(order, status);
@@ -71,14 +72,15 @@ export class OrderLife {
   }
 
   #tell(order: Order): void {
-    const { notifier, timers } = this.#parts;
+    const { notifier, timers, surroundings } = this.#parts;
     const { mode, delayMs } = order.plan.notify;
     const truth = notifier.truth(order);
     const tell = (afterMs: number, notification: Notification) =>
       timers.after(afterMs, () => void notifier.send(notification, mode));
     if (mode === 'none' || mode === 'early') return;
     if (mode === 'lost') notifier.lose(truth);
-    else tell(delayMs, mode === 'wrong-order' ? { ...truth, orderId: newId('PO') } : truth);
+    else
+      tell(delayMs, mode === 'wrong-order' ? { ...truth, orderId: newId(surroundings.random, 'PO') } : truth);
     if (mode === 'doubled') tell(delayMs, truth);
     if (mode === 'out-of-order') tell(delayMs + OUT_OF_ORDER_GAP_MS, { ...truth, status: 'PROCESSING' });
   }
@@ -108,7 +110,7 @@ export function sumOf(splits: readonly Split[], status: string, like: Money): Mo
   return { currency: like.currency, minor };
 }
 
-function splitsOf(order: Order, status: string): Split[] {
+function splitsOf(order: Order, status: string, surroundings: Surroundings): Split[] {
   const { plan, price } = order;
   if (status === 'FAILED' && plan.failedDetail === 'none') return [];
   const count = BigInt(plan.splits);
@@ -117,7 +119,7 @@ function splitsOf(order: Order, status: string): Split[] {
     // The last payment takes the remainder, so that the payments always add up to the order.
     const isLast = index === plan.splits - 1;
     const minor = isLast ? price.target.minor - share * (count - 1n) : share;
-    return newSplit({ currency: price.target.currency, minor }, isFailed(order, status, index));
+    return newSplit({ currency: price.target.currency, minor }, isFailed(order, status, index), surroundings);
   });
 }
 
@@ -127,12 +129,12 @@ function isFailed(order: Order, status: string, index: number): boolean {
   return status === 'PARTIAL_SUCCESS' && index < Math.max(order.plan.failed, 1);
 }
 
-function newSplit(target: Money, failed: boolean): Split {
+function newSplit(target: Money, failed: boolean, { clock, random }: Surroundings): Split {
   return {
-    distributeId: newId('DI'),
+    distributeId: newId(random, 'DI'),
     target,
     status: failed ? 'FAILED' : 'SUCCESS',
-    finishedAtWallMs: wallMs(),
+    finishedAtWallMs: clock.wallMs(),
     ...(failed ? { errorMsg: BANK_REFUSED } : {}),
     refundFlag: false,
   };

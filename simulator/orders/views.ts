@@ -1,12 +1,18 @@
 /** What an order looks like from outside: the v2 payout order, the trade result, the trade detail. */
 import { LosslessNumber } from 'lossless-json';
-import { monotonicMs } from '../clock.ts';
 import { type JsonObject, mergePatch } from '../json.ts';
 import { amountOnWire, type Money, moneyOnWire } from '../money.ts';
 import type { Settings } from '../settings.ts';
+import type { Clock } from '../surroundings.ts';
 import { sumOf } from './life.ts';
 import { FINAL_STATUSES, type Order, type Split } from './order.ts';
 import type { Oddity } from './scenario.ts';
+
+/** What decides how an order looks. */
+export interface Viewer {
+  settings: Settings;
+  clock: Clock;
+}
 
 /** The order as its answers show it once nothing about them is odd any more. Counts no untrue answer. */
 export function plainly(order: Order): Order {
@@ -14,7 +20,7 @@ export function plainly(order: Order): Order {
 }
 
 /** Data of create and of `queryDetail`. */
-export function payoutOrderView(order: Order): JsonObject {
+export function payoutOrderView(order: Order, viewer: Viewer): JsonObject {
   const { price } = order;
   const nothing = moneyOnWire({ currency: price.fee.currency, minor: 0n });
   return {
@@ -31,7 +37,7 @@ export function payoutOrderView(order: Order): JsonObject {
       minPayout: nothing,
     },
     orderId: order.orderId,
-    status: v2StatusOf(order),
+    status: v2StatusOf(order, viewer),
     failReason: order.errorMsg ?? null,
     remark: '',
     receiver: receiverView(order),
@@ -59,9 +65,9 @@ function receiverView(order: Order): JsonObject {
 }
 
 /** Data of `queryResult`. */
-export function tradeResultView(order: Order, clientId: string, settings: Settings): JsonObject {
+export function tradeResultView(order: Order, clientId: string, viewer: Viewer): JsonObject {
   return {
-    ...tradeHead(order, clientId, settings),
+    ...tradeHead(order, clientId, viewer),
     ...sumsView(order),
     ...(order.errorMsg === undefined ? {} : { error_msg: order.errorMsg.slice(0, 128) }),
     audit_status: order.auditStatus,
@@ -69,15 +75,16 @@ export function tradeResultView(order: Order, clientId: string, settings: Settin
 }
 
 /** Data of `queryPayDetail`. */
-export function tradeDetailView(order: Order, clientId: string, settings: Settings): JsonObject {
-  const late = oddNow(order, 'detail-late');
-  const wrong = !late && order.splits.length > 0 && oddNow(order, 'sums-wrong');
+export function tradeDetailView(order: Order, clientId: string, viewer: Viewer): JsonObject {
+  const { settings } = viewer;
+  const late = oddNow(order, 'detail-late', viewer);
+  const wrong = !late && order.splits.length > 0 && oddNow(order, 'sums-wrong', viewer);
   const splits = order.splits.map((split, index) =>
     splitView(split, wrong && index === 0 ? split.target.minor - 1n : split.target.minor, settings),
   );
-  const debits = order.finalAtMs === undefined ? [] : [debitView(order)];
+  const debits = order.finalAtMs === undefined ? [] : [debitView(order, viewer)];
   return {
-    ...tradeHead(order, clientId, settings),
+    ...tradeHead(order, clientId, viewer),
     ...sumsView(order),
     ...entries('pay_account_detail', late ? [] : debits, settings),
     ...entries('pay_distribute_detail', late ? [] : splits, settings),
@@ -90,9 +97,10 @@ export function patched(order: Order, operation: string, data: JsonObject): unkn
   return patch === undefined ? data : mergePatch(data, patch);
 }
 
-function tradeHead(order: Order, clientId: string, settings: Settings): JsonObject {
-  const incomplete = oddNow(order, 'complete-late');
-  const status = statusNow(order);
+function tradeHead(order: Order, clientId: string, viewer: Viewer): JsonObject {
+  const { settings } = viewer;
+  const incomplete = oddNow(order, 'complete-late', viewer);
+  const status = statusNow(order, viewer);
   const failed = status === 'FAILED' && settings.emptyCreateTimeOnFailure;
   const complete = order.complete && !incomplete;
   return {
@@ -109,9 +117,9 @@ function tradeHead(order: Order, clientId: string, settings: Settings): JsonObje
   };
 }
 
-function statusNow(order: Order): string {
-  if (oddNow(order, 'unknown-status')) return order.plan.unknownStatus;
-  return oddNow(order, 'failed-received') ? 'FAILED' : order.status;
+function statusNow(order: Order, viewer: Viewer): string {
+  if (oddNow(order, 'unknown-status', viewer)) return order.plan.unknownStatus;
+  return oddNow(order, 'failed-received', viewer) ? 'FAILED' : order.status;
 }
 
 function sumsView(order: Order): JsonObject {
@@ -122,9 +130,11 @@ function sumsView(order: Order): JsonObject {
   };
 }
 
-function debitView(order: Order): JsonObject {
+function debitView(order: Order, viewer: Viewer): JsonObject {
   const { pay: agreed, fee } = order.price;
-  const more = oddNow(order, 'debit-differs') ? (agreed.minor * BigInt(order.plan.debitPercent)) / 100n : 0n;
+  const more = oddNow(order, 'debit-differs', viewer)
+    ? (agreed.minor * BigInt(order.plan.debitPercent)) / 100n
+    : 0n;
   const pay: Money = { currency: agreed.currency, minor: agreed.minor + more };
   const actual: Money = { currency: pay.currency, minor: pay.minor - fee.minor };
   return {
@@ -156,21 +166,21 @@ function entries(field: string, list: JsonObject[], settings: Settings): JsonObj
   return { [field]: settings.detailShape === 'object' && list.length === 1 ? list[0] : list };
 }
 
-function v2StatusOf(order: Order): string {
+function v2StatusOf(order: Order, viewer: Viewer): string {
   if (order.v2Status !== undefined) return order.v2Status;
   if (!FINAL_STATUSES.includes(order.status)) return 'pending';
   const failed = order.status === 'FAILED';
-  return failed !== oddNow(order, 'v2-disagrees') ? 'fail' : 'success';
+  return failed !== oddNow(order, 'v2-disagrees', viewer) ? 'fail' : 'success';
 }
 
 /** Whether the plan's untruth still holds; each untrue answer counts where the plan counts answers. */
-function oddNow(order: Order, kind: Oddity['kind']): boolean {
+function oddNow(order: Order, kind: Oddity['kind'], { clock }: Viewer): boolean {
   const { oddity } = order.plan;
   if (oddity?.kind !== kind) return false;
   const sinceMs = kind === 'unknown-status' ? order.createdAtMs : order.finalAtMs;
   if (sinceMs === undefined) return false;
   if (oddity.answers !== undefined && order.oddAnswers >= oddity.answers) return false;
-  if (oddity.forMs !== undefined && monotonicMs() - sinceMs >= oddity.forMs) return false;
+  if (oddity.forMs !== undefined && clock.nowMs() - sinceMs >= oddity.forMs) return false;
   order.oddAnswers += 1;
   return true;
 }

@@ -1,7 +1,6 @@
 /** Authorization codes: 30 minutes, once only. */
-import { randomUUID } from 'node:crypto';
-import { monotonicMs } from '../clock.ts';
 import type { Settings } from '../settings.ts';
+import type { Surroundings } from '../surroundings.ts';
 
 interface Code {
   appId: string;
@@ -11,10 +10,16 @@ interface Code {
 
 export class AuthorizationCodes {
   readonly #codes = new Map<string, Code>();
+  readonly #surroundings: Surroundings;
+
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+  }
 
   issue(appId: string, openId: string, { secretPrefix, codeSeconds }: Settings): string {
-    const code = `${secretPrefix}code-${randomUUID()}`;
-    this.#codes.set(code, { appId, openId, expiresAtMs: monotonicMs() + codeSeconds * 1000 });
+    const { clock, random } = this.#surroundings;
+    const code = `${secretPrefix}code-${random.uuid()}`;
+    this.#codes.set(code, { appId, openId, expiresAtMs: clock.nowMs() + codeSeconds * 1000 });
     return code;
   }
 
@@ -23,6 +28,6 @@ export class AuthorizationCodes {
     const held = this.#codes.get(code);
     if (!held || held.appId !== appId) return undefined;
     this.#codes.delete(code);
-    return held.expiresAtMs > monotonicMs() ? held.openId : undefined;
+    return held.expiresAtMs > this.#surroundings.clock.nowMs() ? held.openId : undefined;
   }
 }

@@ -1,8 +1,7 @@
 /** Prices, and the locks that tie one price to one payout for a while. */
-import { monotonicMs } from '../clock.ts';
-import { newId } from '../ids.ts';
 import { convertBack, convertForward, type Money, parseRate, type Rate } from '../money.ts';
 import type { Settings } from '../settings.ts';
+import { newId, type Surroundings } from '../surroundings.ts';
 
 export interface PriceRequest {
   instructed: Money;
@@ -33,10 +32,16 @@ const ONE: Rate = { text: '1', units: 1n, decimals: 0 };
 
 export class Locks {
   readonly #locks = new Map<string, Lock>();
+  readonly #surroundings: Surroundings;
+
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+  }
 
   lock(payerId: string, request: PriceRequest, price: Price, lifetimeMs: number): Lock {
-    const lockRateId = newId('LR');
-    const lockedAtMs = monotonicMs();
+    const { clock, random } = this.#surroundings;
+    const lockRateId = newId(random, 'LR');
+    const lockedAtMs = clock.nowMs();
     const expiresAtMs = lockedAtMs + lifetimeMs;
     const lock: Lock = { lockRateId, payerId, request, price, lockedAtMs, expiresAtMs, used: false };
     this.#locks.set(lockRateId, lock);
@@ -48,13 +53,13 @@ export class Locks {
   /** Only a lock that may still pay: known, unused, unexpired. */
   usable(lockRateId: string): Lock | undefined {
     const lock = this.#locks.get(lockRateId);
-    return lock && !lock.used && lock.expiresAtMs > monotonicMs() ? lock : undefined;
+    return lock && !lock.used && lock.expiresAtMs > this.#surroundings.clock.nowMs() ? lock : undefined;
   }
 
   /** How long ago the price was locked. */
   ageMs(lockRateId: string): number | null {
     const lock = this.#locks.get(lockRateId);
-    return lock ? monotonicMs() - lock.lockedAtMs : null;
+    return lock ? this.#surroundings.clock.nowMs() - lock.lockedAtMs : null;
   }
 
   reset(): void {

@@ -1,5 +1,5 @@
 /** Receiving accounts by payer and currency, each with one virtual account. */
-import { newId } from '../ids.ts';
+import { isoTime, newId, type Surroundings } from '../surroundings.ts';
 
 export interface ReceivingAccount {
   accountId: string;
@@ -11,9 +11,16 @@ export interface ReceivingAccount {
 
 export class ReceivingAccounts {
   readonly #byId = new Map<string, ReceivingAccount>();
+  readonly #surroundings: Surroundings;
 
-  open(payerId: string, currency: string, bankLocation: string, createdAt: string): ReceivingAccount {
-    const accountId = newId('RA');
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+  }
+
+  open(payerId: string, currency: string, bankLocation: string): ReceivingAccount {
+    const { clock, random } = this.#surroundings;
+    const accountId = newId(random, 'RA');
+    const createdAt = isoTime(clock.wallMs());
     const account = { accountId, payerId, currency, bankLocation, createdAt };
     this.#byId.set(accountId, account);
     return account;

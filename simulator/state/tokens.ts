@@ -1,7 +1,6 @@
 /** Access and refresh tokens with real lifetimes, on the monotonic clock. */
-import { randomUUID } from 'node:crypto';
-import { monotonicMs } from '../clock.ts';
 import type { Settings } from '../settings.ts';
+import type { Surroundings } from '../surroundings.ts';
 
 export type TokenKind = 'application' | 'user';
 export type TokenState = 'valid' | 'expired' | 'invalid' | 'missing';
@@ -40,17 +39,22 @@ const KEPT_TOKENS = 50_000;
 export class Tokens {
   readonly #access = new Map<string, AccessToken>();
   readonly #refresh = new Map<string, RefreshToken>();
+  readonly #surroundings: Surroundings;
+
+  constructor(surroundings: Surroundings) {
+    this.#surroundings = surroundings;
+  }
 
   issueApplication(appId: string, settings: Settings): string {
     return this.#issueAccess('application', appId, undefined, settings);
   }
 
   issueUser(appId: string, openId: string, settings: Settings): UserGrant {
-    const refreshToken = `${settings.secretPrefix}rt-${randomUUID()}`;
+    const refreshToken = `${settings.secretPrefix}rt-${this.#surroundings.random.uuid()}`;
     this.#keep(this.#refresh, refreshToken, {
       appId,
       openId,
-      expiresAtMs: monotonicMs() + settings.refreshTokenSeconds * 1000,
+      expiresAtMs: this.#surroundings.clock.nowMs() + settings.refreshTokenSeconds * 1000,
       standing: 'current',
     });
     return { accessToken: this.#issueUserAccess(appId, openId, settings), refreshToken, openId };
@@ -59,11 +63,12 @@ export class Tokens {
   /** Undefined when `token` does not (or no longer) buy anything for `appId`. */
   refresh(appId: string, token: string, settings: Settings): UserGrant | undefined {
     const held = this.#refresh.get(token);
-    if (!held || held.appId !== appId || held.expiresAtMs <= monotonicMs()) return undefined;
+    if (!held || held.appId !== appId || held.expiresAtMs <= this.#surroundings.clock.nowMs())
+      return undefined;
     if (held.standing === 'dead') return undefined;
     if (held.standing === 'previous' && !settings.previousRefreshTokenValid) return undefined;
     if (settings.refreshRotation === 'keep') {
-      held.expiresAtMs = monotonicMs() + settings.refreshTokenSeconds * 1000;
+      held.expiresAtMs = this.#surroundings.clock.nowMs() + settings.refreshTokenSeconds * 1000;
       const accessToken = this.#issueUserAccess(appId, held.openId, settings);
       return { accessToken, refreshToken: token, openId: held.openId };
     }
@@ -74,7 +79,7 @@ export class Tokens {
   look(token: string): { state: TokenState; record: AccessToken | undefined } {
     const record = this.#access.get(token);
     if (!record) return { state: 'invalid', record: undefined };
-    return { state: record.expiresAtMs > monotonicMs() ? 'valid' : 'expired', record };
+    return { state: record.expiresAtMs > this.#surroundings.clock.nowMs() ? 'valid' : 'expired', record };
   }
 
   /** Ends the tokens that match now; answers how many. */
@@ -96,9 +101,9 @@ export class Tokens {
   }
 
   #issueAccess(kind: TokenKind, appId: string, openId: string | undefined, settings: Settings): string {
-    const token = `${settings.secretPrefix}at-${kind}-${randomUUID()}`;
+    const token = `${settings.secretPrefix}at-${kind}-${this.#surroundings.random.uuid()}`;
     const seconds = kind === 'application' ? settings.applicationTokenSeconds : settings.userTokenSeconds;
-    const expiresAtMs = monotonicMs() + seconds * 1000;
+    const expiresAtMs = this.#surroundings.clock.nowMs() + seconds * 1000;
     this.#keep(this.#access, token, { token, kind, appId, openId, expiresAtMs });
     return token;
   }

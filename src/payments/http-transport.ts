@@ -11,6 +11,7 @@ import {
   type Exchange,
   type Transport,
   type TransportOptions,
+  unless,
   type WireRequest,
 } from './transport.ts';
 import { WriteGuard } from './write-guard.ts';
@@ -35,6 +36,7 @@ export class HttpTransport implements Transport {
 
   exchange(request: WireRequest): Promise<Exchange> {
     return attempted(request, this.#options, async (attempt) => {
+      // undici itself would first wait for its connection.
       const response = await unless(attempt.givenUp, this.#dispatch(request, attempt));
       return this.#answer(response);
     });
@@ -86,14 +88,4 @@ async function readCapped(body: Dispatcher.ResponseData['body'], maxBytes: numbe
     chunks.push(piece);
   }
   return Buffer.concat(chunks);
-}
-
-/** Rejects as soon as `signal` says so: undici itself would first wait for its connection. */
-function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
 }

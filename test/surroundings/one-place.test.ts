@@ -19,11 +19,7 @@ const ALLOWED = new Map([
 const PUTS_TOGETHER = ['src/workers/main.ts', 'src/temporal/connection.ts', 'src/starters/payouts.ts'];
 
 const FOLDERS = ['activities', 'encryption', 'payments', 'surroundings', 'temporal', 'workers'];
-const listed = FOLDERS.flatMap((folder) =>
-  readdirSync(join(ROOT, 'src', folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => join('src', folder, name)),
-);
+const listed = FOLDERS.flatMap((folder) => filesIn(join('src', folder)));
 const loaded = [...new Set([...listed, ...loadedBy('src/workers/main.ts')])]
   .filter((file) => !SANDBOXED.test(file))
   .sort();
@@ -91,6 +87,25 @@ test('only what puts a process together takes its own surroundings', () => {
   expect(loaded.filter((file) => valuesFrom(file).includes(OWN))).toEqual([...PUTS_TOGETHER].sort());
 });
 
+describe('the simulator, which a simulation runs as well,', () => {
+  const own = 'simulator/surroundings.ts';
+  const files = filesIn('simulator');
+
+  test('imports nothing from src', () => {
+    expect(files.flatMap(valuesFrom).filter((file) => file.startsWith('src/'))).toEqual([]);
+  });
+
+  test('takes the surroundings of its process only where it is put together', () => {
+    const taking = files.filter((file) => textOf(file).includes('PROCESS_SURROUNDINGS'));
+    expect(taking.sort()).toEqual(['simulator/start.ts', own]);
+    expect(readsOf(textOf(own))).not.toEqual([]);
+  });
+
+  test.each(files.filter((file) => file !== own))('reads no clock, timer or randomness in %s', (file) => {
+    expect(readsOf(textOf(file))).toEqual([]);
+  });
+});
+
 test('workflow code does not see the surroundings of its worker', () => {
   const sandboxed = [...loadedBy('src/workflows/index.ts')];
   expect(sandboxed).toContain('src/workflows/payout/run.ts');
@@ -112,6 +127,12 @@ const READS = [
   /\bimport (\* as )?\w+ from ['"](node:)?crypto['"]/,
   /\bprocess\.(hrtime|uptime)\b/,
 ];
+
+function filesIn(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => join(folder, name));
+}
 
 /** The patterns that are found in what is no comment. */
 function readsOf(text: string): string[] {

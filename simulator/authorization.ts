@@ -1,0 +1,45 @@
+/** What a user decides on the authorization page: whether an application may act for them (spec: user authorization page). */
+import type { World } from './world.ts';
+
+export const AUTHORIZATION_PATH = '/entrance/authorization';
+export const DEFAULT_USER = 'user-1';
+
+export interface Asked {
+  appId: string;
+  redirectUri: string;
+  state: string | undefined;
+}
+
+export interface Decision {
+  decision: 'allow' | 'deny';
+  /** Who decides; `user-1` where nobody is named. */
+  openId?: string | undefined;
+}
+
+/** What is asked, or why it cannot be: then nobody is sent anywhere. */
+export function askedFor(world: World, fields: Record<string, string>): Asked | string {
+  const pick = (snake: string, camel: string) => fields[snake] ?? fields[camel] ?? '';
+  const app = world.apps.get(pick('app_id', 'appId'));
+  const redirectUri = pick('redirect_uri', 'redirectUri');
+  if (!app) return 'app_id is not known';
+  if (pick('response_type', 'responseType') !== 'code') return 'response_type must be code';
+  if (!isWebAddress(redirectUri)) return 'redirect_uri is not a web address';
+  if (app.redirectUri !== undefined && app.redirectUri !== redirectUri)
+    return 'redirect_uri is not the registered one';
+  return { appId: app.appId, redirectUri, state: fields['state'] };
+}
+
+/** Where the decision sends the user. */
+export function decided(world: World, asked: Asked, { decision, openId }: Decision): string {
+  const target = new URL(asked.redirectUri);
+  if (decision === 'allow') {
+    const code = world.codes.issue(asked.appId, openId?.trim() || DEFAULT_USER, world.settings);
+    target.searchParams.set('code', code);
+  } else target.searchParams.set('error', 'access_denied');
+  if (asked.state !== undefined) target.searchParams.set('state', asked.state);
+  return target.toString();
+}
+
+function isWebAddress(text: string): boolean {
+  return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
+}

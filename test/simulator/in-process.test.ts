@@ -1,0 +1,125 @@
+/** The simulator without a socket answers as the one behind a socket does. */
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type InProcessRequest,
+  type InProcessSimulator,
+  type Simulator,
+  simulatorInProcess,
+  startSimulator,
+} from '../../simulator/index.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { feeBody, textAt } from './support/service.ts';
+
+const TOKEN = '/v2/token/get?app_id=demo-app&app_secret=demo-secret';
+const ORDER = '/v2/b2b/currents/queryDetail';
+const FEE = '/v1/payments/fee';
+const LONG = 'x'.repeat(100);
+
+interface Told {
+  status: number;
+  headers: Record<string, unknown>;
+  text: string;
+}
+
+type Ask = (request: InProcessRequest) => Promise<Told>;
+
+let simulator: Simulator;
+let inProcess: InProcessSimulator;
+beforeAll(async () => {
+  const settings = { callsPerSecond: 1000 };
+  simulator = await startSimulator({ settings });
+  inProcess = simulatorInProcess({ settings, surroundings: PROCESS_SURROUNDINGS, deliver: async () => 200 });
+});
+afterAll(() => Promise.all([simulator.close(), inProcess.close()]));
+
+const overHttp: Ask = async ({ method, path, headers, body }) => {
+  const answer = await request(`${simulator.url}${path}`, { method, headers, body: body ?? null });
+  return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() };
+};
+
+const inHere: Ask = async (asked) => {
+  const answer = await inProcess.request(asked);
+  if (answer.is !== 'answer') throw new Error(answer.is);
+  return { status: answer.status, headers: answer.headers, text: answer.body.toString() };
+};
+
+/** With a token of its own; fresh ids, and what a connection adds, are left out. */
+async function comparable(ask: Ask, { headers, ...rest }: InProcessRequest): Promise<Told> {
+  const { text: tokenText } = await ask({ method: 'GET', path: TOKEN, headers: {} });
+  const authorization = `Bearer ${textAt(JSON.parse(tokenText), 'data.access_token')}`;
+  const told = await ask({ ...rest, headers: { Authorization: authorization, ...headers } });
+  expect(told.headers['date']).toBeTypeOf('string');
+  const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...kept } = told.headers;
+  return { ...told, headers: kept, text: told.text.replaceAll(/[0-9a-f]{8}-?[0-9a-f-]{24,27}/g, 'ID') };
+}
+
+function got(path: string): InProcessRequest {
+  return { method: 'GET', path, headers: {} };
+}
+
+function posted(text: string): InProcessRequest {
+  return {
+    method: 'POST',
+    path: FEE,
+    headers: { 'Content-Type': 'application/json' },
+    body: Buffer.from(text),
+  };
+}
+
+describe('the answer is the one over HTTP to', () => {
+  test.each<[string, InProcessRequest, number]>([
+    ['a request for a token', got(TOKEN), 200],
+    ['a field that is given twice', got(`${TOKEN}&app_id=demo-app`), 200],
+    ['encoded fields', got(`${TOKEN.replace('demo-app', 'demo%2Dapp')}&x=+`), 200],
+    ['no fields', got('/v2/token/get'), 200],
+    ['another method', { ...got(TOKEN), method: 'POST' }, 404],
+    ['a slash too much', got('/v2/token/get/'), 404],
+    ['other letters', got(TOKEN.replace('token', 'Token')), 404],
+    ['an address of nothing', got('/v2/nothing?x=1'), 404],
+    ['a token that is none', { ...got(`${ORDER}/PO1`), headers: { Authorization: 'T' } }, 401],
+    ['a query of an order', got(`${ORDER}/PO%2F1?x=1`), 200],
+    ['a query of an empty order', got(`${ORDER}/`), 200],
+    ['a query of a long order', got(`${ORDER}/${LONG}`), 200],
+    ['a query of an order whose encoding is long', got(`${ORDER}/%41${LONG.slice(1)}`), 200],
+    ['a query of a balance', got('/v1/accounts/receiving-account/p%20/USD'), 200],
+    ['a request for a quote', posted(JSON.stringify(feeBody())), 200],
+    ['a body that is no JSON', posted('{'), 200],
+    ['no body', { method: 'POST', path: FEE, headers: {} }, 200],
+  ])('%s', async (_what, asked, status) => {
+    const told = await comparable(inHere, asked);
+    expect(told).toEqual(await comparable(overHttp, asked));
+    expect(told.status).toBe(status);
+  });
+
+  test('a query of too long an order, but for the words', async () => {
+    const asked = got(`${ORDER}/${LONG}x`);
+    expect((await inHere(asked)).status).toBe(414);
+    expect((await overHttp(asked)).status).toBe(414);
+  });
+
+  test('what shows the request', async () => {
+    const asked = { ...got('/v2/httpbin/get?a=1&b='), headers: { 'X-Request-Id': 'r-1' } };
+    const shown = async (ask: Ask): Promise<unknown> => JSON.parse((await comparable(ask, asked)).text);
+    expect(await shown(overHttp)).toMatchObject({ data: { args: { a: '1', b: '' } } });
+    expect(await shown(inHere)).toEqual({
+      code: 0,
+      message: 'OK',
+      data: { args: { a: '1', b: '' }, headers: { 'x-request-id': 'r-1' } },
+    });
+  });
+});
+
+test('closing cuts what is open, with what was sent of it, and later requests are dropped', async () => {
+  const closing = simulatorInProcess({ surroundings: PROCESS_SURROUNDINGS, deliver: async () => 200 });
+  closing.control.addFault({ times: 1, fault: { kind: 'hold-until-released' } });
+  const held = closing.request(got(TOKEN));
+  closing.control.addFault({ fault: { kind: 'slow-body', ms: 600_000 } });
+  const half = closing.request(got(TOKEN));
+  // Both have arrived; the half is sent in the microtasks that follow.
+  await new Promise(setImmediate);
+  expect(closing.control.faults().map(({ hit }) => hit)).toEqual([1, 1]);
+  await closing.close();
+  expect([await held, await half]).toEqual([{ is: 'dropped' }, { is: 'broken-answer', status: 200 }]);
+  expect(await closing.request(got(TOKEN))).toEqual({ is: 'dropped' });
+});
