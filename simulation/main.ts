@@ -1,12 +1,12 @@
-/** `npm run simulate`: seeded worlds in which the real workflows meet a simulated Temporal and a fake provider. */
+/** `npm run simulate`: seeded worlds of the whole product, on one process per core. */
+import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { Command, InvalidArgumentError } from 'commander';
 import { bundleOptions } from '../src/workers/workflow-bundle.ts';
-import { runSeed } from './payouts/run-seed.ts';
-import { loadWorkflows } from './sdk.ts';
+import { type Summary, summarySchema } from './seed-process.ts';
 
 const program = new Command('simulate')
   .description(
@@ -14,28 +14,93 @@ const program = new Command('simulate')
   )
   .option('--seeds <count>', 'how many', whole, 20)
   .option('--from <seed>', 'the first', whole, 1)
+  .option('--processes <count>', 'at once', whole, availableParallelism())
+  .option('--trace', 'the story of every violation as it is, not of the smallest world that has one')
   .parse();
-const { seeds, from } = program.opts<{ seeds: number; from: number }>();
+const { seeds, from, processes, trace } = program.opts<{
+  seeds: number;
+  from: number;
+  processes: number;
+  trace?: true;
+}>();
+
+/** What worlds leave behind in a process adds up. */
+const SEEDS_A_PROCESS = 500;
+const TELL_EVERY_MS = 10_000;
+const DAY_MS = 86_400_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'payouts-simulation-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const bundle = join(folder, 'workflows.js');
 const { code } = await bundleWorkflowCode({ ...bundleOptions(), logger: new DefaultLogger('WARN') });
 writeFileSync(bundle, code);
-const workflows = await loadWorkflows(bundle);
 
+const begunMs = performance.now();
+let next = from;
+let done = 0;
 let failed = 0;
-let payouts = 0;
-for (let seed = from; seed < from + seeds; seed += 1) {
-  const report = await runSeed(workflows, seed);
-  payouts += report.payouts;
-  if (report.violations.length === 0) continue;
-  failed += 1;
-  console.log(`seed ${seed}: npm run simulate -- --seeds 1 --from ${seed}`);
-  for (const violation of report.violations) console.log(`  VIOLATION ${violation.slice(0, 1000)}`);
-}
-console.log(`${seeds - failed} of ${seeds} seeds without a violation, ${payouts} payouts`);
+const outcomes: Record<string, number> = {};
+const sums: Summary['sums'] = {
+  ...{ payouts: 0, runs: 0, strikes: 0, faultsMet: 0, calls: 0 },
+  ...{ activations: 0, replays: 0, events: 0, virtualMs: 0 },
+};
+const telling = setInterval(
+  () => console.error(`${done} of ${seeds} seeds, ${failed} failed`),
+  TELL_EVERY_MS,
+);
+await Promise.all(Array.from({ length: Math.min(processes, seeds) }, work));
+clearInterval(telling);
+console.log(`${done - failed} of ${seeds} seeds without a violation`);
+console.log(inWords());
 process.exit(failed > 0 ? 1 : 0);
+
+/** One process after the other, until no seed is left. */
+async function work(): Promise<void> {
+  while (next < from + seeds) {
+    const child = fork(join(import.meta.dirname, 'seed-process.ts'), [bundle]);
+    await answerOf(child);
+    for (let left = SEEDS_A_PROCESS; left > 0 && next < from + seeds; left -= 1) {
+      child.send({ seed: next++, shrink: trace !== true });
+      take(summarySchema.parse(await answerOf(child)));
+    }
+    child.kill();
+  }
+}
+
+function answerOf(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const onExit = (status: number | null) =>
+      reject(new Error(`a process of the simulation ended (${status})`));
+    child.once('exit', onExit);
+    child.once('message', (answer) => {
+      child.off('exit', onExit);
+      resolve(answer);
+    });
+  });
+}
+
+function take(summary: Summary): void {
+  done += 1;
+  for (const key of Object.keys(sums) as (keyof typeof sums)[]) sums[key] += summary.sums[key];
+  for (const [outcome, count] of Object.entries(summary.outcomes))
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
+  if (summary.violations.length === 0) return;
+  failed += 1;
+  console.log(`seed ${summary.seed}: npm run simulate -- --seeds 1 --from ${summary.seed}`);
+  for (const line of summary.story) console.log(`  ${line}`);
+  for (const violation of summary.violations) console.log(`  VIOLATION ${violation.slice(0, 1_000)}`);
+}
+
+function inWords(): string {
+  const ends = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
+  const seconds = (performance.now() - begunMs) / 1_000;
+  return [
+    `${sums.payouts} payouts (${ends.join(', ')}) in ${sums.runs} workflow runs`,
+    `${sums.strikes} strikes, ${sums.faultsMet} faults in ${sums.calls} calls, ${sums.replays} replays`,
+    `${sums.activations} activations, ${sums.events} events, ${(sums.virtualMs / DAY_MS).toFixed(1)} days of virtual time`,
+    `${seconds.toFixed(0)} s`,
+  ].join('\n');
+}
 
 function whole(text: string): number {
   const number = Number(text);

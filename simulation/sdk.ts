@@ -5,15 +5,22 @@
  */
 import { readFileSync } from 'node:fs';
 import { createRequire, Module } from 'node:module';
-import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import type { LoadedDataConverter } from '@temporalio/common';
+import {
+  decodeArrayFromPayloads,
+  decodeOptionalSingle,
+  encodeToPayload,
+  loadDataConverter,
+} from '@temporalio/common/lib/internal-non-workflow/index.js';
 import proto from '@temporalio/proto';
 import type * as ActivityModule from '@temporalio/worker/lib/activity.js';
 import type * as VmModule from '@temporalio/worker/lib/workflow/reusable-vm.js';
 import type * as SharedModule from '@temporalio/worker/lib/workflow/vm-shared.js';
+import type * as CodecModule from '@temporalio/worker/lib/workflow-codec-runner.js';
 import Long from 'long';
 
-export type { LoadedDataConverter } from '@temporalio/common';
-export { Long, loadDataConverter };
+export type { LoadedDataConverter };
+export { decodeArrayFromPayloads, decodeOptionalSingle, encodeToPayload, Long, loadDataConverter };
 export const { coresdk, temporal } = proto;
 export type { coresdk as Core, temporal as Api } from '@temporalio/proto';
 export type WorkflowVm = Awaited<ReturnType<VmModule.ReusableVMWorkflowCreator['createWorkflow']>>;
@@ -29,6 +36,7 @@ const UPGRADE = `has changed since SDK ${SDK_VERSION}: adapt simulation/sdk.ts`;
 const VM = '@temporalio/worker/lib/workflow/reusable-vm.js';
 const SHARED = '@temporalio/worker/lib/workflow/vm-shared.js';
 const ACTIVITY = '@temporalio/worker/lib/activity.js';
+const CODEC = '@temporalio/worker/lib/workflow-codec-runner.js';
 const CORE = '@temporalio/core-bridge';
 
 function hasMethods(of: unknown, name: string, methods: readonly string[]): boolean {
@@ -51,11 +59,15 @@ function isShared(loaded: unknown): loaded is typeof SharedModule {
 function isActivity(loaded: unknown): loaded is typeof ActivityModule {
   return hasMethods(loaded, 'Activity', ['run']);
 }
+function isCodec(loaded: unknown): loaded is typeof CodecModule {
+  return hasMethods(loaded, 'WorkflowCodecRunner', ['decodeActivation', 'encodeCompletion']);
+}
 
 interface Internals {
   vm: typeof VmModule;
   shared: typeof SharedModule;
   activity: typeof ActivityModule;
+  codec: typeof CodecModule;
 }
 
 /**
@@ -75,11 +87,15 @@ function load(): Internals {
   const stub = Object.assign(new Module(core), { id: core, filename: core, loaded: true, exports });
   require.cache[core] = stub;
   try {
-    const [vm, shared, activity]: unknown[] = [VM, SHARED, ACTIVITY].map((name) => require(name));
+    const [vm, shared, activity, codec]: unknown[] = [VM, SHARED, ACTIVITY, CODEC].map((name) =>
+      require(name),
+    );
     if (!isVm(vm)) throw new Error(`${VM}: ReusableVMWorkflowCreator.createWorkflow, .destroy ${UPGRADE}`);
     if (!isShared(shared)) throw new Error(`${SHARED}: globalHandlers, BaseVMWorkflow ${UPGRADE}`);
     if (!isActivity(activity)) throw new Error(`${ACTIVITY}: Activity.run ${UPGRADE}`);
-    return { vm, shared, activity };
+    if (!isCodec(codec))
+      throw new Error(`${CODEC}: WorkflowCodecRunner.decodeActivation, .encodeCompletion ${UPGRADE}`);
+    return { vm, shared, activity, codec };
   } finally {
     for (const name of Object.keys(require.cache))
       if (!before.has(name) && name.includes('@temporalio/worker')) delete require.cache[name];
@@ -126,4 +142,10 @@ type ActivityArguments = ConstructorParameters<typeof ActivityModule.Activity>;
 /** An activity as a worker of the SDK runs it: `activity.run({ args, headers })`. */
 export function newActivity(...args: ActivityArguments): Activity {
   return new internals.activity.Activity(...args);
+}
+
+/** Payloads between a workflow and what leaves its process, as a worker of the SDK decodes and encodes them. */
+export function newCodecRunner({ payloadCodecs }: LoadedDataConverter, workflowId: string) {
+  const context = { type: 'workflow', namespace: 'default', workflowId } as const;
+  return new internals.codec.WorkflowCodecRunner(payloadCodecs, context);
 }

@@ -1,95 +1,127 @@
-/** A small world: one Temporal, worker processes, a provider, and payouts. */
+/** One Temporal, the product's worker processes and its receiver of notifications, and a provider: all in virtual time. */
 import type { Client } from '@temporalio/client';
-import { preparation } from '../../src/activities/prepare-payout.ts';
-import { workerConfig } from '../../src/config/config.ts';
+import type { DataConverter } from '@temporalio/common';
+import { type InProcessSimulator, type SettingsChange, simulatorInProcess } from '../../simulator/index.ts';
+import { type WorkerConfig, workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import { PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
+import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+import { dataConverter } from '../../src/encryption/data-converter.ts';
+import { parseNotification } from '../../src/payments/index.ts';
+import { Receiver } from '../../src/starters/api/receiver.ts';
+import { Payouts } from '../../src/starters/payouts.ts';
+import { Process } from '../process/life.ts';
+import type { Trip } from '../provider/transport.ts';
 import type { Workflows } from '../sdk.ts';
 import { Service } from '../temporal/rpc.ts';
+import { restore, type Snapshot } from '../temporal/snapshot.ts';
 import { Temporal } from '../temporal/temporal.ts';
-import { type ProcessFaults, WorkerProcess } from '../temporal/worker.ts';
+import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
 import { World } from '../world/world.ts';
-import { FakeProvider, NO_TROUBLES, type Troubles } from './fake-provider.ts';
+import { workerProgram } from './worker-process.ts';
 
 export interface PayoutWorldOptions {
   workflows: Workflows;
   seed: number;
   workers?: number;
   faults?: ProcessFaults;
-  troubles?: Troubles;
-  /** Settings; what it leaves out has its default. */
+  /** Of the provider. */
+  settings?: SettingsChange;
+  /** Of the worker processes; what it leaves out has its default. */
   env?: Environment;
+  /** Of each call. */
+  trip?: (world: World) => Trip;
 }
 
-/** Short waits, so that a payout takes seconds of virtual time. */
-const QUICK: Environment = {
-  PAYMENTS_CALL_TIMEOUT: '200ms',
-  PAYMENTS_LOCK_LIFETIME: '5s',
-  PAYOUTS_CONFIRMATION_WINDOW: '1s',
-  PAYOUTS_POLL_FIRST: '2s',
-  PAYOUTS_POLL_MAX: '10s',
-};
+const KEY = 'c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=';
+const NOTIFY_URL = 'http://receiver.invalid/v1/notifications/default';
 const NEEDED: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',
-  PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
-  PAYMENTS_AUTH_URL: 'http://127.0.0.1:9',
-  PAYMENTS_APP_ID: 'simulated',
-  PAYMENTS_APP_SECRET: 'simulated',
-  PAYMENTS_REDIRECT_URI: 'http://127.0.0.1:9/v1/oauth/default/callback',
+  PAYMENTS_BASE_URL: 'https://provider.invalid',
+  PAYMENTS_AUTH_URL: 'https://provider.invalid',
+  PAYMENTS_APP_ID: 'demo-app',
+  PAYMENTS_APP_SECRET: 'demo-secret',
+  PAYMENTS_REDIRECT_URI: 'https://receiver.invalid/v1/oauth/default/callback',
+  PAYOUTS_TOKEN_KEYS: `simulated:${KEY}`,
+  PAYOUTS_ENCRYPTION_KEYS: `simulated:${KEY}`,
 };
+
+const APPS = [{ appId: 'demo-app', appSecret: 'demo-secret', notifyUrl: NOTIFY_URL }];
 
 export class PayoutWorld {
   readonly world: World;
   readonly server: Temporal;
   readonly service: Service;
+  readonly provider: InProcessSimulator;
+  readonly processes: readonly Process[];
   readonly client: Client;
-  readonly provider: FakeProvider;
+  readonly converter: DataConverter;
+  readonly payouts: Payouts;
+  private config: WorkerConfig;
 
-  constructor({
-    workflows,
-    seed,
-    workers = 1,
-    faults,
-    troubles = NO_TROUBLES,
-    env = QUICK,
-  }: PayoutWorldOptions) {
+  constructor({ workflows, seed, workers = 1, env, settings, faults, trip = swift }: PayoutWorldOptions) {
+    this.config = workerConfig({ ...NEEDED, ...env });
+    const { config } = this;
     this.world = new World({ seed });
-    this.server = new Temporal(this.world);
+    const { world } = this;
+    this.server = new Temporal(world);
     this.service = new Service(this.server);
-    this.client = this.service.client();
-    this.provider = new FakeProvider(this.world, troubles);
-    this.provider.notify = (partnerOrderId) => this.notify(partnerOrderId);
-    this.provider.claim = (process, taskToken) =>
-      this.service.clientOf(process).activity.heartbeat(taskToken, 'may have been sent');
-    const config = workerConfig({ ...NEEDED, ...env });
-    for (let number = 1; number <= workers; number += 1)
-      this.server.connect(
-        new WorkerProcess(this.world, {
-          name: `worker-${number}`,
-          queues: [PAYOUTS_TASK_QUEUE, 'payouts-api:test:default'],
-          workflows,
-          activities: this.provider.activities,
-          local: () => ({ ...preparation(config, this.world) }),
-          faults,
-        }),
-      );
+    const randomness = world.randomness();
+    this.converter = dataConverter(config.keys.payloads, randomness);
+    this.client = this.service.client({ dataConverter: this.converter });
+    this.payouts = new Payouts({ client: this.client, environment: 'test', clock: world });
+    const receiver = new Receiver(this.client, { clock: world });
+    this.provider = simulatorInProcess({
+      ...{ surroundings: { clock: world, random: randomness }, apps: APPS },
+      ...(settings && { settings }),
+      deliver: async ({ body }) => {
+        await receiver.receive('default', parseNotification(Buffer.from(body)));
+        return 202;
+      },
+    });
+    const { server, service, provider } = this;
+    const program = workerProgram({
+      ...{ server, service, provider, workflows, faults },
+      trip: () => trip(world),
+      config: () => this.config,
+    });
+    this.processes = Array.from(
+      { length: workers },
+      (_, at) => new Process(world, `worker-${at + 1}`, program),
+    );
+    for (const process of this.processes) process.start();
   }
 
-  async start(number: number, more: object = {}) {
-    const options = {
-      taskQueue: PAYOUTS_TASK_QUEUE,
-      workflowId: payoutId(number),
-      memo: { rejectDuplicate: true },
+  /** Lets go of what the worlds of one process share. */
+  async end(): Promise<void> {
+    for (const process of this.processes) process.kill();
+    await this.world.run({ withinMs: 1 });
+  }
+
+  /** As the runbook says: workers stopped, Temporal restored, the setting set, workers started. */
+  restore(snapshot: Snapshot): void {
+    const { world, processes, server } = this;
+    for (const process of processes) process.kill();
+    restore(server, snapshot);
+    this.config = {
+      ...this.config,
+      env: { ...this.config.env, PAYOUTS_TEMPORAL_RECOVERED_AT: Math.ceil(world.now) },
     };
-    return this.client.workflow.start('payout', { ...options, args: [payoutRequest(number, more)] });
+    for (const process of processes) process.start();
   }
 
-  private notify(partnerOrderId: string): void {
-    const hint = { receivedAt: new Date(Math.floor(this.world.now)).toISOString(), partnerOrderId };
-    const handle = this.client.workflow.getHandle(`payout:default:${partnerOrderId}`);
-    // One for a payout that has ended is no news to anybody.
-    this.world.spawn(handle.signal('notification', hint).catch(() => undefined));
+  start(number: number, more: Partial<PayoutRequestInput> = {}) {
+    return this.payouts.start(payoutRequest(number, more));
   }
+}
+
+/** Nothing goes wrong on the way. */
+export function swift({ random }: World): Trip {
+  return {
+    connectMs: 1,
+    requestMs: random.between(1, 10),
+    answerMs: random.between(1, 10),
+    fate: 'arrives',
+  };
 }
 
 export function partnerOrderIdOf(number: number): string {
@@ -100,12 +132,12 @@ export function payoutId(number: number): string {
   return `payout:default:${partnerOrderIdOf(number)}`;
 }
 
-export function payoutRequest(number: number, more: object = {}) {
+export function payoutRequest(number: number, more: Partial<PayoutRequestInput> = {}): PayoutRequestInput {
   return {
     ...{
       app: 'default',
       clientId: `client-${number % 7}`,
-      payerId: 'payer-1',
+      payerId: `payer-${number}`,
       type: 'WITHDRAW',
       platform: 'sim',
     },
@@ -119,11 +151,8 @@ export function payoutRequest(number: number, more: object = {}) {
         bankAccountCurrency: 'CNY',
         cardHoldType: 'Personal',
       },
-      ...{
-        bankAccountNumber: '6222020000000000',
-        bankAccountName: 'Zhang San',
-        idCardNumber: '110101199003070000',
-      },
+      bankAccountNumber: `62220200${String(number).padStart(8, '0')}`,
+      ...{ bankAccountName: 'Zhang San', idCardNumber: '110101199003070000' },
     },
     ...more,
   };

@@ -1,18 +1,17 @@
-/** One seed: a few payouts in a world where everything goes wrong, and what must hold all the same. */
-import {
-  isGrpcServiceError,
-  QueryNotRegisteredError,
-  type WorkflowHandle,
-  WorkflowUpdateFailedError,
-} from '@temporalio/client';
-import { z } from 'zod';
-import { isStaleClock } from '../../src/temporal/queries.ts';
+/** One seed: its world, from the first start until every payout has ended, and what must hold all the same. */
+import { isGrpcServiceError, QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
+import type { DataConverter } from '@temporalio/common';
+import { lies } from '../../chaos/truth.ts';
+import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
+import { type Resolution, stateQuery } from '../../src/workflows/messages.ts';
+import type { Process } from '../process/life.ts';
 import type { Workflows } from '../sdk.ts';
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
-import type { WorkerProcess } from '../temporal/worker.ts';
-import { TROUBLES } from './fake-provider.ts';
-import { PayoutWorld, partnerOrderIdOf, payoutId } from './payout-world.ts';
+import { snapshotOf } from '../temporal/snapshot.ts';
+import { PayoutWorld, partnerOrderIdOf, payoutId, swift } from './payout-world.ts';
+import { type Meddling, type Plan, type PlannedPayout, planOf, type Strike, tripOf } from './plan.ts';
+import { storyOf, type Told } from './story.ts';
 
 export interface SeedReport {
   seed: number;
@@ -21,146 +20,300 @@ export interface SeedReport {
   payouts: number;
   outcomes: Readonly<Record<string, number>>;
   runs: readonly Run[];
+  /** Reads their payloads. */
+  converter: DataConverter;
+  activations: number;
   replays: number;
   strikes: number;
+  faultsMet: number;
+  calls: number;
+  events: number;
   virtualMs: number;
+  /** What happened, in order. */
+  story: readonly string[];
 }
 
-const WITHIN_MS = 86_400_000;
-const LOOKS_EVERY_MS = 30_000;
-const STRIKES_WITHIN_MS = 60_000;
+/** After the trouble. Longer than any wait of the default settings but an approval's. */
+const ENDS_WITHIN_MS = 3 * 3_600_000;
+const LOOKS_EVERY_MS = 20_000;
+const LIMIT = 20;
+const PERSON = 'operator';
+const COMPLETED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED;
 
-const stateShape = z.object({ phase: z.string() });
-const resultShape = z.object({ outcome: z.string() });
-
-export async function runSeed(workflows: Workflows, seed: number): Promise<SeedReport> {
-  const small = new SmallWorld(workflows, seed);
-  return small.run();
+export function runSeed(workflows: Workflows, seed: number): Promise<SeedReport> {
+  return runPlan(workflows, planOf(seed));
 }
 
-class SmallWorld {
-  private readonly payouts: PayoutWorld;
-  private readonly seed: number;
-  private readonly count: number;
-  private readonly handles = new Map<number, WorkflowHandle>();
-  private readonly results = new Map<number, unknown>();
+export function runPlan(workflows: Workflows, plan: Plan): Promise<SeedReport> {
+  return new SeededWorld(workflows, plan).run();
+}
+
+class SeededWorld {
+  private readonly plan: Plan;
+  private readonly there: PayoutWorld;
+  private readonly started = new Set<number>();
+  /** By workflow id: those that have not ended, whether or not they run now. */
+  private readonly open: Map<string, PlannedPayout>;
+  private inTrouble = true;
   private strikes = 0;
+  private readonly told: Told[] = [];
 
-  constructor(workflows: Workflows, seed: number) {
-    const faults = { evicted: 0.2, lost: 0.05, failed: 0.05 };
-    this.payouts = new PayoutWorld({ workflows, seed, workers: 2, faults, troubles: TROUBLES });
-    this.seed = seed;
-    this.count = 1 + (seed % 5);
+  constructor(workflows: Workflows, plan: Plan) {
+    this.plan = plan;
+    const { seed, workers, env, settings, process: faults } = plan;
+    this.there = new PayoutWorld({
+      ...{ workflows, seed, workers, env, settings, faults },
+      trip: (world) => (this.inTrouble ? tripOf(plan, world.random) : swift(world)),
+    });
+    this.open = new Map(plan.payouts.map((payout) => [payoutId(payout.number), payout]));
+    this.there.server.onChange.push(({ workflowId, entries }) => {
+      if (entries.at(-1)?.type === COMPLETED) this.open.delete(workflowId);
+    });
   }
 
   async run(): Promise<SeedReport> {
-    const { world, server } = this.payouts;
+    const { plan, there } = this;
+    const { world, provider } = there;
     const begun = world.now;
-    for (let number = 1; number <= this.count; number += 1) world.spawn(this.pay(number));
-    for (const worker of server.workers) this.strikeNow(worker);
+    for (const rule of plan.faults) provider.control.addFault(rule);
+    for (const strike of plan.strikes) this.planStrike(strike);
+    if (plan.restored) this.planRestore(plan.restored);
+    for (const payout of plan.payouts) world.spawn(this.pay(payout));
     world.spawn(this.operate());
-    const ended = () => this.results.size === this.count;
-    const how = await world.run({ done: ended, withinMs: WITHIN_MS });
-    if (how !== 'done') world.violation(`after ${WITHIN_MS} ms of virtual time, not every payout has ended`);
-    this.judge();
+    const allEnded = () => this.open.size === 0;
+    await world.run({ done: allEnded, withinMs: plan.troubleMs });
+    this.inTrouble = false;
+    const faults = provider.control.faults();
+    provider.control.removeFaults();
+    const how = await world.run({ done: allEnded, withinMs: ENDS_WITHIN_MS });
+    if (how !== 'done')
+      for (const { number } of this.open.values())
+        world.violation(`${partnerOrderIdOf(number)} has not ended: ${this.whyOpen(number)}`);
+    await this.judge();
+    const { maxCallsInAnySecond, calls } = provider.control.counts();
+    if (maxCallsInAnySecond > LIMIT) world.violation(`${maxCallsInAnySecond} calls in a second`);
+    await there.end();
     return {
-      seed: this.seed,
+      seed: plan.seed,
       violations: [...world.violations],
       digest: world.digest(),
-      payouts: this.count,
-      outcomes: this.outcomes(),
-      runs: server.runs,
-      replays: server.workers.reduce((sum, { replays }) => sum + replays, 0),
+      payouts: plan.payouts.length,
+      outcomes: this.outcomes,
+      runs: there.server.runs,
+      converter: there.converter,
+      ...world.counts,
       strikes: this.strikes,
+      faultsMet: faults.reduce((sum, { hit }) => sum + hit, 0),
+      calls,
+      events: world.events,
       virtualMs: world.now - begun,
+      story: storyOf(there, begun, this.told),
     };
   }
 
-  private async pay(number: number): Promise<void> {
-    const { world } = this.payouts;
-    await world.sleep(world.random.between(0, 5000));
-    const handle = await this.payouts.start(number);
-    this.handles.set(number, handle);
-    this.results.set(number, await handle.result().catch((error: unknown) => error));
+  // ---- what happens to the processes
+
+  private planStrike({ atMs, process: at, kind, lastsMs }: Strike): void {
+    const { world, processes } = this.there;
+    const process = processes[at];
+    if (!process) return;
+    world.at(atMs, () => {
+      this.strikes += 1;
+      world.record(process.name, kind);
+      this.tell(process.name, `${kind}, for ${Math.round(lastsMs)} ms`);
+      world.at(lastsMs, strike(process, kind));
+    });
   }
 
-  /** Each process is killed, frozen or cut off once or twice, and comes back. */
-  private strikeNow(worker: WorkerProcess): void {
-    const { world } = this.payouts;
-    for (let strike = 0; strike < 2; strike += 1) {
-      const kind = world.random.pick(['kill', 'freeze', 'cut'] as const);
-      const lasts = world.random.between(500, 30_000);
-      world.at(world.random.between(0, STRIKES_WITHIN_MS), () => {
-        this.strikes += 1;
-        world.record(worker.name, kind ?? '');
-        if (kind === 'kill') worker.kill();
-        if (kind === 'freeze') worker.frozen = true;
-        if (kind === 'cut') worker.cutOff = true;
-        world.at(lasts, () => {
-          worker.start();
-          if (kind === 'freeze') worker.frozen = false;
-          if (kind === 'cut') worker.cutOff = false;
-        });
+  private planRestore({ toMs, atMs }: NonNullable<Plan['restored']>): void {
+    const { world, server } = this.there;
+    world.at(toMs, () => {
+      const snapshot = snapshotOf(server);
+      world.at(atMs - toMs, () => {
+        this.tell('Temporal', `is restored to ${((atMs - toMs) / 1_000).toFixed(3)} s ago`);
+        this.there.restore(snapshot);
+        for (const payout of this.plan.payouts) {
+          this.open.set(payoutId(payout.number), payout);
+          // The caller has no result of a payout that nobody knows any more, and starts it again.
+          if (this.started.delete(payout.number)) world.spawn(this.pay({ ...payout, atMs: 0 }));
+        }
+        for (const run of server.runs) if (isCompleted(run)) this.open.delete(run.workflowId);
       });
+    });
+  }
+
+  private tell(about: string, what: string): void {
+    this.told.push({ atMs: this.there.world.now, about, what });
+  }
+
+  // ---- people
+
+  private async pay(payout: PlannedPayout): Promise<void> {
+    const { world, payouts } = this.there;
+    await world.sleep(payout.atMs);
+    // A start whose answer was lost is started again: it joins what is there.
+    while (!this.started.has(payout.number))
+      try {
+        await payouts.start(payout.request);
+        this.started.add(payout.number);
+      } catch (error) {
+        if (!isTransient(error)) throw error;
+        await world.sleep(1_000);
+      }
+    if (payout.approval) world.spawn(this.approve(payout, payout.approval));
+    for (const one of payout.meddling) world.spawn(this.meddle(payout, one));
+  }
+
+  private async approve(
+    { number }: PlannedPayout,
+    { afterMs, verdict }: NonNullable<PlannedPayout['approval']>,
+  ): Promise<void> {
+    const { world, payouts } = this.there;
+    while (this.open.has(payoutId(number))) {
+      await world.sleep(afterMs + 1_000);
+      if ((await this.phaseOf(number)) !== 'AWAITING_APPROVAL') continue;
+      const ref = { partnerOrderId: partnerOrderIdOf(number) };
+      this.tell(ref.partnerOrderId, `a person: ${verdict}`);
+      await this.tolerant(number, () => payouts[verdict](ref, { by: 'approver' }));
     }
   }
 
-  /** A person looks at every payout and decides what needs a decision, by what the provider says. */
+  private async meddle({ number, atMs }: PlannedPayout, meddling: Meddling): Promise<void> {
+    const { world, payouts, server, client } = this.there;
+    await world.sleep(meddling.atMs - atMs);
+    const ref = { partnerOrderId: partnerOrderIdOf(number) };
+    if (!this.isOpen(number)) return;
+    this.tell(ref.partnerOrderId, `a person: ${meddling.kind}`);
+    if (meddling.kind === 'cancel') await this.tolerant(number, () => payouts.cancel(ref, { by: PERSON }));
+    else if (meddling.kind === 'terminate')
+      await this.tolerant(number, () => client.workflow.getHandle(payoutId(number)).terminate('by a person'));
+    else {
+      const run = server.find(payoutId(number));
+      const ends = run.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
+      const end = ends[Math.floor(meddling.part * ends.length)];
+      if (end) server.reset(run, end.id, 'by a person');
+    }
+  }
+
+  /** Looks at every payout, and decides what needs a decision by the provider's ledger. */
   private async operate(): Promise<void> {
-    const { world } = this.payouts;
-    while (this.results.size < this.count) {
+    const { world } = this.there;
+    for (;;) {
       await world.sleep(world.random.between(0.5, 1) * LOOKS_EVERY_MS);
-      for (const [number, handle] of this.handles) await this.lookAt(number, handle);
+      for (const { number } of this.plan.payouts)
+        if (this.isOpen(number)) world.spawn(this.lookAfter(number));
     }
   }
 
-  private async lookAt(number: number, handle: WorkflowHandle): Promise<void> {
-    const { random } = this.payouts.world;
+  private async lookAfter(number: number): Promise<void> {
+    const { payouts, provider } = this.there;
+    if ((await this.phaseOf(number)) !== 'NEEDS_REVIEW') return;
+    const partnerOrderId = partnerOrderIdOf(number);
+    const [order] = provider.control.ledgerOf(partnerOrderId).orders;
+    const by = PERSON;
+    const decision: Resolution = order
+      ? { by, created: true, orderId: order.orderId }
+      : { by, created: false, then: this.plan.withoutOrder };
+    this.tell(
+      partnerOrderId,
+      `a person: ${order ? 'it was created' : `not created, ${this.plan.withoutOrder}`}`,
+    );
+    await this.tolerant(number, () => payouts.resolve({ partnerOrderId }, decision));
+  }
+
+  private async phaseOf(number: number): Promise<string | undefined> {
+    const handle = this.there.client.workflow.getHandle(payoutId(number));
+    return this.tolerant(number, async () => (await handle.query(stateQuery)).phase);
+  }
+
+  /** No worker, a decision that came too late, a query ahead of its workflow task: the next look will do. */
+  private async tolerant<T>(number: number, act: () => Promise<T>): Promise<T | undefined> {
     try {
-      const { phase } = stateShape.parse(await handle.query('state'));
-      if (phase !== 'NEEDS_REVIEW') return;
-      const order = this.payouts.provider.orders.get(partnerOrderIdOf(number));
-      const decision = order
-        ? { by: 'operator', created: true, orderId: order.orderId }
-        : { by: 'operator', created: false, then: random.chance(0.5) ? 'end' : 'retry' };
-      await handle.executeUpdate('resolve', { args: [decision] });
+      return await act();
     } catch (error) {
-      // No worker, an update that came too late, or a query ahead of its workflow task: the next look will do.
-      if (error instanceof WorkflowUpdateFailedError || isTransient(error)) return;
-      this.payouts.world.violation(`${partnerOrderIdOf(number)} cannot be looked after: ${String(error)}`);
+      if (error instanceof WorkflowUpdateFailedError || isTransient(error)) return undefined;
+      this.there.world.violation(`${partnerOrderIdOf(number)} cannot be looked after: ${String(error)}`);
+      return undefined;
     }
   }
 
-  private judge(): void {
-    const { world, provider, server } = this.payouts;
-    for (const [number, result] of this.results) {
-      const partnerOrderId = partnerOrderIdOf(number);
-      const debits = provider.debits.get(partnerOrderId) ?? 0;
-      if (debits > 1) world.violation(`${partnerOrderId} was debited ${debits} times`);
-      const parsed = resultShape.safeParse(result);
-      const outcome = parsed.success ? parsed.data.outcome : `no outcome: ${String(result)}`;
-      const expected = debits > 0 ? 'SUCCESS' : 'NOT_CREATED';
-      if (outcome !== expected)
-        world.violation(`${partnerOrderId} says ${outcome}; the ledger says ${expected}`);
-      const events = server.latest(payoutId(number))?.entries ?? [];
-      if (!events.some(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED))
-        world.violation(`${partnerOrderId} has a result and no end`);
-    }
+  // ---- the oracle
+
+  private isOpen(number: number): boolean {
+    return this.started.has(number) && (this.there.server.latest(payoutId(number))?.isRunning ?? false);
   }
 
-  private outcomes(): Record<string, number> {
-    const outcomes: Record<string, number> = {};
-    for (const result of this.results.values()) {
-      const parsed = resultShape.safeParse(result);
-      const outcome = parsed.success ? parsed.data.outcome : 'none';
-      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  private whyOpen(number: number): string {
+    const run = this.there.server.latest(payoutId(number));
+    if (!run) return 'it never started';
+    const last = run.entries.slice(-3).map(({ type }) => EventType[type].replace('EVENT_TYPE_', ''));
+    const phase = textOf(run.attributes['PayoutPhase']);
+    return `${phase}, ${last.join(', ')}, ${run.entries.length} events, task attempt ${run.taskAttempt}`;
+  }
+
+  private readonly outcomes: Record<string, number> = {};
+
+  private async judge(): Promise<void> {
+    const { world, provider, payouts } = this.there;
+    for (const payout of this.plan.payouts) {
+      const partnerOrderId = partnerOrderIdOf(payout.number);
+      const ledger = provider.control.ledgerOf(partnerOrderId);
+      if (ledger.debits > 1) world.violation(`${partnerOrderId} was debited ${ledger.debits} times`);
+      if (this.open.has(payoutId(payout.number))) continue;
+      const ended: unknown = await world.finish(
+        payouts.result({ partnerOrderId }).catch((error: unknown) => error),
+      );
+      const parsed = payoutResultSchema.safeParse(ended);
+      if (!parsed.success) {
+        world.violation(`${partnerOrderId} has no outcome: ${String(ended)}`);
+        continue;
+      }
+      const { outcome } = parsed.data;
+      this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1;
+      for (const lie of lies(parsed.data, ledger)) world.violation(`${partnerOrderId}: ${lie}`);
     }
-    return outcomes;
+  }
+}
+
+function isCompleted({ entries }: Run): boolean {
+  return entries.at(-1)?.type === COMPLETED;
+}
+
+function textOf(field: Run['attributes'][string] | undefined): string {
+  return Buffer.from(field?.data ?? []).toString();
+}
+
+/** Answers how it ends. */
+function strike(process: Process, kind: Strike['kind']): () => void {
+  switch (kind) {
+    case 'kill':
+      process.kill();
+      return () => process.start();
+    case 'freeze':
+      process.frozen = true;
+      return () => {
+        process.frozen = false;
+      };
+    case 'cut-off':
+      process.cutOff = true;
+      return () => {
+        process.cutOff = false;
+      };
+    case 'cut-off-from-provider':
+      process.cutOffFromProvider = true;
+      return () => {
+        process.cutOffFromProvider = false;
+      };
+    case 'clock-jump':
+      process.wallAheadMs += 30_000;
+      return () => {
+        process.wallAheadMs -= 30_000;
+      };
   }
 }
 
 function isTransient(error: unknown): boolean {
-  if (error instanceof QueryNotRegisteredError) return isStaleClock(error);
+  if (error instanceof QueryNotRegisteredError) return true;
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  return isGrpcServiceError(cause);
+  return isGrpcServiceError(cause) || (error instanceof Error && error.name === 'WorkflowNotFoundError');
 }

@@ -7,10 +7,9 @@ import {
   type Exchange,
   type Transport,
   type TransportOptions,
-  unless,
   type WireRequest,
 } from '../../src/payments/transport.ts';
-import { sleep } from '../../src/surroundings/surroundings.ts';
+import { sleep, unless } from '../../src/surroundings/surroundings.ts';
 import type { World } from '../world/world.ts';
 
 /** What becomes of one exchange on its way. A loss is noticed by nobody: the total time-out ends the exchange. */

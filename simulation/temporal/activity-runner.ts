@@ -1,7 +1,7 @@
 /** An activity in a worker process, with the SDK's own context: heartbeats, cancellation, information. */
 import type { Info } from '@temporalio/activity';
 import { ActivityCancellationDetails, type ActivityFunction, noopMetricMeter } from '@temporalio/common';
-import { type Core, type LoadedDataConverter, newActivity } from '../sdk.ts';
+import { type Core, decodeArrayFromPayloads, type LoadedDataConverter, newActivity } from '../sdk.ts';
 import type { Payload } from './commands.ts';
 
 export type ActivityResult = Core.activity_result.IActivityExecutionResult;
@@ -9,15 +9,17 @@ export type Activities = Readonly<Record<string, (...args: never[]) => Promise<u
 
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
+export type CancelReason = 'CANCELLED' | 'NOT_FOUND' | 'TIMED_OUT' | 'WORKER_SHUTDOWN';
+
 export interface RunningActivity {
   readonly result: Promise<ActivityResult>;
-  cancel(reason: 'CANCELLED' | 'NOT_FOUND'): void;
+  cancel(reason: CancelReason): void;
 }
 
 export interface ActivityCall {
   info: Info;
   args: readonly Payload[];
-  heartbeat(details: Payload[]): void;
+  heartbeat(details: unknown): void;
 }
 
 /** `fn`: registered under the activity's name; undefined where this worker does not know it. */
@@ -26,7 +28,6 @@ export function runActivity(
   { info, args, heartbeat }: ActivityCall,
   converter: LoadedDataConverter,
 ): RunningActivity {
-  const { payloadConverter } = converter;
   const { workflowExecution, activityId, isLocal, namespace } = info;
   const activity = newActivity(
     info,
@@ -41,17 +42,23 @@ export function runActivity(
       ...(workflowExecution && { workflowId: workflowExecution.workflowId }),
     },
     undefined,
-    (details) => heartbeat([payloadConverter.toPayload(details)]),
+    heartbeat,
     undefined,
     quiet,
     noopMetricMeter,
     [],
   );
-  const input = { args: args.map((arg) => payloadConverter.fromPayload(arg)), headers: {} };
   return {
-    result: activity.run(input),
+    result: decodeArrayFromPayloads(converter, [...args]).then((decoded) =>
+      activity.run({ args: decoded, headers: {} }),
+    ),
     cancel: (reason) => {
-      const how = { notFound: reason === 'NOT_FOUND', cancelRequested: reason === 'CANCELLED' };
+      const how = {
+        notFound: reason === 'NOT_FOUND',
+        cancelRequested: reason === 'CANCELLED',
+        timedOut: reason === 'TIMED_OUT',
+        workerShutdown: reason === 'WORKER_SHUTDOWN',
+      };
       activity.cancel(reason, new ActivityCancellationDetails(how));
     },
   };

@@ -5,7 +5,6 @@
  */
 import { type Core as CoreSdk, Long, temporal } from '../sdk.ts';
 import {
-  bytesOf,
   type Command,
   type CommandAttributes,
   type CommandType,
@@ -52,6 +51,13 @@ export class Nondeterminism extends Error {
 interface Queued {
   command: Command;
   machine: Machine;
+}
+
+/** What a workflow asked for in an activation. */
+export interface Asked {
+  /** `bytes`: of the command before its payloads were encoded. */
+  commands: readonly { command: LangCommand; bytes: string }[];
+  flags: readonly number[];
 }
 
 export class Machines implements Core {
@@ -139,11 +145,10 @@ export class Machines implements Core {
     };
   }
 
-  /** What the workflow asked for in an activation. */
-  asked(commands: readonly LangCommand[], usedFlags: readonly number[]): void {
-    for (const flag of usedFlags) this.flags.add(flag);
-    const ends = commands.filter(isEnd).slice(0, 1);
-    for (const command of [...commands.filter((command) => !isEnd(command)), ...ends]) this.handle(command);
+  asked({ commands, flags }: Asked): void {
+    for (const flag of flags) this.flags.add(flag);
+    const ends = commands.filter(({ command }) => isEnd(command)).slice(0, 1);
+    for (const asked of [...commands.filter(({ command }) => !isEnd(command)), ...ends]) this.handle(asked);
     this.resolveFromMarkers();
   }
 
@@ -401,8 +406,7 @@ export class Machines implements Core {
 
   // ---- commands
 
-  private handle(command: LangCommand): void {
-    const bytes = bytesOf(command);
+  private handle({ command, bytes }: Asked['commands'][number]): void {
     this.handleOwn(command, bytes) || this.handleOther(command, bytes) || this.handleCancellation(command);
   }
 

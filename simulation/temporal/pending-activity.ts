@@ -18,6 +18,7 @@ export interface ActivityHost {
   readonly world: World;
   /** An attempt waits for a worker. */
   offerActivity(activity: PendingActivity): void;
+  activityEnded(activity: PendingActivity): void;
 }
 
 export class PendingActivity {
@@ -32,7 +33,8 @@ export class PendingActivity {
   cancelRequested = false;
   heartbeatDetails: Payload[] = [];
   private readonly host: ActivityHost;
-  private identity = '';
+  /** Of the worker that has it, or had it last. */
+  identity = '';
   private lastFailure: Failure | undefined;
   private plans: Planned[] = [];
   private heartbeatPlan: Planned | undefined;
@@ -193,6 +195,7 @@ export class PendingActivity {
   private end(type: EventType, attributes: (ids: ActivityIds) => Parameters<Run['write']>[1]): void {
     this.isOver = true;
     this.unplan();
+    this.host.activityEnded(this);
     const { scheduledId, isStarted, attempt, identity, lastFailure } = this;
     const isResult = true;
     this.run.deliver(

@@ -37,8 +37,8 @@ export function reset(server: Temporal, base: Run, eventId: number, reason: stri
   return run;
 }
 
-/** What the kept events leave under way. */
-function takeOver(server: Temporal, run: Run): void {
+/** What the events of a run leave under way, for a run that is made of them. */
+export function takeOver(server: Temporal, run: Run): void {
   const over = new Set(run.entries.map(endedBy));
   for (const entry of run.entries) {
     learn(run, entry);

@@ -2,20 +2,32 @@
  * The service as `@temporalio/client` reaches it: requests and answers are real protobuf messages in bytes, and take
  * virtual time. What is not listed here answers UNIMPLEMENTED.
  */
-import { Client, type ClientOptions, type ConnectionLike } from '@temporalio/client';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  Client,
+  type ClientInterceptors,
+  type ClientOptions,
+  type ConnectionLike,
+  type WorkflowClientInterceptor,
+} from '@temporalio/client';
+import type { Clock } from '../../src/surroundings/surroundings.ts';
+import { clientInterceptors } from '../../src/temporal/queries.ts';
+import type { Life } from '../process/life.ts';
 import { type Api, temporal } from '../sdk.ts';
 import { grpcError } from './errors.ts';
 import { type Entry, exported, isFinal } from './history.ts';
+import type { PendingActivity } from './pending-activity.ts';
 import { id, type Run, type Update } from './run.ts';
+import { Schedules } from './schedules.ts';
 import type { Temporal } from './temporal.ts';
 import { toStamp } from './time.ts';
 import { Visibility } from './visibility.ts';
-import type { WorkerProcess } from './worker.ts';
 
 const api = temporal.api.workflowservice.v1;
 const {
   UpdateWorkflowExecutionLifecycleStage: Stage,
   HistoryEventFilterType,
+  PendingActivityState,
   PendingWorkflowTaskState,
 } = temporal.api.enums.v1;
 type Requests = Api.api.workflowservice.v1.WorkflowService;
@@ -31,36 +43,67 @@ interface Answer<T> {
   fromObject(object: object): T;
   encode(message: T): { finish(): Uint8Array };
 }
+/** Whoever holds a client. */
+interface Caller {
+  /** Resolves when its request can be on its way. */
+  connected(): Promise<void>;
+  clock: Clock;
+}
 type Handler = (bytes: Uint8Array) => Promise<Uint8Array>;
+
+/** One for all: Node carries each of them along with every promise. */
+const deadlines = new AsyncLocalStorage<number>();
 
 export class Service {
   readonly visibility: Visibility;
+  private readonly schedules: Schedules;
   private readonly server: Temporal;
   private readonly handlers: ReadonlyMap<string, Handler>;
 
   constructor(server: Temporal, visibility = new Visibility(server)) {
     this.server = server;
     this.visibility = visibility;
+    this.schedules = new Schedules(server);
     this.handlers = this.table();
   }
 
-  /** A client that waits in virtual time. Its own sleeps, if it has any, are real. */
+  /** A client that waits in virtual time. */
   client(options: Omit<ClientOptions, 'connection' | 'namespace'> = {}): Client {
+    const { world } = this.server;
+    const connection = this.connection({ connected: async () => undefined, clock: world });
     return new Client({
+      interceptors: this.interceptors(world),
       ...options,
-      connection: this.connection(async () => undefined),
+      connection,
       namespace: 'default',
     });
   }
 
-  /** The client of a worker process: what it sends is late while the process is cut off, and lost when it dies. */
-  clientOf(process: WorkerProcess): Client {
-    return new Client({ connection: this.connection(() => process.connected()), namespace: 'default' });
+  /** The client of a process: what it sends is late while the process is cut off, and lost when it dies. */
+  clientOf(life: Life, options: Omit<ClientOptions, 'connection' | 'namespace'> = {}): Client {
+    const connection = this.connection({ connected: () => life.connected(), clock: life });
+    return new Client({
+      interceptors: this.interceptors(life),
+      ...options,
+      connection,
+      namespace: 'default',
+    });
   }
 
-  private connection(connected: () => Promise<void>): ConnectionLike {
+  /** The product's, and ids of updates by the seed: the client draws them from the real randomness. */
+  interceptors(clock: Clock): ClientInterceptors {
+    const { random } = this.server.world;
+    const seeded: WorkflowClientInterceptor = {
+      startUpdate: (input, next) =>
+        next({ ...input, options: { updateId: random.uuid(), ...input.options } }),
+    };
+    const { workflow } = clientInterceptors(clock);
+    return { workflow: [seeded, ...(Array.isArray(workflow) ? workflow : [])] };
+  }
+
+  private connection(caller: Caller): ConnectionLike {
     const workflowService: Requests = api.WorkflowService.create((method, bytes, callback) => {
-      this.call(method.name, bytes, connected).then(
+      this.within(caller, deadlines.getStore(), () => this.call(method.name, bytes, caller)).then(
         (answer) => callback(null, answer),
         (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
       );
@@ -75,13 +118,24 @@ export class Service {
       plugins: [],
       close: async () => undefined,
       ensureConnected: async () => undefined,
-      withDeadline: (_deadline, act) => through(act),
+      withDeadline: (deadline, act) => deadlines.run(Number(deadline), act),
       withMetadata: (_metadata, act) => through(act),
       withAbortSignal: (_signal, act) => through(act),
     };
   }
 
-  private async call(method: string, bytes: Uint8Array, connected: () => Promise<void>): Promise<Uint8Array> {
+  /** `deadline`: by the caller's wall clock. The request may arrive all the same. */
+  private within<T>({ clock }: Caller, deadline: number | undefined, ask: () => Promise<T>): Promise<T> {
+    if (deadline === undefined) return ask();
+    return new Promise((resolve, reject) => {
+      const callOff = clock.after(deadline - clock.wallMs(), () =>
+        reject(grpcError('DEADLINE_EXCEEDED', 'Deadline exceeded')),
+      );
+      ask().then(resolve, reject).finally(callOff);
+    });
+  }
+
+  private async call(method: string, bytes: Uint8Array, { connected }: Caller): Promise<Uint8Array> {
     const { world } = this.server;
     await connected();
     await world.sleep(world.random.between(1, LATENCY_MS));
@@ -169,8 +223,16 @@ export class Service {
       [
         'describeworkflowexecution',
         on(api.DescribeWorkflowExecutionRequest, api.DescribeWorkflowExecutionResponse, ({ execution }) =>
-          described(this.runOf(execution)),
+          described(this.runOf(execution), this.server.pendingOf(this.runOf(execution))),
         ),
+      ],
+      [
+        'describetaskqueue',
+        on(api.DescribeTaskQueueRequest, api.DescribeTaskQueueResponse, ({ taskQueue }) => ({
+          pollers: this.server
+            .pollersOf(taskQueue?.name ?? '')
+            .map(({ identity, since }) => ({ identity, lastAccessTime: toStamp(since) })),
+        })),
       ],
       [
         'getworkflowexecutionhistory',
@@ -216,6 +278,33 @@ export class Service {
             return { cancelRequested: answer === 'CANCELLED' };
           },
         ),
+      ],
+      [
+        'createschedule',
+        on(api.CreateScheduleRequest, api.CreateScheduleResponse, ({ scheduleId, schedule }) => {
+          this.schedules.create(scheduleId, schedule ?? {});
+          return {};
+        }),
+      ],
+      [
+        'describeschedule',
+        on(api.DescribeScheduleRequest, api.DescribeScheduleResponse, ({ scheduleId }) => ({
+          schedule: this.schedules.find(scheduleId),
+          info: { createTime: toStamp(this.server.world.now) },
+        })),
+      ],
+      [
+        'updateschedule',
+        on(api.UpdateScheduleRequest, api.UpdateScheduleResponse, ({ scheduleId, schedule }) => {
+          this.schedules.update(scheduleId, schedule ?? {});
+          return {};
+        }),
+      ],
+      [
+        'describenamespace',
+        on(api.DescribeNamespaceRequest, api.DescribeNamespaceResponse, () => ({
+          namespaceInfo: { name: 'default', capabilities: {} },
+        })),
       ],
       [
         'listworkflowexecutions',
@@ -362,12 +451,20 @@ function stageOf({ state }: Update): number {
     : Stage.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_ADMITTED;
 }
 
-function described(run: Run): object {
+function described(run: Run, activities: readonly PendingActivity[]): object {
   const { task } = run;
   const states = PendingWorkflowTaskState;
   return {
     workflowExecutionInfo: infoOf(run),
-    pendingActivities: [],
+    pendingActivities: activities.map(({ attributes, attempt, isStarted, identity }) => ({
+      activityId: attributes.activityId ?? '',
+      activityType: { name: attributes.activityType ?? '' },
+      attempt,
+      state: isStarted
+        ? PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
+        : PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED,
+      lastWorkerIdentity: identity,
+    })),
     pendingWorkflowTask: task && {
       state:
         task.startedId === undefined

@@ -10,8 +10,8 @@ import type { Command, Failure, Payload, UpdateRequest } from './commands.ts';
 import { isTerminal } from './commands.ts';
 import { type Attributes, type Entry, EventType, newEntry } from './history.ts';
 import type { Work } from './machines.ts';
-import { toStamp } from './time.ts';
-import type { WorkerProcess } from './worker.ts';
+import { durationMs, toStamp } from './time.ts';
+import type { SimulatedWorker } from './worker.ts';
 
 const { WorkflowExecutionStatus, WorkflowTaskFailedCause, TimeoutType } = temporal.api.enums.v1;
 export type Status = Api.api.enums.v1.WorkflowExecutionStatus;
@@ -20,7 +20,6 @@ export type Outcome = Api.api.update.v1.IOutcome;
 export type Fields = Record<string, Payload>;
 
 const TASK_TIMEOUT_MS = 10_000;
-const STICKY_TIMEOUT_MS = 10_000;
 /** About what an event of a payout takes. */
 const BYTES_PER_EVENT = 300;
 
@@ -67,7 +66,7 @@ export interface Completion {
   answers: ReadonlyMap<string, QueryAnswer>;
   /** Local activities still run: another workflow task, at once. */
   again: boolean;
-  worker: WorkerProcess;
+  worker: SimulatedWorker;
 }
 
 export interface RunHost {
@@ -98,7 +97,7 @@ export class Run {
   queries: Query[] = [];
   status: Status = WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING;
   task: Task | undefined;
-  sticky: WorkerProcess | undefined;
+  sticky: SimulatedWorker | undefined;
   lastCompletedStartedId = 0;
   lastCompletedId = 0;
   cancelRequested = false;
@@ -124,6 +123,10 @@ export class Run {
 
   get startedAt(): number {
     return this.entries[0]?.at ?? 0;
+  }
+
+  private get taskTimeoutMs(): number {
+    return durationMs(this.started.workflowTaskTimeout) ?? TASK_TIMEOUT_MS;
   }
 
   /** How often the current workflow task was tried before. */
@@ -200,9 +203,7 @@ export class Run {
     this.scheduleTask();
   }
 
-  static readonly stickyTimeoutMs = STICKY_TIMEOUT_MS;
-
-  startTask(task: Task, worker: WorkerProcess): TaskWork | undefined {
+  startTask(task: Task, worker: SimulatedWorker): TaskWork | undefined {
     if (this.task !== task || task.startedId !== undefined || !this.isRunning) return undefined;
     this.refresh(task);
     const { world } = this.host;
@@ -220,7 +221,7 @@ export class Run {
         ),
         newEntry(task.startedId, world.now, EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED, attributes),
       ];
-    task.timeout = world.at(TASK_TIMEOUT_MS, () => this.taskTimedOut(task));
+    task.timeout = world.at(this.taskTimeoutMs, () => this.taskTimedOut(task));
     task.queries = this.queries;
     this.queries = [];
     return {
@@ -380,12 +381,12 @@ export class Run {
   }
 
   private scheduledAttributes({ attempt }: Task): Attributes {
-    const startToCloseTimeout = toStamp(TASK_TIMEOUT_MS);
+    const startToCloseTimeout = toStamp(this.taskTimeoutMs);
     const taskQueue = this.started.taskQueue ?? null;
     return { workflowTaskScheduledEventAttributes: { taskQueue, startToCloseTimeout, attempt } };
   }
 
-  private startedAttributes({ scheduledId }: Task, worker: WorkerProcess): Attributes {
+  private startedAttributes({ scheduledId }: Task, worker: SimulatedWorker): Attributes {
     return {
       workflowTaskStartedEventAttributes: {
         scheduledEventId: id(scheduledId),
@@ -429,13 +430,23 @@ export class Run {
     return planned;
   }
 
-  close(status: Status): void {
-    this.status = status;
-    this.closedAt = this.host.world.now;
+  /** A restored server knows nothing of this object; no worker gets through to it either. */
+  forget(): void {
+    this.status = WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED;
+    this.stopAll();
+  }
+
+  private stopAll(): void {
     for (const planned of this.plans) planned.cancelled = true;
     this.plans.clear();
     if (this.task) this.endTask(this.task);
     this.buffer = [];
+  }
+
+  close(status: Status): void {
+    this.status = status;
+    this.closedAt = this.host.world.now;
+    this.stopAll();
     this.host.closed(this);
     for (const watcher of [...this.watchers]) watcher();
   }

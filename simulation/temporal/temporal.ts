@@ -1,4 +1,6 @@
 /** The simulated service: runs by workflow id, matching of tasks and workers, and what one run does to another. */
+
+import type { Life } from '../process/life.ts';
 import { type Api, temporal } from '../sdk.ts';
 import type { World } from '../world/world.ts';
 import { applyCommand } from './apply.ts';
@@ -19,7 +21,7 @@ import {
   type Update,
 } from './run.ts';
 import { toMs, toStamp } from './time.ts';
-import type { WorkerProcess } from './worker.ts';
+import type { SimulatedWorker } from './worker.ts';
 
 const enums = temporal.api.enums.v1;
 const { WorkflowExecutionStatus, ParentClosePolicy, WorkflowIdReusePolicy, WorkflowIdConflictPolicy } = enums;
@@ -28,6 +30,7 @@ const STATUS = WorkflowExecutionStatus;
 /** How late the server is with a timer, and how long a task takes to reach a worker. */
 const LATENESS_MS = 20;
 const MATCHING_MS = 5;
+const DEFAULT_PRIORITY = 3;
 
 export interface Start {
   workflowId: string;
@@ -36,36 +39,74 @@ export interface Start {
   conflict?: number | undefined;
 }
 
+/** A workflow task or a query. */
 interface Waiting {
   queue: string;
-  worker: WorkerProcess | undefined;
+  /** Which has the workflow in memory. */
+  worker: SimulatedWorker | undefined;
   isWanted(): boolean;
-  take(worker: WorkerProcess): void;
+  take(worker: SimulatedWorker): void;
+}
+
+export interface ActivityPoll {
+  life: Life;
+  taskQueue: string;
+  /** Aborted: the poll is over. */
+  signal: AbortSignal;
+}
+interface OpenPoll extends ActivityPoll {
+  since: number;
+  give(activity: PendingActivity | undefined): void;
 }
 
 export class Temporal implements RunHost {
   readonly world: World;
   readonly runs: Run[] = [];
-  readonly workers: WorkerProcess[] = [];
+  readonly workers: SimulatedWorker[] = [];
   /** A run has a new history event. */
-  onChange: (run: Run) => void = () => undefined;
+  readonly onChange: ((run: Run) => void)[] = [];
+  /** All runs are forgotten. */
+  readonly onForget: (() => void)[] = [];
   private readonly chains = new Map<string, Run[]>();
   private readonly byRunId = new Map<string, Run>();
   private readonly pending = new Map<string, PendingActivity>();
   private readonly children = new Map<string, { parent: Run; initiated: Entry; policy: number }>();
   private waiting: Waiting[] = [];
+  private activitiesWaiting: { activity: PendingActivity; attempt: number; order: number }[] = [];
+  private polls: OpenPoll[] = [];
+  private offered = 0;
 
   constructor(world: World) {
     this.world = world;
   }
 
-  connect(worker: WorkerProcess): void {
+  connect(worker: SimulatedWorker): void {
     this.workers.push(worker);
-    worker.onReady = () => this.match();
+    worker.life.onChange.push(() => this.match());
+    worker.life.onEnd.push(() => this.disconnect(worker));
     this.match();
   }
 
+  /** It is known to be gone. What waits for it because it has the workflow in memory waits on until it times out. */
+  disconnect(worker: SimulatedWorker): void {
+    const at = this.workers.indexOf(worker);
+    if (at >= 0) this.workers.splice(at, 1);
+  }
+
   // ---- runs
+
+  /** Of which nothing goes on; what waits for them at the server waits in vain. */
+  forgetAll(): void {
+    for (const run of this.runs) run.forget();
+    this.runs.length = 0;
+    this.chains.clear();
+    this.byRunId.clear();
+    this.pending.clear();
+    this.children.clear();
+    this.waiting = [];
+    this.activitiesWaiting = [];
+    for (const tell of this.onForget) tell();
+  }
 
   latest(workflowId: string): Run | undefined {
     return this.chains.get(workflowId)?.at(-1);
@@ -121,7 +162,9 @@ export class Temporal implements RunHost {
     run.memo = { ...started.memo?.fields };
     run.attributes = { ...started.searchAttributes?.indexedFields };
     this.runs.push(run);
-    run.watchers.push(() => this.onChange(run));
+    run.watchers.push(() => {
+      for (const tell of this.onChange) tell(run);
+    });
     this.byRunId.set(runId, run);
     const chain = this.chains.get(workflowId);
     if (chain) chain.push(run);
@@ -187,7 +230,7 @@ export class Temporal implements RunHost {
   private queryAlone(run: Run, query: Query): void {
     const { sticky } = run;
     let isTaken = false;
-    const take = (worker: WorkerProcess) => {
+    const take = (worker: SimulatedWorker) => {
       isTaken = true;
       this.world.spawn(worker.takeQuery(run, query));
     };
@@ -195,7 +238,7 @@ export class Temporal implements RunHost {
     const queue = run.started.taskQueue?.name ?? '';
     this.wait({ queue, worker: sticky, isWanted: wanted, take });
     if (sticky)
-      this.world.at(Run.stickyTimeoutMs, () => {
+      this.world.at(sticky.stickyTimeoutMs, () => {
         if (isTaken) return;
         run.sticky = undefined;
         this.wait({ queue, worker: undefined, isWanted: wanted, take });
@@ -207,26 +250,81 @@ export class Temporal implements RunHost {
   offer(run: Run, task: Task): void {
     const { sticky } = run;
     const isWanted = () => run.task === task && task.startedId === undefined;
-    const take = (worker: WorkerProcess) => {
+    const take = (worker: SimulatedWorker) => {
       const work = run.startTask(task, worker);
       if (work) this.world.spawn(worker.takeTask(work));
     };
     this.wait({ queue: run.started.taskQueue?.name ?? '', worker: sticky, isWanted, take });
-    if (sticky) run.plan(Run.stickyTimeoutMs, () => run.stickyTimedOut(task));
+    if (sticky) run.plan(sticky.stickyTimeoutMs, () => run.stickyTimedOut(task));
   }
 
   schedule(activity: PendingActivity): void {
     this.pending.set(`${activity.run.runId} ${activity.scheduledId}`, activity);
   }
 
+  activityEnded({ run, scheduledId }: PendingActivity): void {
+    this.pending.delete(`${run.runId} ${scheduledId}`);
+  }
+
   offerActivity(activity: PendingActivity): void {
-    const { attempt, attributes, run } = activity;
-    const isWanted = () =>
-      !activity.isOver && !activity.isStarted && activity.attempt === attempt && run.isRunning;
-    const take = (worker: WorkerProcess) => {
-      if (activity.start(worker.name, attempt)) this.world.spawn(worker.takeActivity(activity));
-    };
-    this.wait({ queue: attributes.taskQueue ?? '', worker: undefined, isWanted, take });
+    const { attempt } = activity;
+    this.world.at(this.world.random.between(1, MATCHING_MS), () => {
+      this.activitiesWaiting.push({ activity, attempt, order: this.offered++ });
+      this.matchActivities();
+    });
+  }
+
+  /** A long poll; undefined: the poll is over. */
+  nextActivity(poll: ActivityPoll): Promise<PendingActivity | undefined> {
+    return new Promise((resolve) => {
+      const close = () => {
+        const at = this.polls.indexOf(open);
+        if (at >= 0) this.polls.splice(at, 1);
+        open.give(undefined);
+      };
+      const give = (activity: PendingActivity | undefined) => {
+        poll.signal.removeEventListener('abort', close);
+        resolve(activity);
+      };
+      const open: OpenPoll = { ...poll, since: this.world.now, give };
+      this.polls.push(open);
+      poll.signal.addEventListener('abort', close, { once: true });
+      if (poll.signal.aborted) close();
+      this.matchActivities();
+    });
+  }
+
+  /** Who polls for activities of a task queue, as the server sees it. */
+  pollersOf(taskQueue: string): { identity: string; since: number }[] {
+    const last = new Map<string, number>();
+    for (const { life, taskQueue: queue, since } of this.openPolls())
+      if (queue === taskQueue) last.set(life.name, Math.max(since, last.get(life.name) ?? 0));
+    return [...last].map(([identity, since]) => ({ identity, since }));
+  }
+
+  private openPolls(): OpenPoll[] {
+    this.polls = this.polls.filter(({ life }) => !life.isOver);
+    return this.polls;
+  }
+
+  private matchActivities(): void {
+    const wanted = this.activitiesWaiting.filter(
+      ({ activity, attempt }) =>
+        !activity.isOver && !activity.isStarted && activity.attempt === attempt && activity.run.isRunning,
+    );
+    this.activitiesWaiting = wanted.toSorted(
+      (one, two) => priorityOf(one.activity) - priorityOf(two.activity) || one.order - two.order,
+    );
+    for (const waiting of [...this.activitiesWaiting]) {
+      const { activity, attempt } = waiting;
+      const queue = activity.attributes.taskQueue ?? '';
+      const fit = this.openPolls().filter(({ life, taskQueue }) => taskQueue === queue && life.receives);
+      const poll = fit.length > 1 ? this.world.random.pick(fit) : fit[0];
+      if (!poll) continue;
+      this.activitiesWaiting.splice(this.activitiesWaiting.indexOf(waiting), 1);
+      this.polls.splice(this.polls.indexOf(poll), 1);
+      poll.give(activity.start(poll.life.name, attempt) ? activity : undefined);
+    }
   }
 
   /** `token`: of the attempt that beats. */
@@ -235,9 +333,14 @@ export class Temporal implements RunHost {
     return this.pending.get(`${runId} ${scheduledId}`)?.heartbeat(Number(attempt), details) ?? 'NOT_FOUND';
   }
 
+  pendingOf({ runId, isRunning }: Run): PendingActivity[] {
+    if (!isRunning) return [];
+    return [...this.pending.values()].filter(({ run }) => run.runId === runId);
+  }
+
   cancelActivity(run: Run, scheduledId: number): void {
     const activity = this.pending.get(`${run.runId} ${scheduledId}`);
-    if (activity && !activity.isOver) activity.requestCancel();
+    activity?.requestCancel();
   }
 
   private wait(waiting: Waiting): void {
@@ -253,13 +356,15 @@ export class Temporal implements RunHost {
     this.waiting = [];
     for (const one of waiting) {
       const fit = this.workers.filter(
-        (worker) => worker.polls && worker.queues.has(one.queue) && (!one.worker || one.worker === worker),
+        (worker) =>
+          worker.receives && worker.taskQueue === one.queue && (!one.worker || one.worker === worker),
       );
       const worker = fit.length > 1 ? this.world.random.pick(fit) : fit[0];
       if (worker) one.take(worker);
       else still.push(one);
     }
     this.waiting = [...still, ...this.waiting];
+    this.matchActivities();
   }
 
   // ---- what follows from commands
@@ -300,6 +405,7 @@ export class Temporal implements RunHost {
     for (const update of run.updates.values()) this.endUpdate(run, update, goesOn);
     for (const query of [...run.queries, ...(run.task?.queries ?? [])]) this.queryAlone(run, query);
     run.queries = [];
+    for (const activity of this.pending.values()) if (activity.run === run) this.activityEnded(activity);
     if (goesOn) return;
     this.tellParent(run);
     for (const [childRunId, { parent, policy }] of this.children) {
@@ -447,6 +553,10 @@ export class Temporal implements RunHost {
     const whole = toMs(started.event.timerStartedEventAttributes?.startToFireTimeout);
     return Math.max(0, started.at + whole - this.world.now);
   }
+}
+
+function priorityOf({ attributes }: PendingActivity): number {
+  return attributes.priority?.priorityKey || DEFAULT_PRIORITY;
 }
 
 function mayReuse(status: Status, reuse: number | undefined): boolean {

@@ -23,14 +23,18 @@ export class Visibility {
   private readonly due = new Set<Run>();
 
   constructor(server: Temporal) {
-    server.onChange = (run) => {
+    server.onForget.push(() => {
+      this.listed.clear();
+      this.due.clear();
+    });
+    server.onChange.push((run) => {
       if (this.due.has(run)) return;
       this.due.add(run);
       server.world.at(server.world.random.between(1, LAG_MS), () => {
-        this.due.delete(run);
+        if (!this.due.delete(run)) return;
         this.listed.set(run, { info: infoOf(run), record: recordOf(run) });
       });
-    };
+    });
   }
 
   /** Newest first. Throws INVALID_ARGUMENT for a query that is not understood. */

@@ -1,4 +1,6 @@
 /** Everything by chance comes from here, so that a seed repeats it. */
+import type { Random as Randomness } from '../../src/surroundings/surroundings.ts';
+
 export class Random {
   private state: number;
 
@@ -33,4 +35,12 @@ export class Random {
     const parts = [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`];
     return [...parts, hex.slice(20)].join('-');
   }
+}
+
+export function randomness(random: Random): Randomness {
+  return {
+    number: () => random.next(),
+    bytes: (length) => Uint8Array.from({ length }, () => Math.floor(random.next() * 256)),
+    uuid: () => random.uuid(),
+  };
 }

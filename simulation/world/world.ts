@@ -4,9 +4,9 @@
  */
 import { AsyncResource } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../src/surroundings/surroundings.ts';
+import type { Clock, Random as Randomness } from '../../src/surroundings/surroundings.ts';
 import { EventQueue, type Planned } from './event-queue.ts';
-import { Random } from './random.ts';
+import { Random, randomness } from './random.ts';
 
 export interface WorldOptions {
   seed: number;
@@ -19,6 +19,7 @@ export class World implements Clock {
   readonly violations: string[] = [];
   now: number;
   events = 0;
+  readonly counts = { activations: 0, replays: 0 };
   private readonly queue = new EventQueue();
   private readonly trace = createHash('sha256');
   private underWay = 0;
@@ -31,6 +32,11 @@ export class World implements Clock {
 
   at(delayMs: number, happen: () => void): Planned {
     return this.queue.plan(this.now + Math.max(0, delayMs), happen);
+  }
+
+  /** By this world's seed, for whoever takes the product's own interface. */
+  randomness(): Randomness {
+    return randomness(this.random);
   }
 
   nowMs(): number {

@@ -32,7 +32,9 @@ export function preparation(config: WorkerConfig, clock: Clock): LocalActivities
     async doubtAboutEnd(facts) {
       const policy = sendPolicy(config.env);
       const doubt = doubtAbout(activityInfo().workflowExecution?.runId, facts, policy);
-      return doubt ?? (policy.createCheck === 'always' && !facts.cleared ? 'earlier-run' : null);
+      // A start that the restored Temporal has forgotten looks new here, as one does whose history was deleted.
+      const provesNothing = policy.createCheck === 'always' || policy.recoveredAtMs !== undefined;
+      return doubt ?? (provesNothing && !facts.cleared ? 'earlier-run' : null);
     },
     async prepareReceivingAccount(request, start) {
       const checked = checkReceivingAccount(request);

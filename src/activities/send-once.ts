@@ -2,7 +2,7 @@
  * What stands before every call that must not be made twice: a payout's create, and the opening of a receiving
  * account. It decides whether the call may be sent, and it makes "nothing left this process" provable.
  */
-import { activityInfo } from '@temporalio/activity';
+import { activityInfo, Context } from '@temporalio/activity';
 import type { SendPolicy } from '../domain/payout.ts';
 import type { Clearance } from '../domain/payout-record.ts';
 import { NotSentError, UnavailableError } from '../payments/index.ts';
@@ -80,11 +80,15 @@ export async function whileClaimed<T>(
 ): Promise<T> {
   let stop: () => void = () => undefined;
   let isOver = false;
+  const context = Context.current();
   const beforeSend = async () => {
     await claimSend(claim);
     // Acknowledged only after the deadline: the send was given up.
     if (isOver) return;
+    // The SDK knows only of its own heartbeats: without any it gives an activity up, and its answer is lost.
+    context.heartbeat(MAY_SEND);
     stop = every(clock, CLAIM_AGAIN_EVERY_MS, () => {
+      context.heartbeat(MAY_SEND);
       claimSend(claim).catch(() => undefined);
     });
   };

@@ -35,6 +35,9 @@ export async function authorizationHeaders(
   return { headers: { authorization: bare ? text : `Bearer ${text}` }, token: { ...token, text } };
 }
 
+/** What a header can carry. */
+const WRITABLE = /^[\x21-\x7e]+$/;
+
 async function tokenText(
   options: PaymentsClientOptions,
   context: ErrorContext,
@@ -45,6 +48,15 @@ async function tokenText(
     .catch((error: unknown) => {
       throw new NotSentError(context, 'token', safeErrorName(error));
     });
-  if (!/^[\x21-\x7e]+$/.test(text)) throw new NotSentError(context, 'token', 'UnwritableToken');
-  return text;
+  if (WRITABLE.test(text)) return text;
+  // It would stay the token at hand for its whole life.
+  tellRejected(options, { kind, openId, text });
+  throw new NotSentError(context, 'token', 'UnwritableToken');
+}
+
+/** A source that cannot take the news must not change what the call came to. */
+export function tellRejected({ tokens }: PaymentsClientOptions, { kind, openId, text }: Token): void {
+  try {
+    tokens.rejected?.(kind, openId, text);
+  } catch {}
 }

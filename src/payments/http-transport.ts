@@ -3,6 +3,7 @@
  * are timed by undici's own timers; all that decides whether a request leaves is timed by the given clock.
  */
 import { type Dispatcher, Pool } from 'undici';
+import { unless } from '../surroundings/surroundings.ts';
 import { safeErrorCode } from './redact.ts';
 import {
   type Attempt,
@@ -11,7 +12,6 @@ import {
   type Exchange,
   type Transport,
   type TransportOptions,
-  unless,
   type WireRequest,
 } from './transport.ts';
 import { WriteGuard } from './write-guard.ts';

@@ -1,5 +1,5 @@
 /** The one path every call takes: token, signature, turn, last checks, send, judge, report. */
-import { authorizationHeaders, type Token } from './authorization.ts';
+import { authorizationHeaders, type Token, tellRejected } from './authorization.ts';
 import {
   type ErrorContext,
   GateTooLateError,
@@ -90,7 +90,7 @@ export class RequestPath {
       end = END[exchange.is];
       if (exchange.is === 'answer' && exchange.date !== undefined) call.dated?.(exchange.date);
       const outcome = outcomeOf(call, context, exchange, this.options.createCodes);
-      if (token && isTokenRejected(outcome.context)) this.#tellRejected(token);
+      if (token && isTokenRejected(outcome.context)) tellRejected(this.options, token);
       if (wasLimited(outcome)) this.options.gate?.limited?.(retryAfterMs(exchange));
       return outcome;
     } catch (error) {
@@ -183,14 +183,6 @@ export class RequestPath {
     if (signal?.aborted) throw new NotSentError(context, 'aborted');
     if (deadline !== undefined && this.options.surroundings.clock.nowMs() >= deadline)
       throw new NotSentError(context, 'deadline');
-  }
-
-  #tellRejected(token: Token): void {
-    try {
-      this.options.tokens.rejected?.(token.kind, token.openId, token.text);
-    } catch {
-      // A source that cannot take the news must not change what the call came to.
-    }
   }
 
   #report<T>(call: Call<T>, { context, result }: Outcome<T>, durationMs: number): void {

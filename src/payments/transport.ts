@@ -127,13 +127,3 @@ class GuardedAttempt implements Attempt {
 export function coded(code: string): Error {
   return Object.assign(new Error(code), { code });
 }
-
-/** Rejects as soon as `signal` says so, whatever the work does then. */
-export function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
-}

@@ -58,3 +58,13 @@ export function every(clock: Clock, ms: number, run: () => void): () => void {
   callOff = clock.after(ms, again);
   return () => callOff();
 }
+
+/** Rejects as soon as `signal` says so, whatever the work does then. */
+export function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}

@@ -3,7 +3,7 @@
  * of the application's API calls and the queue of its token calls.
  */
 import type { Client } from '@temporalio/client';
-import type { NativeConnection, Worker } from '@temporalio/worker';
+import type { Worker, WorkerOptions } from '@temporalio/worker';
 import { temporalHistories } from '../activities/earlier-runs.ts';
 import type { Claim } from '../activities/send-once.ts';
 import { serviceActivities } from '../activities/service-activities.ts';
@@ -13,6 +13,7 @@ import { sendPolicy, type WorkerConfig } from '../config/config.ts';
 import { sendWithinMs } from '../domain/deadlines.ts';
 import { apiTaskQueue, leaseTaskQueue } from '../domain/identity.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
+import type { PaymentsClientOptions } from '../payments/index.ts';
 import { type Clock, every, type Surroundings } from '../surroundings/surroundings.ts';
 import { activityWorker } from './rate-limit/activity-worker.ts';
 import { LeaseKeeper } from './rate-limit/keep-lease.ts';
@@ -30,14 +31,20 @@ import { tokenWorkers } from './tokens/token-workers.ts';
 
 export interface ApplicationParts {
   config: WorkerConfig;
-  connection: NativeConnection;
   client: Client;
-  namespace: string;
   surroundings: Surroundings;
+  createWorker: CreateWorker;
+  /** HTTP by default. */
+  transport?: PaymentsClientOptions['transport'];
 }
 
 /** As much of a Worker as those who run one need. */
 export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
+
+/** A Worker on this process's connection to Temporal. */
+export type CreateWorker = (
+  options: Omit<WorkerOptions, 'connection' | 'namespace'>,
+) => Promise<Runnable & { readonly options: { readonly identity: string } }>;
 
 /** What is under way may finish; an API call takes at most this long. */
 export const SHUTDOWN_GRACE = '30s';
@@ -93,7 +100,7 @@ export async function applicationServer(
 }
 
 interface ServerParts {
-  lease: Worker;
+  lease: Runnable;
   queues: OwnedQueues;
   keeper: LeaseKeeper;
   clock: Clock;
@@ -140,7 +147,7 @@ class ApplicationServer implements Runnable {
 }
 
 async function callActivities(
-  { config, client, surroundings }: ApplicationParts,
+  { config, client, surroundings, transport }: ApplicationParts,
   application: Application,
   limiter: RateLimiter,
   callsPerSecond: number,
@@ -154,6 +161,7 @@ async function callActivities(
     gate: limiter,
     callsPerSecond,
     surroundings,
+    ...(transport && { transport }),
   });
   const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
   const shared = { ...place, client: service, surroundings };
@@ -190,7 +198,7 @@ function queueWorkers(
   { api, token }: Awaited<ReturnType<typeof callActivities>>,
   callsPerSecond: number,
   term: number,
-): Promise<Worker[]> {
+): Promise<Runnable[]> {
   const common = { graceTime: SHUTDOWN_GRACE, buildId: `term-${term}` };
   return Promise.all([
     activityWorker(parts, {

@@ -1,4 +1,5 @@
 /** `npm run worker`: one worker process. Ends in good order on SIGINT and SIGTERM. */
+import { Worker } from '@temporalio/worker';
 import { workerConfig } from '../config/config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
@@ -9,6 +10,7 @@ import { installRuntime } from './runtime.ts';
 import { keepSchedules } from './schedules.ts';
 import { keepRenewals } from './tokens/keep-renewals.ts';
 import { createWorkers } from './worker.ts';
+import { workflowBundle } from './workflow-bundle.ts';
 
 async function main(): Promise<void> {
   const config = workerConfig(process.env);
@@ -16,7 +18,11 @@ async function main(): Promise<void> {
   const surroundings = PROCESS_SURROUNDINGS;
   const { connection, client, namespace, address } = await connectWorker(surroundings);
   await registerSearchAttributes(connection, namespace);
-  const { workflows, servers } = await createWorkers({ config, connection, client, namespace, surroundings });
+  const { workflows, servers } = await createWorkers({
+    ...{ config, client, surroundings },
+    createWorker: (options) => Worker.create({ ...options, connection, namespace }),
+    workflowBundle: await workflowBundle(config.env.PAYOUTS_WORKFLOW_BUNDLE),
+  });
   const running = Promise.all([workflows, ...servers].map((worker) => worker.run()));
   endWhenAsked(workflows, servers, surroundings.clock);
   const stopRenewals = keepRenewals(client, config, surroundings);

@@ -1,5 +1,5 @@
 /** What one worker process runs: the workflows, and for each application, while it owns the lease, its calls. */
-import { Worker } from '@temporalio/worker';
+import type { WorkflowBundleOption } from '@temporalio/worker';
 import { batchActivities } from '../activities/batch-activities.ts';
 import { operationActivities } from '../activities/operation-activities.ts';
 import { preparation } from '../activities/prepare-payout.ts';
@@ -17,7 +17,6 @@ import {
 } from './application-workers.ts';
 import { Ownership } from './rate-limit/ownership.ts';
 import { TokenHistories } from './tokens/token-histories.ts';
-import { workflowBundle } from './workflow-bundle.ts';
 
 /** After a worker was killed its payouts wait this long for it before another worker takes them up. */
 const STICKY_QUEUE_TIMEOUT = '2s';
@@ -45,7 +44,11 @@ export interface ProcessWorkers {
   servers: Runnable[];
 }
 
-export async function createWorkers(parts: ApplicationParts): Promise<ProcessWorkers> {
+export interface ProcessParts extends ApplicationParts {
+  workflowBundle: WorkflowBundleOption;
+}
+
+export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers> {
   const workflows = await workflowWorker(parts);
   const applications = [...parts.config.applications.values()];
   const environment = parts.config.env.PAYMENTS_ENVIRONMENT;
@@ -62,19 +65,11 @@ export async function createWorkers(parts: ApplicationParts): Promise<ProcessWor
   return { workflows, servers };
 }
 
-async function workflowWorker({
-  config,
-  connection,
-  client,
-  namespace,
-  surroundings,
-}: ApplicationParts): Promise<Worker> {
+function workflowWorker({ config, client, surroundings, createWorker, workflowBundle }: ProcessParts) {
   const { clock, random } = surroundings;
-  return Worker.create({
-    connection,
-    namespace,
+  return createWorker({
     taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowBundle: await workflowBundle(config.env.PAYOUTS_WORKFLOW_BUNDLE),
+    workflowBundle,
     activities: {
       ...preparation(config, clock),
       ...batchActivities(config, client, clock),

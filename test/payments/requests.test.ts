@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PaymentsClient } from '../../src/payments/client.ts';
+import { NotSentError } from '../../src/payments/errors.ts';
 import { type ApiOperation, OPERATIONS } from '../../src/payments/operations.ts';
 import type { PaymentsClientOptions } from '../../src/payments/options.ts';
 import { clientFor, failureOf } from './support/client.ts';
@@ -85,6 +86,24 @@ describe('tokens go where the settings say', () => {
     const gateway = tokenless.includes(operation) ? undefined : 'Bearer user-tokenU-1';
     expect(headers.authorization).toBe(tradeOps.includes(operation) ? 'application-token' : gateway);
   });
+
+  const unwritable = ['a token', 'töken', 'token\n', ''];
+  test.each(unwritable)(
+    'H133 a token that no header can carry, %j, is not sent and counts as rejected',
+    async (text) => {
+      const server = await startServer(answers(200, successBody('accounts')));
+      const rejected: unknown[] = [];
+      const tokens = {
+        token: async () => text,
+        rejected: (...token: unknown[]) => void rejected.push(token),
+      };
+      const failure = await failureOf(callOf(clientFor(server.origin, { tokens }), 'accounts'));
+      expect(failure).toBeInstanceOf(NotSentError);
+      expect(failure.message).toBe('accounts: not sent (token: UnwritableToken)');
+      expect(rejected).toEqual([['application', undefined, text]]);
+      expect(server.seen).toEqual([]);
+    },
+  );
 
   test('H15 a user token is never used without its user', async () => {
     const server = await startServer(answers(200, successBody('quote')));

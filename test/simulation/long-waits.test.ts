@@ -1,10 +1,10 @@
 /** Waits of minutes, hours and days at their real length, in virtual time. */
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { z } from 'zod';
-import { NO_TROUBLES, type Troubles } from '../../simulation/payouts/fake-provider.ts';
 import { PayoutWorld, partnerOrderIdOf } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
+import type { FaultInput } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import { activityTimeoutMs } from '../../src/domain/deadlines.ts';
 
 const SECOND = 1_000;
@@ -16,7 +16,7 @@ const DAY = 24 * HOUR;
 const ROUND = MINUTE;
 /** The end of the deadline of a create, from which the window counts. */
 const CREATE_DEADLINE = activityTimeoutMs(20 * SECOND);
-const ORDER = partnerOrderIdOf(1);
+const partnerOrderId = partnerOrderIdOf(1);
 
 let workflows: Workflows;
 beforeAll(async () => {
@@ -25,28 +25,31 @@ beforeAll(async () => {
 
 interface Scene {
   env?: Environment;
-  troubles?: Partial<Troubles>;
-  request?: object;
+  scenario?: string;
+  /** Of the first create. */
+  fault?: FaultInput;
+  more?: Partial<PayoutRequestInput>;
 }
 
 /** One payout with the default settings. */
-async function scene({ env = {}, troubles, request }: Scene) {
-  const payouts = new PayoutWorld({ workflows, seed: 1, env, troubles: { ...NO_TROUBLES, ...troubles } });
-  const { world, provider } = payouts;
-  const handle = await world.finish(payouts.start(1, request));
-  const state = async () =>
-    z
-      .looseObject({
-        phase: z.string(),
-        needsAttention: z.boolean(),
-        quote: z.looseObject({ lockRateId: z.string() }).optional(),
-      })
-      .parse(await world.finish(handle.query('state')));
+async function scene({ env = {}, scenario = 'success', fault, more }: Scene) {
+  const there = new PayoutWorld({ workflows, seed: 1, env });
+  const { world, payouts, processes } = there;
+  const { control } = there.provider;
+  if (fault) control.addFault({ operation: 'createCnyOrder', times: 1, fault });
+  await world.finish(there.start(1, { platform: `sim:${scenario}`, ...more }));
+  const state = () => world.finish(payouts.state({ partnerOrderId }));
   return {
-    ...{ payouts, provider, handle, state },
+    ...{ there, control, state },
     pass: (ms: number) => world.run({ withinMs: ms }),
-    result: () => world.finish(handle.result(), DAY),
-    locks: () => provider.creates.map(({ lockRateId }) => lockRateId),
+    /** The same without a worker process: a long time without anything to do costs nothing. */
+    passWithoutWorkers: async (ms: number) => {
+      for (const process of processes) process.kill();
+      await world.run({ withinMs: ms });
+      for (const process of processes) process.start();
+    },
+    result: () => world.finish(payouts.result({ partnerOrderId }), DAY),
+    creates: () => control.ledgerOf(partnerOrderId).creates,
     untilPhase: async (phase: string) => {
       for (let looks = 0; looks < 1_000; looks += 1) {
         const seen = await state().catch(() => undefined);
@@ -63,64 +66,72 @@ describe('the confirmation window', () => {
     ['10 minutes by default', {}, 10 * MINUTE],
     ['as long as it is set', { PAYOUTS_CONFIRMATION_WINDOW: '40m' }, 40 * MINUTE],
   ])('H2 is %s: a person is asked after it, and not before', async (_how, env, window) => {
-    const { untilPhase, pass, state, provider } = await scene({ env, troubles: { requestLost: 1 } });
+    const { untilPhase, pass, state, creates, control } = await scene({
+      env,
+      fault: { kind: 'drop-before' },
+    });
     await untilPhase('RECONCILING');
     await pass(CREATE_DEADLINE + window - ROUND);
     expect((await state()).phase).toBe('RECONCILING');
     await pass(2 * ROUND);
     expect(await state()).toMatchObject({ phase: 'NEEDS_REVIEW', needsAttention: true });
-    await pass(DAY);
-    expect(provider.creates).toEqual([]);
+    expect(creates()).toHaveLength(1);
+    expect(control.ledgerOf(partnerOrderId).debits).toBe(0);
   });
 
   test.each([0, 30 * SECOND, 9 * MINUTE, 40 * MINUTE])(
     'H2 the order shows up after %d ms: one debit, one create, no decision of a person',
     async (lag) => {
-      const { untilPhase, pass, state, provider, result } = await scene({ troubles: { answerLost: 1 } });
-      provider.hidden.add(ORDER);
+      const { untilPhase, pass, state, creates, control, result } = await scene({
+        scenario: 'success readLag=2h',
+        fault: { kind: 'drop-after' },
+      });
       await untilPhase('RECONCILING');
       await pass(lag);
       await untilPhase(lag > 10 * MINUTE + CREATE_DEADLINE ? 'NEEDS_REVIEW' : 'RECONCILING');
-      provider.hidden.delete(ORDER);
-      expect(await result()).toMatchObject({ outcome: 'SUCCESS' });
-      expect([provider.creates.length, provider.debits.get(ORDER)]).toEqual([1, 1]);
+      control.changeOrder(partnerOrderId, { visible: true });
+      expect((await result()).outcome).toBe('SUCCESS');
+      expect([creates().length, control.ledgerOf(partnerOrderId).debits]).toEqual([1, 1]);
       expect((await state()).needsAttention).toBe(false);
     },
   );
 });
 
 describe('an approval', () => {
-  const request = { approval: 'required' };
+  const more = { approval: 'required' as const };
 
   test('is waited for as long as it is set, a day by default', async () => {
-    const { untilPhase, pass, state, locks, result } = await scene({ request });
+    const { untilPhase, pass, passWithoutWorkers, state, creates, result } = await scene({ more });
     await untilPhase('AWAITING_APPROVAL');
-    await pass(DAY - MINUTE);
+    await passWithoutWorkers(DAY - 2 * MINUTE);
+    await pass(MINUTE);
     expect((await state()).phase).toBe('AWAITING_APPROVAL');
     await pass(2 * MINUTE);
-    expect(await result()).toMatchObject({ outcome: 'NOT_CREATED', reason: { code: 'APPROVAL_EXPIRED' } });
-    expect(locks()).toEqual([]);
+    expect((await result()).reason?.code).toBe('APPROVAL_EXPIRED');
+    expect(creates()).toEqual([]);
   });
 
   test('that comes after the lock ran out leads to a new quote, not to a create with a dead lock', async () => {
-    const { untilPhase, pass, payouts, handle, locks, result } = await scene({ request });
+    const { there, untilPhase, pass, creates, result } = await scene({ more });
     const { quote } = await untilPhase('AWAITING_APPROVAL');
     await pass(2 * MINUTE);
-    await payouts.world.finish(handle.executeUpdate('approve', { args: [{ by: 'olga' }] }));
-    expect(await result()).toMatchObject({ outcome: 'SUCCESS' });
-    expect(locks()).toEqual([expect.any(String)]);
-    expect(locks()).not.toContain(quote?.lockRateId);
+    await there.world.finish(there.payouts.approve({ partnerOrderId }, { by: 'olga' }));
+    expect((await result()).outcome).toBe('SUCCESS');
+    const locks = creates().map(({ body }) => /"lockRateId":"([^"]*)"/.exec(body)?.[1]);
+    expect(locks).toEqual([expect.any(String)]);
+    expect(locks).not.toContain(quote?.lockRateId);
   });
 });
 
-test('H28 a payout that nobody tells about ends right after a week, with a bounded history', async () => {
-  const { pass, state, provider, payouts, result } = await scene({
-    troubles: { notified: 0, finalMs: 7 * DAY },
+test('H28 a payout that nobody tells about ends right after hours, with a bounded history', async () => {
+  const { pass, passWithoutWorkers, state, control, there, result } = await scene({
+    scenario: 'slow final=2h notify=none',
   });
-  await pass(2 * DAY);
+  await pass(10 * MINUTE);
+  await passWithoutWorkers(HOUR);
+  await pass(10 * MINUTE);
   expect((await state()).phase).not.toBe('DONE');
-  await pass(7 * DAY);
-  expect(await result()).toMatchObject({ outcome: 'SUCCESS' });
-  expect(provider.debits.get(ORDER)).toBe(1);
-  for (const run of payouts.server.runs) expect(run.entries.length).toBeLessThan(5_000);
+  expect((await result()).outcome).toBe('SUCCESS');
+  expect(control.ledgerOf(partnerOrderId).debits).toBe(1);
+  for (const run of there.server.runs) expect(run.entries.length).toBeLessThan(2_000);
 });

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SimulatedTransport, type Trip } from '../../simulation/provider/transport.ts';
-import { Random } from '../../simulation/world/random.ts';
+import { Random, randomness } from '../../simulation/world/random.ts';
 import { World } from '../../simulation/world/world.ts';
 import {
   type FaultInput,
@@ -17,7 +17,7 @@ import {
 import { type PaymentsClient, PaymentsError } from '../../src/payments/index.ts';
 import type { PaymentsClientOptions, Timeouts } from '../../src/payments/options.ts';
 import type { TransportOptions, WireRequest } from '../../src/payments/transport.ts';
-import type { Clock, Surroundings } from '../../src/surroundings/surroundings.ts';
+import type { Clock } from '../../src/surroundings/surroundings.ts';
 import { clientFor, failureOf } from '../payments/support/client.ts';
 import { CREATE, KEY, QUOTE } from '../payments/support/samples.ts';
 
@@ -35,11 +35,6 @@ interface SceneOptions {
   client?: Partial<PaymentsClientOptions>;
 }
 
-function surroundingsOf(clock: Clock, random: Random): Surroundings {
-  const bytes = (length: number) => Uint8Array.from({ length }, () => Math.floor(random.next() * 256));
-  return { clock, random: { number: () => random.next(), bytes, uuid: () => random.uuid() } };
-}
-
 class Scene {
   readonly world: World;
   readonly simulator: InProcessSimulator;
@@ -54,7 +49,7 @@ class Scene {
     const world = new World({ seed });
     this.world = world;
     this.simulator = simulatorInProcess({
-      surroundings: surroundingsOf(world, new Random(seed + 1)),
+      surroundings: { clock: world, random: randomness(new Random(seed + 1)) },
       settings,
       apps: [{ ...APP, notifyUrl: SHOP }],
       deliver: (letter) => {
@@ -65,7 +60,7 @@ class Scene {
     this.trip = (request) => trip(request, world.random);
     this.client = clientFor('https://provider.example', {
       ...APP,
-      surroundings: surroundingsOf(world, new Random(seed + 2)),
+      surroundings: { clock: world, random: randomness(new Random(seed + 2)) },
       tokens: { token: async () => this.token },
       transport: (options) => this.transport(options),
       ...client,

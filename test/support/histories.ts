@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DataConverter } from '@temporalio/common';
 import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
@@ -10,10 +11,18 @@ export const HISTORIES = join(import.meta.dirname, '../histories');
 const DIGESTS = join(HISTORIES, 'SHA256SUMS');
 
 /** Rejects with the SDK's `DeterminismViolationError` when today's code would have decided otherwise. */
-export async function replays(history: History, codePath = inject('workflowBundle')): Promise<void> {
+export async function replays(
+  history: History,
+  codePath = inject('workflowBundle'),
+  dataConverter?: DataConverter,
+): Promise<void> {
   const workflowId = history.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? 'unknown';
   const replay = before.then(() =>
-    Worker.runReplayHistory({ workflowBundle: { codePath } }, history, workflowId),
+    Worker.runReplayHistory(
+      { workflowBundle: { codePath }, ...(dataConverter && { dataConverter }) },
+      history,
+      workflowId,
+    ),
   );
   before = replay.catch(() => undefined);
   await replay;

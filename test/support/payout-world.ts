@@ -13,7 +13,7 @@ import {
   ServiceError,
 } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
 import {
   type FaultInput,
@@ -33,6 +33,7 @@ import { registerSearchAttributes } from '../../src/temporal/search-attributes.t
 import type { Runnable } from '../../src/workers/application-workers.ts';
 import { keepRenewals } from '../../src/workers/tokens/keep-renewals.ts';
 import { createWorkers } from '../../src/workers/worker.ts';
+import { workflowBundle } from '../../src/workers/workflow-bundle.ts';
 import { patientInterceptors } from './patient-client.ts';
 import { payoutRequest } from './requests.ts';
 
@@ -139,11 +140,10 @@ export class PayoutWorld {
     const config = workerConfig(this.env);
     const client = this.speaking(this.env['PAYOUTS_ENCRYPTION_KEYS']);
     const { workflows, servers } = await createWorkers({
-      config,
-      connection: this.native,
-      client,
-      namespace: this.namespace,
-      surroundings: PROCESS_SURROUNDINGS,
+      ...{ config, client, surroundings: PROCESS_SURROUNDINGS },
+      createWorker: (options) =>
+        Worker.create({ ...options, connection: this.native, namespace: this.namespace }),
+      workflowBundle: await workflowBundle(config.env.PAYOUTS_WORKFLOW_BUNDLE),
     });
     const workers = [workflows, ...servers];
     const done = Promise.all(workers.map((worker) => worker.run()));
@@ -173,7 +173,8 @@ export class PayoutWorld {
     await this.stopWorkers();
     await this.simulator.close();
     await this.native.close();
-    await this.client.connection.close();
+    // The client's connection ends with the process of the test file: a call that is being tried again would throw into
+    // the void on a closed one (SDK 1.24).
   }
 
   /** Starts a plain payout whose order lives by `scenario`; answers how to refer to it. */

@@ -14,6 +14,22 @@ describe.concurrent('a create whose outcome nobody knows', () => {
   });
   afterAll(() => world.stop());
 
+  test('H134 an answer that takes longer than the timeout of heartbeats counts', async () => {
+    const world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
+    try {
+      const ref = await world.paySpoilt({ kind: 'latency', ms: 15_000, effect: 'after' }, 'success');
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+      const { events } = await world.history(ref);
+      const asked = (events ?? []).map(
+        ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name,
+      );
+      expect(asked).toContain('createPayout');
+      expect(asked).not.toContain('confirmOrder');
+    } finally {
+      await world.stop();
+    }
+  });
+
   test('H2 an open payout asks a person once PAYMENTS_REPEATED_CREATE=safe is gone', async () => {
     const world = await PayoutWorld.start({
       env: {

@@ -2,7 +2,7 @@
  * However many notifications arrive for one payout, its workflow gets at most one signal at a time and one a
  * second. Whoever comes meanwhile shares the next signal, and is answered when Temporal has that one.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 
 const SPACING_MS = 1_000;
 
@@ -17,7 +17,10 @@ export class Coalesced<T> {
   private readonly lanes = new Map<string, Lane<T>>();
   private readonly send: (key: string, content: T) => Promise<void>;
 
-  constructor(send: (key: string, content: T) => Promise<void>) {
+  private readonly clock: Clock;
+
+  constructor(clock: Clock, send: (key: string, content: T) => Promise<void>) {
+    this.clock = clock;
     this.send = send;
   }
 
@@ -31,9 +34,7 @@ export class Coalesced<T> {
     }
     const next = { content, sent: lane.free.then(() => this.sendNext(key, lane)) };
     lane.next = next;
-    lane.free = next.sent
-      .then(undefined, () => undefined)
-      .then(() => sleep(SPACING_MS, undefined, { ref: false }));
+    lane.free = next.sent.then(undefined, () => undefined).then(() => sleep(this.clock, SPACING_MS));
     void lane.free.then(() => this.forget(key, lane));
     return next.sent;
   }

@@ -7,10 +7,11 @@ import { buildServer } from './server.ts';
 
 async function main(): Promise<void> {
   const config = serviceConfig(process.env);
-  const { connection, client } = await connectClient();
+  const { client } = await connectClient();
   const server = await buildServer(client, config);
+  // Without closing the connection: a background call that is being tried again would throw on a closed one (SDK 1.24).
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void server.close().then(() => connection.close()));
+    process.once(signal, () => void server.close().then(() => process.exit()));
   const url = await server.listen(config.PAYOUTS_API_LISTEN);
   console.log(`API server listening on ${url}`);
 }

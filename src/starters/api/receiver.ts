@@ -3,6 +3,7 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { payoutWorkflowId } from '../../domain/identity.ts';
 import type { Notification as Heard } from '../../payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
+import { type Clock, every } from '../../surroundings/surroundings.ts';
 import { type Notification, notificationSignal } from '../../workflows/messages.ts';
 import { endedPayout } from '../ended-payout.ts';
 import { tellFollowUp } from '../follow-ups.ts';
@@ -30,28 +31,36 @@ export class Receiver {
   private readonly signals: Coalesced<Notification>;
   private readonly late: Coalesced<Notification>;
   private readonly unknown: UnknownNotifications<Kept>;
-  private readonly timer: NodeJS.Timeout;
+  private readonly clock: Clock;
+  /** Only while something is kept. */
+  private stopLooking: (() => void) | undefined;
   private lookups = 0;
   private lookingAgain = false;
+  private closed = false;
 
-  constructor(client: Client, options: UnknownOptions = {}) {
+  constructor(client: Client, { clock, ...options }: UnknownOptions & { clock?: Clock } = {}) {
     this.client = client;
-    this.signals = new Coalesced((workflowId, notification) => this.signal(workflowId, notification));
-    this.late = new Coalesced((workflowId, notification) => this.follow(workflowId, notification));
+    this.clock = clock ?? PROCESS_SURROUNDINGS.clock;
+    this.signals = new Coalesced(this.clock, (workflowId, notification) =>
+      this.signal(workflowId, notification),
+    );
+    this.late = new Coalesced(this.clock, (workflowId, notification) =>
+      this.follow(workflowId, notification),
+    );
     this.unknown = new UnknownNotifications(options);
-    this.timer = setInterval(() => void this.lookAgain(), LOOK_AGAIN_EVERY_MS).unref();
   }
 
   /**
    * Resolves with `delivered` or `ended` only when Temporal has it. Rejects when Temporal does not answer, or with
    * `ReceiverBusyError`; nothing is kept then, and the sender must try again.
    */
-  async receive(app: string, heard: Heard, receivedAt = new Date().toISOString()): Promise<Received> {
+  async receive(app: string, heard: Heard): Promise<Received> {
+    const receivedAt = new Date(this.clock.wallMs()).toISOString();
     const key = JSON.stringify([app, heard.partnerOrderId, heard.orderId]);
     // A repeat of what nobody knows is one entry, and costs no lookup of its own.
     if (this.unknown.has(key)) return 'unknown';
     const found = await this.bring({ app, heard, receivedAt });
-    if (found === 'unknown') this.unknown.keep(key, { app, heard, receivedAt }, Date.now());
+    if (found === 'unknown') this.keep(key, { app, heard, receivedAt });
     return found;
   }
 
@@ -60,7 +69,14 @@ export class Receiver {
   }
 
   close(): void {
-    clearInterval(this.timer);
+    this.closed = true;
+    this.stopLooking?.();
+  }
+
+  private keep(key: string, kept: Kept): void {
+    this.unknown.keep(key, kept, this.clock.wallMs());
+    if (!this.closed)
+      this.stopLooking ??= every(this.clock, LOOK_AGAIN_EVERY_MS, () => void this.lookAgain());
   }
 
   private async bring({ app, heard, receivedAt }: Kept): Promise<Received> {
@@ -96,7 +112,7 @@ export class Receiver {
    */
   private async follow(workflowId: string, notification: Notification): Promise<void> {
     await this.soon(async () => {
-      const ended = await endedPayout(this.client, workflowId, PROCESS_SURROUNDINGS.clock);
+      const ended = await endedPayout(this.client, workflowId, this.clock);
       if (ended) await tellFollowUp(this.client, ended, notification);
     });
   }
@@ -122,14 +138,18 @@ export class Receiver {
     if (this.lookups >= MOST_LOOKUPS_AT_ONCE) throw new ReceiverBusyError('too many lookups are under way');
     this.lookups += 1;
     try {
-      return await this.client.withDeadline(Date.now() + TEMPORAL_ANSWERS_WITHIN_MS, ask);
+      return await this.client.withDeadline(this.clock.wallMs() + TEMPORAL_ANSWERS_WITHIN_MS, ask);
     } finally {
       this.lookups -= 1;
     }
   }
 
   private async lookAgain(): Promise<void> {
-    const one = this.lookingAgain ? undefined : this.unknown.due(Date.now());
+    const one = this.lookingAgain ? undefined : this.unknown.due(this.clock.wallMs());
+    if (this.unknown.size === 0) {
+      this.stopLooking?.();
+      this.stopLooking = undefined;
+    }
     if (!one) return;
     this.lookingAgain = true;
     try {

@@ -1,17 +1,8 @@
 /** A Worker that runs activities of one queue and nothing else. */
 
-import type { NativeConnection } from '@temporalio/worker';
-import { type ActivitySlotInfo, type CustomSlotSupplier, Worker } from '@temporalio/worker';
-import type { WorkerConfig } from '../../config/config.ts';
+import type { ActivitySlotInfo, CustomSlotSupplier } from '@temporalio/worker';
 import { dataConverter } from '../../encryption/data-converter.ts';
-import type { Surroundings } from '../../surroundings/surroundings.ts';
-
-export interface ActivityWorkerParts {
-  config: WorkerConfig;
-  connection: NativeConnection;
-  namespace: string;
-  surroundings: Surroundings;
-}
+import type { ApplicationParts, Runnable } from '../application-workers.ts';
 
 export interface ActivityWorkerOptions {
   taskQueue: string;
@@ -31,12 +22,10 @@ const NONE = { type: 'fixed-size', numSlots: 2 } as const;
 const HEARTBEATS_PASS_EVERY = '1s';
 
 export function activityWorker(
-  { config, connection, namespace, surroundings }: ActivityWorkerParts,
+  { config, surroundings, createWorker }: ApplicationParts,
   { taskQueue, activities, slots, polls, graceTime, buildId }: ActivityWorkerOptions,
-): Promise<Worker> {
-  return Worker.create({
-    connection,
-    namespace,
+): Promise<Runnable> {
+  return createWorker({
     taskQueue,
     activities,
     dataConverter: dataConverter(config.keys.payloads, surroundings.random),

@@ -1,7 +1,7 @@
 /** One slot for the lease of one `app_id`; asked for sooner by a process that owns fewer. */
 
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
-import { type Clock, sleep } from '../../surroundings/surroundings.ts';
+import { type Clock, sleep, unless } from '../../surroundings/surroundings.ts';
 import type { Ownership } from './ownership.ts';
 
 const LOOK_AGAIN_MS = 20;
@@ -11,7 +11,8 @@ export class LeaseSlot implements CustomSlotSupplier<ActivitySlotInfo> {
   private readonly appId: string;
   private readonly ownership: Ownership;
   private readonly clock: Clock;
-  private taken = false;
+  /** The lease is held here; resolves when it goes. */
+  private held: { until: Promise<void>; release: () => void } | undefined;
 
   constructor(appId: string, ownership: Ownership, clock: Clock) {
     this.appId = appId;
@@ -21,10 +22,11 @@ export class LeaseSlot implements CustomSlotSupplier<ActivitySlotInfo> {
 
   async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
     do {
+      if (this.held) await unless(signal, this.held.until);
       await sleep(this.clock, LOOK_AGAIN_MS, signal);
       await this.ownership.beforeClaiming(signal);
-    } while (this.taken || this.ownership.staysOff(this.appId));
-    this.taken = true;
+    } while (this.held || this.ownership.staysOff(this.appId));
+    this.held = open();
     return {};
   }
 
@@ -35,6 +37,15 @@ export class LeaseSlot implements CustomSlotSupplier<ActivitySlotInfo> {
   markSlotUsed(): void {}
 
   releaseSlot(): void {
-    this.taken = false;
+    this.held?.release();
+    this.held = undefined;
   }
+}
+
+function open(): { until: Promise<void>; release: () => void } {
+  let release: () => void = () => undefined;
+  const until = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { until, release };
 }

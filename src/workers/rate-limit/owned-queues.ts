@@ -1,8 +1,8 @@
 /** What owning the lease means here: while it is held, this process serves the application's two queues. */
 import { log } from '@temporalio/activity';
-import type { Worker } from '@temporalio/worker';
 import type { LeaseNote, Released } from '../../domain/rate-limit-lease.ts';
 import { type Clock, sleep } from '../../surroundings/surroundings.ts';
+import type { Runnable } from '../application-workers.ts';
 import type { Fence } from './fence.ts';
 import type { LeaseOwner } from './lease.ts';
 import type { RateLimiter } from './limiter.ts';
@@ -14,7 +14,7 @@ export interface OwnedQueuesParts {
   clock: Clock;
   /** By this process's configuration. */
   callsPerSecond: number;
-  createWorkers(callsPerSecond: number, term: number): Promise<Worker[]>;
+  createWorkers(callsPerSecond: number, term: number): Promise<Runnable[]>;
   began(): void;
   ended(): void;
   failed(error: unknown): void;
@@ -37,7 +37,7 @@ export function patienceMs(unreachedTerms: number): number {
 export class OwnedQueues implements LeaseOwner {
   private readonly parts: OwnedQueuesParts;
   private readonly running = new Set<Promise<void>>();
-  private workers: Worker[] = [];
+  private workers: Runnable[] = [];
   private term = 0;
   /** What the owner before this one said. */
   private unreachedBefore = 0;
@@ -114,7 +114,7 @@ export class OwnedQueues implements LeaseOwner {
     }
   }
 
-  private run(worker: Worker): void {
+  private run(worker: Runnable): void {
     const running = worker.run().catch((error: unknown) => this.parts.failed(error));
     this.running.add(running);
     void running.then(() => this.running.delete(running));

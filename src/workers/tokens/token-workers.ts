@@ -1,12 +1,8 @@
 /** The Workers of an application's token calls: one for each line, so that none holds the slots of another. */
-import type { Worker } from '@temporalio/worker';
 import { TOKEN_LINES, type TokenLine, tokenTaskQueue } from '../../domain/identity.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
-import {
-  type ActivityWorkerOptions,
-  type ActivityWorkerParts,
-  activityWorker,
-} from '../rate-limit/activity-worker.ts';
+import type { ApplicationParts, Runnable } from '../application-workers.ts';
+import { type ActivityWorkerOptions, activityWorker } from '../rate-limit/activity-worker.ts';
 import { PacedSlots } from './paced-slots.ts';
 
 /** Of each line that waits behind creates: the part of the rate limit that it may take. */
@@ -14,11 +10,11 @@ const PACED_PART = 0.05;
 const PACED_AT_ONCE = 2;
 
 export function tokenWorkers(
-  parts: ActivityWorkerParts,
+  parts: ApplicationParts,
   { environment, app }: { environment: string; app: string },
   callsPerSecond: number,
   common: Pick<ActivityWorkerOptions, 'activities' | 'graceTime' | 'buildId'>,
-): Promise<Worker>[] {
+): Promise<Runnable>[] {
   return TOKEN_LINES.map((line) =>
     activityWorker(parts, {
       ...common,

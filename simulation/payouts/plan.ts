@@ -1,0 +1,253 @@
+/** What a seed stands for: who pays, what the provider does, what strikes whom, and how people behave. */
+import type { FaultInput, FaultRuleInput, SettingsChange } from '../../simulator/index.ts';
+import type { Environment } from '../../src/config/environment.ts';
+import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
+import type { Trip } from '../provider/transport.ts';
+import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
+import { Random } from '../world/random.ts';
+import { payoutRequest } from './payout-world.ts';
+
+export const STRIKES = ['kill', 'freeze', 'cut-off', 'cut-off-from-provider', 'clock-jump'] as const;
+export type StrikeKind = (typeof STRIKES)[number];
+
+export interface Strike {
+  atMs: number;
+  /** Which process. */
+  process: number;
+  kind: StrikeKind;
+  lastsMs: number;
+}
+
+export type Meddling =
+  | { kind: 'cancel'; atMs: number }
+  | { kind: 'terminate'; atMs: number }
+  | { kind: 'reset'; atMs: number; part: number };
+
+export interface PlannedPayout {
+  number: number;
+  atMs: number;
+  request: PayoutRequestInput;
+  /** After the payout waits for an approval. */
+  approval: { afterMs: number; verdict: 'approve' | 'refuse' } | undefined;
+  meddling: Meddling[];
+}
+
+export interface Plan {
+  seed: number;
+  workers: number;
+  payouts: PlannedPayout[];
+  faults: FaultRuleInput[];
+  settings: SettingsChange;
+  env: Environment;
+  process: ProcessFaults;
+  strikes: Strike[];
+  /** Faults, losses and strikes end then, so that everything can end. */
+  troubleMs: number;
+  /** How much goes wrong on the way to the provider. */
+  network: number;
+  withoutOrder: 'retry' | 'end';
+  /** Temporal goes back to how it was at `toMs`. */
+  restored: { toMs: number; atMs: number } | undefined;
+}
+
+/** How much goes wrong. Everything wrong at once hides what one fault does. */
+const WEATHER = [0, 0.3, 1, 1, 2] as const;
+
+const SCENARIOS = [
+  'success',
+  'success notify=lost',
+  'success notify=doubled',
+  'success notify=early',
+  'success notify=late:2s',
+  'success notify=out-of-order',
+  'success notify=forged',
+  'success notify=wrong-order',
+  'split splits=3',
+  'partial',
+  'failure',
+  'failure detail=none',
+  'rejected',
+  'slow final=3s',
+  'slow final=15s notify=none',
+  'slow final=20m',
+  'returned final=4s',
+  'complete-late',
+  'detail-late',
+  'refund after=0ms',
+  'drift',
+  'lock-ignored',
+  'no-out-order-id',
+  'sums-wrong for=3s',
+  'unknown-status for=3s',
+  'v2-disagrees for=3s',
+  'failed-received for=3s',
+  'debit-differs for=3s',
+] as const;
+const AMOUNTS = ['100.00', '0.50', '712.34', '1234567890.12', '9999999999999999.99'] as const;
+
+const OPERATIONS = [
+  'token',
+  'accountQuery',
+  'fee',
+  'createCnyOrder',
+  'queryDetail',
+  'queryResult',
+  'queryPayDetail',
+] as const;
+type Operation = (typeof OPERATIONS)[number];
+const LIES: Readonly<Record<Operation, number>> = {
+  ...{ token: 0.05, accountQuery: 0.06, fee: 0.08, createCnyOrder: 0.25 },
+  ...{ queryDetail: 0.25, queryResult: 0.3, queryPayDetail: 0.3 },
+};
+const FAULTY = 0.2;
+
+function everywhere(tooLongMs: number): FaultInput[] {
+  return [
+    { kind: 'drop-before' },
+    { kind: 'drop-after' },
+    { kind: 'cut-body' },
+    { kind: 'html-502' },
+    { kind: 'html-502', effect: 'commit' },
+    { kind: 'garbage' },
+    { kind: 'garbage', effect: 'none' },
+    { kind: 'slow-body', ms: tooLongMs },
+    { kind: 'latency', ms: tooLongMs, effect: 'before' },
+    { kind: 'latency', ms: tooLongMs, effect: 'after' },
+    { kind: 'envelope', code: 900000 },
+    { kind: 'envelope', code: 900000, effect: 'commit' },
+    { kind: 'envelope', code: 900002 },
+    { kind: 'status', status: 429 },
+    { kind: 'status', status: 429, retryAfter: 2 },
+    { kind: 'status', status: 429, retryAfter: 60 },
+    { kind: 'status', status: 503, effect: 'commit' },
+  ];
+}
+const OF_CREATES: readonly FaultInput[] = [
+  { kind: 'rate-limited-but-executes' },
+  { kind: 'envelope', code: 12345, effect: 'commit' },
+  { kind: 'envelope', code: 12345 },
+  { kind: 'envelope', code: 900002, effect: 'commit' },
+];
+const OF_TRADES: readonly FaultInput[] = [{ kind: 'data-null' }];
+
+export function planOf(seed: number): Plan {
+  // Not the world's: what happens in it must not change who it is made of.
+  const random = new Random(seed ^ 0x5eed);
+  const weather = picked(random, WEATHER);
+  const lies = picked(random, WEATHER);
+  const network = picked(random, WEATHER);
+  const callTimeoutMs = picked(random, [2_000, 5_000, 20_000]);
+  const troubleMs = picked(random, [20_000, 30_000, 30_000, 60_000, 60_000, 120_000, 600_000]);
+  const repeatsAreRefused = random.chance(0.5);
+  const workers = 1 + Math.floor(random.next() * 3);
+  const count = picked(random, [1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 5, 8, 30]);
+  return {
+    ...{ seed, workers, troubleMs, network },
+    payouts: Array.from({ length: count }, (_, at) => payoutOf(random, at + 1, troubleMs)),
+    faults: OPERATIONS.flatMap((operation) => rules(operation, seed, { lies, weather, callTimeoutMs })),
+    settings: {
+      callsPerSecond: 20,
+      repeatedCreate: repeatsAreRefused ? 'refuse' : 'pay-again',
+      applicationTokenSeconds: picked(random, [60, 600, 7200]),
+      finalAfterMs: picked(random, [300, 5_000]),
+    },
+    env: {
+      PAYMENTS_CALL_TIMEOUT: `${callTimeoutMs}ms`,
+      PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
+      PAYMENTS_REPEATED_CREATE: repeatsAreRefused ? 'safe' : 'review',
+      PAYOUTS_CREATE_CHECK: picked(random, ['doubtful', 'doubtful', 'always']),
+      PAYOUTS_CONFIRMATION_WINDOW: picked(random, ['10s', '60s', '10m']),
+      PAYOUTS_POLL_FIRST: picked(random, ['1s', '30s']),
+      PAYOUTS_POLL_MAX: picked(random, ['3s', '10m']),
+    },
+    process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
+    strikes: strikesOf(random, workers, troubleMs),
+    withoutOrder: random.chance(0.5) ? 'retry' : 'end',
+    restored: restoreIn(random, troubleMs),
+  };
+}
+
+function restoreIn(random: Random, troubleMs: number): Plan['restored'] {
+  if (!random.chance(0.15)) return undefined;
+  const toMs = random.between(0.1, 0.8) * troubleMs;
+  return { toMs, atMs: toMs + random.between(0.05, 0.5) * troubleMs };
+}
+
+function payoutOf(random: Random, number: number, troubleMs: number): PlannedPayout {
+  const needsApproval = random.chance(0.2);
+  const meddling: Meddling[] = [];
+  const atMs = random.between(0, 0.8 * troubleMs);
+  const meddle = (kind: Meddling['kind'], chance: number) => {
+    if (!random.chance(chance)) return;
+    const common = { atMs: atMs + random.between(0, 60_000) };
+    meddling.push(kind === 'reset' ? { ...common, kind, part: random.next() } : { ...common, kind });
+  };
+  meddle('cancel', 0.1);
+  meddle('terminate', 0.05);
+  meddle('reset', 0.1);
+  const more = {
+    platform: `sim:${picked(random, SCENARIOS)}`,
+    instructedAmount: { currency: 'CNY', amount: picked(random, AMOUNTS) },
+    ...(needsApproval && { approval: 'required' as const }),
+  };
+  return {
+    ...{ number, atMs, meddling },
+    request: payoutRequest(number, more),
+    approval: needsApproval
+      ? { afterMs: random.between(0, 120_000), verdict: random.chance(0.2) ? 'refuse' : 'approve' }
+      : undefined,
+  };
+}
+
+interface Badness {
+  lies: number;
+  weather: number;
+  callTimeoutMs: number;
+}
+
+/** The first rule that hits decides. */
+function rules(
+  operation: Operation,
+  seed: number,
+  { lies, weather, callTimeoutMs }: Badness,
+): FaultRuleInput[] {
+  const also = operation === 'createCnyOrder' ? OF_CREATES : isTrade(operation) ? OF_TRADES : [];
+  const kinds = [...everywhere(2 * callTimeoutMs), ...also];
+  return [
+    ...(lies > 0
+      ? [{ operation, seed, probability: LIES[operation] * lies, fault: { kind: 'random-answer' as const } }]
+      : []),
+    ...(weather > 0 ? [{ operation, seed, probability: FAULTY * weather, kinds }] : []),
+  ];
+}
+
+function isTrade(operation: Operation): boolean {
+  return operation === 'queryResult' || operation === 'queryPayDetail';
+}
+
+function strikesOf(random: Random, workers: number, troubleMs: number): Strike[] {
+  const count = Math.floor(random.next() * 5) * workers;
+  return Array.from({ length: count }, () => ({
+    atMs: random.between(0, troubleMs),
+    process: Math.floor(random.next() * workers),
+    kind: picked(random, STRIKES),
+    lastsMs: picked(random, [500, 5_000, 30_000, 120_000]) * random.between(0.5, 1),
+  }));
+}
+
+/** Small delays only: what arrives later than the limiter's margin knows of may exceed the limit, and is documented. */
+export function tripOf({ network }: Plan, random: Random): Trip {
+  const fate = random.next() / Math.max(network, 0.001);
+  return {
+    connectMs: random.between(0, 3),
+    requestMs: random.between(1, 15),
+    answerMs: random.between(1, 100),
+    fate: fate < 0.01 ? 'refused' : fate < 0.03 ? 'request-lost' : fate < 0.05 ? 'answer-lost' : 'arrives',
+  };
+}
+
+function picked<T>(random: Random, from: readonly T[]): T {
+  const one = random.pick(from);
+  if (one === undefined) throw new Error('nothing to pick from');
+  return one;
+}

@@ -1,0 +1,46 @@
+/** The product's worker process: all that `src/workers/main.ts` puts together, in a life of a simulated process. */
+import type { InProcessSimulator } from '../../simulator/index.ts';
+import type { WorkerConfig } from '../../src/config/config.ts';
+import { dataConverter } from '../../src/encryption/data-converter.ts';
+import { keepSchedules } from '../../src/workers/schedules.ts';
+import { keepRenewals } from '../../src/workers/tokens/keep-renewals.ts';
+import { createWorkers } from '../../src/workers/worker.ts';
+import type { Life, Program } from '../process/life.ts';
+import { SimulatedTransport, type Trip } from '../provider/transport.ts';
+import type { Workflows } from '../sdk.ts';
+import type { Service } from '../temporal/rpc.ts';
+import type { Temporal } from '../temporal/temporal.ts';
+import { SimulatedWorker } from '../temporal/worker.ts';
+import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
+
+export interface WorkerProcessParts {
+  server: Temporal;
+  service: Service;
+  provider: InProcessSimulator;
+  workflows: Workflows;
+  /** Read at each start. */
+  config: () => WorkerConfig;
+  trip: () => Trip;
+  faults?: ProcessFaults | undefined;
+}
+
+export function workerProgram(parts: WorkerProcessParts): Program {
+  return (life) => life.world.spawn(run(parts, life));
+}
+
+async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
+  const { server, service, workflows, faults, provider, trip } = parts;
+  const config = parts.config();
+  const surroundings = { clock: life, random: life.random };
+  const client = service.clientOf(life, { dataConverter: dataConverter(config.keys.payloads, life.random) });
+  const network = { provider, trip, world: life.world, isCutOff: () => life.process.cutOffFromProvider };
+  const ours = await createWorkers({
+    ...{ config, client, surroundings },
+    createWorker: async (options) => new SimulatedWorker({ server, life, workflows, faults }, options),
+    workflowBundle: { codePath: 'loaded before' },
+    transport: (options) => new SimulatedTransport(options, network),
+  });
+  for (const worker of [ours.workflows, ...ours.servers]) life.world.spawn(worker.run());
+  keepRenewals(client, config, surroundings);
+  keepSchedules(client, config, life);
+}

@@ -1,0 +1,280 @@
+/**
+ * The activities of one worker: each poll holds a slot, and a slot is free again when its activity has ended. Heartbeats
+ * go out as core sends them.
+ */
+import type { Info } from '@temporalio/activity';
+import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
+import type { Life } from '../process/life.ts';
+import { decodeArrayFromPayloads, encodeToPayload, type LoadedDataConverter } from '../sdk.ts';
+import { type Activities, type CancelReason, type RunningActivity, runActivity } from './activity-runner.ts';
+import type { Payload } from './commands.ts';
+import type { PendingActivity } from './pending-activity.ts';
+import type { Run } from './run.ts';
+import type { Temporal } from './temporal.ts';
+import { durationMs, toMs } from './time.ts';
+
+export type ActivitySlots = CustomSlotSupplier<ActivitySlotInfo> | { type: 'fixed-size'; numSlots: number };
+
+export interface ActivityTasksParts {
+  server: Temporal;
+  life: Life;
+  taskQueue: string;
+  activities: Activities;
+  converter: LoadedDataConverter;
+  slots: ActivitySlots;
+  polls: number;
+  /** The longest that a heartbeat is held back. */
+  heartbeatThrottleMs: number;
+}
+
+const NAMESPACE = 'default';
+/** Core gives up on an activity so long after its timeout: the server has given up before. */
+const TIMED_OUT_AFTER_MS = 5_000;
+/** Core's share of the heartbeat timeout between two heartbeats. */
+const THROTTLE_PART = 0.8;
+
+export class ActivityTasks {
+  private readonly parts: ActivityTasksParts;
+  private readonly slots: Pick<
+    CustomSlotSupplier<ActivitySlotInfo>,
+    'reserveSlot' | 'markSlotUsed' | 'releaseSlot'
+  >;
+  private readonly ending = new AbortController();
+  private readonly running = new Set<RunningActivity>();
+  private polling: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: ActivityTasksParts) {
+    this.parts = parts;
+    this.slots = parts.slots.type === 'custom' ? parts.slots : new FixedSlots(parts.slots.numSlots);
+  }
+
+  /** Polls until `stop`. */
+  start(): void {
+    const { polls, life } = this.parts;
+    this.polling = Promise.all(Array.from({ length: polls }, () => this.poll()));
+    life.world.spawn(this.polling);
+  }
+
+  /** Takes nothing any more. Resolves when everything under way has ended; cancels it after `graceMs`. */
+  async stop(graceMs: number): Promise<void> {
+    const { life } = this.parts;
+    this.ending.abort(new Error('the worker shuts down'));
+    const callOff = life.after(graceMs, () => {
+      for (const one of this.running) one.cancel('WORKER_SHUTDOWN');
+    });
+    await this.polling;
+    callOff();
+  }
+
+  private async poll(): Promise<void> {
+    const under = new Set<Promise<void>>();
+    const { server, life, taskQueue } = this.parts;
+    const { signal } = this.ending;
+    while (!signal.aborted) {
+      const permit = await this.reserve();
+      if (!permit) break;
+      const activity = await server.nextActivity({ life, taskQueue, signal });
+      if (!activity) {
+        this.slots.releaseSlot({ permit });
+        break;
+      }
+      const work = this.work(activity, permit).finally(() => under.delete(work));
+      life.world.spawn(work);
+      under.add(work);
+    }
+    await Promise.all(under);
+  }
+
+  private async reserve(): Promise<SlotPermit | undefined> {
+    const { life, taskQueue } = this.parts;
+    const who = { taskQueue, workerIdentity: life.name, workerBuildId: '', isSticky: false };
+    const context = { ...who, slotType: 'activity' } as const;
+    try {
+      return await this.slots.reserveSlot(context, this.ending.signal);
+    } catch (error) {
+      if (this.ending.signal.aborted) return undefined;
+      throw error;
+    }
+  }
+
+  private async work(activity: PendingActivity, permit: SlotPermit): Promise<void> {
+    const activityType = activity.attributes.activityType ?? '';
+    // The answer to the poll is on its way, and may come to a process that is frozen.
+    await this.parts.life.sleep(this.parts.life.world.random.between(1, 5));
+    this.slots.markSlotUsed({ permit, slotInfo: { type: 'activity', activityType } });
+    await this.carryOut(activity, activityType);
+    this.slots.releaseSlot({ permit });
+  }
+
+  private async carryOut(activity: PendingActivity, activityType: string): Promise<void> {
+    const { activities, converter, life } = this.parts;
+    const { attempt, attributes, run } = activity;
+    const info = await this.infoOf(activity, activityType);
+    const beats = new Heartbeats(this.parts, activity, attempt);
+    const running = runActivity(
+      activities[activityType],
+      { info, args: attributes.arguments ?? [], heartbeat: (details) => beats.beat(details) },
+      converter,
+    );
+    beats.cancelled = (reason) => running.cancel(reason);
+    this.running.add(running);
+    const limitMs = durationMs(attributes.startToCloseTimeout);
+    const callOff =
+      limitMs === undefined
+        ? () => undefined
+        : life.after(limitMs + TIMED_OUT_AFTER_MS, () => running.cancel('TIMED_OUT'));
+    const result = await running.result;
+    this.running.delete(running);
+    callOff();
+    beats.end();
+    // Core thinks that the server has given it up.
+    if (beats.isLost) return;
+    await life.reach();
+    life.world.record(run.workflowId, activityType, attempt, Object.keys(result).join());
+    activity.finish(attempt, result);
+  }
+
+  private async infoOf(activity: PendingActivity, activityType: string): Promise<Info> {
+    const { run, attempt, attributes, scheduledId, scheduledAt, attemptScheduledAt } = activity;
+    const heartbeatTimeoutMs = durationMs(attributes.heartbeatTimeout);
+    const [heartbeatDetails] = await decodeArrayFromPayloads(
+      this.parts.converter,
+      activity.heartbeatDetails.slice(0, 1),
+    );
+    return {
+      ...infoFor(run, this.parts.life.world.now, activityType, attributes.activityId ?? ''),
+      ...tokens(`${run.runId} ${scheduledId} ${attempt}`),
+      attempt,
+      scheduledTimestampMs: scheduledAt,
+      scheduleToCloseTimeoutMs: toMs(attributes.scheduleToCloseTimeout),
+      startToCloseTimeoutMs: toMs(attributes.startToCloseTimeout),
+      currentAttemptScheduledTimestampMs: attemptScheduledAt,
+      ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeoutMs }),
+      heartbeatDetails,
+      taskQueue: attributes.taskQueue ?? '',
+    };
+  }
+}
+
+/** Of an activity of a run; a local one, unless more is said. */
+export function infoFor(
+  { workflowId, runId, started }: Run,
+  nowMs: number,
+  activityType: string,
+  activityId: string,
+): Info {
+  return {
+    ...tokens(`${runId} local ${activityId}`),
+    ...{ activityId, activityType, activityNamespace: NAMESPACE, attempt: 1, isLocal: false },
+    workflowExecution: { workflowId, runId },
+    workflowNamespace: NAMESPACE,
+    workflowType: started.workflowType?.name ?? '',
+    scheduledTimestampMs: nowMs,
+    scheduleToCloseTimeoutMs: 0,
+    startToCloseTimeoutMs: 0,
+    currentAttemptScheduledTimestampMs: nowMs,
+    heartbeatDetails: undefined,
+    taskQueue: started.taskQueue?.name ?? '',
+    namespace: NAMESPACE,
+    inWorkflow: true,
+  };
+}
+
+function tokens(token: string) {
+  const taskToken = Buffer.from(token);
+  return { taskToken, base64TaskToken: taskToken.toString('base64') };
+}
+
+class FixedSlots {
+  private free: number;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(slots: number) {
+    this.free = slots;
+  }
+
+  async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
+    while (this.free === 0) await this.change(signal);
+    this.free -= 1;
+    return {};
+  }
+
+  markSlotUsed(): void {}
+
+  releaseSlot(): void {
+    this.free += 1;
+    this.waiting.shift()?.();
+  }
+
+  private change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const end = () => reject(signal.reason);
+      signal.addEventListener('abort', end, { once: true });
+      this.waiting.push(() => {
+        signal.removeEventListener('abort', end);
+        resolve();
+      });
+    });
+  }
+}
+
+/** Core sends a heartbeat at once, and what comes within most of the timeout after it together, at the end of that. */
+class Heartbeats {
+  /** None came for longer than the timeout: core has given the activity up, and tells nobody how it ends. */
+  isLost = false;
+  cancelled: (reason: CancelReason) => void = () => undefined;
+  private isOver = false;
+  private stopWatch: () => void = () => undefined;
+  private isPaused = false;
+  private held: { details: unknown } | undefined;
+  private readonly parts: ActivityTasksParts;
+  private readonly activity: PendingActivity;
+  private readonly attempt: number;
+
+  constructor(parts: ActivityTasksParts, activity: PendingActivity, attempt: number) {
+    this.parts = parts;
+    this.activity = activity;
+    this.attempt = attempt;
+    this.watch();
+  }
+
+  end(): void {
+    this.isOver = true;
+    this.stopWatch();
+  }
+
+  /** Core's own clock knows only of heartbeats that went through it. */
+  private watch(): void {
+    this.stopWatch();
+    const timeout = durationMs(this.activity.attributes.heartbeatTimeout);
+    if (timeout === undefined) return;
+    this.stopWatch = this.parts.life.after(timeout + TIMED_OUT_AFTER_MS, () => {
+      this.isLost = true;
+      this.cancelled('NOT_FOUND');
+    });
+  }
+
+  beat(details: unknown): void {
+    this.held = { details };
+    this.watch();
+    if (!this.isPaused) this.parts.life.world.spawn(this.send());
+  }
+
+  private async send(): Promise<void> {
+    const { life, converter, heartbeatThrottleMs } = this.parts;
+    this.isPaused = true;
+    while (this.held && !this.isOver) {
+      const { details } = this.held;
+      this.held = undefined;
+      const encoded: Payload = await encodeToPayload(converter, details);
+      await life.reach();
+      if (this.isOver) return;
+      const answer = this.activity.heartbeat(this.attempt, [encoded]);
+      if (answer !== 'go on') this.cancelled(answer);
+      if (answer === 'NOT_FOUND') return;
+      const timeout = durationMs(this.activity.attributes.heartbeatTimeout) ?? 30_000;
+      await life.sleep(Math.min(timeout * THROTTLE_PART, heartbeatThrottleMs));
+    }
+    this.isPaused = false;
+  }
+}

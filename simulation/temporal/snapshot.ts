@@ -1,0 +1,67 @@
+/** Temporal's database as it was at some moment, and its restore (H53): what happened since has never been. */
+
+import { temporal } from '../sdk.ts';
+import { type Attributes, EventType } from './history.ts';
+import { takeOver } from './reset.ts';
+import { id, type Run } from './run.ts';
+import type { Temporal } from './temporal.ts';
+
+const { TimeoutType } = temporal.api.enums.v1;
+
+type Kept = Pick<
+  Run,
+  'workflowId' | 'runId' | 'started' | 'entries' | 'status' | 'closedAt' | 'nextRunId' | 'failedTasks'
+>;
+export type Snapshot = readonly Kept[];
+
+export function snapshotOf({ runs }: Temporal): Snapshot {
+  return runs.map(({ workflowId, runId, started, entries, status, closedAt, nextRunId, failedTasks }) => ({
+    ...{ workflowId, runId, started, status, closedAt, nextRunId, failedTasks },
+    entries: [...entries],
+  }));
+}
+
+/** Everything that was under way is forgotten; what the histories leave under way begins again, at its first attempt. */
+export function restore(server: Temporal, snapshot: Snapshot): void {
+  server.forgetAll();
+  for (const kept of snapshot) {
+    const run = server.add(kept.workflowId, kept.runId, kept.started);
+    run.entries.push(...kept.entries);
+    const { status, closedAt, nextRunId, failedTasks } = kept;
+    Object.assign(run, { status, closedAt, nextRunId, failedTasks });
+    takeOver(server, run);
+    if (run.isRunning) giveUpTask(run);
+    for (const watcher of run.watchers) watcher();
+  }
+}
+
+/** The worker of a workflow task that was under way never answers. One that is tried again is in no history. */
+function giveUpTask(run: Run): void {
+  const last = run.entries.findLast(({ type }) => TASK_EVENTS.has(type));
+  if (!last || last.type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED) return;
+  const { workflowTaskStartedEventAttributes: started } = last.event;
+  if (started)
+    timeOut(run, {
+      scheduledEventId: started.scheduledEventId ?? null,
+      startedEventId: id(last.id),
+      timeoutType: TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE,
+    });
+  else if (last.type === EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED)
+    timeOut(run, {
+      scheduledEventId: id(last.id),
+      timeoutType: TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START,
+    });
+  run.scheduleTask();
+}
+
+function timeOut(run: Run, how: NonNullable<Attributes['workflowTaskTimedOutEventAttributes']>): void {
+  run.write(EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT, { workflowTaskTimedOutEventAttributes: how });
+}
+
+const TASK_EVENTS: ReadonlySet<EventType> = new Set([
+  EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED,
+  EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED,
+  EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED,
+  EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED,
+  EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT,
+]);

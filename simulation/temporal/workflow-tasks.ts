@@ -1,0 +1,387 @@
+/**
+ * The workflow tasks and queries that one worker takes, and the workflows that it keeps in memory. A run does one thing at
+ * a time.
+ */
+import { defaultPayloadConverter, TypedSearchAttributes } from '@temporalio/common';
+import { z } from 'zod';
+import type { Life } from '../process/life.ts';
+import { never } from '../process/life.ts';
+import {
+  type Core as CoreSdk,
+  coresdk,
+  type LoadedDataConverter,
+  newCodecRunner,
+  temporal,
+  type Workflows,
+  type WorkflowVm,
+} from '../sdk.ts';
+import type { World } from '../world/world.ts';
+import { type Activities, runActivity } from './activity-runner.ts';
+import { infoFor } from './activity-tasks.ts';
+import { bytesOf, type Failure } from './commands.ts';
+import type { LocalActivity } from './machine-kinds.ts';
+import { type Activation, type Asked, Machines, Nondeterminism } from './machines.ts';
+import type { Query, QueryAnswer, Run, TaskWork } from './run.ts';
+import { durationMs, toMs } from './time.ts';
+import type { SimulatedWorker } from './worker.ts';
+
+const { WorkflowActivation } = coresdk.workflow_activation;
+const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
+/** Core asks for another workflow task when a local activity takes longer than most of one. */
+const LOCAL_HEARTBEAT_MS = 8000;
+const NAMESPACE = 'default';
+
+/** The workflow's own sandbox puts its clock and its randomness in place of these. */
+const NO_RANDOMNESS = { random: refuse, uuid4: refuse, fillRandom: refuse };
+function refuse(): never {
+  throw new Error('randomness from outside of the simulation');
+}
+
+export interface ProcessFaults {
+  /** Probabilities, for each workflow task. */
+  evicted: number;
+  lost: number;
+  failed: number;
+}
+
+interface Cached {
+  vm: WorkflowVm | undefined;
+  /** Of payloads, between the workflow and what leaves the process. */
+  readonly codec: ReturnType<typeof newCodecRunner>;
+  machines: Machines;
+  /** Until it is done: a run does one thing at a time. */
+  doing: Promise<void> | undefined;
+  /** Its process was killed: nothing of it goes on. */
+  isGone: boolean;
+  arrived: (() => void)[];
+}
+
+/** The simulation's own doing: no fault of the workflow. */
+class OutOfMemory extends Error {}
+
+class TaskFailed extends Error {
+  readonly failure: Failure;
+  constructor(failure: Failure, why: string) {
+    super(why);
+    this.failure = failure;
+  }
+}
+
+const common = z.object({ message: z.string(), stack_trace: z.string() });
+
+/** Our failure converter makes a payload of the message. */
+function messageOf(failure: Failure | null | undefined): string {
+  const encoded = failure?.encodedAttributes;
+  if (!encoded) return failure?.message ?? 'failed';
+  const { message, stack_trace } = common.parse(defaultPayloadConverter.fromPayload(encoded));
+  return `${message}\n${stack_trace}`;
+}
+
+export interface WorkflowTasksParts {
+  worker: SimulatedWorker;
+  life: Life;
+  workflows: Workflows;
+  /** Local activities run in the worker of their workflow. */
+  activities: Activities;
+  converter: LoadedDataConverter;
+  faults?: ProcessFaults | undefined;
+}
+
+export class WorkflowTasks {
+  private readonly parts: WorkflowTasksParts;
+  private readonly world: World;
+  private readonly life: Life;
+  private readonly cache = new Map<string, Cached>();
+
+  constructor(parts: WorkflowTasksParts) {
+    this.parts = parts;
+    this.life = parts.life;
+    this.world = parts.life.world;
+    parts.life.onEnd.push(() => this.forgetAll());
+  }
+
+  /** What is under way goes no further. */
+  forgetAll(): void {
+    const gone = [...this.cache.values()];
+    this.cache.clear();
+    for (const cached of gone) {
+      cached.isGone = true;
+      if (cached.vm) this.world.spawn(this.world.standingStill(cached.vm.dispose()));
+    }
+  }
+
+  async take(work: TaskWork): Promise<void> {
+    const { run, task } = work;
+    const { worker, faults } = this.parts;
+    await this.life.awake();
+    const isEvicted = faults !== undefined && this.world.random.chance(faults.evicted);
+    await this.exclusively(run, isEvicted ? undefined : work.previousStartedId, async (cached) => {
+      const { machines } = cached;
+      try {
+        machines.take(work);
+        await this.work(cached, run);
+        const again = await this.awaitLocals(cached, run);
+        const answers = await this.answers(cached, work.queries);
+        if (faults && this.world.random.chance(faults.failed)) throw new OutOfMemory('out of memory');
+        await this.life.reach();
+        if (faults && this.world.random.chance(faults.lost)) {
+          await this.evict(run.runId);
+          return;
+        }
+        const completion = { commands: machines.commands(), flags: [...machines.flags], answers, again };
+        const rejected = new Map(machines.rejected);
+        machines.rejected.clear();
+        const taken = run.completeTask(task, { ...completion, rejected, worker });
+        if (taken === 'forgotten') machines.forgetSpeculativeTask(work.previousStartedId);
+        if (taken === 'refused' || !run.isRunning) await this.evict(run.runId);
+      } catch (error) {
+        await this.failed(run, work, error);
+      }
+    });
+  }
+
+  private async failed(run: Run, { task }: TaskWork, error: unknown): Promise<void> {
+    const causes = WorkflowTaskFailedCause;
+    const isDifferent = error instanceof Nondeterminism;
+    if (!(error instanceof TaskFailed || error instanceof OutOfMemory || isDifferent)) throw error;
+    if (isDifferent) this.world.violation(`${run.workflowId}: a replay ${error.message}`);
+    if (error instanceof TaskFailed)
+      this.world.violation(`${run.workflowId}: a workflow task failed: ${error.message}`);
+    await this.evict(run.runId);
+    await this.life.reach();
+    const failure = error instanceof TaskFailed ? error.failure : { message: error.message };
+    run.failTask(
+      task,
+      isDifferent
+        ? causes.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR
+        : causes.WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE,
+      failure,
+    );
+  }
+
+  /** A query that comes on its own. The history may go on after the last workflow task: the workflow runs ahead. */
+  async answer(run: Run, query: Query): Promise<void> {
+    await this.life.awake();
+    const work = run.work();
+    let answer: QueryAnswer | undefined;
+    await this.exclusively(run, work.previousStartedId, async (cached) => {
+      try {
+        if (cached.vm === undefined) {
+          cached.machines.take(work);
+          await this.work(cached, run);
+        }
+        answer = (await this.answers(cached, [query])).get(query.id);
+      } catch (error) {
+        if (error instanceof Nondeterminism)
+          this.world.violation(`${run.workflowId}: a replay ${error.message}`);
+        else if (!(error instanceof TaskFailed)) throw error;
+        answer = { failure: error instanceof TaskFailed ? error.failure : { message: error.message } };
+        await this.evict(run.runId);
+      }
+      if (!run.isRunning) await this.evict(run.runId);
+    });
+    await this.life.reach();
+    if (answer) query.answered(answer);
+  }
+
+  /** With the workflow as it stood after `startedId`, from memory if it is there; undefined: it is not. */
+  private async exclusively(
+    run: Run,
+    startedId: number | undefined,
+    act: (cached: Cached) => Promise<void>,
+  ): Promise<void> {
+    await this.life.awake();
+    for (let busy = this.cache.get(run.runId)?.doing; busy; busy = this.cache.get(run.runId)?.doing) {
+      await busy;
+      await this.life.awake();
+    }
+    const known = this.cache.get(run.runId);
+    const cached = known && known.machines.startedId === startedId ? known : this.fresh(run);
+    const acting = act(cached);
+    cached.doing = acting.then(
+      () => undefined,
+      () => undefined,
+    );
+    if (known && known !== cached && known.vm) await this.world.standingStill(known.vm.dispose());
+    await acting;
+    cached.doing = undefined;
+  }
+
+  private fresh(run: Run): Cached {
+    const machines = new Machines(run.workflowId, run.runId);
+    const codec = newCodecRunner(this.parts.converter, run.workflowId);
+    const cached: Cached = { vm: undefined, codec, machines, doing: undefined, isGone: false, arrived: [] };
+    this.cache.set(run.runId, cached);
+    if (run.lastCompletedStartedId > 0) this.world.counts.replays += 1;
+    return cached;
+  }
+
+  private async evict(runId: string): Promise<void> {
+    const cached = this.cache.get(runId);
+    this.cache.delete(runId);
+    if (cached?.vm) await this.world.standingStill(cached.vm.dispose());
+  }
+
+  private async work(cached: Cached, run: Run): Promise<void> {
+    const { machines } = cached;
+    for (machines.advance(); machines.hasJobs(); machines.advance()) {
+      machines.asked(await this.activate(cached, run, machines.nextActivation()));
+    }
+  }
+
+  private async answers(cached: Cached, queries: readonly Query[]): Promise<Map<string, QueryAnswer>> {
+    const answers = new Map<string, QueryAnswer>();
+    if (cached.isGone) await never();
+    if (queries.length === 0 || !cached.vm) return answers;
+    const jobs = queries.map(({ id, type, args }) => ({
+      queryWorkflow: { queryId: id, queryType: type, arguments: args, headers: {} },
+    }));
+    const { commands } = await this.completed(cached, cached.vm, cached.machines.activation(jobs));
+    for (const {
+      command: { respondToQuery },
+    } of commands) {
+      if (!respondToQuery) continue;
+      const { queryId, succeeded, failed } = respondToQuery;
+      answers.set(queryId ?? '', failed ? { failure: failed } : { result: succeeded?.response ?? undefined });
+    }
+    return answers;
+  }
+
+  private async activate(cached: Cached, run: Run, activation: Activation): Promise<Asked> {
+    if (cached.isGone) await never();
+    const { vm } = cached;
+    const made = vm ?? (await this.world.standingStill(this.create(run, activation)));
+    cached.vm = made;
+    this.world.counts.activations += 1;
+    const asked = await this.completed(cached, made, activation);
+    await made.getAndResetSinkCalls();
+    return asked;
+  }
+
+  private async completed(cached: Cached, vm: WorkflowVm, activation: Activation): Promise<Asked> {
+    const { successful, failed, why, plain } = await this.world.standingStill(inVm(cached, vm, activation));
+    if (!successful) throw new TaskFailed(failed?.failure ?? {}, why);
+    return {
+      commands: (successful.commands ?? []).map((command, at) => ({ command, bytes: plain[at] ?? '' })),
+      flags: successful.usedInternalFlags ?? [],
+    };
+  }
+
+  private create(run: Run, { timestamp, jobs, historyLength }: Activation): Promise<WorkflowVm> {
+    const init = jobs?.find(({ initializeWorkflow }) => initializeWorkflow)?.initializeWorkflow;
+    if (!init) throw new Error(`${run.workflowId}: the first activation does not begin a workflow`);
+    const now = toMs(timestamp);
+    return this.parts.workflows.create({
+      info: {
+        workflowId: run.workflowId,
+        runId: run.runId,
+        workflowType: init.workflowType ?? '',
+        searchAttributes: {},
+        typedSearchAttributes: new TypedSearchAttributes(),
+        ...relatives(init),
+        taskQueue: run.started.taskQueue?.name ?? '',
+        namespace: NAMESPACE,
+        firstExecutionRunId: init.firstExecutionRunId ?? '',
+        originalExecutionRunId: init.originalExecutionRunId ?? '',
+        ...(init.continuedFromExecutionRunId && {
+          continuedFromExecutionRunId: init.continuedFromExecutionRunId,
+        }),
+        startTime: new Date(toMs(init.startTime)),
+        runStartTime: new Date(now),
+        taskTimeoutMs: toMs(init.workflowTaskTimeout),
+        attempt: init.attempt ?? 1,
+        historyLength: historyLength ?? 0,
+        historySize: 0,
+        continueAsNewSuggested: false,
+        targetWorkerDeploymentVersionChanged: false,
+        currentBuildId: '',
+        unsafe: {
+          now: () => now,
+          isReplaying: false,
+          isReplayingHistoryEvents: false,
+          random: NO_RANDOMNESS,
+        },
+        priority: {},
+      },
+      randomnessSeed: init.randomnessSeed?.toBytes() ?? [],
+      now,
+      showStackTraceSources: false,
+      failureExceptionTypeNames: [],
+    });
+  }
+
+  // ---- local activities
+
+  /** True where some still run, and another workflow task has to be asked for. */
+  private async awaitLocals(cached: Cached, run: Run): Promise<boolean> {
+    const { machines } = cached;
+    let isLate = false;
+    const late = this.world.at(LOCAL_HEARTBEAT_MS, () => {
+      isLate = true;
+      for (const wake of cached.arrived.splice(0)) wake();
+    });
+    try {
+      for (;;) {
+        for (const local of machines.localActivitiesToRun())
+          this.world.spawn(this.runLocal(cached, run, local));
+        if (isLate || !machines.hasRunningLocals()) return machines.hasRunningLocals();
+        await new Promise<void>((resolve) => {
+          cached.arrived.push(resolve);
+        });
+        await this.work(cached, run);
+      }
+    } finally {
+      late.cancelled = true;
+    }
+  }
+
+  private async runLocal(cached: Cached, run: Run, local: LocalActivity): Promise<void> {
+    const { activities, converter } = this.parts;
+    const begun = this.world.now;
+    const { attributes } = local;
+    const type = attributes.activityType ?? '';
+    for (let attempt = 1; ; attempt += 1) {
+      const info = {
+        ...infoFor(run, this.world.now, type, attributes.activityId ?? ''),
+        ...{ attempt, isLocal: true },
+      };
+      const call = { info, args: attributes.arguments ?? [], heartbeat: () => undefined };
+      const { completed, failed } = await runActivity(activities[type], call, converter).result;
+      await this.life.sleep(this.world.random.between(1, 3));
+      const failure = failed?.failure ?? undefined;
+      const { maximumAttempts } = attributes.retryPolicy ?? {};
+      const isFinal = failure?.applicationFailureInfo?.nonRetryable || attempt === maximumAttempts;
+      if (failure && !isFinal) {
+        await this.life.sleep(durationMs(attributes.retryPolicy?.initialInterval) ?? 1000);
+        continue;
+      }
+      const completedAt = local.startedAt + (this.world.now - begun);
+      local.ran({ completedAt, failure, result: completed?.result ?? undefined });
+      for (const wake of cached.arrived.splice(0)) wake();
+      return;
+    }
+  }
+}
+
+/** The bytes of a command are of what the workflow said: encryption makes others each time. */
+async function inVm({ codec }: Cached, vm: WorkflowVm, activation: Activation) {
+  const decoded = await codec.decodeActivation(WorkflowActivation.fromObject(activation));
+  const completion = await vm.activate(decoded);
+  const plain = (completion.successful?.commands ?? []).map(bytesOf);
+  const why = completion.failed ? messageOf(completion.failed.failure) : '';
+  const { successful, failed } = await codec.encodeCompletion(completion);
+  return { successful, failed, why, plain };
+}
+
+function relatives({
+  parentWorkflowInfo: parent,
+  rootWorkflow: root,
+}: CoreSdk.workflow_activation.IInitializeWorkflow) {
+  const { workflowId, runId, namespace } = parent ?? {};
+  return {
+    ...(parent && {
+      parent: { workflowId: workflowId ?? '', runId: runId ?? '', namespace: namespace ?? '' },
+    }),
+    ...(root && { root: { workflowId: root.workflowId ?? '', runId: root.runId ?? '' } }),
+  };
+}

@@ -1,0 +1,51 @@
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { PayoutWorld, partnerOrderIdOf } from '../../simulation/payouts/payout-world.ts';
+import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
+import { snapshotOf } from '../../simulation/temporal/snapshot.ts';
+
+const partnerOrderId = partnerOrderIdOf(1);
+const approval = { approval: 'required' as const };
+
+let workflows: Workflows;
+beforeAll(async () => {
+  workflows = await loadWorkflows(inject('workflowBundle'));
+});
+
+async function approved(there: PayoutWorld): Promise<void> {
+  await there.world.run({ withinMs: 10_000 });
+  await there.world.finish(there.payouts.approve({ partnerOrderId }, { by: 'olga' }));
+}
+
+describe('H53 Temporal restored to before a payout paid', () => {
+  test('that was there: it confirms, and adopts its order', async () => {
+    const there = new PayoutWorld({ workflows, seed: 1 });
+    const { world, payouts, provider, server } = there;
+    await world.finish(there.start(1, approval));
+    await world.run({ withinMs: 10_000 });
+    const snapshot = snapshotOf(server);
+    await approved(there);
+    expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
+    there.restore(snapshot);
+    await approved(there);
+    expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
+    expect(provider.control.ledgerOf(partnerOrderId).creates).toHaveLength(1);
+  });
+
+  test('that it forgot and that is started again: cancelled, it still tells of the order', async () => {
+    const there = new PayoutWorld({ workflows, seed: 1 });
+    const { world, payouts, provider, server } = there;
+    const snapshot = snapshotOf(server);
+    await world.finish(there.start(1, approval));
+    await approved(there);
+    await world.run({ withinMs: 1_000 });
+    expect(provider.control.ledgerOf(partnerOrderId).debits).toBe(1);
+    there.restore(snapshot);
+    await world.finish(there.start(1, approval));
+    await world.run({ withinMs: 10_000 });
+    const cancelled = world.finish(payouts.cancel({ partnerOrderId }, { by: 'olga' }));
+    await expect(cancelled).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
+    expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
+    expect(provider.control.ledgerOf(partnerOrderId).creates).toHaveLength(1);
+  });
+});
