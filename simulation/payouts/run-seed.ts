@@ -211,13 +211,15 @@ class SeededWorld {
     const partnerOrderId = partnerOrderIdOf(number);
     const [order] = provider.control.ledgerOf(partnerOrderId).orders;
     const by = PERSON;
+    // Nobody has a payout sent again that another has refused.
+    const isRefused = this.plan.payouts.some(
+      (payout) => payout.number === number && payout.approval?.verdict === 'refuse',
+    );
+    const then = isRefused ? 'end' : this.plan.withoutOrder;
     const decision: Resolution = order
       ? { by, created: true, orderId: order.orderId }
-      : { by, created: false, then: this.plan.withoutOrder };
-    this.tell(
-      partnerOrderId,
-      `a person: ${order ? 'it was created' : `not created, ${this.plan.withoutOrder}`}`,
-    );
+      : { by, created: false, then };
+    this.tell(partnerOrderId, `a person: ${order ? 'it was created' : `not created, ${then}`}`);
     await this.tolerant(number, () => payouts.resolve({ partnerOrderId }, decision));
   }
 
