@@ -54,6 +54,8 @@ async function serve(bundle: string): Promise<void> {
       },
     );
   });
+  // Nobody wants to know any more.
+  process.on('disconnect', () => process.exit());
   process.send?.('ready');
 }
 

@@ -21,7 +21,9 @@ export interface Strike {
 export type Meddling =
   | { kind: 'cancel'; atMs: number }
   | { kind: 'terminate'; atMs: number }
-  | { kind: 'reset'; atMs: number; part: number };
+  /** The same body once more: whoever starts it joins what is there. */
+  | { kind: 'start-again'; atMs: number }
+  | { kind: 'reset'; atMs: number; part: number; thenCancels: boolean };
 
 export interface PlannedPayout {
   number: number;
@@ -48,6 +50,8 @@ export interface Plan {
   withoutOrder: 'retry' | 'end';
   /** Temporal goes back to how it was at `toMs`. */
   restored: { toMs: number; atMs: number } | undefined;
+  /** When the provider takes all tokens back. */
+  tokensEndAtMs: number | undefined;
 }
 
 /** How much goes wrong. Everything wrong at once hides what one fault does. */
@@ -75,6 +79,8 @@ const SCENARIOS = [
   'detail-late',
   'refund after=0ms',
   'drift',
+  'other-beneficiary',
+  'other-beneficiary field=name',
   'lock-ignored',
   'no-out-order-id',
   'sums-wrong for=3s',
@@ -100,6 +106,7 @@ const LIES: Readonly<Record<Operation, number>> = {
   ...{ queryDetail: 0.25, queryResult: 0.3, queryPayDetail: 0.3 },
 };
 const FAULTY = 0.2;
+const RUSH = 40;
 
 function everywhere(tooLongMs: number): FaultInput[] {
   return [
@@ -141,15 +148,20 @@ export function planOf(seed: number): Plan {
   const repeatsAreRefused = random.chance(0.5);
   const workers = 1 + Math.floor(random.next() * 3);
   const count = picked(random, [1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 5, 8, 30]);
+  const strikes = strikesOf(random, workers, troubleMs);
+  const payouts = Array.from({ length: count }, (_, at) => payoutOf(random, at + 1, troubleMs));
   return {
-    ...{ seed, workers, troubleMs, network },
-    payouts: Array.from({ length: count }, (_, at) => payoutOf(random, at + 1, troubleMs)),
+    ...{ seed, workers, troubleMs, network, strikes },
+    payouts: [...payouts, ...rushOf(random, count, strikes)],
     faults: OPERATIONS.flatMap((operation) => rules(operation, seed, { lies, weather, callTimeoutMs })),
     settings: {
       callsPerSecond: 20,
       repeatedCreate: repeatsAreRefused ? 'refuse' : 'pay-again',
-      applicationTokenSeconds: picked(random, [60, 600, 7200]),
+      // One that lives for a day is not renewed in time by its age alone.
+      applicationTokenSeconds: picked(random, [60, 600, 7_200, 86_400]),
       finalAfterMs: picked(random, [300, 5_000]),
+      // Less than the shortest confirmation window.
+      readLagMs: picked(random, [0, 0, 500, 4_000]),
     },
     env: {
       PAYMENTS_CALL_TIMEOUT: `${callTimeoutMs}ms`,
@@ -159,11 +171,12 @@ export function planOf(seed: number): Plan {
       PAYOUTS_CONFIRMATION_WINDOW: picked(random, ['10s', '60s', '10m']),
       PAYOUTS_POLL_FIRST: picked(random, ['1s', '30s']),
       PAYOUTS_POLL_MAX: picked(random, ['3s', '10m']),
+      PAYOUTS_RECONCILE_EVERY: picked(random, ['1m', '15m']),
     },
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
-    strikes: strikesOf(random, workers, troubleMs),
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
     restored: restoreIn(random, troubleMs),
+    tokensEndAtMs: random.chance(0.2) ? random.between(0, troubleMs) : undefined,
   };
 }
 
@@ -180,11 +193,16 @@ function payoutOf(random: Random, number: number, troubleMs: number): PlannedPay
   const meddle = (kind: Meddling['kind'], chance: number) => {
     if (!random.chance(chance)) return;
     const common = { atMs: atMs + random.between(0, 60_000) };
-    meddling.push(kind === 'reset' ? { ...common, kind, part: random.next() } : { ...common, kind });
+    meddling.push(
+      kind === 'reset'
+        ? { ...common, kind, part: random.next(), thenCancels: random.chance(0.3) }
+        : { ...common, kind },
+    );
   };
   meddle('cancel', 0.1);
   meddle('terminate', 0.05);
   meddle('reset', 0.1);
+  meddle('start-again', 0.1);
   const more = {
     platform: `sim:${picked(random, SCENARIOS)}`,
     instructedAmount: { currency: 'CNY', amount: picked(random, AMOUNTS) },
@@ -197,6 +215,18 @@ function payoutOf(random: Random, number: number, troubleMs: number): PlannedPay
       ? { afterMs: random.between(0, 120_000), verdict: random.chance(0.2) ? 'refuse' : 'approve' }
       : undefined,
   };
+}
+
+/** Many at once, shortly before a strike: the limit is met while the lease moves. */
+function rushOf(random: Random, before: number, [strike]: readonly Strike[]): PlannedPayout[] {
+  if (!random.chance(0.15)) return [];
+  const beginsMs = Math.max(0, (strike?.atMs ?? 0) - random.between(0, 5_000));
+  return Array.from({ length: RUSH }, (_, at) => ({
+    number: before + at + 1,
+    atMs: beginsMs + random.between(0, 1_000),
+    request: payoutRequest(before + at + 1, { platform: 'sim:success' }),
+    ...{ approval: undefined, meddling: [] },
+  }));
 }
 
 interface Badness {

@@ -2,7 +2,9 @@
 import { isGrpcServiceError, QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { lies } from '../../chaos/truth.ts';
+import type { CreateRecord, LedgerOf } from '../../simulator/index.ts';
 import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
+import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/domain/identity.ts';
 import { type Resolution, stateQuery } from '../../src/workflows/messages.ts';
 import type { Process } from '../process/life.ts';
 import type { Workflows } from '../sdk.ts';
@@ -35,6 +37,8 @@ export interface SeedReport {
 
 /** After the trouble. Longer than any wait of the default settings but an approval's. */
 const ENDS_WITHIN_MS = 3 * 3_600_000;
+/** After the last end: reconciliation runs at least so often, and lists lag. */
+const FOLLOWED_WITHIN_MS = 20 * 60_000;
 const LOOKS_EVERY_MS = 20_000;
 const LIMIT = 20;
 const PERSON = 'operator';
@@ -52,6 +56,9 @@ class SeededWorld {
   private readonly plan: Plan;
   private readonly there: PayoutWorld;
   private readonly started = new Set<number>();
+  /** Those that a person has approved, or has named an order for. */
+  private readonly approved = new Set<number>();
+  private readonly named = new Set<number>();
   /** By workflow id: those that have not ended, whether or not they run now. */
   private readonly open: Map<string, PlannedPayout>;
   private inTrouble = true;
@@ -78,6 +85,7 @@ class SeededWorld {
     for (const rule of plan.faults) provider.control.addFault(rule);
     for (const strike of plan.strikes) this.planStrike(strike);
     if (plan.restored) this.planRestore(plan.restored);
+    if (plan.tokensEndAtMs !== undefined) world.at(plan.tokensEndAtMs, () => this.endTokens());
     for (const payout of plan.payouts) world.spawn(this.pay(payout));
     world.spawn(this.operate());
     const allEnded = () => this.open.size === 0;
@@ -90,6 +98,7 @@ class SeededWorld {
       for (const { number } of this.open.values())
         world.violation(`${partnerOrderIdOf(number)} has not ended: ${this.whyOpen(number)}`);
     await this.judge();
+    await this.judgeFollowUps();
     const { maxCallsInAnySecond, calls } = provider.control.counts();
     if (maxCallsInAnySecond > LIMIT) world.violation(`${maxCallsInAnySecond} calls in a second`);
     await there.end();
@@ -142,6 +151,11 @@ class SeededWorld {
     });
   }
 
+  private endTokens(): void {
+    const { expired } = this.there.provider.control.expireTokens();
+    this.tell('provider', `takes ${expired} tokens back`);
+  }
+
   private tell(about: string, what: string): void {
     this.told.push({ atMs: this.there.world.now, about, what });
   }
@@ -149,19 +163,28 @@ class SeededWorld {
   // ---- people
 
   private async pay(payout: PlannedPayout): Promise<void> {
-    const { world, payouts } = this.there;
+    const { world } = this.there;
     await world.sleep(payout.atMs);
-    // A start whose answer was lost is started again: it joins what is there.
-    while (!this.started.has(payout.number))
-      try {
-        await payouts.start(payout.request);
-        this.started.add(payout.number);
-      } catch (error) {
-        if (!isTransient(error)) throw error;
-        await world.sleep(1_000);
-      }
+    await this.start(payout);
     if (payout.approval) world.spawn(this.approve(payout, payout.approval));
     for (const one of payout.meddling) world.spawn(this.meddle(payout, one));
+  }
+
+  /** One whose answer was lost is started again: it joins what is there. */
+  private async start({ number, request }: PlannedPayout): Promise<void> {
+    const { world, payouts } = this.there;
+    for (;;)
+      try {
+        await payouts.start(request);
+        this.started.add(number);
+        return;
+      } catch (error) {
+        if (!isTransient(error)) {
+          world.violation(`${partnerOrderIdOf(number)} cannot be started: ${String(error)}`);
+          return;
+        }
+        await world.sleep(1_000);
+      }
   }
 
   private async approve(
@@ -174,14 +197,21 @@ class SeededWorld {
       if ((await this.phaseOf(number)) !== 'AWAITING_APPROVAL') continue;
       const ref = { partnerOrderId: partnerOrderIdOf(number) };
       this.tell(ref.partnerOrderId, `a person: ${verdict}`);
+      if (verdict === 'approve') this.approved.add(number);
       await this.tolerant(number, () => payouts[verdict](ref, { by: 'approver' }));
     }
   }
 
-  private async meddle({ number, atMs }: PlannedPayout, meddling: Meddling): Promise<void> {
+  private async meddle(payout: PlannedPayout, meddling: Meddling): Promise<void> {
+    const { number, atMs } = payout;
     const { world, payouts, server, client } = this.there;
     await world.sleep(meddling.atMs - atMs);
     const ref = { partnerOrderId: partnerOrderIdOf(number) };
+    if (meddling.kind === 'start-again') {
+      this.tell(ref.partnerOrderId, 'a person: starts it again');
+      await this.start(payout);
+      return;
+    }
     if (!this.isOpen(number)) return;
     this.tell(ref.partnerOrderId, `a person: ${meddling.kind}`);
     if (meddling.kind === 'cancel') await this.tolerant(number, () => payouts.cancel(ref, { by: PERSON }));
@@ -192,6 +222,7 @@ class SeededWorld {
       const ends = run.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
       const end = ends[Math.floor(meddling.part * ends.length)];
       if (end) server.reset(run, end.id, 'by a person');
+      if (meddling.thenCancels) await this.tolerant(number, () => payouts.cancel(ref, { by: PERSON }));
     }
   }
 
@@ -220,6 +251,7 @@ class SeededWorld {
       ? { by, created: true, orderId: order.orderId }
       : { by, created: false, then };
     this.tell(partnerOrderId, `a person: ${order ? 'it was created' : `not created, ${then}`}`);
+    if (order) this.named.add(number);
     await this.tolerant(number, () => payouts.resolve({ partnerOrderId }, decision));
   }
 
@@ -273,8 +305,62 @@ class SeededWorld {
       const { outcome } = parsed.data;
       this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1;
       for (const lie of lies(parsed.data, ledger)) world.violation(`${partnerOrderId}: ${lie}`);
+      for (const wrong of this.withoutLeave(payout, ledger)) world.violation(`${partnerOrderId} ${wrong}`);
     }
+    this.judgeLedger();
   }
+
+  private judgeLedger(): void {
+    const { world, provider } = this.there;
+    const { orders, creates } = provider.control.ledger();
+    const numbers = new Set(this.plan.payouts.map(({ number }) => partnerOrderIdOf(number)));
+    for (const { orderId, partnerOrderId } of orders)
+      if (!numbers.has(partnerOrderId ?? '')) world.violation(`order ${orderId} is of no payout`);
+    for (const wrong of oddCreates(creates)) world.violation(wrong);
+  }
+
+  /** What happened and needs a person, and no person was asked. */
+  private withoutLeave({ number, request }: PlannedPayout, { orders, debits }: LedgerOf): string[] {
+    const { receiver, approval } = request;
+    const goesElsewhere = orders.some(
+      ({ beneficiary }) =>
+        beneficiary.bankAccountNumber !== receiver.bankAccountNumber ||
+        beneficiary.bankAccountName !== receiver.bankAccountName,
+    );
+    return [
+      approval === 'required' && debits > 0 && !this.approved.has(number) && 'was paid and not approved',
+      goesElsewhere && !this.named.has(number) && 'has an order for somebody else, and nobody was asked',
+    ].filter((wrong) => typeof wrong === 'string');
+  }
+
+  /** Each payout that ended with an order is followed up. */
+  private async judgeFollowUps(): Promise<void> {
+    const { world, server, provider } = this.there;
+    const unfollowed = () =>
+      this.plan.payouts
+        .map(({ number }) => partnerOrderIdOf(number))
+        .filter((number) => provider.control.ledgerOf(number).orders.length > 0)
+        .filter((number) => !this.open.has(payoutWorkflowId('default', number)))
+        .filter((number) => !server.latest(payoutFollowUpWorkflowId('default', number)));
+    await world.run({ done: () => unfollowed().length === 0, withinMs: FOLLOWED_WITHIN_MS });
+    for (const number of unfollowed()) world.violation(`${number} is not followed up`);
+  }
+}
+
+/** A payout's creates are the same but for the lock (H3), and no lock is of two payouts (H12). */
+function oddCreates(creates: readonly CreateRecord[]): string[] {
+  const bodies = new Map<string | null, string>();
+  const payers = new Map<string, string | null>();
+  const odd: string[] = [];
+  for (const { body, partnerOrderId } of creates) {
+    const [text = '', lock = ''] = /"lockRateId":"([^"]*)"/.exec(body) ?? [];
+    const rest = body.replace(text, '');
+    if ((bodies.get(partnerOrderId) ?? rest) !== rest) odd.push(`${partnerOrderId} was sent with two bodies`);
+    if (payers.has(lock) && payers.get(lock) !== partnerOrderId) odd.push(`lock ${lock} is of two payouts`);
+    bodies.set(partnerOrderId, rest);
+    payers.set(lock, partnerOrderId);
+  }
+  return odd;
 }
 
 function isCompleted({ entries }: Run): boolean {
