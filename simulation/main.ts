@@ -6,23 +6,38 @@ import { join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { Command, InvalidArgumentError } from 'commander';
 import { bundleOptions } from '../src/workers/workflow-bundle.ts';
+import { runMutants } from './mutants/run.ts';
 import { type Summary, summarySchema } from './seed-process.ts';
+
+const SEEDS = 20;
+const SEEDS_A_MUTANT = 400;
 
 const program = new Command('simulate')
   .description(
     'seeded worlds without a Temporal server: the same seed means the same events in the same order',
   )
-  .option('--seeds <count>', 'how many', whole, 20)
+  .option('--seeds <count>', `how many; ${SEEDS}, or ${SEEDS_A_MUTANT} at most for each mutant`, whole)
   .option('--from <seed>', 'the first', whole, 1)
   .option('--processes <count>', 'at once', whole, availableParallelism())
   .option('--trace', 'the story of every violation as it is, not of the smallest world that has one')
+  .option('--until-violation', 'ends at the first violation, and tells no story')
+  .option('--mutants', 'plants bugs, one at a time, and tells how many seeds find each')
+  .option('--only <names>', 'of the mutants only these, with commas between', list)
   .parse();
-const { seeds, from, processes, trace } = program.opts<{
-  seeds: number;
+const options = program.opts<{
+  seeds?: number;
   from: number;
   processes: number;
   trace?: true;
+  untilViolation?: true;
+  mutants?: true;
+  only?: string[];
 }>();
+const { from, processes, trace, untilViolation, mutants, only } = options;
+const seeds = options.seeds ?? (mutants ? SEEDS_A_MUTANT : SEEDS);
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+if (mutants) process.exit(await runMutants({ seeds, from, processes, only }));
 
 /** What worlds leave behind in a process adds up. */
 const SEEDS_A_PROCESS = 500;
@@ -50,21 +65,25 @@ const telling = setInterval(
 );
 await Promise.all(Array.from({ length: Math.min(processes, seeds) }, work));
 clearInterval(telling);
-console.log(`${done - failed} of ${seeds} seeds without a violation`);
+console.log(`${done - failed} of ${done} seeds without a violation`);
 console.log(inWords());
 process.exit(failed > 0 ? 1 : 0);
 
 /** One process after the other, until no seed is left. */
 async function work(): Promise<void> {
-  while (next < from + seeds) {
+  while (isMore()) {
     const child = fork(join(import.meta.dirname, 'seed-process.ts'), [bundle]);
     await answerOf(child);
-    for (let left = SEEDS_A_PROCESS; left > 0 && next < from + seeds; left -= 1) {
-      child.send({ seed: next++, shrink: trace !== true });
+    for (let left = SEEDS_A_PROCESS; left > 0 && isMore(); left -= 1) {
+      child.send({ seed: next++, shrink: trace !== true && untilViolation !== true });
       take(summarySchema.parse(await answerOf(child)));
     }
     child.kill();
   }
+}
+
+function isMore(): boolean {
+  return next < from + seeds && !(untilViolation && failed > 0);
 }
 
 function answerOf(child: ChildProcess): Promise<unknown> {
@@ -87,7 +106,7 @@ function take(summary: Summary): void {
   if (summary.violations.length === 0) return;
   failed += 1;
   console.log(`seed ${summary.seed}: npm run simulate -- --seeds 1 --from ${summary.seed}`);
-  for (const line of summary.story) console.log(`  ${line}`);
+  if (!untilViolation) for (const line of summary.story) console.log(`  ${line}`);
   for (const violation of summary.violations) console.log(`  VIOLATION ${violation.slice(0, 1_000)}`);
 }
 
@@ -106,4 +125,8 @@ function whole(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('a whole number from 1 on');
   return number;
+}
+
+function list(text: string): string[] {
+  return text.split(',');
 }

@@ -1,0 +1,262 @@
+/** Bugs as programmers make them: small, plausible, each in one place. */
+
+export interface Mutant {
+  name: string;
+  /** The bug, and what it would cost. */
+  what: string;
+  file: string;
+  /** Stands in the file exactly once. */
+  find: string;
+  replace: string;
+}
+
+export const MUTANTS: readonly Mutant[] = [
+  // ---- paid twice
+  {
+    name: 'lost-answer-is-no-send',
+    what: 'A create whose connection broke counts as never received and is sent again: paid twice.',
+    file: 'src/payments/outcome.ts',
+    find: "return rulesOf(rules.operation).effect === 'read'\n    ? new UnavailableError(context, `no answer",
+    replace: 'return true\n    ? new UnavailableError(context, `no answer',
+  },
+  {
+    name: 'blind-retry',
+    what: 'A create of unknown outcome is simply made again under a new lock: paid twice.',
+    file: 'src/workflows/payout/create.ts',
+    find: "else markOutcomeUnknown(run, 'unanswered');\n}\n\nasync function attempt(",
+    replace: 'else requote(run);\n}\n\nasync function attempt(',
+  },
+  {
+    name: 'busy-means-not-served',
+    what: 'A create that was answered 429 is made again at once, though it may have been served: paid twice.',
+    file: 'src/workflows/payout/create.ts',
+    find: "  else if (meaning === 'busy') markOutcomeUnknown(run, meaning);\n",
+    replace: '',
+  },
+  {
+    name: 'window-skipped',
+    what: 'The first "order not exist" counts as proof, although reads lag: paid twice.',
+    file: 'src/workflows/payout/confirm.ts',
+    find: "creation.cause === 'restored' || Date.now() < creation.untilMs",
+    replace: "creation.cause === 'restored'",
+  },
+  {
+    name: 'number-for-each-try',
+    what: 'A create that is made again gets a number of its own, by which nobody looks for its order.',
+    file: 'src/workflows/payout/create.ts',
+    find: '  return {\n    partnerOrderId,\n    lockRateId: quote.lockRateId,',
+    replace:
+      "  const { restarts } = run.record;\n  return {\n    partnerOrderId: restarts > 0 ? partnerOrderId + '-' + restarts : partnerOrderId,\n    lockRateId: quote.lockRateId,",
+  },
+  {
+    name: 'claim-removed',
+    what: 'A create leaves without a claim, so one that was sent by a worker that died counts as not sent: paid twice.',
+    file: 'src/activities/create-payout.ts',
+    find: '{ ...optionsOf(caller), deadline, beforeSend }',
+    replace: '{ ...optionsOf(caller), deadline, beforeSend: async () => undefined && beforeSend() }',
+  },
+  {
+    name: 'reset-sends-again',
+    what: 'A run that a Workflow Reset made does not ask whether the run before it has sent: paid twice.',
+    file: 'src/activities/send-once.ts',
+    find: "return isDoubtful || firstRunId !== runId ? 'earlier-run' : undefined;",
+    replace: "return isDoubtful ? 'earlier-run' : undefined;",
+  },
+  {
+    name: 'clearance-of-another-run',
+    what: 'What one run has confirmed lets every other run send: paid twice after a reset.',
+    file: 'src/activities/send-once.ts',
+    find: "if (cleared) return cleared.runId === runId ? undefined : 'earlier-run';",
+    replace: 'if (cleared) return undefined;',
+  },
+  {
+    name: 'started-again-as-new',
+    what: 'A payout whose workflow was terminated starts again as if it had never sent anything: paid twice.',
+    file: 'src/activities/adopt-stopped.ts',
+    find: 'rejectDuplicate: false,',
+    replace: 'rejectDuplicate: true,',
+  },
+  {
+    name: 'start-does-not-join',
+    what: 'A second start of a payout that has ended begins it anew: paid twice.',
+    file: 'src/starters/start-once.ts',
+    find: 'workflowIdReusePolicy: reuse,',
+    replace: "workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,",
+  },
+
+  // ---- reported wrongly
+  {
+    name: 'unlisted-code-is-refusal',
+    what: 'Any failing code of a create counts as a refusal: NOT_CREATED, and the money has left.',
+    file: 'src/payments/classify.ts',
+    find: "return meaning === undefined ? 'ambiguous' : { createRefused: meaning };",
+    replace: "return code === undefined ? 'ambiguous' : { createRefused: meaning ?? 'refused' };",
+  },
+  {
+    name: 'not-created-after-unknown-send',
+    what: 'A send of unknown outcome does not keep a payout from ending NOT_CREATED, though its order exists.',
+    file: 'src/workflows/payout/create.ts',
+    find: '  if (run.record.unknownSend) {\n    enterReview(run, `it would end',
+    replace: '  if (run.record.unknownSend && run.record.sends === 0) {\n    enterReview(run, `it would end',
+  },
+  {
+    name: 'cancel-after-send',
+    what: 'A cancellation ends a payout without a look at what other runs of it have sent.',
+    file: 'src/workflows/payout/create.ts',
+    find: 'if (end.isDecided) throw end;',
+    replace: "if (end.isDecided || end.reason.code === 'CANCELLED') throw end;",
+  },
+  {
+    name: 'notification-believed',
+    what: 'After a notification, result and detail are not compared: wrong sums are reported.',
+    file: 'src/workflows/payout/track.ts',
+    find: 'if (detail && why === undefined) {',
+    replace: "if (detail && (why === undefined || learnedBy === 'notification')) {",
+  },
+  {
+    name: 'complete-flag-dropped',
+    what: 'A final status counts while payments are still open: an end is reported that is none.',
+    file: 'src/domain/trade-verdict.ts',
+    find: "return trade.targetCurrency === 'CNY' && !trade.complete ? undefined : status;",
+    replace: 'return status;',
+  },
+  {
+    name: 'sums-not-compared',
+    what: 'The sums of the payments are not compared with the totals: wrong amounts are reported.',
+    file: 'src/domain/trade-verdict.ts',
+    find: '    sumsDisagree(result, detail, expected.target) ??\n',
+    replace: '',
+  },
+  {
+    name: 'money-as-number',
+    what: 'Amounts are added as JavaScript numbers: what has more digits than a double never adds up.',
+    file: 'src/domain/money.ts',
+    find: 'amount: fromMinorUnits(toMinorUnits(left.amount) + toMinorUnits(right.amount)),',
+    replace: 'amount: (Number(left.amount) + Number(right.amount)).toFixed(2),',
+  },
+  {
+    name: 'debits-believed-at-once',
+    what: 'Debits other than quoted count at the first odd answer: a debit is reported that never was.',
+    file: 'src/workflows/payout/track.ts',
+    find: 'if (!debitsAreSettled(run, finalAttention(status, detail, record.quote))) return undefined;',
+    replace: 'debitsAreSettled(run, finalAttention(status, detail, record.quote));',
+  },
+  {
+    name: 'refund-ignored',
+    what: 'Nobody is told that money came back after it was paid.',
+    file: 'src/payments/wire/trade.ts',
+    find: 'refunded: wire.refund_flag,',
+    replace: "refunded: wire.refund_flag && wire.status === 'FAILED',",
+  },
+  {
+    name: 'other-beneficiary-adopted',
+    what: 'An order that pays somebody else counts as the payout: nobody is asked.',
+    file: 'src/domain/order-check.ts',
+    find: 'notThisNumberOrAmount(order, request) ?? notThisBeneficiary(order, request)',
+    replace: 'notThisNumberOrAmount(order, request)',
+  },
+  {
+    name: 'approval-not-needed',
+    what: 'A payout that needs an approval is paid without one.',
+    file: 'src/workflows/payout/lock-quote.ts',
+    find: "request.approval !== 'required' || approvalCovers(run, usable)",
+    replace: "request.approval !== 'required' || run.record.refused === undefined",
+  },
+
+  // ---- never ends, or never followed
+  {
+    name: 'poll-timer-dropped',
+    what: 'A payout waits for its notification only: one that is lost leaves it open for ever.',
+    file: 'src/workflows/payout/wait-to-ask.ts',
+    find: 'const pollAtMs = Date.now() + ms;',
+    replace: 'const pollAtMs = Date.now() + 365 * 86_400_000 + ms;',
+  },
+  {
+    name: 'terminated-payouts-forgotten',
+    what: 'Reconciliation sees failed workflows only: a terminated payout stays as it is, with money in flight.',
+    file: 'src/activities/adopt-stopped.ts',
+    find: 'const STOPPED = `ExecutionStatus IN $',
+    replace: "const STOPPED = `ExecutionStatus = 'Failed' AND ExecutionStatus IN $",
+  },
+  {
+    name: 'follow-up-not-started',
+    what: 'Payouts that ended with an order are not followed up: money that comes back is never seen.',
+    file: 'src/activities/follow-ended.ts',
+    find: "OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');",
+    replace: "OUTCOMES.filter((outcome) => outcome === 'FAILED');",
+  },
+  {
+    name: 'stale-clock-guard-removed',
+    what: 'A query may run a workflow ahead on the clock of the task before: it is stuck at its next replay.',
+    file: 'src/workflows/stale-clock.ts',
+    find: 'if (clockMoved || now.historyBytes !== last.historyBytes) return false;',
+    replace: 'if (clockMoved || now.historyBytes <= last.historyBytes) return false;',
+  },
+  {
+    name: 'branch-on-replay',
+    what: "What a workflow does depends on whether it replays: it is stuck once it has left a worker's memory.",
+    file: 'src/workflows/payout/show-state.ts',
+    find: 'if (changed.length > 0) upsert',
+    replace: 'if (changed.length > 0 && !workflowInfo().unsafe.isReplaying) upsert',
+  },
+  {
+    name: 'branch-on-history-length',
+    what: 'A wait ends by the length of the history, which is not the same in a replay: the renewal is stuck.',
+    file: 'src/workflows/token-steps/token-life.ts',
+    find: 'return this.updates >= MOST_UPDATES;',
+    replace: 'return isHistoryLong() || this.updates >= MOST_UPDATES;',
+  },
+
+  // ---- tokens
+  {
+    name: 'rejected-token-kept',
+    what: 'A worker goes on with a token that the provider has rejected: no call gets through any more.',
+    file: 'src/workers/tokens/renewed-tokens.ts',
+    find: '    this.held.delete(key);\n    this.rejections.set(',
+    replace: '    this.rejections.set(',
+  },
+  {
+    name: 'token-not-replaced',
+    what: 'Whoever was turned away is given the same token again: no call gets through any more.',
+    file: 'src/workflows/token-steps/handlers.ts',
+    find: 'if (held.fingerprint !== rejected) return false;',
+    replace: 'if (held.fingerprint !== rejected || !life.asked) return false;',
+  },
+
+  // ---- the rate limit
+  {
+    name: 'one-call-too-many',
+    what: 'The window holds 21 calls: the provider answers 429, or blocks the application.',
+    file: 'src/workers/rate-limit/window.ts',
+    find: 'taken.length + this.pending - limit;',
+    replace: 'taken.length + this.pending - limit - 1;',
+  },
+  {
+    name: 'arrivals-not-proved',
+    what: 'A call counts from when it was sent, not from when it may arrive: more than 20 in a second.',
+    file: 'src/workers/rate-limit/window.ts',
+    find: 'sentAtMs + Math.min(lateMs, this.mostLateMs) + marginMs + WINDOW_MS',
+    replace: 'sentAtMs + WINDOW_MS + 0 * Math.min(lateMs, this.mostLateMs) * marginMs',
+  },
+  {
+    name: 'predecessor-forgotten',
+    what: 'A new lease owner sends at once, though calls of the owner before it still count: too many calls.',
+    file: 'src/workers/rate-limit/limiter.ts',
+    find: 'this.silentUntilMs = now + term.silentMs;',
+    replace: 'this.silentUntilMs = now;',
+  },
+  {
+    name: 'lease-outlives-its-time',
+    what: 'A lease counts for longer than Temporal waits for its owner: two processes send.',
+    file: 'src/domain/rate-limit-lease.ts',
+    find: 'export const RENEWAL_COUNTS_MS = 1_300;',
+    replace: 'export const RENEWAL_COUNTS_MS = 13_000;',
+  },
+  {
+    name: 'fence-unchecked-at-write',
+    what: 'The lease is not checked when a call is written: one that waited long leaves beside those of the next owner.',
+    file: 'src/workers/rate-limit/limiter.ts',
+    find: 'underWay.term !== this.term || !this.term.counts()) return false;',
+    replace: 'underWay.term !== this.term) return false;',
+  },
+];
