@@ -33,7 +33,7 @@ const options = program.opts<{
   mutants?: true;
   only?: string[];
 }>();
-const { from, processes, trace, untilViolation, mutants, only } = options;
+const { from, processes, trace, untilViolation = false, mutants, only } = options;
 const seeds = options.seeds ?? (mutants ? SEEDS_A_MUTANT : SEEDS);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -75,7 +75,7 @@ async function work(): Promise<void> {
     const child = fork(join(import.meta.dirname, 'seed-process.ts'), [bundle]);
     await answerOf(child);
     for (let left = SEEDS_A_PROCESS; left > 0 && isMore(); left -= 1) {
-      child.send({ seed: next++, shrink: trace !== true && untilViolation !== true });
+      child.send({ seed: next++, shrink: !trace && !untilViolation, untilViolation });
       take(summarySchema.parse(await answerOf(child)));
     }
     child.kill();

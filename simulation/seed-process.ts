@@ -7,7 +7,11 @@ import { loadWorkflows, type Workflows } from './sdk.ts';
 
 const count = z.number().int().min(0);
 
-export const orderSchema = z.object({ seed: z.number().int(), shrink: z.boolean() });
+export const orderSchema = z.object({
+  seed: z.number().int(),
+  shrink: z.boolean(),
+  untilViolation: z.boolean(),
+});
 
 export const summarySchema = z.object({
   seed: z.number().int(),
@@ -23,8 +27,8 @@ export const summarySchema = z.object({
 export type Summary = z.output<typeof summarySchema>;
 
 export async function summaryOf(workflows: Workflows, order: z.output<typeof orderSchema>): Promise<Summary> {
-  const { seed } = order;
-  const report = await runSeed(workflows, seed);
+  const { seed, untilViolation } = order;
+  const report = await runSeed(workflows, seed, { untilViolation });
   if (report.violations.length === 0 || !order.shrink) return summed(seed, report, report);
   const { report: smallest } = await shrink(workflows, planOf(seed), report);
   return summed(seed, report, smallest);

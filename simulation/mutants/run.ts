@@ -111,7 +111,7 @@ function outputOf(child: ChildProcess): Promise<{ out: string; err: string }> {
 
 function told({ out, err }: { out: string; err: string }): Fate {
   const seeds = /^\d+ of (\d+) seeds without a violation$/m.exec(out)?.[1];
-  if (seeds === undefined) return { kind: 'broken', why: err.trim().slice(-1_000) };
+  if (seeds === undefined) return { kind: 'broken', why: err.trim().slice(-1_000) || 'it said nothing' };
   const by = /^ {2}VIOLATION (.*)$/m.exec(out)?.[1];
   return by === undefined ? { kind: 'survived' } : { kind: 'caught', seeds: Number(seeds), by };
 }

@@ -76,6 +76,7 @@ const SCENARIOS = [
   'slow final=20m',
   'returned final=4s',
   'complete-late',
+  'complete-late after=1s for=3s',
   'detail-late',
   'refund after=0ms',
   'drift',
@@ -106,7 +107,11 @@ const LIES: Readonly<Record<Operation, number>> = {
   ...{ queryDetail: 0.25, queryResult: 0.3, queryPayDetail: 0.3 },
 };
 const FAULTY = 0.2;
-const RUSH = 40;
+/** How much people meddle. */
+const MEDDLESOME = [0.5, 1, 4] as const;
+/** Most payouts are over within seconds. */
+const MEDDLED_WITHIN_MS = [2_000, 10_000, 60_000] as const;
+const RUSH = 30;
 
 function everywhere(tooLongMs: number): FaultInput[] {
   return [
@@ -131,6 +136,7 @@ function everywhere(tooLongMs: number): FaultInput[] {
 }
 const OF_CREATES: readonly FaultInput[] = [
   { kind: 'rate-limited-but-executes' },
+  { kind: 'rate-limited-but-executes', showAfterMs: 3_000 },
   { kind: 'envelope', code: 12345, effect: 'commit' },
   { kind: 'envelope', code: 12345 },
   { kind: 'envelope', code: 900002, effect: 'commit' },
@@ -149,7 +155,10 @@ export function planOf(seed: number): Plan {
   const workers = 1 + Math.floor(random.next() * 3);
   const count = picked(random, [1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 5, 8, 30]);
   const strikes = strikesOf(random, workers, troubleMs);
-  const payouts = Array.from({ length: count }, (_, at) => payoutOf(random, at + 1, troubleMs));
+  const meddlesome = picked(random, MEDDLESOME);
+  const payouts = Array.from({ length: count }, (_, at) =>
+    payoutOf(random, at + 1, { troubleMs, meddlesome }),
+  );
   return {
     ...{ seed, workers, troubleMs, network, strikes },
     payouts: [...payouts, ...rushOf(random, count, strikes)],
@@ -186,13 +195,17 @@ function restoreIn(random: Random, troubleMs: number): Plan['restored'] {
   return { toMs, atMs: toMs + random.between(0.05, 0.5) * troubleMs };
 }
 
-function payoutOf(random: Random, number: number, troubleMs: number): PlannedPayout {
+function payoutOf(
+  random: Random,
+  number: number,
+  { troubleMs, meddlesome }: { troubleMs: number; meddlesome: number },
+): PlannedPayout {
   const needsApproval = random.chance(0.2);
   const meddling: Meddling[] = [];
   const atMs = random.between(0, 0.8 * troubleMs);
   const meddle = (kind: Meddling['kind'], chance: number) => {
-    if (!random.chance(chance)) return;
-    const common = { atMs: atMs + random.between(0, 60_000) };
+    if (!random.chance(meddlesome * chance)) return;
+    const common = { atMs: atMs + random.between(0, picked(random, MEDDLED_WITHIN_MS)) };
     meddling.push(
       kind === 'reset'
         ? { ...common, kind, part: random.next(), thenCancels: random.chance(0.3) }
@@ -219,7 +232,7 @@ function payoutOf(random: Random, number: number, troubleMs: number): PlannedPay
 
 /** Many at once, shortly before a strike: the limit is met while the lease moves. */
 function rushOf(random: Random, before: number, [strike]: readonly Strike[]): PlannedPayout[] {
-  if (!random.chance(0.15)) return [];
+  if (!random.chance(0.1)) return [];
   const beginsMs = Math.max(0, (strike?.atMs ?? 0) - random.between(0, 5_000));
   return Array.from({ length: RUSH }, (_, at) => ({
     number: before + at + 1,
@@ -241,7 +254,7 @@ function rules(
   seed: number,
   { lies, weather, callTimeoutMs }: Badness,
 ): FaultRuleInput[] {
-  const also = operation === 'createCnyOrder' ? OF_CREATES : isTrade(operation) ? OF_TRADES : [];
+  const also = operation === 'createCnyOrder' ? thrice(OF_CREATES) : isTrade(operation) ? OF_TRADES : [];
   const kinds = [...everywhere(2 * callTimeoutMs), ...also];
   return [
     ...(lies > 0
@@ -249,6 +262,11 @@ function rules(
       : []),
     ...(weather > 0 ? [{ operation, seed, probability: FAULTY * weather, kinds }] : []),
   ];
+}
+
+/** As likely as what befalls every call, taken together: only these pay twice where a create is made again. */
+function thrice<T>(all: readonly T[]): T[] {
+  return [...all, ...all, ...all];
 }
 
 function isTrade(operation: Operation): boolean {

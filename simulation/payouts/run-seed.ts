@@ -44,12 +44,17 @@ const LIMIT = 20;
 const PERSON = 'operator';
 const COMPLETED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED;
 
-export function runSeed(workflows: Workflows, seed: number): Promise<SeedReport> {
-  return runPlan(workflows, planOf(seed));
+export interface RunOptions {
+  /** The world ends at its first violation, and nothing that is still open is judged. */
+  untilViolation?: boolean;
 }
 
-export function runPlan(workflows: Workflows, plan: Plan): Promise<SeedReport> {
-  return new SeededWorld(workflows, plan).run();
+export function runSeed(workflows: Workflows, seed: number, options?: RunOptions): Promise<SeedReport> {
+  return runPlan(workflows, planOf(seed), options);
+}
+
+export function runPlan(workflows: Workflows, plan: Plan, options?: RunOptions): Promise<SeedReport> {
+  return new SeededWorld(workflows, plan, options).run();
 }
 
 class SeededWorld {
@@ -64,9 +69,11 @@ class SeededWorld {
   private inTrouble = true;
   private strikes = 0;
   private readonly told: Told[] = [];
+  private readonly untilViolation: boolean;
 
-  constructor(workflows: Workflows, plan: Plan) {
+  constructor(workflows: Workflows, plan: Plan, { untilViolation = false }: RunOptions = {}) {
     this.plan = plan;
+    this.untilViolation = untilViolation;
     const { seed, workers, env, settings, process: faults } = plan;
     this.there = new PayoutWorld({
       ...{ workflows, seed, workers, env, settings, faults },
@@ -88,17 +95,18 @@ class SeededWorld {
     if (plan.tokensEndAtMs !== undefined) world.at(plan.tokensEndAtMs, () => this.endTokens());
     for (const payout of plan.payouts) world.spawn(this.pay(payout));
     world.spawn(this.operate());
-    const allEnded = () => this.open.size === 0;
-    await world.run({ done: allEnded, withinMs: plan.troubleMs });
+    const isOver = () => this.open.size === 0 || this.isDecided;
+    await world.run({ done: isOver, withinMs: plan.troubleMs });
     this.inTrouble = false;
     const faults = provider.control.faults();
     provider.control.removeFaults();
-    const how = await world.run({ done: allEnded, withinMs: ENDS_WITHIN_MS });
+    const how = await world.run({ done: isOver, withinMs: ENDS_WITHIN_MS });
     if (how !== 'done')
       for (const { number } of this.open.values())
         world.violation(`${partnerOrderIdOf(number)} has not ended: ${this.whyOpen(number)}`);
-    await this.judge();
-    await this.judgeFollowUps();
+    // First, for it takes its time: an end that was told too early shows by what the provider changes after it.
+    if (!this.isDecided) await this.judgeFollowUps();
+    if (!this.isDecided) await this.judge();
     const { maxCallsInAnySecond, calls } = provider.control.counts();
     if (maxCallsInAnySecond > LIMIT) world.violation(`${maxCallsInAnySecond} calls in a second`);
     await there.end();
@@ -118,6 +126,10 @@ class SeededWorld {
       virtualMs: world.now - begun,
       story: storyOf(there, begun, this.told),
     };
+  }
+
+  private get isDecided(): boolean {
+    return this.untilViolation && this.there.world.violations.length > 0;
   }
 
   // ---- what happens to the processes

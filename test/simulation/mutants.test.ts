@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { MUTANTS } from '../../simulation/mutants/mutants.ts';
+import { fileOf, mutated } from '../../simulation/mutants/run.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+test('every mutant has a name of its own', () => {
+  const names = MUTANTS.map(({ name }) => name);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names.filter((name) => !/^[a-z]+(-[a-z]+)*$/.test(name))).toEqual([]);
+});
+
+test.each(MUTANTS)('the place of $name is there exactly once', (mutant) => {
+  const text = readFileSync(fileOf(mutant), 'utf8');
+  expect(mutated(text, mutant)).not.toBe(text);
+});
+
+test('a mutant that pays twice is caught within a few seeds', async () => {
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ['--import', 'tsx', 'simulation/main.ts', '--mutants', '--only', 'blind-retry', '--seeds', '20'],
+    { cwd: ROOT },
+  );
+  expect(stdout).toMatch(/^blind-retry: caught after \d+ seeds?: /);
+  expect(stdout).toContain('1 of 1 mutants caught');
+});
+
+test('an unknown name is told, and nothing runs', async () => {
+  const run = promisify(execFile)(
+    process.execPath,
+    ['--import', 'tsx', 'simulation/main.ts', '--mutants', '--only', 'nobody'],
+    { cwd: ROOT },
+  );
+  await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('no mutant nobody') });
+});
