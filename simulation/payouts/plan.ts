@@ -155,19 +155,20 @@ export function planOf(seed: number): Plan {
   const workers = 1 + Math.floor(random.next() * 3);
   const count = picked(random, [1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 5, 8, 30]);
   const strikes = strikesOf(random, workers, troubleMs);
+  const tokensEndAtMs = random.chance(0.2) ? random.between(0, troubleMs) : undefined;
   const meddlesome = picked(random, MEDDLESOME);
   const payouts = Array.from({ length: count }, (_, at) =>
     payoutOf(random, at + 1, { troubleMs, meddlesome }),
   );
   return {
-    ...{ seed, workers, troubleMs, network, strikes },
+    ...{ seed, workers, troubleMs, network, strikes, tokensEndAtMs },
     payouts: [...payouts, ...rushOf(random, count, strikes)],
     faults: OPERATIONS.flatMap((operation) => rules(operation, seed, { lies, weather, callTimeoutMs })),
     settings: {
       callsPerSecond: 20,
       repeatedCreate: repeatsAreRefused ? 'refuse' : 'pay-again',
       // One that lives for a day is not renewed in time by its age alone.
-      applicationTokenSeconds: picked(random, [60, 600, 7_200, 86_400]),
+      applicationTokenSeconds: tokensEndAtMs === undefined ? picked(random, [60, 600, 7_200]) : 86_400,
       finalAfterMs: picked(random, [300, 5_000]),
       // Less than the shortest confirmation window.
       readLagMs: picked(random, [0, 0, 500, 4_000]),
@@ -185,7 +186,6 @@ export function planOf(seed: number): Plan {
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
     restored: restoreIn(random, troubleMs),
-    tokensEndAtMs: random.chance(0.2) ? random.between(0, troubleMs) : undefined,
   };
 }
 

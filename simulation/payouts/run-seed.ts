@@ -40,6 +40,10 @@ const ENDS_WITHIN_MS = 3 * 3_600_000;
 /** After the last end: reconciliation runs at least so often, and lists lag. */
 const FOLLOWED_WITHIN_MS = 20 * 60_000;
 const LOOKS_EVERY_MS = 20_000;
+/** Those under way, in each process that gets the lease. */
+const MOST_DEAD_TOKENS = 100;
+/** Renewals rest after tokens that were rejected in a row, as they are where answers lie. */
+const TOKENS_REST_MS = 120_000;
 const LIMIT = 20;
 const PERSON = 'operator';
 const COMPLETED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED;
@@ -66,7 +70,8 @@ class SeededWorld {
   private readonly named = new Set<number>();
   /** By workflow id: those that have not ended, whether or not they run now. */
   private readonly open: Map<string, PlannedPayout>;
-  private inTrouble = true;
+  /** When faults, losses and strikes ended. */
+  private calmSinceMs: number | undefined;
   private strikes = 0;
   private readonly told: Told[] = [];
   private readonly untilViolation: boolean;
@@ -77,7 +82,7 @@ class SeededWorld {
     const { seed, workers, env, settings, process: faults } = plan;
     this.there = new PayoutWorld({
       ...{ workflows, seed, workers, env, settings, faults },
-      trip: (world) => (this.inTrouble ? tripOf(plan, world.random) : swift(world)),
+      trip: (world) => (this.calmSinceMs === undefined ? tripOf(plan, world.random) : swift(world)),
     });
     this.open = new Map(plan.payouts.map((payout) => [payoutId(payout.number), payout]));
     this.there.server.onChange.push(({ workflowId, entries }) => {
@@ -97,7 +102,7 @@ class SeededWorld {
     world.spawn(this.operate());
     const isOver = () => this.open.size === 0 || this.isDecided;
     await world.run({ done: isOver, withinMs: plan.troubleMs });
-    this.inTrouble = false;
+    this.calmSinceMs = world.now;
     const faults = provider.control.faults();
     provider.control.removeFaults();
     const how = await world.run({ done: isOver, withinMs: ENDS_WITHIN_MS });
@@ -243,6 +248,7 @@ class SeededWorld {
     const { world } = this.there;
     for (;;) {
       await world.sleep(world.random.between(0.5, 1) * LOOKS_EVERY_MS);
+      this.judgeTokens();
       for (const { number } of this.plan.payouts)
         if (this.isOpen(number)) world.spawn(this.lookAfter(number));
     }
@@ -343,6 +349,16 @@ class SeededWorld {
       approval === 'required' && debits > 0 && !this.approved.has(number) && 'was paid and not approved',
       goesElsewhere && !this.named.has(number) && 'has an order for somebody else, and nobody was asked',
     ].filter((wrong) => typeof wrong === 'string');
+  }
+
+  /** Whoever is turned away asks for another token: few calls come with one that the provider has taken back. */
+  private judgeTokens(): void {
+    const { world, provider } = this.there;
+    if (this.plan.tokensEndAtMs === undefined || world.violations.length > 0) return;
+    const sinceMs = (this.calmSinceMs ?? world.now) + TOKENS_REST_MS;
+    const dead = provider.control.calls().filter(({ token, atMs }) => token === 'expired' && atMs > sinceMs);
+    if (dead.length > MOST_DEAD_TOKENS)
+      world.violation(`${dead.length} calls came with a token that had been taken back long ago`);
   }
 
   /** Each payout that ended with an order is followed up. */
