@@ -59,6 +59,13 @@ describe('H132 the trade query does not know an order that was created', () => {
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
 
+  test("and the order query knows it as somebody else's: a person decides", async () => {
+    const ref = await paid();
+    change(ref, { visible: false, answers: { queryDetail: { receiver: { outOrderId: 'another' } } } });
+    await askTwice(ref);
+    expect((await world.until(ref, isReviewed)).sentence).toContain('the provider does not know it');
+  });
+
   test('a decision that came while it was adopted does not wait for the next review', async () => {
     const ref = await paid();
     change(ref, DENIED);

@@ -96,10 +96,14 @@ export async function readOrder(run: PayoutRun, orderId: string): Promise<Payout
   }
 }
 
-/** The order that the payout followed is known to the order query, whatever the trade query says. */
+/**
+ * The order that the payout followed is known to the order query as this payout's, whatever the trade query says. A
+ * create may have been answered with the id of somebody else's order (H54).
+ */
 export async function isOrderReadable(run: PayoutRun): Promise<boolean> {
-  const { order } = run.record;
-  return order !== undefined && (await readOrder(run, order.orderId))?.orderId === order.orderId;
+  const known = run.record.order?.orderId;
+  const order = known === undefined ? undefined : await readOrder(run, known);
+  return order?.orderId === known && order !== undefined && notThisPayout(order, run.request) === undefined;
 }
 
 /** A person says which order it is. Accepted only when its ids and amounts match; else why not. */
