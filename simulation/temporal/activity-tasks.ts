@@ -8,7 +8,7 @@ import type { Life } from '../process/life.ts';
 import { decodeArrayFromPayloads, encodeToPayload, type LoadedDataConverter } from '../sdk.ts';
 import { type Activities, type CancelReason, type RunningActivity, runActivity } from './activity-runner.ts';
 import type { Payload } from './commands.ts';
-import type { PendingActivity } from './pending-activity.ts';
+import type { ActivityTask, PendingActivity } from './pending-activity.ts';
 import type { Run } from './run.ts';
 import type { Temporal } from './temporal.ts';
 import { durationMs, toMs } from './time.ts';
@@ -73,12 +73,12 @@ export class ActivityTasks {
     while (!signal.aborted) {
       const permit = await this.reserve();
       if (!permit) break;
-      const activity = await server.nextActivity({ life, taskQueue, signal });
-      if (!activity) {
+      const task = await server.nextActivity({ life, taskQueue, signal });
+      if (!task) {
         this.slots.releaseSlot({ permit });
         break;
       }
-      const work = this.work(activity, permit).finally(() => under.delete(work));
+      const work = this.work(task, permit).finally(() => under.delete(work));
       life.world.spawn(work);
       under.add(work);
     }
@@ -97,19 +97,20 @@ export class ActivityTasks {
     }
   }
 
-  private async work(activity: PendingActivity, permit: SlotPermit): Promise<void> {
-    const activityType = activity.attributes.activityType ?? '';
+  private async work(task: ActivityTask, permit: SlotPermit): Promise<void> {
+    const activityType = task.activity.attributes.activityType ?? '';
     // The answer to the poll is on its way, and may come to a process that is frozen.
     await this.parts.life.sleep(this.parts.life.world.random.between(1, 5));
     this.slots.markSlotUsed({ permit, slotInfo: { type: 'activity', activityType } });
-    await this.carryOut(activity, activityType);
+    await this.carryOut(task, activityType);
     this.slots.releaseSlot({ permit });
   }
 
-  private async carryOut(activity: PendingActivity, activityType: string): Promise<void> {
+  private async carryOut(task: ActivityTask, activityType: string): Promise<void> {
     const { activities, converter, life } = this.parts;
-    const { attempt, attributes, run } = activity;
-    const info = await this.infoOf(activity, activityType);
+    const { activity, attempt } = task;
+    const { attributes, run } = activity;
+    const info = await this.infoOf(task, activityType);
     const beats = new Heartbeats(this.parts, activity, attempt);
     const running = runActivity(
       activities[activityType],
@@ -134,12 +135,13 @@ export class ActivityTasks {
     activity.finish(attempt, result);
   }
 
-  private async infoOf(activity: PendingActivity, activityType: string): Promise<Info> {
-    const { run, attempt, attributes, scheduledId, scheduledAt, attemptScheduledAt } = activity;
+  private async infoOf(task: ActivityTask, activityType: string): Promise<Info> {
+    const { activity, attempt, attemptScheduledAt } = task;
+    const { run, attributes, scheduledId, scheduledAt } = activity;
     const heartbeatTimeoutMs = durationMs(attributes.heartbeatTimeout);
     const [heartbeatDetails] = await decodeArrayFromPayloads(
       this.parts.converter,
-      activity.heartbeatDetails.slice(0, 1),
+      task.heartbeatDetails.slice(0, 1),
     );
     return {
       ...infoFor(run, this.parts.life.world.now, activityType, attributes.activityId ?? ''),

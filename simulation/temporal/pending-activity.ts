@@ -21,17 +21,25 @@ export interface ActivityHost {
   activityEnded(activity: PendingActivity): void;
 }
 
+/** What a worker gets: the activity may be at another attempt by the time that it reaches a process that was frozen. */
+export interface ActivityTask {
+  activity: PendingActivity;
+  attempt: number;
+  attemptScheduledAt: number;
+  heartbeatDetails: readonly Payload[];
+}
+
 export class PendingActivity {
   readonly run: Run;
   readonly scheduledId: number;
   readonly attributes: CommandAttributes['scheduleActivity'];
   readonly scheduledAt: number;
-  attemptScheduledAt: number;
+  private attemptScheduledAt: number;
   attempt = 1;
   isStarted = false;
   isOver = false;
   cancelRequested = false;
-  heartbeatDetails: Payload[] = [];
+  private heartbeatDetails: readonly Payload[] = [];
   private readonly host: ActivityHost;
   /** Of the worker that has it, or had it last. */
   identity = '';
@@ -57,9 +65,9 @@ export class PendingActivity {
     this.schedule();
   }
 
-  /** False where it is not waiting any more. */
-  start(worker: string, attempt: number): boolean {
-    if (this.isOver || this.isStarted || attempt !== this.attempt || !this.run.isRunning) return false;
+  /** Undefined where it is not waiting any more. */
+  start(worker: string, attempt: number): ActivityTask | undefined {
+    if (this.isOver || this.isStarted || attempt !== this.attempt || !this.run.isRunning) return undefined;
     this.unplan();
     this.isStarted = true;
     this.identity = worker;
@@ -67,7 +75,8 @@ export class PendingActivity {
     if (limit !== undefined)
       this.plan(limit, () => this.timedOut(TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE, 'StartToClose'));
     this.awaitHeartbeat();
-    return true;
+    const { attemptScheduledAt, heartbeatDetails } = this;
+    return { activity: this, attempt, attemptScheduledAt, heartbeatDetails };
   }
 
   /** What the worker learns from it: nothing, that the activity is cancelled, or that nobody waits for it. */
@@ -120,7 +129,7 @@ export class PendingActivity {
       source: 'Server',
       timeoutFailureInfo: {
         timeoutType,
-        ...(details.length > 0 && { lastHeartbeatDetails: { payloads: details } }),
+        ...(details.length > 0 && { lastHeartbeatDetails: { payloads: [...details] } }),
       },
     };
     const isRetried =

@@ -7,7 +7,7 @@ import { applyCommand } from './apply.ts';
 import type { Command, Failure, Payload } from './commands.ts';
 import { grpcError, notFound, workflowOver } from './errors.ts';
 import { type Attributes, type Entry, EventType } from './history.ts';
-import type { PendingActivity } from './pending-activity.ts';
+import type { ActivityTask, PendingActivity } from './pending-activity.ts';
 import { reset } from './reset.ts';
 import {
   id,
@@ -56,7 +56,7 @@ export interface ActivityPoll {
 }
 interface OpenPoll extends ActivityPoll {
   since: number;
-  give(activity: PendingActivity | undefined): void;
+  give(task: ActivityTask | undefined): void;
 }
 
 export class Temporal implements RunHost {
@@ -275,16 +275,16 @@ export class Temporal implements RunHost {
   }
 
   /** A long poll; undefined: the poll is over. */
-  nextActivity(poll: ActivityPoll): Promise<PendingActivity | undefined> {
+  nextActivity(poll: ActivityPoll): Promise<ActivityTask | undefined> {
     return new Promise((resolve) => {
       const close = () => {
         const at = this.polls.indexOf(open);
         if (at >= 0) this.polls.splice(at, 1);
         open.give(undefined);
       };
-      const give = (activity: PendingActivity | undefined) => {
+      const give = (task: ActivityTask | undefined) => {
         poll.signal.removeEventListener('abort', close);
-        resolve(activity);
+        resolve(task);
       };
       const open: OpenPoll = { ...poll, since: this.world.now, give };
       this.polls.push(open);
@@ -323,7 +323,7 @@ export class Temporal implements RunHost {
       if (!poll) continue;
       this.activitiesWaiting.splice(this.activitiesWaiting.indexOf(waiting), 1);
       this.polls.splice(this.polls.indexOf(poll), 1);
-      poll.give(activity.start(poll.life.name, attempt) ? activity : undefined);
+      poll.give(activity.start(poll.life.name, attempt));
     }
   }
 
