@@ -150,10 +150,13 @@ export function planOf(seed: number): Plan {
   const lies = picked(random, WEATHER);
   const network = picked(random, WEATHER);
   const callTimeoutMs = picked(random, [2_000, 5_000, 20_000]);
-  const troubleMs = picked(random, [20_000, 30_000, 30_000, 60_000, 60_000, 120_000, 600_000]);
+  // Small and short worlds find most; long waits and many payouts at once cost a hundred times as much.
+  const isLong = random.chance(0.05);
+  const isBig = random.chance(0.02);
+  const troubleMs = isLong ? 600_000 : picked(random, [10_000, 20_000, 30_000, 30_000, 60_000, 120_000]);
   const repeatsAreRefused = random.chance(0.5);
   const workers = 1 + Math.floor(random.next() * 3);
-  const count = picked(random, [1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 5, 8, 30]);
+  const count = isBig ? picked(random, [10, 20, 30]) : picked(random, [1, 1, 1, 1, 1, 1, 2, 2, 2, 3, 5]);
   const strikes = strikesOf(random, workers, troubleMs);
   const tokensEndAtMs = random.chance(0.2) ? random.between(0, troubleMs) : undefined;
   const meddlesome = picked(random, MEDDLESOME);
@@ -178,10 +181,10 @@ export function planOf(seed: number): Plan {
       PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
       PAYMENTS_REPEATED_CREATE: repeatsAreRefused ? 'safe' : 'review',
       PAYOUTS_CREATE_CHECK: picked(random, ['doubtful', 'doubtful', 'always']),
-      PAYOUTS_CONFIRMATION_WINDOW: picked(random, ['10s', '60s', '10m']),
+      PAYOUTS_CONFIRMATION_WINDOW: isLong ? '10m' : picked(random, ['10s', '10s', '60s']),
       PAYOUTS_POLL_FIRST: picked(random, ['1s', '30s']),
-      PAYOUTS_POLL_MAX: picked(random, ['3s', '10m']),
-      PAYOUTS_RECONCILE_EVERY: picked(random, ['1m', '15m']),
+      PAYOUTS_POLL_MAX: isLong ? '10m' : picked(random, ['3s', '30s']),
+      PAYOUTS_RECONCILE_EVERY: isLong ? picked(random, ['1m', '15m']) : '1m',
     },
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
@@ -232,7 +235,7 @@ function payoutOf(
 
 /** Many at once, shortly before a strike: the limit is met while the lease moves. */
 function rushOf(random: Random, before: number, [strike]: readonly Strike[]): PlannedPayout[] {
-  if (!random.chance(0.1)) return [];
+  if (!random.chance(0.02)) return [];
   const beginsMs = Math.max(0, (strike?.atMs ?? 0) - random.between(0, 5_000));
   return Array.from({ length: RUSH }, (_, at) => ({
     number: before + at + 1,

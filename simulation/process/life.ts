@@ -2,9 +2,8 @@
  * A process that can be killed, frozen and revived, or cut off from Temporal or from the provider, between any two
  * events; and one life of it, from a start to a death. All that happens in a process happens in one of its lives.
  */
-import { AsyncResource } from 'node:async_hooks';
 import type { Clock, Random } from '../../src/surroundings/surroundings.ts';
-import type { World } from '../world/world.ts';
+import { inContext, type World } from '../world/world.ts';
 
 export type Program = (life: Life) => void;
 
@@ -129,7 +128,7 @@ export class Life implements Clock {
 
   /** What is due while it is frozen comes when it is revived. */
   after(ms: number, run: () => void): () => void {
-    const bound = AsyncResource.bind(run);
+    const bound = inContext(run);
     let calledOff = false;
     const planned = this.world.at(ms, () => this.whenAwake(() => calledOff || bound()));
     return () => {
