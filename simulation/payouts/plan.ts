@@ -50,6 +50,8 @@ export interface Plan {
   withoutOrder: 'retry' | 'end';
   /** Temporal goes back to how it was at `toMs`. */
   restored: { toMs: number; atMs: number } | undefined;
+  /** The world goes on until every order is followed up. */
+  followsUp: boolean;
   /** When the provider takes all tokens back. */
   tokensEndAtMs: number | undefined;
 }
@@ -189,6 +191,7 @@ export function planOf(seed: number): Plan {
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
     restored: restoreIn(random, troubleMs),
+    followsUp: random.chance(0.3),
   };
 }
 

@@ -110,7 +110,7 @@ class SeededWorld {
       for (const { number } of this.open.values())
         world.violation(`${partnerOrderIdOf(number)} has not ended: ${this.whyOpen(number)}`);
     // First, for it takes its time: an end that was told too early shows by what the provider changes after it.
-    if (!this.isDecided) await this.judgeFollowUps();
+    if (plan.followsUp && !this.isDecided) await this.judgeFollowUps();
     if (!this.isDecided) await this.judge();
     const { maxCallsInAnySecond, calls } = provider.control.counts();
     if (maxCallsInAnySecond > LIMIT) world.violation(`${maxCallsInAnySecond} calls in a second`);

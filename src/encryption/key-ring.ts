@@ -1,5 +1,5 @@
 /** Keys for AES-256-GCM by id: the first encrypts, all decrypt, so that keys rotate without losing anything. */
-import { createCipheriv, createDecipheriv } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto';
 import type { Random } from '../surroundings/surroundings.ts';
 
 const ALGORITHM = 'aes-256-gcm';
@@ -25,7 +25,8 @@ export class UndecipherableError extends Error {
 }
 
 export class KeyRing {
-  private readonly keys: ReadonlyMap<string, Buffer>;
+  /** As key objects: Node 24 takes six times as long to begin with the bytes themselves. */
+  private readonly keys: ReadonlyMap<string, KeyObject>;
   /** The id of the key that encrypts. */
   readonly current: string;
 
@@ -33,7 +34,7 @@ export class KeyRing {
   constructor(keys: ReadonlyMap<string, Buffer>) {
     const [current] = keys.keys();
     if (current === undefined) throw new Error('a key ring needs a key');
-    this.keys = keys;
+    this.keys = new Map([...keys].map(([id, key]) => [id, createSecretKey(key)]));
     this.current = current;
   }
 
@@ -65,7 +66,7 @@ export class KeyRing {
     }
   }
 
-  private key(keyId: string): Buffer {
+  private key(keyId: string): KeyObject {
     const key = this.keys.get(keyId);
     if (!key) throw new UnknownKeyError(keyId);
     return key;
