@@ -33,7 +33,7 @@ export async function runPart<Name extends PartName>(
 ): Promise<PartFigures[Name] & About> {
   const measuredAt = new Date().toISOString();
   const figures = await PARTS[name](scale, say);
-  const engine = `Temporal dev server ${engineVersion()}, in memory`;
+  const engine = `Temporal dev server ${engineVersion()}, SQLite file`;
   return { measuredAt, node: process.version, engine, machine: machine(), scale, ...figures };
 }
 

@@ -1,4 +1,4 @@
-/** What a bench runs on: an engine in memory, a strict simulator, worker processes, and the notification receiver. */
+/** What a bench runs on: a Temporal dev server, a strict simulator, worker processes, and the notification receiver. */
 
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
@@ -19,7 +19,7 @@ import { findTemporalCli } from './setup/temporal-cli.mjs';
 export interface DevServerOptions {
   /** The binary; found or obtained otherwise. */
   cliPath?: string | undefined;
-  /** SQLite file; in memory, and lost with the process, otherwise. */
+  /** SQLite file, kept; a temporary one otherwise, which `stop` removes. */
   dbFile?: string | undefined;
   /** Serve the Web UI, default true. */
   ui?: boolean | undefined;
@@ -82,6 +82,8 @@ export async function startDevServer(options: DevServerOptions = {}): Promise<De
 class OwnDevServer implements DevServer {
   readonly namespace = 'default';
   readonly logFile: string;
+  /** Never in memory: a busy machine lets the server drop its one connection, and with it the database. */
+  private readonly dbFile: string;
   private readonly cliPath: string;
   private readonly options: DevServerOptions;
   private ports: { frontend: number; ui: number } | undefined;
@@ -91,7 +93,9 @@ class OwnDevServer implements DevServer {
     this.cliPath = cliPath;
     this.options = options;
     this.ports = options.ports;
-    this.logFile = options.logFile ?? join(mkdtempSync(join(tmpdir(), 'payouts-engine-')), 'engine.log');
+    const folder = mkdtempSync(join(tmpdir(), 'payouts-engine-'));
+    this.logFile = options.logFile ?? join(folder, 'engine.log');
+    this.dbFile = options.dbFile ?? join(folder, 'temporal.db');
   }
 
   get address(): string {
@@ -124,6 +128,7 @@ class OwnDevServer implements DevServer {
 
   async stop(): Promise<void> {
     await stopOwn(this.child, STOP_LIMIT_MS);
+    if (this.options.dbFile === undefined) this.removeDatabase();
   }
 
   async kill(signal: NodeJS.Signals): Promise<void> {
@@ -132,18 +137,22 @@ class OwnDevServer implements DevServer {
   }
 
   async restart(): Promise<void> {
-    await this.stop();
+    await stopOwn(this.child, STOP_LIMIT_MS);
     await this.start();
   }
 
   private async launch(frontend: number, ui: number): Promise<void> {
     const log = openSync(this.logFile, 'a');
     // In a process group of its own: Ctrl-C is for the program in front, which stops its engine last.
-    const child = spawn(this.cliPath, serverArguments(this.options, frontend, ui), {
-      detached: true,
-      stdio: ['ignore', log, log],
-      env: withoutTemporalVariables(process.env),
-    });
+    const child = spawn(
+      this.cliPath,
+      serverArguments({ ...this.options, dbFile: this.dbFile }, frontend, ui),
+      {
+        detached: true,
+        stdio: ['ignore', log, log],
+        env: withoutTemporalVariables(process.env),
+      },
+    );
     closeSync(log);
     this.child = child;
     await once(child, 'spawn');
@@ -163,12 +172,20 @@ class OwnDevServer implements DevServer {
     if (!answered) throw new DevServerError(`the Temporal dev server did not start:\n${this.logTail()}`);
   }
 
+  private removeDatabase(): void {
+    for (const more of ['', '-wal', '-shm']) rmSync(`${this.dbFile}${more}`, { force: true });
+  }
+
   private logTail(): string {
     return readFileSync(this.logFile, 'utf8').trim().split('\n').slice(-10).join('\n');
   }
 }
 
-function serverArguments(options: DevServerOptions, frontend: number, ui: number): string[] {
+function serverArguments(
+  options: DevServerOptions & { dbFile: string },
+  frontend: number,
+  ui: number,
+): string[] {
   const dynamic = Object.entries({ ...DYNAMIC_CONFIG, ...options.dynamicConfig });
   return [
     ...[
@@ -183,7 +200,7 @@ function serverArguments(options: DevServerOptions, frontend: number, ui: number
     ],
     ...(options.ui === false ? ['--headless'] : ['--ui-port', `${ui}`]),
     ...(options.codecEndpoint ? ['--ui-codec-endpoint', options.codecEndpoint] : []),
-    ...(options.dbFile ? ['--db-filename', options.dbFile] : []),
+    ...['--db-filename', options.dbFile, '--sqlite-pragma', 'synchronous=OFF'],
     ...dynamic.flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${JSON.stringify(value)}`]),
     ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
   ];
