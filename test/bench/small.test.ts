@@ -53,7 +53,7 @@ test(
     expect(Object.keys(apps.answered429)).toEqual(Object.keys(apps.utilisation));
     expect(Object.keys(apps.maxCallsInAnySecond)).toEqual(Object.keys(apps.utilisation));
     expect(apps).toMatchObject({ paidOnce: 30, paidTwice: 0, scale: 0.1, node: process.version });
-    expect(apps.engine).toMatch(/dev server [\d.]+, in memory/);
+    expect(apps.engine).toMatch(/dev server [\d.]+, SQLite file/);
     expect(figures.waiting).toMatchObject(waiting);
   },
   LIMIT_MS,
