@@ -25,20 +25,23 @@ export const CAN_HAVE_TERMINAL = spawnSync('script', ['-qec', 'true', '/dev/null
 /** The same on a terminal: `script` gives it one. */
 export async function cliOnTerminal(environment: Environment, args: readonly string[]): Promise<CliRun> {
   const command = [process.execPath, '--import', 'tsx', MAIN, ...args].map(quotedForShell).join(' ');
-  return ended('script', ['-qec', command, '/dev/null'], { TERM: 'xterm', ...environment }, '');
+  return ended('script', ['-qec', command, '/dev/null'], { TERM: 'xterm', ...environment });
 }
 
 function quotedForShell(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-async function ended(
+/** Runs a program to its end, with nothing of this process's environment but where programs are. */
+export async function ended(
   program: string,
   args: readonly string[],
   environment: Environment,
-  input: string,
+  input = '',
+  cwd = process.cwd(),
 ): Promise<CliRun> {
   const child = spawn(program, args, {
+    cwd,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
   });
   child.stdin.end(input);

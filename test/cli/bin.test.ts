@@ -1,0 +1,69 @@
+/** The `payouts` bin as npm puts it in place, for a tarball and for a linked folder; run from folders of others. */
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { ended } from '../support/cli.ts';
+import { type Installed, installPackage } from '../support/installed-package.ts';
+import { PayoutWorld } from '../support/payout-world.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const exec = promisify(execFile);
+
+let world: PayoutWorld;
+let installed: Installed;
+let elsewhere: string;
+
+beforeAll(async () => {
+  world = await PayoutWorld.start();
+  installed = await installPackage(packProject);
+  // Only npm knows how it links a bin. Nothing is missing, so it asks no registry.
+  await exec('npm', ['rebuild', 'durable-payouts', '--ignore-scripts', '--offline'], {
+    cwd: installed.folder,
+  });
+  elsewhere = mkdtempSync(join(tmpdir(), 'payouts-elsewhere-'));
+  // A folder of another project, whose compiler options would break the sources if they were heeded.
+  const options = { compilerOptions: { baseUrl: '.', paths: { commander: ['./nothing.ts'] } } };
+  writeFileSync(join(elsewhere, 'tsconfig.json'), JSON.stringify(options));
+});
+
+afterAll(async () => {
+  await world.stop();
+  installed.remove();
+  rmSync(elsewhere, { recursive: true, force: true });
+});
+
+async function packProject(folder: string): Promise<string> {
+  const { stdout } = await exec('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: ROOT });
+  return join(folder, stdout.trim());
+}
+
+test('installed from a tarball: the bin answers, and reaches Temporal', async () => {
+  const bin = join(installed.folder, 'node_modules/.bin/payouts');
+  const help = await ended(bin, ['--help'], {}, '', elsewhere);
+  expect(help).toMatchObject({ code: 0, stderr: '' });
+  expect(help.stdout).toContain('Usage: payouts');
+  const listed = await ended(bin, ['list', '--json'], world.workerEnvironment, '', elsewhere);
+  expect(listed).toMatchObject({ code: 0, stderr: '' });
+  expect(listed.json()).toEqual([]);
+  expect((await ended(bin, ['status', 'nobody'], world.workerEnvironment, '', elsewhere)).code).toBe(3);
+});
+
+test('a linked folder: the bin runs from the sources, and its exit code is the verb’s', async () => {
+  const bin = join(elsewhere, 'payouts');
+  symlinkSync(join(ROOT, packageJson.bin.payouts), bin);
+  expect(await ended(bin, ['status'], {}, '', elsewhere)).toMatchObject({ code: 2, stdout: '' });
+  const listed = await ended(bin, ['list', '--json'], world.workerEnvironment, '', elsewhere);
+  expect(listed).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('the tarball holds the sources and the launcher, and no tests or keys', () => {
+  const folders = new Set(installed.files.map((file) => file.split('/').slice(1, 2).join('/')));
+  expect([...folders].sort()).toEqual(['LICENSE', 'README.md', 'package.json', 'scripts', 'src']);
+  expect(installed.files.filter((file) => file.includes('/scripts/'))).toEqual([
+    'package/scripts/payouts.mjs',
+  ]);
+});
