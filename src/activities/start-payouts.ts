@@ -1,7 +1,8 @@
 /** Starts the payouts of a batch's rows just as any other starter does, and so under the same rules. */
 import { log } from '@temporalio/activity';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
-import { InvalidPayoutRequestError, PayoutConflictError, type Payouts } from '../starters/payouts.ts';
+import { InvalidPayoutRequestError } from '../starters/invalid-request.ts';
+import { PayoutConflictError, type Payouts } from '../starters/payouts.ts';
 import type { RowStart, StartPayouts } from './batch-types.ts';
 import { inParallel } from './in-parallel.ts';
 

@@ -20,9 +20,9 @@ export type {
 export { OUTCOMES, PHASES } from '../domain/payout.ts';
 export type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
 export { BatchConflictError, Batches, type BatchRef, type NewBatch } from '../starters/batches.ts';
+export { InvalidPayoutRequestError } from '../starters/invalid-request.ts';
 export type { ListedPayout, PayoutFilter } from '../starters/payout-list.ts';
 export {
-  InvalidPayoutRequestError,
   type Origin,
   PayoutConflictError,
   type PayoutRef,

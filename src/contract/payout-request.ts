@@ -3,6 +3,7 @@
  * workflow's first activity use this schema, so the same body is refused for the same reasons everywhere.
  */
 import { z } from 'zod';
+import { APP_NAME } from '../domain/identity.ts';
 import { AMOUNT_PATTERN, normalizeAmount, toMinorUnits } from '../domain/money.ts';
 import { type CheckedPayoutRequest, PAYOUT_TYPES } from '../domain/payout.ts';
 
@@ -61,9 +62,7 @@ const receiver = z.strictObject({
   cardHoldType: text(32),
 });
 
-export const appName = z
-  .string()
-  .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower case letters, digits and hyphens');
+export const appName = z.string().regex(APP_NAME, 'must be 1 to 32 lower case letters, digits and hyphens');
 
 export const payoutRequestSchema = z
   .strictObject({

@@ -1,5 +1,8 @@
 /** Ids that others rely on: every key derives from the payout's identity. */
 
+/** The name of an application, which stands in ids. */
+export const APP_NAME = /^[a-z0-9-]{1,32}$/;
+
 export const PAYOUTS_TASK_QUEUE = 'payouts';
 
 export function payoutWorkflowId(app: string, partnerOrderId: string): string {

@@ -4,15 +4,15 @@
  */
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { batchRequestSchema, checkRows, digestOf } from '../contract/payout-batch.ts';
-import { checked } from '../contract/payout-request.ts';
+import { digestOf } from '../contract/payout-batch.ts';
 import type { BatchRequest, BatchResult, BatchState, RowRange, TakenRows } from '../domain/batch.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { addUpdate, batchStateQuery, takenRowsQuery } from '../workflows/batch-messages.ts';
 import type { payoutBatch } from '../workflows/payout-batch.ts';
-import { InvalidPayoutRequestError, untilTaken } from './payouts.ts';
+import { checkedBatch } from './checked-batch.ts';
+import { untilTaken } from './payouts.ts';
 import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
 import { slicesOf } from './slices.ts';
 
@@ -34,11 +34,6 @@ export interface NewBatch extends BatchRef {
   startedBy?: string | undefined;
   /** Payout requests. All are read and checked before anything is started. */
   payouts: Iterable<unknown> | AsyncIterable<unknown>;
-}
-
-export interface CheckedBatch {
-  request: BatchRequest;
-  rows: CheckedPayoutRequest[];
 }
 
 type Soon = <T>(call: () => Promise<T>) => Promise<T>;
@@ -147,17 +142,6 @@ export class Batches {
     const { memo } = await this.soon(() => handle.describe());
     if (memo?.['startedBy'] !== startedBy) throw new BatchConflictError(batchId, 'somebody else started it');
   }
-}
-
-/** Reads and checks all rows. Throws `InvalidPayoutRequestError` with every bad row and field. */
-export async function checkedBatch({ app = 'default', batchId, payouts }: NewBatch): Promise<CheckedBatch> {
-  const bodies: unknown[] = [];
-  for await (const body of payouts) bodies.push(body);
-  const request = checked(batchRequestSchema, { app, batchId, count: bodies.length });
-  if (!request.ok) throw new InvalidPayoutRequestError(request.errors);
-  const rows = checkRows(app, bodies);
-  if (!rows.ok) throw new InvalidPayoutRequestError(rows.errors);
-  return { request: request.value, rows: rows.value };
 }
 
 function refuseOtherRows(

@@ -3,7 +3,7 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { appName, checked } from '../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
-import { InvalidPayoutRequestError } from './payouts.ts';
+import { InvalidPayoutRequestError } from './invalid-request.ts';
 
 const filterSchema = z.strictObject({
   app: appName.optional(),

@@ -2,7 +2,7 @@
  * How other programs start, steer and read payouts. Talks to Temporal only; never to the payments service.
  */
 import { type Client, isGrpcServiceError, ServiceError, type WorkflowHandle } from '@temporalio/client';
-import { checkPayoutRequest, type FieldError, type PayoutRequestInput } from '../contract/payout-request.ts';
+import { checkPayoutRequest, type PayoutRequestInput } from '../contract/payout-request.ts';
 import { payoutWorkflowId } from '../domain/identity.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
 import { endedState } from '../domain/payout-state.ts';
@@ -23,18 +23,9 @@ import {
   stateQuery,
 } from '../workflows/messages.ts';
 import type { payout } from '../workflows/payout.ts';
+import { InvalidPayoutRequestError } from './invalid-request.ts';
 import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
 import { type Once, startOf, startOrJoin } from './start-once.ts';
-
-/** Thrown before anything is started; `fields` names every bad field. */
-export class InvalidPayoutRequestError extends Error {
-  override readonly name = 'InvalidPayoutRequestError';
-  readonly fields: FieldError[];
-  constructor(fields: FieldError[]) {
-    super(fields.map(({ path, message }) => `${path} ${message}`).join('; '));
-    this.fields = fields;
-  }
-}
 
 /** Thrown when the number is taken by a payout with another body. Nothing was started or changed. */
 export class PayoutConflictError extends Error {

@@ -15,7 +15,8 @@ import {
   openingStateQuery,
   resolveOpeningUpdate,
 } from '../workflows/opening-messages.ts';
-import { InvalidPayoutRequestError, type Origin, untilTaken } from './payouts.ts';
+import { InvalidPayoutRequestError } from './invalid-request.ts';
+import { type Origin, untilTaken } from './payouts.ts';
 import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
 import { type Once, startOrJoin } from './start-once.ts';
 

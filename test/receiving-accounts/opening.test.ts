@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { ReceivingAccountOrder } from '../../src/domain/receiving-account.ts';
-import { InvalidPayoutRequestError } from '../../src/starters/payouts.ts';
+import { InvalidPayoutRequestError } from '../../src/starters/invalid-request.ts';
 import {
   ReceivingAccountConflictError,
   type ReceivingAccounts,

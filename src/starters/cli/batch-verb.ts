@@ -5,10 +5,8 @@ import { digestOf } from '../../contract/payout-batch.ts';
 import { type BatchResult, type BatchState, ROW_ENDS, TOLD_BY_ROW } from '../../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { newsOf } from '../../temporal/queries.ts';
-import { Batches, type BatchRef, checkedBatch } from '../batches.ts';
+import { Batches, type BatchRef } from '../batches.ts';
 import { type Answer, EXIT } from './answer.ts';
-import { batchRows } from './batch-file.ts';
-import { readText } from './files.ts';
 import { showProgress } from './progress.ts';
 import type { Session } from './session.ts';
 import { facts, grid } from './text.ts';
@@ -22,12 +20,13 @@ export interface BatchOptions {
   by?: string;
 }
 
-export async function batch(session: Session, file: string, options: BatchOptions): Promise<Answer> {
-  const { app } = options;
-  const payouts = batchRows(readText(file), file);
+export async function batch(
+  session: Session,
+  rows: readonly CheckedPayoutRequest[],
+  options: BatchOptions,
+): Promise<Answer> {
   // Which batch it is depends on the rows, so that the same file is the same batch.
-  const { rows } = await checkedBatch({ app, batchId: 'unnamed', payouts });
-  const ref = { app, batchId: options.batchId ?? nameOf(rows) };
+  const ref = { app: options.app, batchId: options.batchId ?? nameOf(rows) };
   const { client, environment, soon } = session;
   const batches = new Batches({ client, environment, soon });
   const bar = showProgress();

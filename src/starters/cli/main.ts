@@ -2,15 +2,31 @@
 import { Command, CommanderError } from 'commander';
 import { accountVerbs } from './account-verbs.ts';
 import { EXIT, printFailure, UsageError } from './answer.ts';
-import { type BatchOptions, batch } from './batch-verb.ts';
-import { doctor, withoutEngine } from './doctor.ts';
-import { checkedApp, type ListFilter, list } from './list-verbs.ts';
-import * as verbs from './payout-verbs.ts';
-import { type RateLimitOptions, rateLimit } from './rate-limit-verb.ts';
-import { type ReportOptions, report } from './report-verb.ts';
-import { inSession } from './session.ts';
-import { type TokenOptions, tokens } from './token-verb.ts';
-import { BY, type Common, STARTER, verbsOf } from './verb.ts';
+import { batchRows } from './batch-file.ts';
+import type { BatchOptions } from './batch-verb.ts';
+import { readJson, readText } from './files.ts';
+import { type Found, payoutResolution } from './findings.ts';
+import {
+  checkedApp,
+  checkedDay,
+  checkedFilter,
+  checkedLimit,
+  checkedRate,
+  type ListOptions,
+  type RateLimitOptions,
+} from './options.ts';
+import { BY, type Common, perform, STARTER, verbsOf } from './verb.ts';
+
+// A call loads what its own verb needs, and that only once what it was given is read: most of a call's CPU time is imports.
+const payoutFile = () => import('./payout-file.ts');
+const batchCheck = () => import('../checked-batch.ts');
+const payouts = () => import('./payout-verbs.ts');
+const batches = () => import('./batch-verb.ts');
+const lists = () => import('./list-verb.ts');
+const reports = () => import('./report-verb.ts');
+const tokens = () => import('./token-verb.ts');
+const rateLimits = () => import('./rate-limit-verb.ts');
+const examination = () => import('./doctor.ts');
 
 const EXIT_CODES = `
 Exit codes: 0 done; 1 unexpected, or the engine does not answer; 2 bad input; 3 no such payout;
@@ -38,14 +54,28 @@ const ref = (partnerOrderId: string, { app }: Common) => ({ app, partnerOrderId 
 verb<Common & { dryRun?: true; wait?: true; by?: string }>(
   'start <file>',
   'start the payouts in FILE (one, or a list; - reads standard input), or join them',
-  (session, file, { dryRun, wait, by }) =>
-    dryRun ? verbs.quote(session, file) : verbs.start(session, file, wait === true, by),
+  async (file, { dryRun, wait, by }) => {
+    const requests = await checkedFile(file);
+    return async (session) =>
+      dryRun
+        ? (await payouts()).quote(session, requests)
+        : (await payouts()).start(session, requests, wait === true, by);
+  },
 )
   .option('--dry-run', 'ask for quotes and show them; create nothing')
   .option('--wait', 'wait for the results')
   .option(...STARTER);
 
-verb<BatchOptions & Common>('batch <file>', 'pay all of FILE, a JSON array or one payout a line', batch)
+verb<BatchOptions & Common>(
+  'batch <file>',
+  'pay all of FILE, a JSON array or one payout a line',
+  async (file, options) => {
+    const bodies = batchRows(readText(file), file);
+    const { checkedBatch } = await batchCheck();
+    const { rows } = await checkedBatch({ app: options.app, batchId: 'unnamed', payouts: bodies });
+    return async (session) => (await batches()).batch(session, rows, options);
+  },
+)
   .option(
     '--batch-id <id>',
     'the batch; by default named by its rows, so that the same file is the same batch',
@@ -53,21 +83,31 @@ verb<BatchOptions & Common>('batch <file>', 'pay all of FILE, a JSON array or on
   .option(...STARTER)
   .option('--watch', 'show the progress and wait for the end');
 
-verb('status <id>', 'where a payout stands', (session, id, options) =>
-  verbs.status(session, ref(id, options)),
+verb(
+  'status <id>',
+  'where a payout stands',
+  (id, options) => async (session) => (await payouts()).status(session, ref(id, options)),
 );
-verb('result <id>', 'wait for the end and show it', (session, id, options) =>
-  verbs.result(session, ref(id, options)),
+verb(
+  'result <id>',
+  'wait for the end and show it',
+  (id, options) => async (session) => (await payouts()).result(session, ref(id, options)),
 );
 
-verb<Common & { by: string; note?: string }>('approve <id>', 'approve the quote', (session, id, options) =>
-  verbs.approve(session, ref(id, options), options.by, options.note),
+verb<Common & { by: string; note?: string }>(
+  'approve <id>',
+  'approve the quote',
+  (id, options) => async (session) =>
+    (await payouts()).approve(session, ref(id, options), options.by, options.note),
 )
   .requiredOption(...BY)
   .option('--note <text>', 'why');
 
-verb<Common & { by: string; note?: string }>('refuse <id>', 'refuse the quote', (session, id, options) =>
-  verbs.refuse(session, ref(id, options), options.by, options.note),
+verb<Common & { by: string; note?: string }>(
+  'refuse <id>',
+  'refuse the quote',
+  (id, options) => async (session) =>
+    (await payouts()).refuse(session, ref(id, options), options.by, options.note),
 )
   .requiredOption(...BY)
   .option('--note <text>', 'why');
@@ -75,39 +115,40 @@ verb<Common & { by: string; note?: string }>('refuse <id>', 'refuse the quote', 
 verb<Common & { by: string; reason?: string }>(
   'cancel <id>',
   'cancel before the creation begins; refused after',
-  (session, id, options) => verbs.cancel(session, ref(id, options), options.by, options.reason),
+  (id, options) => async (session) =>
+    (await payouts()).cancel(session, ref(id, options), options.by, options.reason),
 )
   .requiredOption(...BY)
   .option('--reason <text>', 'why');
 
-verb<Common & { by: string; created?: string; notCreated?: string }>(
-  'resolve <id>',
-  'say what you found out about a payout in review',
-  (session, id, options) =>
-    verbs.resolve(
-      session,
-      ref(id, options),
-      verbs.resolutionOf(options.by, options.created, options.notCreated),
-    ),
-)
+verb<Common & Found>('resolve <id>', 'say what you found out about a payout in review', (id, options) => {
+  const resolution = payoutResolution(options);
+  return async (session) => (await payouts()).resolve(session, ref(id, options), resolution);
+})
   .requiredOption(...BY)
   .option('--created <orderId>', 'the order exists; number and amounts are checked')
   .option('--not-created <then>', 'it does not: end, or retry (ask once more, then send again)');
 
-verb('poll <id>', 'ask the service now', (session, id, options) => verbs.poll(session, ref(id, options)));
+verb(
+  'poll <id>',
+  'ask the service now',
+  (id, options) => async (session) => (await payouts()).poll(session, ref(id, options)),
+);
 
 verb<Common & { orderId?: string; status?: string }>(
   'notify <id>',
   'inject a notification: a hint to ask',
-  (session, id, options) =>
-    verbs.notify(session, ref(id, options), { orderId: options.orderId, status: options.status }),
+  (id, { orderId, status, ...options }) =>
+    async (session) =>
+      (await payouts()).notify(session, ref(id, options), { orderId, status }),
 )
   .option('--order-id <orderId>', "the service's order number")
   .option('--status <status>', 'what the notification claims');
 
-verb('quote <file>', 'what the payouts in FILE would cost now', (session, file) =>
-  verbs.quote(session, file),
-);
+verb('quote <file>', 'what the payouts in FILE would cost now', async (file) => {
+  const requests = await checkedFile(file);
+  return async (session) => (await payouts()).quote(session, requests);
+});
 
 // The application filters here, so it has no default.
 program
@@ -119,9 +160,10 @@ program
   .option('--app <name>', 'only of this application')
   .option('--limit <count>', 'at most so many', '50')
   .option('--json', 'print one JSON document')
-  .action((options: ListFilter & { json?: true }) =>
-    inSession(options.json === true, (session) => list(session, options)),
-  );
+  .action((options: ListOptions & { json?: true }) => {
+    const [filter, limit] = [checkedFilter(options), checkedLimit(options.limit)];
+    return perform(options.json, async (session) => (await lists()).list(session, filter, limit));
+  });
 
 // Of all applications, so it has none of its own.
 program
@@ -129,14 +171,23 @@ program
   .description('the payouts of a day by outcome and difference, and what is open now')
   .option('--day <YYYY-MM-DD>', 'which day (UTC); today by default')
   .option('--json', 'print one JSON document')
-  .action((options: ReportOptions & { json?: true }) =>
-    inSession(options.json === true, (session) => report(session, options)),
-  );
+  .action((options: { day?: string; json?: true }) => {
+    const day = checkedDay(options.day);
+    return perform(options.json, async (session) => (await reports()).report(session, day));
+  });
 
 accountVerbs(verb);
 
-verb<Common & TokenOptions>('tokens', 'the tokens, and who has to authorize', (session, _none, options) =>
-  tokens(session, options),
+verb<Common & { renew?: string; limit: string }>(
+  'tokens',
+  'the tokens, and who has to authorize',
+  (_none, { app, renew, limit }) => {
+    const most = checkedLimit(limit);
+    return async (session) =>
+      renew === undefined
+        ? (await tokens()).listTokens(session, app, most)
+        : (await tokens()).renewToken(session, app, renew);
+  },
 )
   .option('--renew <whose>', 'renew now: application, or the openId of a user')
   .option('--limit <count>', 'at most so many', '50');
@@ -144,7 +195,10 @@ verb<Common & TokenOptions>('tokens', 'the tokens, and who has to authorize', (s
 verb<RateLimitOptions & Common>(
   'rate-limit',
   'how many calls a second, and who has them',
-  (session, _none, options) => rateLimit(session, options),
+  (_none, options) => {
+    const change = checkedRate(options);
+    return async (session) => (await rateLimits()).rateLimit(session, options.app, change);
+  },
 )
   .option('--calls-per-second <count>', 'change it now, without a restart; or: default')
   .option('--by <name>', 'who changes it');
@@ -166,10 +220,17 @@ program
   .option('--payer-id <id>', 'a payer for whom a quote may be asked')
   .option('--order <id>', 'an existing payout to compare spellings with')
   .option('--open-id <id>', 'the user to act for, where user tokens are used')
-  .action(({ app, json, clientId, order, payerId, openId }: Doctor) => {
+  .action(async ({ app, json, clientId, order, payerId, openId }: Doctor) => {
     const options = { app: checkedApp(app), question: { clientId, partnerOrderId: order, payerId }, openId };
-    return inSession(json === true, (session) => doctor(session, options), withoutEngine);
+    const { doctor, withoutEngine } = await examination();
+    await perform(json, (session) => doctor(session, options), withoutEngine);
   });
+
+/** One payout or a list of them; `-` is standard input. */
+async function checkedFile(file: string) {
+  const content = readJson(file);
+  return (await payoutFile()).checkedRequests(content);
+}
 
 function wantsJson(): boolean {
   return process.argv.includes('--json');

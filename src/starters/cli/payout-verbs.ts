@@ -1,6 +1,4 @@
 /** The verbs that start, steer and read payouts. */
-import { z } from 'zod';
-import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import { payoutWorkflowId } from '../../domain/identity.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
@@ -8,36 +6,18 @@ import type { Notification, Resolution } from '../../workflows/messages.ts';
 import { endedPayout } from '../ended-payout.ts';
 import { isGone } from '../engine-errors.ts';
 import { tellFollowUp } from '../follow-ups.ts';
-import { InvalidPayoutRequestError, type PayoutRef, type StartedPayout } from '../payouts.ts';
+import type { PayoutRef, StartedPayout } from '../payouts.ts';
 import { type Answer, EXIT } from './answer.ts';
-import { readJson } from './files.ts';
-import { whatWasFound } from './findings.ts';
 import type { Session } from './session.ts';
 import { changesOf, sinceItsEndIfFollowed } from './since-its-end.ts';
 import { attentionText, facts, grid, money, quoteText, resultText, stateText } from './text.ts';
 
-/** One payout or a list of them, all checked before anything is done with any. `-` reads standard input. */
-export function readRequests(file: string): CheckedPayoutRequest[] {
-  const bodies = z.array(z.unknown()).min(1).or(z.unknown()).parse(readJson(file));
-  if (!Array.isArray(bodies)) return [check(bodies, '')];
-  return bodies.map((body, row) => check(body, bodies.length > 1 ? `${row}.` : ''));
-}
-
-function check(body: unknown, prefix: string): CheckedPayoutRequest {
-  const checked = checkPayoutRequest(body);
-  if (checked.ok) return checked.value;
-  throw new InvalidPayoutRequestError(
-    checked.errors.map((error) => ({ ...error, path: prefix + error.path })),
-  );
-}
-
 export async function start(
   session: Session,
-  file: string,
+  requests: readonly CheckedPayoutRequest[],
   wait: boolean,
   startedBy: string | undefined,
 ): Promise<Answer> {
-  const requests = readRequests(file);
   const started: StartedPayout[] = [];
   for (const request of requests)
     started.push(await session.soon(() => session.payouts.start(request, { startedBy })));
@@ -54,8 +34,7 @@ export async function start(
 }
 
 /** Quotes each and says whether a payout would accept it. Creates nothing. */
-export async function quote(session: Session, file: string): Promise<Answer> {
-  const requests = readRequests(file);
+export async function quote(session: Session, requests: readonly CheckedPayoutRequest[]): Promise<Answer> {
   const rows = await Promise.all(
     requests.map(async (request) => ({ request, ...(await session.reads.quote(request)) })),
   );
@@ -107,16 +86,6 @@ export async function cancel(session: Session, ref: PayoutRef, by: string, reaso
 
 export async function resolve(session: Session, ref: PayoutRef, resolution: Resolution): Promise<Answer> {
   return stateAnswer(await session.soon(() => session.payouts.resolve(ref, resolution)));
-}
-
-/** Exactly one of the two ways in which a review can end. */
-export function resolutionOf(
-  by: string,
-  created: string | undefined,
-  notCreated: string | undefined,
-): Resolution {
-  const found = whatWasFound(created, notCreated, 'ORDER_ID');
-  return found.created ? { by, created: true, orderId: found.id } : { by, ...found };
 }
 
 export async function poll(session: Session, ref: PayoutRef): Promise<Answer> {

@@ -1,20 +1,14 @@
 /** `report`: the payouts of a day by outcome and difference, and what is open now. */
-import { type AppReport, boundsOf, type DailyReport } from '../../domain/daily-report.ts';
+import type { AppReport, DailyReport } from '../../domain/daily-report.ts';
 import type { Money } from '../../domain/money.ts';
 import { OUTCOMES } from '../../domain/payout.ts';
 import { dailyReport } from '../reports.ts';
-import { type Answer, UsageError } from './answer.ts';
+import type { Answer } from './answer.ts';
 import type { Session } from './session.ts';
 import { grid, money } from './text.ts';
 
-export interface ReportOptions {
-  day?: string | undefined;
-}
-
-export async function report({ client, environment }: Session, { day }: ReportOptions): Promise<Answer> {
-  const wanted = day ?? new Date().toISOString().slice(0, 10);
-  if (!boundsOf(wanted)) throw new UsageError('--day must be a date such as 2026-01-31');
-  const made = await dailyReport(client, environment ?? 'test', wanted);
+export async function report({ client, environment }: Session, day: string): Promise<Answer> {
+  const made = await dailyReport(client, environment ?? 'test', day);
   return { json: made, text: textOf(made) };
 }
 

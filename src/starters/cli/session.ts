@@ -45,7 +45,7 @@ export async function inSession(
     print(await verb(session), json);
   } catch (error) {
     if (failed && close === undefined) print(failed(error), json);
-    else printFailure(error, json);
+    else await printFailure(error, json);
   } finally {
     await close?.();
   }

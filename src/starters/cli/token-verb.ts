@@ -1,27 +1,19 @@
 /** `tokens`: until when each token lives, who has to authorize, and a renewal on demand. */
 import type { TokenState } from '../../domain/token-record.ts';
 import { type ListedToken, Tokens } from '../tokens.ts';
-import { type Answer, UsageError } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { colours } from './colours.ts';
 import type { Session } from './session.ts';
 import { attentionText, grid } from './text.ts';
 
-export interface TokenOptions {
-  app: string;
-  /** `application`, or a user's openId. */
-  renew?: string | undefined;
-  limit: string;
+export async function listTokens({ client, soon }: Session, app: string, limit: number): Promise<Answer> {
+  return answer(await soon(() => new Tokens(client).list(app, limit)));
 }
 
-export async function tokens(session: Session, { app, renew, limit }: TokenOptions): Promise<Answer> {
-  const tokens = new Tokens(session.client);
-  if (renew !== undefined) {
-    const openId = renew === 'application' ? undefined : renew;
-    return answer(await session.soon(() => tokens.renew(app, openId)).then((state) => [state]));
-  }
-  const most = Number(limit);
-  if (!Number.isInteger(most) || most < 1) throw new UsageError('--limit must be a whole number from 1');
-  return answer(await session.soon(() => tokens.list(app, most)));
+/** `whose`: `application`, or a user's openId. */
+export async function renewToken({ client, soon }: Session, app: string, whose: string): Promise<Answer> {
+  const openId = whose === 'application' ? undefined : whose;
+  return answer([await soon(() => new Tokens(client).renew(app, openId))]);
 }
 
 function answer(found: ListedToken[]): Answer {

@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+
+const MAIN = join(import.meta.dirname, '../../src/starters/cli/main.ts');
+/** Imports and re-exports that are loaded with their module; types are not. */
+const LOADED = /^(?:import|export) (?!type )[^;]*?from '([^']+)'/gm;
+
+/** The packages that `file` and the sources that it reaches load before anything runs. */
+function packagesOf(file: string, seen = new Set<string>()): string[] {
+  if (seen.has(file)) return [];
+  seen.add(file);
+  const names = [...readFileSync(file, 'utf8').matchAll(LOADED)].map(([, name = '']) => name);
+  return names.flatMap((name) =>
+    name.startsWith('.') ? packagesOf(join(dirname(file), name), seen) : name.startsWith('node:') ? [] : name,
+  );
+}
+
+test('help and bad arguments load no client of Temporal and no schemas', () => {
+  expect([...new Set(packagesOf(MAIN))]).toEqual(['commander']);
+});
+
+test('a bad file is told by the schemas alone', () => {
+  const check = join(dirname(MAIN), 'payout-file.ts');
+  expect([...new Set(packagesOf(check))]).toEqual(['zod']);
+  expect([...new Set(packagesOf(join(dirname(MAIN), '../checked-batch.ts')))]).toEqual(['zod']);
+});
