@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { startDevServer } from '../../scripts/dev-server.ts';
@@ -8,6 +10,8 @@ import { ensureSchedules } from '../../src/workers/schedules.ts';
 import { type CliRun, cli } from '../support/cli.ts';
 import { newKey } from '../support/keys.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
+
+const PAGE = join(import.meta.dirname, '../../docs/cli.md');
 
 const answerSchema = z.object({
   healthy: z.boolean(),
@@ -31,6 +35,18 @@ function checkOf(run: CliRun, name: string) {
 function problemsOf(run: CliRun): string[] {
   const { checks } = answerSchema.parse(run.json());
   return checks.filter(({ verdict }) => verdict === 'problem').map(({ check }) => check);
+}
+
+/** What doctor says of each check, without what differs from place to place; of the namespace, only that it is told. */
+function linesOf(text: string): string[] {
+  return [...text.matchAll(/^(?:ok|BAD|\?) +(.+: .+)$/gm)].map(([, line = '']) =>
+    line
+      .replace(/^namespace: .*/, 'namespace')
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, 'TIME')
+      .replace(/\d+@[\w.-]+/, 'WORKER')
+      .replace(/127[\d.:]+|(?<=server )[\d.]+/g, 'N')
+      .replace(/(?<=payouts-api:)\w+/, 'ENVIRONMENT'),
+  );
 }
 
 describe('doctor, in a world of its own', () => {
@@ -85,6 +101,7 @@ describe('doctor, in a world of its own', () => {
     const answer = await cli(world.workerEnvironment, ['doctor']);
     expect(answer.stdout).toMatch(/^ok {3}engine: .*server \d+\.\d+/m);
     expect(answer.stdout).toContain('What the specification leaves open');
+    expect(linesOf(answer.stdout)).toEqual(linesOf(readFileSync(PAGE, 'utf8')));
   });
 
   test('another key under the same id, and no key at all: said, and what to do', async () => {
