@@ -53,6 +53,13 @@ describe('docs/operations.md is a runbook for every alert', () => {
     expect(row?.todo).toBeTruthy();
   });
 
+  test('the codes by which a workflow of ours speaks in its details stand in the text', () => {
+    const told = sources.flatMap((text) => [...text.matchAll(/⚠ ([A-Z][A-Z_]+)\b/g)].map(([, code]) => code));
+    expect(told).toContain('LEFT_ALONE');
+    const page = read('docs/operations.md');
+    expect(told.filter((code) => !page.includes(`\`${code}\``))).toEqual([]);
+  });
+
   test('no code is explained that nothing raises any more', () => {
     const all = sources.join('\n');
     const gone = rows.flatMap(({ codes }) => codes).filter((code) => !new RegExp(`\\b${code}\\b`).test(all));
