@@ -1,14 +1,43 @@
 import { defineConfig } from 'vitest/config';
 
+/**
+ * Tests of functions and files alone: no server, no process of their own, no fake timers, nothing that they leave behind. They
+ * share one process, so what they import is loaded once, and no Temporal server is started for them.
+ */
+const UNIT = [
+  'test/config/config.test.ts',
+  'test/contract/**/*.test.ts',
+  'test/docs/**/*.test.ts',
+  'test/domain/{aftercare,checks,money,trade-verdict}.test.ts',
+  'test/encryption/{payload-codec,token-seal}.test.ts',
+  'test/payments/{exact-json,in-process,notification-body,notification}.test.ts',
+  'test/rate-limit/lease-rules.test.ts',
+  'test/setup/counting.test.ts',
+  'test/tokens/attempt-states.test.ts',
+  'test/api/unknown-notifications.test.ts',
+  'test/bench/measures.test.ts',
+  'test/cli/imports.test.ts',
+];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/support/global-setup.ts'],
-    // Real servers and processes: a test waits for facts, and these bounds only stop what hangs.
-    testTimeout: 600_000,
-    hookTimeout: 600_000,
     pool: 'forks',
     // Tests mostly wait: for timers, for processes, for the engine.
     maxWorkers: 4,
+    projects: [
+      { extends: true, test: { name: 'unit', include: UNIT, isolate: false } },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: ['test/**/*.test.ts'],
+          exclude: UNIT,
+          globalSetup: ['test/support/global-setup.ts'],
+          // Real servers and processes: a test waits for facts, and these bounds only stop what hangs.
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
+        },
+      },
+    ],
   },
 });
