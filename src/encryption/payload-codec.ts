@@ -47,11 +47,20 @@ export class EncryptionCodec implements PayloadCodec {
     if (text(payload.metadata?.[ENCODING]) !== ENCRYPTED) return payload;
     try {
       const plain = this.ring.decrypt(text(payload.metadata?.[KEY_ID]), payload.data ?? new Uint8Array());
-      return PayloadProto.decode(plain);
+      return payloadIn(plain) ?? payload;
     } catch (error) {
-      if (error instanceof UndecipherableError || error instanceof RangeError) return payload;
+      if (error instanceof UndecipherableError) return payload;
       throw error;
     }
+  }
+}
+
+/** Undefined where whoever holds the key has encrypted something else than a payload. */
+function payloadIn(plain: Buffer): Payload | undefined {
+  try {
+    return PayloadProto.decode(plain);
+  } catch {
+    return undefined;
   }
 }
 

@@ -112,4 +112,14 @@ describe('keys and foreign payloads', () => {
       expect(await codec(['k1', OLD]).decode([spoilt])).toEqual([spoilt]);
     },
   );
+
+  test.each(['0e', '00', '8080808010', 'b3001c', 'ca00808080800f', '0a05'])(
+    'H35 what a held key has encrypted, and is no payload (%s), passes as it is',
+    async (hex) => {
+      const ring = new KeyRing(new Map([['k1', OLD]]));
+      const { metadata = null } = await only(codec(['k1', OLD]).encode([json('kept')]));
+      const data = ring.encrypt(Buffer.from(hex, 'hex'), PROCESS_SURROUNDINGS.random);
+      expect(await codec(['k1', OLD]).decode([{ metadata, data }])).toEqual([{ metadata, data }]);
+    },
+  );
 });
