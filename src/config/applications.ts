@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { appName, fieldErrors } from '../contract/payout-request.ts';
+import { NotJsonError, readPlainJson } from '../payments/exact-json.ts';
 import type { Read } from './config-error.ts';
 import type { Environment } from './environment.ts';
 
@@ -54,9 +55,10 @@ function fromEnvironment(environment: Environment): Read<ReadonlyMap<string, App
 function fromFile(path: string, environment: Environment): Read<ReadonlyMap<string, Application>> {
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return { ok: false, problems: [`PAYOUTS_APPS_FILE: ${path} cannot be read as JSON`] };
+    content = readPlainJson(readFileSync(path));
+  } catch (error) {
+    const why = error instanceof NotJsonError ? `: ${error.message}` : '';
+    return { ok: false, problems: [`PAYOUTS_APPS_FILE: ${path} cannot be read as JSON${why}`] };
   }
   const parsed = fileSchema.safeParse(content);
   if (!parsed.success)
@@ -90,8 +92,13 @@ function repeatedAppIds(entries: z.output<typeof fileSchema>): string[] {
   });
 }
 
+/** Every object answers to names such as `toString`, and not with a text. */
+function variable(environment: Environment, name: string): string | undefined {
+  return (Object.hasOwn(environment, name) && environment[name]) || undefined;
+}
+
 function resolveSecret(reference: string, environment: Environment): string | undefined {
-  if (reference.startsWith('env:')) return environment[reference.slice('env:'.length)] || undefined;
+  if (reference.startsWith('env:')) return variable(environment, reference.slice('env:'.length));
   try {
     return readFileSync(reference.slice('file:'.length), 'utf8').trim() || undefined;
   } catch {

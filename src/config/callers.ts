@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { amount, appName, currency, fieldErrors } from '../contract/payout-request.ts';
+import { NotJsonError, readPlainJson } from '../payments/exact-json.ts';
 import type { Read } from './config-error.ts';
 import { type Environment, isLoopback } from './environment.ts';
 import type { Listen } from './listen.ts';
@@ -97,9 +98,10 @@ function mayGoWithout(service: { PAYMENTS_ENVIRONMENT: string; PAYOUTS_API_LISTE
 function fromFile(path: string): Read<Callers> {
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(path, 'utf8'));
-  } catch {
-    return { ok: false, problems: [`${KEY}: ${path} cannot be read as JSON`] };
+    content = readPlainJson(readFileSync(path));
+  } catch (error) {
+    const why = error instanceof NotJsonError ? `: ${error.message}` : '';
+    return { ok: false, problems: [`${KEY}: ${path} cannot be read as JSON${why}`] };
   }
   const parsed = fileSchema.safeParse(content);
   if (!parsed.success)

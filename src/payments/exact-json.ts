@@ -36,6 +36,15 @@ export function readExactJson(bytes: Uint8Array, limits: ExactJsonLimits = {}): 
   return value;
 }
 
+/**
+ * As `JSON.parse` reads it, but only what every reader reads the same: a repeated key is refused, and so are bytes that are
+ * not UTF-8. Throws `NotJsonError`.
+ */
+export function readPlainJson(bytes: Uint8Array): unknown {
+  readExactJson(bytes, { uniqueKeys: true });
+  return JSON.parse(decode(bytes));
+}
+
 /** Serializes; `undefined` members are left out, numbers made by `jsonNumber` are written exactly. */
 export function writeExactJson(value: unknown): Buffer {
   const text = stringify(value);
@@ -65,10 +74,14 @@ function decode(bytes: Uint8Array): string {
 
 function parseText(text: string): unknown {
   try {
-    return parse(text);
-  } catch {
-    throw new NotJsonError('not JSON');
+    return parse(text, undefined, { onDuplicateKey: refuseRepeated });
+  } catch (error) {
+    throw error instanceof NotJsonError ? error : new NotJsonError('not JSON');
   }
+}
+
+function refuseRepeated(): never {
+  throw new NotJsonError('a key is repeated');
 }
 
 /** One pass before parsing: how deep it nests, and how many `key:` there are outside of strings. */

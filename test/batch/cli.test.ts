@@ -76,7 +76,7 @@ describe('batch', () => {
   test.each([
     ['empty.json', '', /holds no payouts/],
     ['one.json', '{"clientId":1}\n{oops', /line 2/],
-    ['broken.json', '[{]', /neither a JSON array/],
+    ['broken.json', '[{]', /not JSON/],
   ])('%s is bad input', async (name, content, message) => {
     const answer = await run('batch', file(name, content));
     expect(answer.code).toBe(2);

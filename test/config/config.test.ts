@@ -151,6 +151,24 @@ describe('the environment is read once, and every bad key is named', () => {
     expect(problems({ ...good, PAYOUTS_APPS_FILE: file }).join('\n')).toMatch(/East/);
   });
 
+  test('PAYOUTS_APPS_FILE with one name twice is refused, for readers differ in which of the two counts', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
+    const one = (appId: string) => JSON.stringify({ appId, appSecret: 'env:PAYMENTS_APP_SECRET' });
+    writeFileSync(file, `{"east":${one('a-1')},"east":${one('a-2')}}`);
+    expect(problems({ ...good, PAYOUTS_APPS_FILE: file }).join()).toMatch(/cannot be read as JSON/);
+  });
+
+  test.each(['toString', '__proto__', 'constructor'])(
+    'a secret by reference to env:%s, which is no variable, is missing',
+    async (name) => {
+      const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
+      writeFileSync(file, JSON.stringify({ east: { appId: 'a-1', appSecret: `env:${name}` } }));
+      expect(problems({ ...good, PAYOUTS_APPS_FILE: file })).toEqual([
+        'PAYOUTS_APPS_FILE: east.appSecret cannot be read from its reference',
+      ]);
+    },
+  );
+
   test('H59 one app_id under two names is refused, by the field', async () => {
     const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
     const appSecret = 'env:PAYMENTS_APP_SECRET';

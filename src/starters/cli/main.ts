@@ -4,7 +4,7 @@ import { accountVerbs } from './account-verbs.ts';
 import { EXIT, printFailure, UsageError } from './answer.ts';
 import { batchRows } from './batch-file.ts';
 import type { BatchOptions } from './batch-verb.ts';
-import { readJson, readText } from './files.ts';
+import { readBytes, readJson } from './files.ts';
 import { type Found, payoutResolution } from './findings.ts';
 import {
   checkedApp,
@@ -70,7 +70,7 @@ verb<BatchOptions & Common>(
   'batch <file>',
   'pay all of FILE, a JSON array or one payout a line',
   async (file, options) => {
-    const bodies = batchRows(readText(file), file);
+    const bodies = batchRows(readBytes(file), file);
     const { checkedBatch } = await batchCheck();
     const { rows } = await checkedBatch({ app: options.app, batchId: 'unnamed', payouts: bodies });
     return async (session) => (await batches()).batch(session, rows, options);
@@ -228,8 +228,8 @@ program
 
 /** One payout or a list of them; `-` is standard input. */
 async function checkedFile(file: string) {
-  const content = readJson(file);
-  return (await payoutFile()).checkedRequests(content);
+  const bodies = readJson(file);
+  return (await payoutFile()).checkedRequests(bodies, file);
 }
 
 function wantsJson(): boolean {

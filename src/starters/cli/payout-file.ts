@@ -1,13 +1,14 @@
 /** Payouts as a file holds them: one, or a list. */
-import { z } from 'zod';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { InvalidPayoutRequestError } from '../invalid-request.ts';
+import { UsageError } from './answer.ts';
 
 /** All are checked before anything is done with any. */
-export function checkedRequests(content: unknown): CheckedPayoutRequest[] {
-  const bodies = z.array(z.unknown()).min(1).or(z.unknown()).parse(content);
+export function checkedRequests(bodies: unknown, file: string): CheckedPayoutRequest[] {
   if (!Array.isArray(bodies)) return [check(bodies, '')];
+  // Nothing was paid, and a script would take it as done.
+  if (bodies.length === 0) throw new UsageError(`${file} holds no payouts`);
   return bodies.map((body, row) => check(body, bodies.length > 1 ? `${row}.` : ''));
 }
 
