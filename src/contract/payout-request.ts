@@ -21,7 +21,9 @@ export const text = (max = MAX_TEXT_LENGTH) =>
     .min(1, 'must not be empty')
     .max(max, `must be at most ${max} characters`)
     .refine((value) => value.trim() === value, 'must not begin or end with white space')
-    .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters');
+    .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters')
+    // JSON can say them; neither Temporal nor the provider can be told them.
+    .refine((value) => !/\p{Cs}/u.test(value), 'must not contain half of a surrogate pair');
 
 // The numbers stand in workflow ids and in visibility queries, where a quote or a backslash would be syntax.
 export const number = () => text(64).regex(/^[^'"`\\]*$/, 'must not contain quotes or backslashes');

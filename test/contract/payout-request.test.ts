@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
+import { payoutOrderAnswer } from '../../src/payments/wire/payout-order.ts';
+import { createPayoutRequest } from '../../src/payments/wire/requests.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const valid = payoutRequest('p-1');
@@ -86,5 +88,26 @@ describe('a payout request is checked at the edge', () => {
   test('notBefore needs an offset', () => {
     expect(problems({ ...valid, notBefore: '2026-01-01T00:00:00' })).toEqual(['notBefore']);
     expect(problems({ ...valid, notBefore: '2026-01-01T00:00:00+08:00' })).toEqual([]);
+  });
+
+  test.each(['clientId', 'payerId', 'partnerOrderId', 'remittancePurposeCode', 'platform', 'openId'])(
+    'half of a surrogate pair in %s is refused by name: nobody could be told it',
+    (field) => {
+      expect(problems({ ...valid, [field]: 'x\ud800' })).toEqual([field]);
+    },
+  );
+
+  test('the longest text that is accepted can be sent, and read back from the order', () => {
+    const long = 'x'.repeat(256);
+    const names = { bankName: long, bankAccountName: long, bankBranchName: long, province: long, city: long };
+    const body = { ...valid, platform: long, receiver: { ...valid.receiver, ...names } };
+    expect(problems(body)).toEqual([]);
+    expect(createPayoutRequest.safeParse({ ...body, lockRateId: 'L-1' }).error).toBeUndefined();
+    const order = {
+      ...{ orderId: 'O-1', status: 'pending', receiver: names },
+      ...{ payMoney: { currency: 'USD', amount: '1' }, targetMoney: { currency: 'CNY', amount: '7' } },
+      serviceCharge: { finalFee: { currency: 'USD', amount: '0' } },
+    };
+    expect(payoutOrderAnswer.safeParse(order).data).toMatchObject({ bankName: long, bankAccountName: long });
   });
 });

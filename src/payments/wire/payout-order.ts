@@ -15,8 +15,8 @@ const exchange = z.object({
 const receiver = z.object({
   outOrderId: orAbsent(text(64)),
   bankAccountNumber: orAbsent(text(255)),
-  bankAccountName: orAbsent(text(255)),
-  bankName: orAbsent(text(255)),
+  bankAccountName: orAbsent(text(256)),
+  bankName: orAbsent(text(256)),
   transactionId: orAbsent(text(128)),
 });
 

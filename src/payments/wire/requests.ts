@@ -8,7 +8,8 @@ import { isCurrency } from './amounts.ts';
 const id = line(64);
 /** Where the spec gives no length. */
 const short = line(64);
-const long = line(255);
+/** As long as callers may write it. */
+const long = line(256);
 
 const currency = z.string().refine((code) => isCurrency(code), 'must be 1 to 8 letters or digits');
 
@@ -43,7 +44,7 @@ export const createPayoutRequest = z.object({
   originCurrency: currency,
   targetCurrency: currency,
   remittancePurposeCode: short,
-  platform: short.optional(),
+  platform: long.optional(),
   receiver: z.object({
     bankCountry: short,
     bankName: long,
