@@ -1,0 +1,23 @@
+/** Every edge by its name. */
+import type { Edge } from './edge.ts';
+import { api } from './edges/api.ts';
+import { codecs } from './edges/codec.ts';
+import { files } from './edges/files.ts';
+import { notifications } from './edges/notifications.ts';
+import { wire } from './edges/wire.ts';
+import { type Order, type Report, type RunOptions, runEdge } from './run-edge.ts';
+
+type Run = (order: Order, options?: RunOptions) => Promise<Report>;
+
+/** Each edge has inputs of its own type, which nobody outside needs to know. */
+export const EDGES: ReadonlyMap<string, Run> = new Map([
+  named(notifications),
+  named(api),
+  named(files),
+  named(wire),
+  named(codecs),
+]);
+
+function named<I>(edge: Edge<I>): [string, Run] {
+  return [edge.name, (order, options) => runEdge(edge, order, options)];
+}

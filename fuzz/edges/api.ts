@@ -1,0 +1,342 @@
+/** The API server's other routes, called by whoever may and whoever may not. */
+
+import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Client } from '@temporalio/client';
+import fc from 'fast-check';
+import type { FastifyInstance } from 'fastify';
+import { chance, pick, type Random, seededRandom, whole } from '../../simulator/random.ts';
+import type { Callers, Verb } from '../../src/config/callers.ts';
+import { VERBS } from '../../src/config/callers.ts';
+import { type ServiceConfig, serviceConfig } from '../../src/config/service-config.ts';
+import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
+import { checkReceivingAccount } from '../../src/contract/receiving-account.ts';
+import { ROW_ENDS, TOLD_BY_ROW } from '../../src/domain/batch.ts';
+import { engineOf } from '../../src/starters/api/engine.ts';
+import { OPEN_ROUTES } from '../../src/starters/api/open-routes.ts';
+import type { Operation } from '../../src/starters/api/operation.ts';
+import { operationsOf } from '../../src/starters/api/operations.ts';
+import { buildServer } from '../../src/starters/api/server.ts';
+import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
+import { type Answer, asJson, demandDecent, injected, type Request, refusalOf, seldom } from '../http.ts';
+import { documents, randoms, shown } from '../inputs/documents.ts';
+import { ODD_TEXTS } from '../inputs/odd.ts';
+import { drawId, drawOpening, drawPayout, drawText } from '../inputs/valid.ts';
+import { demandSendable } from '../sendable.ts';
+import { type Done, exists, STARTER, type StandIn, standInClient, watched } from '../temporal.ts';
+
+/** Who calls: with a key that may everything, a narrow one, and none that is known. */
+const KEYS = {
+  all: 'key-of-the-one-who-may-all',
+  narrow: 'key-of-the-one-who-may-little',
+  starter: 'key-of-the-starter',
+};
+type Who = keyof typeof KEYS | 'nobody' | 'stranger' | 'garbled';
+const NARROW: readonly Verb[] = ['read', 'start'];
+
+interface Input {
+  who: Who;
+  route: string;
+  request: Request;
+}
+
+const client = standInClient(standIn());
+const operations = operationsOf(engineOf(client, 'test'));
+/** Notifications have an edge of their own. */
+const OPEN = OPEN_ROUTES.filter(({ path }) => !path.startsWith('/v1/notifications'));
+const ROUTES = [...operations, ...OPEN].map(({ method, path }) => `${method} ${path}`);
+
+const TYPES = [
+  'application/x-ndjson',
+  'application/json;charset=latin1',
+  'text/plain',
+  '',
+  'application/problem+json',
+  'multipart/form-data',
+  'application/json, application/json',
+  'x'.repeat(3_000),
+];
+const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'];
+const WHOS: readonly Who[] = ['narrow', 'starter', 'nobody', 'stranger', 'garbled'];
+const ODD_HEADERS = [
+  { authorization: 'Bearer' },
+  { 'content-encoding': 'gzip' },
+  { cookie: 'payouts_oauth=%; payouts_oauth=x; __proto__=y' },
+  { 'transfer-encoding': 'x' },
+  { 'content-length': '-1' },
+  { expect: '100-continue' },
+  { origin: 'null' },
+  { 'accept-version': '9' },
+  { host: '' },
+  { 'x-http-method-override': 'DELETE' },
+];
+
+const about = fc.record({
+  route: fc.constantFrom(...ROUTES),
+  who: seldom<Who>('all', WHOS),
+  method: seldom<string | undefined>(undefined, METHODS),
+  type: seldom('application/json', TYPES),
+  headers: seldom<Record<string, string>>({}, ODD_HEADERS),
+  address: randoms,
+  odd: fc.option(fc.nat(997), { freq: 4, nil: undefined }),
+});
+
+/** `build`: how the server is put together, for who plants a fault in it. */
+export function apiEdge(
+  build: (client: Client, config: ServiceConfig) => Promise<FastifyInstance>,
+): Edge<Input> {
+  return {
+    name: 'api',
+    inputs: documents((random, { route }) => drawBody(random, route), about).map(({ about: how, bytes }) => {
+      const [method = 'GET', path = '/'] = how.route.split(' ');
+      const authorization = authorizationOf(how.who);
+      const headers = {
+        ...(how.type !== '' && method === 'POST' && { 'content-type': how.type }),
+        ...(authorization !== undefined && { authorization }),
+        ...how.headers,
+      };
+      const url = drawAddress(how.address, path, how.odd);
+      // A GET with a body is refused by its route, and is not worth half of all inputs.
+      const hasBody = method === 'POST' || (how.odd ?? 1) % 16 === 0;
+      const request = { method: how.method ?? method, url, headers, ...(hasBody && { body: bytes }) };
+      return { who: 'authorization' in how.headers ? 'nobody' : how.who, route: how.route, request };
+    }),
+    open: () => open(build),
+    show: ({ who, request: { method, url, headers, body } }) =>
+      `${who}: ${method} ${url.slice(0, 300)} ${JSON.stringify({ ...headers, authorization: undefined }).slice(0, 200)} ${body ? shown(body) : 'no body'}`,
+  };
+}
+
+export const api = apiEdge(buildServer);
+
+function authorizationOf(who: Who): string | undefined {
+  if (who === 'nobody') return undefined;
+  if (who === 'stranger') return 'Bearer key-of-a-stranger';
+  return who === 'garbled' ? `bearer\t${KEYS.all} ${KEYS.all}` : `Bearer ${KEYS[who]}`;
+}
+
+function drawAddress(seed: number, path: string, odd: number | undefined): string {
+  const random = seededRandom(seed);
+  const part = (name: string) => {
+    if (odd !== undefined && odd % 5 === 0) return oddPart(odd);
+    return encodeURIComponent(name === 'currency' ? 'USD' : name === 'app' ? 'default' : drawId(random));
+  };
+  const query = new URLSearchParams();
+  if (path.endsWith('/accounts')) query.set('clientId', drawId(random));
+  if (chance(random, 0.2) && path.includes('{') && !path.includes('oauth')) query.set('app', 'default');
+  if (path.endsWith('callback')) query.set('state', drawText(random, 64));
+  if (chance(random, 0.5) && path.endsWith('callback')) query.set('code', drawText(random, 64));
+  if (odd !== undefined && odd % 5 === 1)
+    query.append(pick(random, ['app', 'x', '__proto__', 'wait', 'state', 'clientId']), oddText(odd));
+  const text = query.toString();
+  const tail = odd !== undefined && odd % 5 === 2 ? `${text}&app=${oddPart(odd)}&app=x&[]&=&%` : text;
+  return path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => part(name)) + (tail === '' ? '' : `?${tail}`);
+}
+
+function oddText(odd: number): string {
+  const text: unknown = JSON.parse(ODD_TEXTS[odd % ODD_TEXTS.length] ?? '""');
+  return typeof text === 'string' ? text : '';
+}
+
+function oddPart(odd: number): string {
+  const text = oddText(odd);
+  if (odd % 3 === 0)
+    return ['%', '%zz', '%ff', '%ed%a0%80', '%00', `${'a'.repeat(1_100)}`, '..;', '%2f'][odd % 8] ?? '%';
+  return encodeURIComponent(text.replaceAll(/\p{Cs}/gu, '?'));
+}
+
+function drawBody(random: Random, route: string): unknown {
+  if (route.endsWith('/v1/payouts') || route.endsWith('/v1/quotes')) return drawPayout(random);
+  if (route.endsWith('/v1/receiving-accounts')) return drawOpening(random);
+  if (route.endsWith('/v1/payout-batches')) return drawBatch(random);
+  if (route.endsWith('/approve') || route.endsWith('/refuse')) return { note: drawText(random, 256) };
+  if (route.endsWith('/cancel')) return { reason: drawText(random, 256) };
+  const [yes, no] = [{ created: true }, { created: false, then: pick(random, ['end', 'retry']) }];
+  if (route.includes('receiving-accounts') && route.endsWith('/resolve'))
+    return chance(random, 0.5) ? { ...yes, accountId: drawId(random) } : no;
+  if (route.endsWith('/resolve'))
+    return chance(random, 0.5) ? { ...yes, orderId: drawText(random, 128) } : no;
+  return {};
+}
+
+function drawBatch(random: Random): unknown {
+  const payouts = Array.from({ length: whole(random, 1, 3) }, () => drawPayout(random, 'default'));
+  return { batchId: drawId(random), payouts };
+}
+
+const hashOf = (key: string) => createHash('sha256').update(key).digest();
+
+function callers(): Callers {
+  const largest = {
+    CNY: '9999999999999999.99',
+    USD: '9999999999999999.99',
+    EUR: '9999999999999999.99',
+    GBP: '9999999999999999.99',
+    HKD: '9999999999999999.99',
+  };
+  const one = (name: string, verbs: readonly Verb[], largestAmount: Record<string, string>) => ({
+    ...{ name, applications: ['default'], verbs, largestAmount },
+  });
+  return {
+    keys: [
+      { hash: hashOf(KEYS.all), caller: one('all', VERBS, largest) },
+      { hash: hashOf(KEYS.narrow), caller: one('narrow', NARROW, { CNY: '100.00' }) },
+      { hash: hashOf(KEYS.starter), caller: one(STARTER, VERBS, largest) },
+    ],
+  };
+}
+
+const TOKEN_KEY = Buffer.alloc(32, 7).toString('base64');
+const SECRETS = [...Object.values(KEYS), TOKEN_KEY];
+
+async function open(
+  build: (client: Client, config: ServiceConfig) => Promise<FastifyInstance>,
+): Promise<Judge<Input>> {
+  const config = serviceConfig({
+    PAYOUTS_LOG_LEVEL: 'silent',
+    PAYMENTS_ENVIRONMENT: 'test',
+    PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
+    PAYOUTS_TOKEN_KEYS: `k1:${TOKEN_KEY}`,
+  });
+  const server = await build(client, { ...config, callers: callers() });
+  await server.ready();
+  return {
+    judge: async (input) => {
+      const { answer, did } = await watched(() => injected(server, input.request));
+      return judged(input, answer, did);
+    },
+    settle: () => new Promise((resolve) => setTimeout(resolve, 1_500)),
+    close: async () => {
+      await server.close();
+    },
+  };
+}
+
+function judged(input: Input, answer: Answer, did: Done): Verdict {
+  const { request, who } = input;
+  // Anonymous calls may cost Temporal only so much: the others are told to come again.
+  const isBusy = answer.status === 503 && input.route.includes('/oauth/') && did.starts.length === 0;
+  if (!isBusy) demandDecent(answer, SECRETS);
+  if (answer.status < 400) {
+    demandAccepted(input, answer, did);
+    return 'accepted';
+  }
+  demand(did.starts.length === 0, `answered ${answer.status} and started a ${did.starts[0]?.type}`);
+  demand(did.updates.length === 0, `answered ${answer.status} and sent an update`);
+  if (request.method === 'HEAD' || answer.type.startsWith('text/html')) return 'refused';
+  const { detail, errors = [] } = refusalOf(answer);
+  demand(detail !== 'these fields are not usable' || errors.length > 0, 'named no bad field');
+  const operation = operations.find(({ method, path }) => `${method} ${path}` === input.route);
+  const takesFields = operation !== undefined && !operation.body.safeParse(undefined).success;
+  // The name of a field that there is not may be empty.
+  for (const { path, message } of errors)
+    demand(
+      path !== '' || message === 'is not a field' || !takesFields || !isObject(request.body),
+      'a bad field has no name',
+    );
+  if (who === 'stranger' || who === 'nobody')
+    demand(
+      [401, 404, 400, 414, 415, 413].includes(answer.status),
+      `answered ${answer.status} to nobody we know`,
+    );
+  return 'refused';
+}
+
+function isObject(body: Buffer | undefined): boolean {
+  const read = asJson(body?.toString('utf8') ?? '');
+  return typeof read === 'object' && read !== null && !Array.isArray(read);
+}
+
+function demandAccepted({ who, route, request }: Input, answer: Answer, did: Done): void {
+  const operation = operations.find(({ method, path }) => `${method} ${path}` === route);
+  if (!operation || request.method !== operation.method) return;
+  demand(who !== 'nobody' && who !== 'stranger' && who !== 'garbled', 'served somebody we do not know');
+  demand(who !== 'narrow' || NARROW.includes(operation.verb), 'served a key that may not');
+  demandAnswer(operation, answer);
+  const body = asJson(request.body?.toString('utf8') ?? '');
+  for (const { type, workflowId, argument } of did.starts) {
+    if (type === 'payout' || type === 'payoutQuote') demandSame(checkPayoutRequest, body, argument, who);
+    if (type === 'payout' || type === 'payoutQuote') demandSendable(argument);
+    if (type === 'openReceivingAccount') demandSame(checkReceivingAccount, body, argument, who);
+    demand(
+      type === 'payoutBatch' || route.startsWith('GET') || !exists('') || workflowId !== '',
+      'a workflow has no id',
+    );
+  }
+}
+
+function demandAnswer(operation: Operation, { status, text }: Answer): void {
+  demand(status === operation.answer.status, `answered ${status} instead of ${operation.answer.status}`);
+  const read = operation.answer.schema.safeParse(asJson(text));
+  demand(read.success, `the answer is not as it is described: ${read.error?.issues[0]?.path.join('.')}`);
+}
+
+/** What the workflow gets is what was sent, to the last digit; and checked again it is the same. */
+function demandSame(
+  check: (body: unknown) => { ok: true; value: unknown } | { ok: false },
+  body: unknown,
+  argument: unknown,
+  who: Who,
+): void {
+  const sent = check(body);
+  demand(sent.ok, 'started what its schema refuses');
+  const plain: unknown = JSON.parse(JSON.stringify(sent.value));
+  demand(isDeepStrictEqual(plain, argument), `started something else than ${who} has sent`);
+  const again = check(argument);
+  demand(
+    again.ok && isDeepStrictEqual(JSON.parse(JSON.stringify(again.value)), argument),
+    'is not the same when it is checked again',
+  );
+}
+
+function countIn(argument: unknown): unknown {
+  return typeof argument === 'object' && argument !== null && 'count' in argument ? argument.count : 1;
+}
+
+function standIn(): StandIn {
+  const money = { currency: 'USD', amount: '1.00' };
+  const state = { phase: 'PROCESSING', sentence: 's', nextStep: 'n', needsAttention: false, reasons: [] };
+  const counts = { added: 1, started: 1, joined: 0, done: 0, bad: 0, needingAttention: 0 };
+  const zero = <T extends string>(names: readonly T[]) => Object.fromEntries(names.map((name) => [name, 0]));
+  const outcomes = zero(ROW_ENDS);
+  const rows = Object.fromEntries(TOLD_BY_ROW.map((end) => [end, []]));
+  const batch = (argument: unknown) => ({
+    ...{
+      app: 'default',
+      batchId: 'b',
+      count: countIn(argument),
+      phase: 'PAYING',
+      sentence: 's',
+      nextStep: 'n',
+      cancelled: false,
+    },
+    ...{ ...counts, missing: [], phases: {}, outcomes, rows },
+  });
+  const quote = {
+    ...{
+      lockRateId: 'L',
+      available: money,
+      exchangeRate: '7.1',
+      originCurrency: 'USD',
+      targetCurrency: 'CNY',
+    },
+    ...{ pay: money, target: money, fee: money },
+  };
+  return {
+    ends: {
+      payoutQuote: { quote },
+      accountQuery: { clientId: 'C', accounts: [] },
+      receivingBalanceQuery: { balance: money, accountIds: [] },
+      receivingDetailQuery: { id: 'A' },
+      authorizationLink:
+        'http://127.0.0.1:9/entrance/authorization?app_id=a&redirect_uri=http%3A%2F%2F127.0.0.1%3A9%2F',
+    },
+    states: [
+      ['payout-batch:', batch],
+      ['receiving-account:', () => ({ ...state, phase: 'OPENING' })],
+      ['payout:', () => state],
+    ],
+    queries: { taken: [] },
+    argumentOf: (workflowId) => drawPayout(seededRandom(workflowId.length), workflowId.split(':')[1]),
+  };
+}

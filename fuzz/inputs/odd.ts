@@ -1,0 +1,132 @@
+/** Values that programs have stumbled over. Of each list the first is the plainest, for that is what shrinking ends with. */
+
+const written = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text));
+
+/** Texts as JSON writes them; what cannot be a character alone is escaped. */
+export const ODD_TEXTS: readonly string[] = [
+  ...written(['', ' ', 'x', '0', ' x', 'x ', "'", '"', '`', '\\', '/', '.', '..', '%', '%00', '%2e%2e%2f']),
+  ...written(['\u0000', '\u0007x', 'x\ny', 'x\r\nY: z', '\u007f', '\u0085', '\u2028', '\u00a0x', '\ufeffx']),
+  ...written(['\ud800', 'x\udfff', '\udc00\ud800', '😀', 'ﬃ', 'İ', 'e\u0301', '\u202eabc', '中文', '\ufffd']),
+  ...written(['__proto__', 'constructor', 'toString', 'null', 'undefined', 'NaN', 'true', '[object Object]']),
+  ...written([
+    '1e3',
+    '10',
+    '10.5',
+    '10.50',
+    '10.500',
+    '-1',
+    '+1',
+    '1,000',
+    '٣',
+    '0x10',
+    '1e-7',
+    '.5',
+    '5.',
+    '00',
+  ]),
+  ...written(['9999999999999999.99', '10000000000000000', '0.001', 'Infinity', "' OR '1'='1", '{{x}}']),
+  ...written([
+    '2026-02-30T00:00:00Z',
+    '2026-01-01T00:00:00Z',
+    '9999-12-31T23:59:59+14:00',
+    '../../etc/passwd',
+  ]),
+  ...written(['env:toString', 'env:__proto__', 'file:.', 'file:\u0000', 'USD', 'usd', 'US', 'DEFAULT']),
+];
+
+/** Numbers as JSON writes them, and some that it does not allow. */
+export const ODD_NUMBERS: readonly string[] = [
+  ...['0', '1', '-1', '-0', '0.0', '1.0', '10.5', '0.1', '0.001', '1e3', '1E+3', '1e-7', '2.8e-4', '1e400'],
+  ...[
+    '-1e400',
+    '1e-400',
+    '9007199254740993',
+    '9999999999999999.99',
+    '10000000000000000',
+    '12345678901234567890',
+  ],
+  ...[
+    '9223372036854775808',
+    '253402300800000',
+    '1700000000',
+    '4294967296',
+    '2147483648',
+    `${'9'.repeat(400)}`,
+  ],
+  ...[
+    `0.${'1'.repeat(400)}`,
+    `1e${'9'.repeat(20)}`,
+    '01',
+    '+1',
+    '.5',
+    '5.',
+    '0x10',
+    '1_000',
+    'NaN',
+    '-',
+    '1e',
+    '--1',
+  ],
+];
+
+export const ODD_VALUES: readonly string[] = [
+  ...[
+    'null',
+    'true',
+    'false',
+    '{}',
+    '[]',
+    '[null]',
+    '[[]]',
+    '{"":""}',
+    '{"currency":"CNY"}',
+    '[{}]',
+    'undefined',
+  ],
+  ...[
+    '{"isLosslessNumber":true,"value":"1"}',
+    '{"__proto__":{"amount":"1.00"}}',
+    '{"toString":1}',
+    '{"length":1}',
+  ],
+];
+
+export const ODD_KEYS: readonly string[] = [
+  ...written([
+    'x',
+    '',
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'hasOwnProperty',
+    'app',
+    'amount',
+    'a.b',
+  ]),
+  ...written([
+    '0',
+    '-1',
+    'length',
+    ' app',
+    'APP',
+    'partnerOrderId\u0000',
+    '\ud800',
+    '~0',
+    'data',
+    'code',
+    'x'.repeat(300),
+  ]),
+];
+
+/** Around every limit of length that is checked somewhere. */
+export const LENGTHS: readonly number[] = [
+  ...[
+    1, 8, 9, 16, 17, 32, 33, 63, 64, 65, 127, 128, 129, 254, 255, 256, 257, 300, 512, 513, 1_000, 4_096,
+    8_193,
+  ],
+  20_000,
+];
+
+/** How deep: around every limit, and beyond what a recursive reader survives. */
+export const DEPTHS: readonly number[] = [1, 2, 8, 14, 15, 16, 17, 62, 63, 64, 65, 500, 8_000];

@@ -1,0 +1,261 @@
+/**
+ * Temporal as `@temporalio/client` reaches it, without any workflow: the client, its converters and its protobuf are the
+ * real ones, and only the far end is a stand-in. A workflow whose id holds a long number exists; no other does.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Client, type ConnectionLike } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
+import proto from '@temporalio/proto';
+import { grpcError, notFound } from '../simulation/temporal/errors.ts';
+import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
+import { clientInterceptors } from '../src/temporal/queries.ts';
+
+const { temporal } = proto;
+const api = temporal.api.workflowservice.v1;
+const Completed = temporal.api.enums.v1.WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED;
+const Running = temporal.api.enums.v1.WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING;
+const UpdateCompleted =
+  temporal.api.enums.v1.UpdateWorkflowExecutionLifecycleStage
+    .UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_COMPLETED;
+const ExecutionCompleted = temporal.api.enums.v1.EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED;
+const ExecutionStarted = temporal.api.enums.v1.EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED;
+
+/** What one input made Temporal do. */
+export interface Done {
+  starts: { workflowId: string; type: string; argument: unknown; memo: Fields }[];
+  signals: { workflowId: string; name: string; argument: unknown }[];
+  updates: { workflowId: string; name: string }[];
+}
+
+type Fields = { [name: string]: proto.temporal.api.common.v1.IPayload } | null | undefined;
+type Payloads = { payloads?: proto.temporal.api.common.v1.IPayload[] | null } | null | undefined;
+
+const done = new AsyncLocalStorage<Done>();
+const nowhere: Done = { starts: [], signals: [], updates: [] };
+
+/** What `work` made Temporal do, apart from what goes through a socket. */
+export async function watched<T>(work: () => Promise<T>): Promise<{ answer: T; did: Done }> {
+  const did: Done = { starts: [], signals: [], updates: [] };
+  return { answer: await done.run(did, work), did };
+}
+
+/** What the workflows of a type end with. */
+export type Ends = Readonly<Record<string, unknown>>;
+
+export interface StandIn {
+  /** Results by workflow type. */
+  ends: Ends;
+  /** Answers to queries and updates by the beginning of the workflow id; `argument`: what this input started it with. */
+  states: readonly (readonly [idPrefix: string, state: (argument: unknown) => unknown])[];
+  /** Answers to queries by name, where the state is not what is asked for. */
+  queries: Readonly<Record<string, unknown>>;
+  /** What the workflow of that id was started with, for those that exist. */
+  argumentOf(workflowId: string): unknown;
+}
+
+/** Whether a workflow exists: one whose number is long enough to be drawn once only, in three of four cases. */
+export function exists(workflowId: string): boolean {
+  const number = workflowId.slice(workflowId.lastIndexOf(':') + 1);
+  return number.length >= 16 && number.charCodeAt(number.length - 1) % 4 !== 0;
+}
+
+export function standInClient(standIn: StandIn): Client {
+  const handlers = handlersOf(standIn);
+  const workflowService = api.WorkflowService.create((method, bytes, callback) => {
+    const handle = handlers[method.name];
+    // Later, as over a socket.
+    setImmediate(() => {
+      try {
+        if (!handle) throw grpcError('UNIMPLEMENTED', method.name);
+        callback(null, handle(bytes));
+      } catch (error) {
+        callback(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+  });
+  const operatorService = temporal.api.operatorservice.v1.OperatorService.create((method, _bytes, callback) =>
+    callback(grpcError('UNIMPLEMENTED', method.name)),
+  );
+  const through = <R>(_how: unknown, act: () => Promise<R>) => act();
+  const connection: ConnectionLike = {
+    ...{ workflowService, operatorService, plugins: [] },
+    ...{ close: async () => undefined, ensureConnected: async () => undefined },
+    ...{ withDeadline: through, withMetadata: through, withAbortSignal: through },
+  };
+  return new Client({
+    ...{ connection, namespace: 'default' },
+    interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
+  });
+}
+
+type Handlers = Readonly<Record<string, (bytes: Uint8Array) => Uint8Array>>;
+
+interface Type<T> {
+  decode(bytes: Uint8Array): T;
+}
+interface AnswerType<T> {
+  fromObject(object: object): T;
+  encode(message: T): { finish(): Uint8Array };
+}
+
+function handler<Q, A>(request: Type<Q>, answer: AnswerType<A>, handle: (request: Q) => object) {
+  return (bytes: Uint8Array) => answer.encode(answer.fromObject(handle(request.decode(bytes)))).finish();
+}
+
+function handlersOf(standIn: StandIn): Handlers {
+  const stateOf = (workflowId: string) =>
+    standIn.states.find(([prefix]) => workflowId.startsWith(prefix))?.[1](startedHere(workflowId)?.argument);
+  /** Types of the workflows that were started only to be waited for. */
+  const typeOf = (workflowId: string) => Object.keys(standIn.ends).find((type) => typed(workflowId, type));
+  return {
+    GetSystemInfo: handler(api.GetSystemInfoRequest, api.GetSystemInfoResponse, () => ({})),
+    StartWorkflowExecution: handler(
+      api.StartWorkflowExecutionRequest,
+      api.StartWorkflowExecutionResponse,
+      ({ workflowId, workflowType, input, memo }) => {
+        demandText(workflowId);
+        // One in five of those that exist is there already. Numbers that we draw ourselves are nobody else's.
+        if (
+          BY_CALLERS.test(workflowId) &&
+          exists(workflowId) &&
+          workflowId.charCodeAt(workflowId.length - 2) % 5 === 0
+        )
+          throw grpcError('ALREADY_EXISTS', 'Workflow execution already started');
+        const type = workflowType?.name ?? '';
+        (done.getStore() ?? nowhere).starts.push({
+          workflowId,
+          type,
+          argument: argumentIn(input),
+          memo: memo?.fields,
+        });
+        return { runId: RUN, started: true };
+      },
+    ),
+    SignalWorkflowExecution: handler(
+      api.SignalWorkflowExecutionRequest,
+      api.SignalWorkflowExecutionResponse,
+      ({ workflowExecution, signalName: name, input }) => {
+        const workflowId = known(workflowExecution);
+        (done.getStore() ?? nowhere).signals.push({ workflowId, name, argument: argumentIn(input) });
+        return {};
+      },
+    ),
+    QueryWorkflow: handler(api.QueryWorkflowRequest, api.QueryWorkflowResponse, ({ execution, query }) => {
+      const workflowId = known(execution);
+      const name = query?.queryType ?? '';
+      const answer = name in standIn.queries ? standIn.queries[name] : stateOf(workflowId);
+      return { queryResult: { payloads: [payload(answer)] } };
+    }),
+    UpdateWorkflowExecution: handler(
+      api.UpdateWorkflowExecutionRequest,
+      api.UpdateWorkflowExecutionResponse,
+      ({ workflowExecution, request }) => {
+        const workflowId = known(workflowExecution);
+        (done.getStore() ?? nowhere).updates.push({ workflowId, name: request?.input?.name ?? '' });
+        return {
+          updateRef: {
+            workflowExecution: { workflowId, runId: RUN },
+            updateId: request?.meta?.updateId ?? '',
+          },
+          stage: UpdateCompleted,
+          outcome: { success: { payloads: [payload(stateOf(workflowId))] } },
+        };
+      },
+    ),
+    DescribeWorkflowExecution: handler(
+      api.DescribeWorkflowExecutionRequest,
+      api.DescribeWorkflowExecutionResponse,
+      ({ execution }) => {
+        const workflowId = known(execution);
+        return {
+          workflowExecutionInfo: {
+            execution: { workflowId, runId: RUN },
+            type: { name: 'payout' },
+            status: typeOf(workflowId) === undefined ? Running : Completed,
+            startTime: { seconds: 1_700_000_000 },
+            memo: { fields: startedHere(workflowId)?.memo ?? { startedBy: payload(STARTER) } },
+          },
+        };
+      },
+    ),
+    GetWorkflowExecutionHistory: handler(
+      api.GetWorkflowExecutionHistoryRequest,
+      api.GetWorkflowExecutionHistoryResponse,
+      ({ execution }) => {
+        const workflowId = execution?.workflowId ?? '';
+        const type = typeOf(workflowId);
+        if (type === undefined) return { history: { events: [startedEvent(standIn, known(execution))] } };
+        const result = { payloads: [payload(standIn.ends[type])] };
+        const workflowExecutionCompletedEventAttributes = { result };
+        const event = {
+          eventId: 2,
+          eventType: ExecutionCompleted,
+          workflowExecutionCompletedEventAttributes,
+        };
+        return { history: { events: [event] } };
+      },
+    ),
+    ListWorkflowExecutions: handler(
+      api.ListWorkflowExecutionsRequest,
+      api.ListWorkflowExecutionsResponse,
+      ({ query }) => {
+        demandText(query);
+        const [, app, orderId] = /PayoutApp = '([^']*)' AND PayoutOrderId = '([^']*)'/.exec(query) ?? [];
+        const workflowId = `payout:${app}:${orderId}`;
+        const execution = {
+          execution: { workflowId, runId: RUN },
+          type: { name: 'payout' },
+          status: Running,
+        };
+        return { executions: exists(workflowId) ? [{ ...execution, startTime: { seconds: 1 } }] : [] };
+      },
+    ),
+  };
+}
+
+const RUN = '01234567-89ab-cdef-0123-456789abcdef';
+/** Who started what exists already. */
+export const STARTER = 'starter';
+
+const BY_CALLERS = /^(payout|payout-batch|receiving-account):/;
+
+/** `payout-quote:app:…` was started for `payoutQuote`. */
+function typed(workflowId: string, type: string): boolean {
+  const kind = type.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  return workflowId.startsWith(`${kind}:`) || workflowId.startsWith(`${kind.replace(/-query$/, '')}:`);
+}
+
+function startedEvent(standIn: StandIn, workflowId: string): object {
+  const input = { payloads: [payload(standIn.argumentOf(workflowId))] };
+  const memo = { fields: { startedBy: payload(STARTER) } };
+  return {
+    eventId: 1,
+    eventType: ExecutionStarted,
+    workflowExecutionStartedEventAttributes: { input, memo, firstExecutionRunId: RUN },
+  };
+}
+
+function known(execution: { workflowId?: string | null } | null | undefined): string {
+  const workflowId = execution?.workflowId ?? '';
+  demandText(workflowId);
+  if (!exists(workflowId) && !startedHere(workflowId)) throw notFound(workflowId);
+  return workflowId;
+}
+
+function startedHere(workflowId: string): Done['starts'][number] | undefined {
+  return done.getStore()?.starts.find((start) => start.workflowId === workflowId);
+}
+
+/** A Temporal server refuses strings that UTF-8 cannot write, and answers as if it were its own fault. */
+function demandText(text: string): void {
+  if (/\p{Cs}/u.test(text)) throw grpcError('INTERNAL', 'string field contains invalid UTF-8');
+}
+
+function payload(value: unknown): proto.temporal.api.common.v1.IPayload {
+  return defaultPayloadConverter.toPayload(value);
+}
+
+function argumentIn(input: Payloads): unknown {
+  const [first] = input?.payloads ?? [];
+  return first ? defaultPayloadConverter.fromPayload(first) : undefined;
+}
