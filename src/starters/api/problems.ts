@@ -1,6 +1,6 @@
 /** Errors as RFC 9457 problem documents. None quotes what was sent. */
 
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
 import { explained } from './explained.ts';
 import { Problem } from './problem.ts';
@@ -13,6 +13,7 @@ const TITLES: Record<number, string> = {
   408: 'Request timeout',
   409: 'Conflict',
   413: 'Content too large',
+  414: 'Address too long',
   415: 'Unsupported media type',
   502: 'Bad gateway',
   503: 'Service unavailable',
@@ -25,10 +26,16 @@ export function answerProblems(server: FastifyInstance): void {
     const problem = error instanceof Problem ? error : explained(error);
     if (problem) return send(reply, problem);
     const status = statusOf(error);
-    if (status < 500) return send(reply, new Problem(status, TITLES[status] ?? 'the request is not usable'));
+    if (status < 500) return refuse(error, request, reply);
     request.log.error({ name: error instanceof Error ? error.name : 'unknown' }, 'a request failed');
     return send(reply, new Problem(500, 'something unexpected went wrong'));
   });
+}
+
+/** Also for an address that cannot be decoded: it meets no route, so Fastify would answer by itself and quote it. */
+export function refuse(error: unknown, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const status = statusOf(error);
+  return send(reply, new Problem(status, TITLES[status] ?? 'the request is not usable'));
 }
 
 function send(reply: FastifyReply, { status, message, retryAfterSeconds, fields }: Problem): FastifyReply {

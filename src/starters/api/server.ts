@@ -13,7 +13,7 @@ import { metricsRoute } from './metrics-route.ts';
 import { notificationRoute } from './notification-route.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { operationsOf, serveOperations } from './operations.ts';
-import { answerProblems } from './problems.ts';
+import { answerProblems, refuse } from './problems.ts';
 import { Receiver } from './receiver.ts';
 
 const MOST_BYTES = 64 * 1024;
@@ -32,6 +32,7 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
     // A line for each request would be a line for each junk notification; routes log what matters.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MOST_BYTES,
+    frameworkErrors: refuse,
     // 64 characters of a number, each written as up to nine.
     routerOptions: { maxParamLength: 1_000 },
     requestTimeout: REQUEST_TIMEOUT_MS,
