@@ -20,7 +20,7 @@ import { readRequests } from '../../src/starters/cli/payout-verbs.ts';
 import { InvalidPayoutRequestError } from '../../src/starters/payouts.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
 import { documents, shown } from '../inputs/documents.ts';
-import { treeOf, written } from '../inputs/tree.ts';
+import { asLines } from '../inputs/lines.ts';
 import { drawId, drawOpening, drawPayout } from '../inputs/valid.ts';
 import { demandSendable } from '../sendable.ts';
 
@@ -78,17 +78,6 @@ function drawCaller(random: Random, name: string): unknown {
     verbs: VERBS.slice(0, whole(random, 1, VERBS.length)),
     largestAmount: { CNY: '100.00', USD: pick(random, ['5', '9999999999999999.99']) },
   };
-}
-
-/** The rows of a JSON array, one a line; what is no array stays as it is. */
-function asLines(bytes: Buffer): Buffer {
-  let rows: unknown;
-  try {
-    rows = readExactJson(bytes);
-  } catch {
-    return bytes;
-  }
-  return Array.isArray(rows) ? Buffer.from(rows.map((row) => written(treeOf(row))).join('\n')) : bytes;
 }
 
 async function open(): Promise<Judge<Input>> {
