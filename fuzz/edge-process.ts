@@ -35,8 +35,8 @@ function serve(): void {
     const { edge, from, inputs, tellEvery } = orderSchema.parse(message);
     const run = EDGES.get(edge);
     if (!run) throw new RangeError(`there is no edge ${edge}`);
-    const onInput = (seed: number) => {
-      if ((seed - from) % tellEvery === 0) process.send?.({ at: seed });
+    const onInput = (seed: number, isSmaller: boolean) => {
+      if (isSmaller || (seed - from) % tellEvery === 0) process.send?.({ at: seed });
     };
     run({ from, inputs }, { onInput }).then(
       (report) => process.send?.({ report }),
@@ -46,6 +46,8 @@ function serve(): void {
       },
     );
   });
+  // Whoever started it is gone.
+  process.on('disconnect', () => process.exit(1));
   process.send?.('ready');
 }
 

@@ -30,8 +30,8 @@ export interface Order {
 }
 
 export interface RunOptions {
-  /** Told before the input of `seed`. */
-  onInput?: (seed: number) => void;
+  /** Told before the input of `seed`; `isSmaller`: before one that was made of it. */
+  onInput?: (seed: number, isSmaller: boolean) => void;
   /** How much the heap may grow from the end of the warm-up on, in bytes. */
   mostGrowth?: number;
 }
@@ -42,8 +42,7 @@ const MOST_GROWTH = 32 * 1024 * 1024;
 /** Until then, caches and whatever is bounded may fill up. */
 const WARM_UP = 0.25;
 const MOST_KINDS = 10;
-const MOST_SMALLER = 2_000;
-const MOST_MS_OF_SMALLER = 60_000;
+const MOST_SMALLER = 500;
 
 export async function runEdge<I>(edge: Edge<I>, order: Order, options: RunOptions = {}): Promise<Report> {
   const judge = await edge.open();
@@ -63,6 +62,7 @@ class EdgeRun<I> {
   private readonly found = new Map<string, Found>();
   private readonly verdicts: Record<Verdict, number> = { accepted: 0, refused: 0 };
   private slowest = { ms: 0, seed: 0 };
+  private onInput: NonNullable<RunOptions['onInput']> = () => undefined;
 
   constructor(edge: Edge<I>, judge: Judge<I>, faults: Faults) {
     this.edge = edge;
@@ -71,6 +71,7 @@ class EdgeRun<I> {
   }
 
   async run({ from, inputs }: Order, { onInput, mostGrowth = MOST_GROWTH }: RunOptions): Promise<Report> {
+    this.onInput = onInput ?? this.onInput;
     const begunMs = performance.now();
     const warm = from + Math.floor(inputs * WARM_UP);
     let heapBefore = 0;
@@ -78,7 +79,7 @@ class EdgeRun<I> {
       if (seed === warm) heapBefore = await this.heap();
       // Lets timers and messages through, which an edge without a socket would not.
       if (seed % 256 === 0) await new Promise((resolve) => setImmediate(resolve));
-      onInput?.(seed);
+      this.onInput(seed, false);
       await this.one(seed);
     }
     const heapAfter = await this.heap();
@@ -126,11 +127,11 @@ class EdgeRun<I> {
     let current = inputOf(this.edge.inputs, seed);
     let what = (await this.faultOf(current.value)) ?? `${kind} (the same input again did not show it)`;
     let left = MOST_SMALLER;
-    const untilMs = performance.now() + MOST_MS_OF_SMALLER;
-    for (let shrinks = true; shrinks && left > 0 && performance.now() < untilMs; ) {
+    for (let shrinks = true; shrinks && left > 0; ) {
       shrinks = false;
       for (const smaller of this.edge.inputs.shrink(current.value_, current.context)) {
         left -= 1;
+        this.onInput(seed, true);
         const fault = await this.faultOf(smaller.value);
         shrinks = fault !== undefined && kindOf(fault) === kind;
         if (shrinks && fault !== undefined) [current, what] = [smaller, fault];
