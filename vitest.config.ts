@@ -24,6 +24,9 @@ export default defineConfig({
     pool: 'forks',
     // Tests mostly wait: for timers, for processes, for the engine.
     maxWorkers: 4,
+    // A test waits for facts, and these bounds only stop what hangs.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     projects: [
       { extends: true, test: { name: 'unit', include: UNIT, isolate: false } },
       {
@@ -33,9 +36,6 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: UNIT,
           globalSetup: ['test/support/global-setup.ts'],
-          // Real servers and processes: a test waits for facts, and these bounds only stop what hangs.
-          testTimeout: 600_000,
-          hookTimeout: 600_000,
         },
       },
     ],

@@ -12,12 +12,12 @@ import { checkReceivingAccount } from '../../src/contract/receiving-account.ts';
 import { normalizeAmount } from '../../src/domain/money.ts';
 import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
 import { isJsonObject, NotJsonError, readExactJson } from '../../src/payments/exact-json.ts';
-import { checkedBatch } from '../../src/starters/batches.ts';
+import { checkedBatch } from '../../src/starters/checked-batch.ts';
 import { UsageError } from '../../src/starters/cli/answer.ts';
 import { batchRows } from '../../src/starters/cli/batch-file.ts';
 import { readBytes, readJson } from '../../src/starters/cli/files.ts';
-import { readRequests } from '../../src/starters/cli/payout-verbs.ts';
-import { InvalidPayoutRequestError } from '../../src/starters/payouts.ts';
+import { checkedRequests } from '../../src/starters/cli/payout-file.ts';
+import { InvalidPayoutRequestError } from '../../src/starters/invalid-request.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
 import { documents, shown } from '../inputs/documents.ts';
 import { asLines } from '../inputs/lines.ts';
@@ -106,7 +106,7 @@ const JUDGES: Readonly<Record<Kind, (file: string, content: Buffer) => Verdict |
 function judgePayouts(file: string, content: Buffer): Verdict {
   let payouts: CheckedPayoutRequest[];
   try {
-    payouts = readRequests(file);
+    payouts = checkedRequests(readJson(file), file);
   } catch (error) {
     return refused(error, file);
   }
