@@ -37,12 +37,19 @@ export function readExactJson(bytes: Uint8Array, limits: ExactJsonLimits = {}): 
 }
 
 /**
- * As `JSON.parse` reads it, but only what every reader reads the same: a repeated key is refused, and so are bytes that are
- * not UTF-8. Throws `NotJsonError`.
+ * As `JSON.parse` reads it, but only what every reader reads the same: a repeated key is refused, and so are `__proto__`,
+ * which schemas leave out in silence, and bytes that are not UTF-8. Throws `NotJsonError`.
  */
 export function readPlainJson(bytes: Uint8Array): unknown {
-  readExactJson(bytes, { uniqueKeys: true });
+  const value = readExactJson(bytes, { uniqueKeys: true });
+  if (namesPrototype(value)) throw new NotJsonError('a key is __proto__');
   return JSON.parse(decode(bytes));
+}
+
+function namesPrototype(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(namesPrototype);
+  if (!isJsonObject(value)) return false;
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(namesPrototype);
 }
 
 /** Serializes; `undefined` members are left out, numbers made by `jsonNumber` are written exactly. */

@@ -158,6 +158,13 @@ describe('the environment is read once, and every bad key is named', () => {
     expect(problems({ ...good, PAYOUTS_APPS_FILE: file }).join()).toMatch(/cannot be read as JSON/);
   });
 
+  test('PAYOUTS_APPS_FILE with an application that would be left out in silence is refused', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
+    const one = (appId: string) => JSON.stringify({ appId, appSecret: 'env:PAYMENTS_APP_SECRET' });
+    writeFileSync(file, `{"east":${one('a-1')},"__proto__":${one('a-2')}}`);
+    expect(problems({ ...good, PAYOUTS_APPS_FILE: file }).join()).toMatch(/a key is __proto__/);
+  });
+
   test.each(['toString', '__proto__', 'constructor'])(
     'a secret by reference to env:%s, which is no variable, is missing',
     async (name) => {
