@@ -5,6 +5,7 @@ import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import type { Trip } from '../provider/transport.ts';
 import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
 import { Random } from '../world/random.ts';
+import { batchIn, type PlannedBatch } from './batches.ts';
 import { payoutRequest } from './payout-world.ts';
 
 export const STRIKES = ['kill', 'freeze', 'cut-off', 'cut-off-from-provider', 'clock-jump'] as const;
@@ -29,6 +30,8 @@ export interface PlannedPayout {
   number: number;
   atMs: number;
   request: PayoutRequestInput;
+  /** Whose row it is. */
+  batch: string | undefined;
   /** After the payout waits for an approval. */
   approval: { afterMs: number; verdict: 'approve' | 'refuse' } | undefined;
   meddling: Meddling[];
@@ -38,6 +41,7 @@ export interface Plan {
   seed: number;
   workers: number;
   payouts: PlannedPayout[];
+  batches: PlannedBatch[];
   faults: FaultRuleInput[];
   settings: SettingsChange;
   env: Environment;
@@ -112,6 +116,8 @@ const MEDDLESOME = [0.5, 1, 4] as const;
 /** Most payouts are over within seconds. */
 const MEDDLED_WITHIN_MS = [2_000, 10_000, 60_000] as const;
 const RUSH = 30;
+const WITH_BATCH = 0.2;
+const MOST_BATCHES = 2;
 
 function everywhere(tooLongMs: number): FaultInput[] {
   return [
@@ -160,9 +166,12 @@ export function planOf(seed: number): Plan {
   const payouts = Array.from({ length: count }, (_, at) =>
     payoutOf(random, at + 1, { troubleMs, meddlesome }),
   );
+  payouts.push(...rushOf(random, count, strikes));
+  const people = { troubleMs, meddlesome };
+  const { batches, rows } = batchesIn(new Random(seed ^ 0xba7c4), payouts.length, people);
   return {
-    ...{ seed, workers, troubleMs, network, strikes, tokensEndAtMs },
-    payouts: [...payouts, ...rushOf(random, count, strikes)],
+    ...{ seed, workers, troubleMs, network, strikes, tokensEndAtMs, batches },
+    payouts: [...payouts, ...rows],
     faults: OPERATIONS.flatMap((operation) => rules(operation, seed, { lies, weather, callTimeoutMs })),
     settings: {
       callsPerSecond: 20,
@@ -182,6 +191,7 @@ export function planOf(seed: number): Plan {
       PAYOUTS_POLL_FIRST: picked(random, ['1s', '30s']),
       PAYOUTS_POLL_MAX: picked(random, ['3s', '10m']),
       PAYOUTS_RECONCILE_EVERY: picked(random, ['1m', '15m']),
+      PAYOUTS_BATCH_WINDOW: picked(new Random(seed ^ 0xb47c), ['1', '2', '200']),
     },
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
@@ -195,11 +205,36 @@ function restoreIn(random: Random, troubleMs: number): Plan['restored'] {
   return { toMs, atMs: toMs + random.between(0.05, 0.5) * troubleMs };
 }
 
-function payoutOf(
+interface People {
+  troubleMs: number;
+  meddlesome: number;
+}
+
+const ROWS = [1, 2, 3, 5, 8, 20] as const;
+
+/** Rows are payouts like all others, but for who starts them. `before`: so many payouts are there already. */
+function batchesIn(
   random: Random,
-  number: number,
-  { troubleMs, meddlesome }: { troubleMs: number; meddlesome: number },
-): PlannedPayout {
+  before: number,
+  people: People,
+): { batches: PlannedBatch[]; rows: PlannedPayout[] } {
+  const batches: PlannedBatch[] = [];
+  const rows: PlannedPayout[] = [];
+  while (random.chance(WITH_BATCH) && batches.length < MOST_BATCHES) {
+    const batchId = `b-${batches.length + 1}`;
+    const batch = batchIn(random, batchId, random.between(0, 0.5 * people.troubleMs));
+    batches.push(batch);
+    for (let left = picked(random, ROWS); left > 0; left -= 1) {
+      const row = payoutOf(random, before + rows.length + 1, people);
+      // People meddle with it at the same distance from its start.
+      const meddling = row.meddling.map((one) => ({ ...one, atMs: one.atMs - row.atMs + batch.atMs }));
+      rows.push({ ...row, batch: batchId, atMs: batch.atMs, meddling });
+    }
+  }
+  return { batches, rows };
+}
+
+function payoutOf(random: Random, number: number, { troubleMs, meddlesome }: People): PlannedPayout {
   const needsApproval = random.chance(0.2);
   const meddling: Meddling[] = [];
   const atMs = random.between(0, 0.8 * troubleMs);
@@ -222,7 +257,7 @@ function payoutOf(
     ...(needsApproval && { approval: 'required' as const }),
   };
   return {
-    ...{ number, atMs, meddling },
+    ...{ number, atMs, meddling, batch: undefined },
     request: payoutRequest(number, more),
     approval: needsApproval
       ? { afterMs: random.between(0, 120_000), verdict: random.chance(0.2) ? 'refuse' : 'approve' }
@@ -238,7 +273,7 @@ function rushOf(random: Random, before: number, [strike]: readonly Strike[]): Pl
     number: before + at + 1,
     atMs: beginsMs + random.between(0, 1_000),
     request: payoutRequest(before + at + 1, { platform: 'sim:success' }),
-    ...{ approval: undefined, meddling: [] },
+    ...{ batch: undefined, approval: undefined, meddling: [] },
   }));
 }
 
@@ -254,10 +289,9 @@ function rules(
   seed: number,
   { lies, weather, callTimeoutMs }: Badness,
 ): FaultRuleInput[] {
-  const also = operation === 'createCnyOrder' ? thrice(OF_CREATES) : isTrade(operation) ? OF_TRADES : [];
-  const kinds = [...everywhere(2 * callTimeoutMs), ...also];
+  const kinds = [...everywhere(2 * callTimeoutMs), ...faultsOf(operation)];
   return [
-    ...(lies > 0
+    ...(lies * LIES[operation] > 0
       ? [{ operation, seed, probability: LIES[operation] * lies, fault: { kind: 'random-answer' as const } }]
       : []),
     ...(weather > 0 ? [{ operation, seed, probability: FAULTY * weather, kinds }] : []),
@@ -269,8 +303,9 @@ function thrice<T>(all: readonly T[]): T[] {
   return [...all, ...all, ...all];
 }
 
-function isTrade(operation: Operation): boolean {
-  return operation === 'queryResult' || operation === 'queryPayDetail';
+function faultsOf(operation: Operation): readonly FaultInput[] {
+  if (operation === 'createCnyOrder') return thrice(OF_CREATES);
+  return operation === 'queryResult' || operation === 'queryPayDetail' ? OF_TRADES : [];
 }
 
 function strikesOf(random: Random, workers: number, troubleMs: number): Strike[] {
