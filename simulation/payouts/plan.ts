@@ -6,6 +6,7 @@ import type { Trip } from '../provider/transport.ts';
 import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
 import { Random } from '../world/random.ts';
 import { batchIn, type PlannedBatch } from './batches.ts';
+import { openingsIn, type PlannedOpening } from './openings.ts';
 import { payoutRequest } from './payout-world.ts';
 
 export const STRIKES = ['kill', 'freeze', 'cut-off', 'cut-off-from-provider', 'clock-jump'] as const;
@@ -42,6 +43,7 @@ export interface Plan {
   workers: number;
   payouts: PlannedPayout[];
   batches: PlannedBatch[];
+  openings: PlannedOpening[];
   faults: FaultRuleInput[];
   settings: SettingsChange;
   env: Environment;
@@ -104,11 +106,15 @@ const OPERATIONS = [
   'queryDetail',
   'queryResult',
   'queryPayDetail',
+  'receivingAccountBalance',
+  'receivingAccountCreate',
 ] as const;
 type Operation = (typeof OPERATIONS)[number];
 const LIES: Readonly<Record<Operation, number>> = {
   ...{ token: 0.05, accountQuery: 0.06, fee: 0.08, createCnyOrder: 0.25 },
   ...{ queryDetail: 0.25, queryResult: 0.3, queryPayDetail: 0.3 },
+  // The specification shows no answer of theirs: nobody could see through a lie.
+  ...{ receivingAccountBalance: 0, receivingAccountCreate: 0 },
 };
 const FAULTY = 0.2;
 /** How much people meddle. */
@@ -147,6 +153,7 @@ const OF_CREATES: readonly FaultInput[] = [
   { kind: 'envelope', code: 12345 },
   { kind: 'envelope', code: 900002, effect: 'commit' },
 ];
+const OF_OPENINGS: readonly FaultInput[] = [{ kind: 'status', status: 429, effect: 'commit' }];
 const OF_TRADES: readonly FaultInput[] = [{ kind: 'data-null' }];
 
 export function planOf(seed: number): Plan {
@@ -172,6 +179,7 @@ export function planOf(seed: number): Plan {
   return {
     ...{ seed, workers, troubleMs, network, strikes, tokensEndAtMs, batches },
     payouts: [...payouts, ...rows],
+    openings: openingsIn(new Random(seed ^ 0x0be2), troubleMs),
     faults: OPERATIONS.flatMap((operation) => rules(operation, seed, { lies, weather, callTimeoutMs })),
     settings: {
       callsPerSecond: 20,
@@ -305,6 +313,7 @@ function thrice<T>(all: readonly T[]): T[] {
 
 function faultsOf(operation: Operation): readonly FaultInput[] {
   if (operation === 'createCnyOrder') return thrice(OF_CREATES);
+  if (operation === 'receivingAccountCreate') return OF_OPENINGS;
   return operation === 'queryResult' || operation === 'queryPayDetail' ? OF_TRADES : [];
 }
 

@@ -11,6 +11,7 @@ import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import { snapshotOf } from '../temporal/snapshot.ts';
 import { Batches, isOfBatch } from './batches.ts';
+import { Openings } from './openings.ts';
 import { PayoutWorld, partnerOrderIdOf, payoutId, swift } from './payout-world.ts';
 import { type Meddling, type Plan, type PlannedPayout, planOf, type Strike, tripOf } from './plan.ts';
 import { type Feature, isCompleted, Scene } from './scene.ts';
@@ -84,7 +85,7 @@ class SeededWorld {
       trip: (world) => (this.calmSinceMs === undefined ? tripOf(plan, world.random) : swift(world)),
     });
     this.scene = new Scene(plan, this.there);
-    this.features = [new Batches(this.scene)];
+    this.features = [new Batches(this.scene), new Openings(this.scene)];
     this.there.server.onChange.push((run) => {
       if (isCompleted(run)) this.scene.open.delete(run.workflowId);
     });

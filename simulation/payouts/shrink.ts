@@ -45,6 +45,7 @@ function* smallerThan(plan: Plan): Generator<Plan> {
           meddling: batch.meddling.filter((other) => other !== one),
         }),
       };
+  yield* halves(plan.openings, (kept) => ({ ...plan, openings: kept }), 0);
   yield* halves(strikes, (kept) => ({ ...plan, strikes: kept }), 0);
   yield* halves(faults, (kept) => ({ ...plan, faults: kept }), 0);
   for (const [at, { meddling }] of payouts.entries())
