@@ -19,6 +19,7 @@ export interface PlannedOpening {
   /** Nobody else opens accounts for it: the provider does not say which request an account is of. */
   payerId: string;
   currency: string;
+  openId: string | undefined;
   atMs: number;
   meddling: OpeningMeddling[];
 }
@@ -36,7 +37,7 @@ export function openingsIn(random: Random, troubleMs: number): PlannedOpening[] 
       random.chance(0.25),
     );
     return {
-      ...{ requestId: `ra-${at + 1}`, payerId: `opener-${at + 1}`, atMs },
+      ...{ requestId: `ra-${at + 1}`, payerId: `opener-${at + 1}`, openId: undefined, atMs },
       currency: random.pick(CURRENCIES) ?? 'USD',
       meddling: kinds.map((kind) => ({
         ...{ kind, part: random.next() },
@@ -180,8 +181,8 @@ export class Openings implements Feature {
   }
 }
 
-function bodyOf({ requestId, payerId, currency }: PlannedOpening) {
-  return { requestId, payerId, currency };
+function bodyOf({ requestId, payerId, currency, openId }: PlannedOpening) {
+  return { requestId, payerId, currency, ...(openId !== undefined && { openId }) };
 }
 
 function idOf({ requestId }: PlannedOpening): string {

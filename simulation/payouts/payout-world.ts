@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { type InProcessSimulator, type SettingsChange, simulatorInProcess } from '../../simulator/index.ts';
 import { type WorkerConfig, workerConfig } from '../../src/config/config.ts';
+import type { Keys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
@@ -11,6 +12,7 @@ import { Receiver } from '../../src/starters/api/receiver.ts';
 import { Payouts } from '../../src/starters/payouts.ts';
 import { Process } from '../process/life.ts';
 import type { Trip } from '../provider/transport.ts';
+import { Wiretap } from '../provider/wiretap.ts';
 import type { Workflows } from '../sdk.ts';
 import { Service } from '../temporal/rpc.ts';
 import { restore, type Snapshot } from '../temporal/snapshot.ts';
@@ -52,6 +54,7 @@ export class PayoutWorld {
   readonly server: Temporal;
   readonly service: Service;
   readonly provider: InProcessSimulator;
+  readonly wiretap: Wiretap;
   readonly processes: readonly Process[];
   readonly client: Client;
   readonly converter: DataConverter;
@@ -78,9 +81,10 @@ export class PayoutWorld {
         return 202;
       },
     });
-    const { server, service, provider } = this;
+    this.wiretap = new Wiretap(world, this.provider);
+    const { server, service, wiretap } = this;
     const program = workerProgram({
-      ...{ server, service, provider, workflows, faults },
+      ...{ server, service, provider: wiretap, workflows, faults },
       trip: () => trip(world),
       config: () => this.config,
     });
@@ -89,6 +93,10 @@ export class PayoutWorld {
       (_, at) => new Process(world, `worker-${at + 1}`, program),
     );
     for (const process of this.processes) process.start();
+  }
+
+  get keys(): Keys {
+    return this.config.keys;
   }
 
   /** Lets go of what the worlds of one process share. */

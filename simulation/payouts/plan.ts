@@ -8,6 +8,7 @@ import { Random } from '../world/random.ts';
 import { batchIn, type PlannedBatch } from './batches.ts';
 import { openingsIn, type PlannedOpening } from './openings.ts';
 import { payoutRequest } from './payout-world.ts';
+import { type PlannedUsers, usersIn } from './users.ts';
 
 export const STRIKES = ['kill', 'freeze', 'cut-off', 'cut-off-from-provider', 'clock-jump'] as const;
 export type StrikeKind = (typeof STRIKES)[number];
@@ -44,6 +45,8 @@ export interface Plan {
   payouts: PlannedPayout[];
   batches: PlannedBatch[];
   openings: PlannedOpening[];
+  /** For whom the application acts, where the provider wants tokens of users. */
+  users: PlannedUsers | undefined;
   faults: FaultRuleInput[];
   settings: SettingsChange;
   env: Environment;
@@ -100,6 +103,7 @@ const AMOUNTS = ['100.00', '0.50', '712.34', '1234567890.12', '9999999999999999.
 
 const OPERATIONS = [
   'token',
+  'oauthToken',
   'accountQuery',
   'fee',
   'createCnyOrder',
@@ -113,8 +117,8 @@ type Operation = (typeof OPERATIONS)[number];
 const LIES: Readonly<Record<Operation, number>> = {
   ...{ token: 0.05, accountQuery: 0.06, fee: 0.08, createCnyOrder: 0.25 },
   ...{ queryDetail: 0.25, queryResult: 0.3, queryPayDetail: 0.3 },
-  // The specification shows no answer of theirs: nobody could see through a lie.
-  ...{ receivingAccountBalance: 0, receivingAccountCreate: 0 },
+  // Nobody could see through a lie: the specification shows no answer, or the answer alone says whose token it is.
+  ...{ receivingAccountBalance: 0, receivingAccountCreate: 0, oauthToken: 0 },
 };
 const FAULTY = 0.2;
 /** How much people meddle. */
@@ -157,6 +161,34 @@ const OF_OPENINGS: readonly FaultInput[] = [{ kind: 'status', status: 429, effec
 const OF_TRADES: readonly FaultInput[] = [{ kind: 'data-null' }];
 
 export function planOf(seed: number): Plan {
+  const plan = withoutUsers(seed);
+  const users = usersIn(new Random(seed ^ 0x05e5), plan.troubleMs);
+  return users ? actingFor(users, plan) : plan;
+}
+
+/** Every payout and every account is of a user, and the provider wants to see it. */
+function actingFor(planned: PlannedUsers, plan: Plan): Plan {
+  const { users, gateway, trade } = planned;
+  const openIdOf = (number: number) => users[number % users.length]?.openId;
+  return {
+    ...{ ...plan, users: planned },
+    payouts: plan.payouts.map((payout) => {
+      const openId = openIdOf(payout.number);
+      return { ...payout, request: { ...payout.request, ...(openId !== undefined && { openId }) } };
+    }),
+    openings: plan.openings.map((opening, at) => ({ ...opening, openId: openIdOf(at) })),
+    env: { ...plan.env, PAYMENTS_GATEWAY_TOKEN: gateway, PAYMENTS_TRADE_TOKEN: trade },
+    settings: {
+      ...{ ...plan.settings, gatewayToken: gateway, tradeToken: trade },
+      userTokenSeconds: planned.tokenSeconds,
+      refreshTokenSeconds: planned.refreshTokenSeconds,
+      refreshRotation: planned.rotation,
+      previousRefreshTokenValid: planned.previousIsValid,
+    },
+  };
+}
+
+function withoutUsers(seed: number): Plan {
   // Not the world's: what happens in it must not change who it is made of.
   const random = new Random(seed ^ 0x5eed);
   const weather = picked(random, WEATHER);
@@ -179,6 +211,7 @@ export function planOf(seed: number): Plan {
   return {
     ...{ seed, workers, troubleMs, network, strikes, tokensEndAtMs, batches },
     payouts: [...payouts, ...rows],
+    users: undefined,
     openings: openingsIn(new Random(seed ^ 0x0be2), troubleMs),
     faults: OPERATIONS.flatMap((operation) => rules(operation, seed, { lies, weather, callTimeoutMs })),
     settings: {

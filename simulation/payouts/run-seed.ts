@@ -16,6 +16,7 @@ import { PayoutWorld, partnerOrderIdOf, payoutId, swift } from './payout-world.t
 import { type Meddling, type Plan, type PlannedPayout, planOf, type Strike, tripOf } from './plan.ts';
 import { type Feature, isCompleted, Scene } from './scene.ts';
 import { storyOf } from './story.ts';
+import { Users } from './users.ts';
 
 export interface SeedReport {
   seed: number;
@@ -71,8 +72,6 @@ class SeededWorld {
   /** Those that a person has approved, or has named an order for. */
   private readonly approved = new Set<number>();
   private readonly named = new Set<number>();
-  /** When faults, losses and strikes ended. */
-  private calmSinceMs: number | undefined;
   private strikes = 0;
   private readonly untilViolation: boolean;
 
@@ -82,10 +81,10 @@ class SeededWorld {
     const { seed, workers, env, settings, process: faults } = plan;
     this.there = new PayoutWorld({
       ...{ workflows, seed, workers, env, settings, faults },
-      trip: (world) => (this.calmSinceMs === undefined ? tripOf(plan, world.random) : swift(world)),
+      trip: (world) => (this.scene.calmSinceMs === undefined ? tripOf(plan, world.random) : swift(world)),
     });
     this.scene = new Scene(plan, this.there);
-    this.features = [new Batches(this.scene), new Openings(this.scene)];
+    this.features = [new Batches(this.scene), new Openings(this.scene), new Users(this.scene)];
     this.there.server.onChange.push((run) => {
       if (isCompleted(run)) this.scene.open.delete(run.workflowId);
     });
@@ -104,7 +103,7 @@ class SeededWorld {
     world.spawn(this.operate());
     const isOver = () => (this.scene.open.size === 0 && this.unfinished.length === 0) || this.isDecided;
     await world.run({ done: isOver, withinMs: plan.troubleMs });
-    this.calmSinceMs = world.now;
+    this.scene.calmSinceMs = world.now;
     const faults = provider.control.faults();
     provider.control.removeFaults();
     const how = await world.run({ done: isOver, withinMs: ENDS_WITHIN_MS });
@@ -356,7 +355,7 @@ class SeededWorld {
   private judgeTokens(): void {
     const { world, provider } = this.there;
     if (this.plan.tokensEndAtMs === undefined || world.violations.length > 0) return;
-    const sinceMs = (this.calmSinceMs ?? world.now) + TOKENS_REST_MS;
+    const sinceMs = (this.scene.calmSinceMs ?? world.now) + TOKENS_REST_MS;
     const dead = provider.control.calls().filter(({ token, atMs }) => token === 'expired' && atMs > sinceMs);
     if (dead.length > MOST_DEAD_TOKENS)
       world.violation(`${dead.length} calls came with a token that had been taken back long ago`);

@@ -29,6 +29,8 @@ export class Scene {
   /** Payouts by workflow id: those that have not ended, whether or not they run now. */
   readonly open: Map<string, PlannedPayout>;
 
+  /** When faults, losses and strikes ended. */
+  calmSinceMs: number | undefined;
   /** By the payout's number, once they have been judged. */
   readonly outcomes = new Map<number, PayoutOutcome>();
 

@@ -16,7 +16,7 @@ import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
 export interface WorkerProcessParts {
   server: Temporal;
   service: Service;
-  provider: InProcessSimulator;
+  provider: Pick<InProcessSimulator, 'request'>;
   workflows: Workflows;
   /** Read at each start. */
   config: () => WorkerConfig;
