@@ -205,7 +205,7 @@ export class Batches implements Feature {
     const rows = this.rowsOf(batch);
     const ended = new Map(OUTCOMES.map((outcome) => [outcome, 0]));
     for (const { number } of rows) {
-      const outcome = this.scene.outcomes.get(number);
+      const outcome = this.scene.results.get(number)?.outcome;
       if (outcome) ended.set(outcome, (ended.get(outcome) ?? 0) + 1);
     }
     const unseen = outcomes.stopped + outcomes.notStarted;

@@ -6,11 +6,14 @@ import type { Trip } from '../provider/transport.ts';
 import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
 import { Random } from '../world/random.ts';
 import { batchIn, type PlannedBatch } from './batches.ts';
+import { calmed } from './calm.ts';
+import { type PlannedRotation, rotationIn } from './key-rotation.ts';
 import { openingsIn, type PlannedOpening } from './openings.ts';
 import { payoutRequest } from './payout-world.ts';
+import { TOKENS } from './secrets.ts';
 import { type PlannedUsers, usersIn } from './users.ts';
 
-export const STRIKES = ['kill', 'freeze', 'cut-off', 'cut-off-from-provider', 'clock-jump'] as const;
+export const STRIKES = ['kill', 'stop', 'freeze', 'cut-off', 'cut-off-from-provider', 'clock-jump'] as const;
 export type StrikeKind = (typeof STRIKES)[number];
 
 export interface Strike {
@@ -47,6 +50,10 @@ export interface Plan {
   openings: PlannedOpening[];
   /** For whom the application acts, where the provider wants tokens of users. */
   users: PlannedUsers | undefined;
+  /** Nothing goes wrong, and nobody meddles. */
+  isCalm: boolean;
+  /** When the keys are replaced. */
+  rotation: PlannedRotation | undefined;
   faults: FaultRuleInput[];
   settings: SettingsChange;
   env: Environment;
@@ -129,6 +136,10 @@ const RUSH = 30;
 const WITH_BATCH = 0.2;
 const MOST_BATCHES = 2;
 
+const { bankAccountNumber, bankAccountName, idCardNumber } = payoutRequest(1).receiver;
+/** Payments services have been known to repeat what they were sent. */
+const TACTLESS = `cannot pay ${bankAccountNumber} of ${bankAccountName}, ${idCardNumber}`;
+
 function everywhere(tooLongMs: number): FaultInput[] {
   return [
     { kind: 'drop-before' },
@@ -141,10 +152,10 @@ function everywhere(tooLongMs: number): FaultInput[] {
     { kind: 'slow-body', ms: tooLongMs },
     { kind: 'latency', ms: tooLongMs, effect: 'before' },
     { kind: 'latency', ms: tooLongMs, effect: 'after' },
-    { kind: 'envelope', code: 900000 },
+    { kind: 'envelope', code: 900000, message: TACTLESS },
     { kind: 'envelope', code: 900000, effect: 'commit' },
     { kind: 'envelope', code: 900002 },
-    { kind: 'status', status: 429 },
+    { kind: 'status', status: 429, body: TACTLESS },
     { kind: 'status', status: 429, retryAfter: 2 },
     { kind: 'status', status: 429, retryAfter: 60 },
     { kind: 'status', status: 503, effect: 'commit' },
@@ -161,8 +172,8 @@ const OF_OPENINGS: readonly FaultInput[] = [{ kind: 'status', status: 429, effec
 const OF_TRADES: readonly FaultInput[] = [{ kind: 'data-null' }];
 
 export function planOf(seed: number): Plan {
-  const plan = withoutUsers(seed);
-  const users = usersIn(new Random(seed ^ 0x05e5), plan.troubleMs);
+  const plan = calmed(new Random(seed ^ 0xca13), withoutUsers(seed));
+  const users = plan.isCalm ? undefined : usersIn(new Random(seed ^ 0x05e5), plan.troubleMs);
   return users ? actingFor(users, plan) : plan;
 }
 
@@ -211,11 +222,12 @@ function withoutUsers(seed: number): Plan {
   return {
     ...{ seed, workers, troubleMs, network, strikes, tokensEndAtMs, batches },
     payouts: [...payouts, ...rows],
-    users: undefined,
+    ...{ users: undefined, isCalm: false },
+    rotation: rotationIn(new Random(seed ^ 0x4e75), troubleMs),
     openings: openingsIn(new Random(seed ^ 0x0be2), troubleMs),
     faults: OPERATIONS.flatMap((operation) => rules(operation, seed, { lies, weather, callTimeoutMs })),
     settings: {
-      callsPerSecond: 20,
+      ...{ callsPerSecond: 20, secretPrefix: TOKENS },
       repeatedCreate: repeatsAreRefused ? 'refuse' : 'pay-again',
       // One that lives for a day is not renewed in time by its age alone.
       applicationTokenSeconds: tokensEndAtMs === undefined ? picked(random, [60, 600, 7_200]) : 86_400,

@@ -4,6 +4,7 @@ import { lies } from '../../chaos/truth.ts';
 import type { CreateRecord, LedgerOf } from '../../simulator/index.ts';
 import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
 import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/domain/identity.ts';
+import type { PayoutState } from '../../src/domain/payout.ts';
 import { type Resolution, stateQuery } from '../../src/workflows/messages.ts';
 import type { Process } from '../process/life.ts';
 import type { Workflows } from '../sdk.ts';
@@ -11,10 +12,16 @@ import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import { snapshotOf } from '../temporal/snapshot.ts';
 import { Batches, isOfBatch } from './batches.ts';
+import { Calm } from './calm.ts';
+import { Decisions } from './decisions.ts';
+import { KeyRotation } from './key-rotation.ts';
 import { Openings } from './openings.ts';
+import { Orders } from './orders.ts';
 import { PayoutWorld, partnerOrderIdOf, payoutId, swift } from './payout-world.ts';
 import { type Meddling, type Plan, type PlannedPayout, planOf, type Strike, tripOf } from './plan.ts';
+import { RunEnds } from './run-ends.ts';
 import { type Feature, isCompleted, Scene } from './scene.ts';
+import { Secrets } from './secrets.ts';
 import { storyOf } from './story.ts';
 import { Users } from './users.ts';
 
@@ -50,6 +57,11 @@ const TOKENS_REST_MS = 120_000;
 const LIMIT = 20;
 const PERSON = 'operator';
 
+const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
+  ...[Batches, Openings, Users, KeyRotation],
+  ...[Orders, Decisions, RunEnds, Secrets, Calm],
+];
+
 export interface RunOptions {
   /** The world ends at its first violation, and nothing that is still open is judged. */
   untilViolation?: boolean;
@@ -84,7 +96,7 @@ class SeededWorld {
       trip: (world) => (this.scene.calmSinceMs === undefined ? tripOf(plan, world.random) : swift(world)),
     });
     this.scene = new Scene(plan, this.there);
-    this.features = [new Batches(this.scene), new Openings(this.scene), new Users(this.scene)];
+    this.features = FEATURES.map((Kind) => new Kind(this.scene));
     this.there.server.onChange.push((run) => {
       if (isCompleted(run)) this.scene.open.delete(run.workflowId);
     });
@@ -117,7 +129,7 @@ class SeededWorld {
       violations: [...world.violations],
       digest: world.digest(),
       payouts: plan.payouts.length,
-      outcomes: counted(this.scene.outcomes.values()),
+      outcomes: counted([...this.scene.results.values()].map(({ outcome }) => outcome)),
       runs: there.server.runs,
       converter: there.converter,
       ...world.counts,
@@ -204,17 +216,18 @@ class SeededWorld {
     const { world, payouts } = this.there;
     while (this.scene.open.has(payoutId(number))) {
       await world.sleep(afterMs + 1_000);
-      if ((await this.phaseOf(number)) !== 'AWAITING_APPROVAL') continue;
+      if ((await this.stateOf(number))?.phase !== 'AWAITING_APPROVAL') continue;
       const ref = { partnerOrderId: partnerOrderIdOf(number) };
       this.scene.tell(ref.partnerOrderId, `a person: ${verdict}`);
       if (verdict === 'approve') this.approved.add(number);
-      await this.tolerant(number, () => payouts[verdict](ref, { by: 'approver' }));
+      const taken = await this.tolerant(number, () => payouts[verdict](ref, { by: 'approver' }));
+      if (taken) this.scene.took(number, { what: verdict });
     }
   }
 
   private async meddle(payout: PlannedPayout, meddling: Meddling): Promise<void> {
     const { number, atMs } = payout;
-    const { world, payouts, server, client } = this.there;
+    const { world, server, client } = this.there;
     await world.sleep(meddling.atMs - atMs);
     const ref = { partnerOrderId: partnerOrderIdOf(number) };
     if (meddling.kind === 'start-again') {
@@ -224,7 +237,7 @@ class SeededWorld {
     }
     if (!this.isOpen(number)) return;
     this.scene.tell(ref.partnerOrderId, `a person: ${meddling.kind}`);
-    if (meddling.kind === 'cancel') await this.tolerant(number, () => payouts.cancel(ref, { by: PERSON }));
+    if (meddling.kind === 'cancel') await this.cancel(number);
     else if (meddling.kind === 'terminate')
       await this.tolerant(number, () => client.workflow.getHandle(payoutId(number)).terminate('by a person'));
     else {
@@ -232,8 +245,14 @@ class SeededWorld {
       const ends = run.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
       const end = ends[Math.floor(meddling.part * ends.length)];
       if (end) server.reset(run, end.id, 'by a person');
-      if (meddling.thenCancels) await this.tolerant(number, () => payouts.cancel(ref, { by: PERSON }));
+      if (meddling.thenCancels) await this.cancel(number);
     }
+  }
+
+  private async cancel(number: number): Promise<void> {
+    const ref = { partnerOrderId: partnerOrderIdOf(number) };
+    const taken = await this.tolerant(number, () => this.there.payouts.cancel(ref, { by: PERSON }));
+    if (taken) this.scene.took(number, { what: 'cancel' });
   }
 
   /** Looks at every payout, and decides what needs a decision by the provider's ledger. */
@@ -250,8 +269,10 @@ class SeededWorld {
 
   private async lookAfter(number: number): Promise<void> {
     const { payouts, provider } = this.there;
-    if ((await this.phaseOf(number)) !== 'NEEDS_REVIEW') return;
+    const state = await this.stateOf(number);
+    if (state?.phase !== 'NEEDS_REVIEW') return;
     const partnerOrderId = partnerOrderIdOf(number);
+    if (!state.needsAttention) this.there.world.violation(`${partnerOrderId} is in review, and not flagged`);
     const [order] = provider.control.ledgerOf(partnerOrderId).orders;
     const by = PERSON;
     // Nobody has a payout sent again that another has refused.
@@ -264,12 +285,13 @@ class SeededWorld {
       : { by, created: false, then };
     this.scene.tell(partnerOrderId, `a person: ${order ? 'it was created' : `not created, ${then}`}`);
     if (order) this.named.add(number);
-    await this.tolerant(number, () => payouts.resolve({ partnerOrderId }, decision));
+    const taken = await this.tolerant(number, () => payouts.resolve({ partnerOrderId }, decision));
+    if (taken) this.scene.took(number, { what: 'resolve', orderId: order?.orderId });
   }
 
-  private async phaseOf(number: number): Promise<string | undefined> {
+  private async stateOf(number: number): Promise<PayoutState | undefined> {
     const handle = this.there.client.workflow.getHandle(payoutId(number));
-    return this.tolerant(number, async () => (await handle.query(stateQuery)).phase);
+    return this.tolerant(number, () => handle.query(stateQuery));
   }
 
   private tolerant<T>(number: number, act: () => Promise<T>): Promise<T | undefined> {
@@ -321,7 +343,7 @@ class SeededWorld {
         world.violation(`${partnerOrderId} has no outcome: ${String(ended)}`);
         continue;
       }
-      this.scene.outcomes.set(payout.number, parsed.data.outcome);
+      this.scene.results.set(payout.number, parsed.data);
       for (const lie of lies(parsed.data, ledger)) world.violation(`${partnerOrderId}: ${lie}`);
       for (const wrong of this.withoutLeave(payout, ledger)) world.violation(`${partnerOrderId} ${wrong}`);
     }
@@ -407,6 +429,12 @@ function strike(process: Process, kind: Strike['kind']): () => void {
     case 'kill':
       process.kill();
       return () => process.start();
+    case 'stop':
+      process.stop();
+      return () => {
+        process.kill();
+        process.start();
+      };
     case 'freeze':
       process.frozen = true;
       return () => {

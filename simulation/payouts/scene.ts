@@ -1,8 +1,9 @@
 /** A seed's plan and its world, as its people and its oracle see them. */
 import { isGrpcServiceError, QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
-import type { PayoutOutcome } from '../../src/domain/payout.ts';
+import type { PayoutResult } from '../../src/domain/payout.ts';
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
+import type { Decided } from './decisions.ts';
 import { type PayoutWorld, payoutId } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
 import type { Told } from './story.ts';
@@ -32,7 +33,9 @@ export class Scene {
   /** When faults, losses and strikes ended. */
   calmSinceMs: number | undefined;
   /** By the payout's number, once they have been judged. */
-  readonly outcomes = new Map<number, PayoutOutcome>();
+  readonly results = new Map<number, PayoutResult>();
+  /** What people have decided about each payout, and were told that it is taken. */
+  readonly decided = new Map<number, Decided[]>();
 
   constructor(plan: Plan, there: PayoutWorld) {
     this.plan = plan;
@@ -42,6 +45,11 @@ export class Scene {
 
   tell(about: string, what: string): void {
     this.told.push({ atMs: this.there.world.now, about, what });
+  }
+
+  took(number: number, decided: Omit<Decided, 'atMs'>): void {
+    const all = this.decided.get(number) ?? [];
+    this.decided.set(number, [...all, { ...decided, atMs: this.there.world.now }]);
   }
 
   /** No worker, a decision that came too late, a query ahead of its workflow task: the next look will do. */

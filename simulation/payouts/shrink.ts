@@ -57,6 +57,7 @@ function* smallerThan(plan: Plan): Generator<Plan> {
           meddling: meddling.filter((other) => other !== one),
         }),
       };
+  if (plan.rotation) yield { ...plan, rotation: undefined };
   if (plan.restored) yield { ...plan, restored: undefined };
   if (plan.network > 0) yield { ...plan, network: 0 };
   if (process.evicted + process.lost + process.failed > 0)

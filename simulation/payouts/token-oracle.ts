@@ -66,9 +66,7 @@ export class TokenOracle {
 
   private judgeUse({ path, token, body }: Overheard): void {
     const user = this.users.get(token ?? '');
-    const { receiver } = body;
-    const created = isFields(receiver) ? text(receiver['outOrderId']) : undefined;
-    const number = text(body['partner_order_id']) ?? created;
+    const number = text(body['partner_order_id']) ?? text(body['outOrderId']);
     const owner = this.owners.get(number ?? '');
     if (user !== undefined && owner !== undefined && user !== owner)
       this.scene.there.world.violation(`${number} of ${owner}: ${path} came with the token of ${user}`);

@@ -254,7 +254,8 @@ export class WorkflowTasks {
     cached.vm = made;
     this.world.counts.activations += 1;
     const asked = await this.completed(cached, made, activation);
-    await made.getAndResetSinkCalls();
+    for (const { fnName, args } of await made.getAndResetSinkCalls())
+      this.world.logs.push(`${fnName} ${JSON.stringify(args)}`);
     return asked;
   }
 
@@ -345,7 +346,12 @@ export class WorkflowTasks {
         ...infoFor(run, this.world.now, type, attributes.activityId ?? ''),
         ...{ attempt, isLocal: true },
       };
-      const call = { info, args: attributes.arguments ?? [], heartbeat: () => undefined };
+      const call = {
+        info,
+        args: attributes.arguments ?? [],
+        heartbeat: () => undefined,
+        say: (line: string) => this.world.logs.push(line),
+      };
       const { completed, failed } = await runActivity(activities[type], call, converter).result;
       await this.life.sleep(this.world.random.between(1, 3));
       const failure = failed?.failure ?? undefined;

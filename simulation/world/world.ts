@@ -17,6 +17,8 @@ export interface WorldOptions {
 export class World implements Clock {
   readonly random: Random;
   readonly violations: string[] = [];
+  /** What processes say in their logs, and count in their metrics. */
+  readonly logs: string[] = [];
   now: number;
   events = 0;
   readonly counts = { activations: 0, replays: 0 };
