@@ -146,6 +146,12 @@ export class PayoutWorld {
   }
 }
 
+/** Reads what any world has written, whenever its keys were replaced. */
+export function reader({ world }: PayoutWorld): DataConverter {
+  const { payloads } = encryptionKeys({ ...NEEDED, PAYOUTS_ENCRYPTION_KEYS: `${KEYS},${NEXT_KEYS}` });
+  return dataConverter(payloads, world.randomness());
+}
+
 function ringOf({ keys }: WorkerConfig): KeyRing {
   if (!keys.payloads) throw new Error('the payloads of a world are encrypted');
   return keys.payloads;

@@ -17,7 +17,7 @@ import { Decisions } from './decisions.ts';
 import { KeyRotation } from './key-rotation.ts';
 import { Openings } from './openings.ts';
 import { Orders } from './orders.ts';
-import { PayoutWorld, partnerOrderIdOf, payoutId, swift } from './payout-world.ts';
+import { PayoutWorld, partnerOrderIdOf, payoutId, reader, swift } from './payout-world.ts';
 import { type Meddling, type Plan, type PlannedPayout, planOf, type Strike, tripOf } from './plan.ts';
 import { RunEnds } from './run-ends.ts';
 import { type Feature, isCompleted, Scene } from './scene.ts';
@@ -32,7 +32,7 @@ export interface SeedReport {
   payouts: number;
   outcomes: Readonly<Record<string, number>>;
   runs: readonly Run[];
-  /** Reads their payloads. */
+  /** Reads their payloads, and those of every other world. */
   converter: DataConverter;
   activations: number;
   replays: number;
@@ -131,7 +131,7 @@ class SeededWorld {
       payouts: plan.payouts.length,
       outcomes: counted([...this.scene.results.values()].map(({ outcome }) => outcome)),
       runs: there.server.runs,
-      converter: there.converter,
+      converter: reader(there),
       ...world.counts,
       strikes: this.strikes,
       faultsMet: faults.reduce((sum, { hit }) => sum + hit, 0),
