@@ -110,6 +110,13 @@ export class WorkflowTasks {
     }
   }
 
+  /** What is under way may end first, as a worker that shuts down lets it. */
+  async stop(): Promise<void> {
+    const busy = () => [...this.cache.values()].flatMap(({ doing }) => (doing ? [doing] : []));
+    for (let doing = busy(); doing.length > 0; doing = busy()) await Promise.all(doing);
+    this.forgetAll();
+  }
+
   async take(work: TaskWork): Promise<void> {
     const { run, task } = work;
     const { worker, faults } = this.parts;
@@ -203,8 +210,11 @@ export class WorkflowTasks {
       () => undefined,
     );
     if (known && known !== cached && known.vm) await this.world.standingStill(known.vm.dispose());
-    await acting;
-    cached.doing = undefined;
+    try {
+      await acting;
+    } finally {
+      cached.doing = undefined;
+    }
   }
 
   private fresh(run: Run): Cached {
