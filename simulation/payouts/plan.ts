@@ -168,7 +168,12 @@ const OF_CREATES: readonly FaultInput[] = [
   { kind: 'envelope', code: 12345 },
   { kind: 'envelope', code: 900002, effect: 'commit' },
 ];
-const OF_OPENINGS: readonly FaultInput[] = [{ kind: 'status', status: 429, effect: 'commit' }];
+const OF_OPENINGS: readonly FaultInput[] = [
+  { kind: 'status', status: 429, effect: 'commit' },
+  { kind: 'status', status: 503, effect: 'commit' },
+  { kind: 'envelope', code: 900000, effect: 'commit' },
+  { kind: 'drop-after' },
+];
 const OF_TRADES: readonly FaultInput[] = [{ kind: 'data-null' }];
 
 export function planOf(seed: number): Plan {
@@ -347,7 +352,7 @@ function rules(
     ...(lies * LIES[operation] > 0
       ? [{ operation, seed, probability: LIES[operation] * lies, fault: { kind: 'random-answer' as const } }]
       : []),
-    ...(weather > 0 ? [{ operation, seed, probability: FAULTY * weather, kinds }] : []),
+    ...(weather > 0 ? [{ operation, seed, probability: faulty(operation) * weather, kinds }] : []),
   ];
 }
 
@@ -356,9 +361,14 @@ function thrice<T>(all: readonly T[]): T[] {
   return [...all, ...all, ...all];
 }
 
+/** A world opens few accounts. */
+function faulty(operation: Operation): number {
+  return operation === 'receivingAccountCreate' ? 2 * FAULTY : FAULTY;
+}
+
 function faultsOf(operation: Operation): readonly FaultInput[] {
   if (operation === 'createCnyOrder') return thrice(OF_CREATES);
-  if (operation === 'receivingAccountCreate') return OF_OPENINGS;
+  if (operation === 'receivingAccountCreate') return thrice(OF_OPENINGS);
   return operation === 'queryResult' || operation === 'queryPayDetail' ? OF_TRADES : [];
 }
 

@@ -381,12 +381,20 @@ export class WorkflowTasks {
 
 /** The bytes of a command are of what the workflow said: encryption makes others each time. */
 async function inVm({ codec }: Cached, vm: WorkflowVm, activation: Activation) {
-  const decoded = await codec.decodeActivation(WorkflowActivation.fromObject(activation));
+  const decoded = await codec
+    .decodeActivation(WorkflowActivation.fromObject(activation))
+    .catch((error: unknown) => undecodable(error));
   const completion = await vm.activate(decoded);
   const plain = (completion.successful?.commands ?? []).map(bytesOf);
   const why = completion.failed ? messageOf(completion.failed.failure) : '';
   const { successful, failed } = await codec.encodeCompletion(completion);
   return { successful, failed, why, plain };
+}
+
+/** As the SDK does: the task fails, and another worker may know the key. */
+function undecodable(error: unknown): never {
+  const message = `payloads cannot be decoded: ${String(error)}`;
+  throw new TaskFailed({ message }, message);
 }
 
 function relatives({
