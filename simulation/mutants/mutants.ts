@@ -223,6 +223,137 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (held.fingerprint !== rejected || !life.asked) return false;',
   },
 
+  {
+    name: 'refresh-token-not-replaced',
+    what: 'A renewal keeps the refresh token that it has used up: the user has to authorize again, every time.',
+    file: 'src/workflows/token-steps/token-life.ts',
+    find: 'this.record.held = heldFrom(this.owner, grant, askedAtMs, Math.random());',
+    replace:
+      'const { refresh = grant.refresh } = this.record.held ?? {};\n    this.record.held = heldFrom(this.owner, { ...grant, refresh }, askedAtMs, Math.random());',
+  },
+  {
+    name: 'tokens-shared-by-users',
+    what: "A worker keeps one token for all users: calls go out with another user's.",
+    file: 'src/workers/tokens/renewed-tokens.ts',
+    find: "return openId === undefined ? 'application' :",
+    replace: "return openId === undefined ? 'application' : openId ? 'user' :",
+  },
+  {
+    name: 'callback-works-twice',
+    what: 'A callback is taken in any browser: whoever finds its address takes over the authorization.',
+    file: 'src/starters/attempt-states.ts',
+    find: "return JSON.stringify(['state', this.environment, app, browser]);",
+    replace: "return JSON.stringify(['state', this.environment, app, browser.length > 0]);",
+  },
+  {
+    name: 'waiting-call-not-flagged',
+    what: 'A payout whose calls get no token is not flagged: nobody knows that it stands still.',
+    file: 'src/workflows/payout/call-watch.ts',
+    find: "this.run.flag('CALL_WAITS',",
+    replace: 'void (since,',
+  },
+
+  // ---- secrets and keys
+  {
+    name: 'token-sealed-by-nobody',
+    what: 'Tokens stand in histories as they are: whoever may decode payloads can call the provider as the user.',
+    file: 'src/encryption/token-seal.ts',
+    find: 'return this.ring ? seal(this.ring, this.random, secret, about(owner, what)) : PLAIN + secret;',
+    replace:
+      "return this.ring && what !== 'access' ? seal(this.ring, this.random, secret, about(owner, what)) : PLAIN + secret;",
+  },
+  {
+    name: 'failure-in-the-open',
+    what: 'Messages of failures are not encrypted: what the provider repeats stands in the history.',
+    file: 'src/encryption/failure-converter.ts',
+    find: 'return (isStale ? plain : encoding)',
+    replace: 'return (isStale || error instanceof Error ? plain : encoding)',
+  },
+  {
+    name: 'older-key-forgotten',
+    what: 'Only the first key opens payloads: what was open when the key was replaced is stuck.',
+    file: 'src/encryption/key-ring.ts',
+    find: 'const key = this.keys.get(keyId);',
+    replace: 'const key = keyId === this.current ? this.keys.get(keyId) : undefined;',
+  },
+
+  // ---- people
+  {
+    name: 'cancellation-forgotten',
+    what: 'A cancellation is answered as taken and has no effect: the payout is paid.',
+    file: 'src/workflows/payout/handlers.ts',
+    find: "  await condition(() => run.record.phase === 'DONE' || run.record.cancelled === undefined);\n  if (run.record.result?.outcome !== 'NOT_CREATED')\n    throw notAccepted('the order exists, or may exist, after all: the cancellation had no effect');\n",
+    replace: '',
+  },
+  {
+    name: 'refusal-forgotten',
+    what: 'A refusal counts as an approval: the payout is paid.',
+    file: 'src/workflows/payout/handlers.ts',
+    find: 'record.refused = { by, note };',
+    replace: 'if (record.quote) record.approved = { by, quote: record.quote };\n      void note;',
+  },
+  {
+    name: 'flagged-without-cause',
+    what: 'Every payout is flagged as one whose order differs from its quote: nobody looks at flags any more.',
+    file: 'src/domain/order-check.ts',
+    find: 'order.lockRateId !== quote.lockRateId &&',
+    replace: 'order.lockRateId !== quote.exchangeRate &&',
+  },
+
+  // ---- batches
+  {
+    name: 'batch-row-started-twice',
+    what: 'The last row of a round is still in line at the next one: it is started again, and counted twice.',
+    file: 'src/workflows/batch-steps/part-life.ts',
+    find: 'const rows = this.waiting.splice(0, Math.min(room, MOST_STARTS_AT_ONCE));',
+    replace:
+      'const count = Math.min(room, MOST_STARTS_AT_ONCE);\n    const rows = this.waiting.slice(0, count);\n    this.waiting.splice(0, Math.min(count, Math.max(1, rows.length - 1)));',
+  },
+  {
+    name: 'batch-goes-on-after-cancel',
+    what: 'Rows of a batch that was cancelled are counted as not started, and are started and paid.',
+    file: 'src/workflows/batch-steps/part-life.ts',
+    find: '    this.waiting = [];\n    this.mustReport = true;',
+    replace: '    this.mustReport = true;',
+  },
+  {
+    name: 'stopped-part-not-missed',
+    what: 'Nobody notices that a part of a batch was terminated: its rows are never paid, and the batch never ends.',
+    file: 'src/workflows/batch-steps/tell-parts.ts',
+    find: '    life.lost(slice);\n',
+    replace: '',
+  },
+  {
+    name: 'batch-takes-other-rows',
+    what: 'A batch is started with other rows under the same name, and its caller is told that all is well.',
+    file: 'src/starters/batches.ts',
+    find: 'digestOf(rowsIn(rows, known)) !== known.digest',
+    replace: 'rowsIn(rows, known).length !== known.count',
+  },
+  {
+    name: 'joined-rows-count-as-started',
+    what: 'A batch tells of payouts as its own that somebody else has started, and the other way round.',
+    file: 'src/starters/payouts.ts',
+    find: "joined: memo['batch'] !== batchId",
+    replace: "joined: memo['batch'] === batchId",
+  },
+
+  // ---- receiving accounts
+  {
+    name: 'opening-blind-retry',
+    what: 'An opening that was never answered is simply asked for again: two accounts.',
+    file: 'src/workflows/opening-steps/send.ts',
+    find: "    case 'failed':\n      record.unsettled += 1;\n      return { doubt: 'unknown', why: answer.message };",
+    replace: "    case 'failed':\n      return { nothing: true };",
+  },
+  {
+    name: 'opening-code-is-refusal',
+    what: 'Any code counts as a refusal of an opening: told as not opened, and the account is there.',
+    file: 'src/activities/open-receiving-account.ts',
+    find: 'surely: statusRefusesToo(error)',
+    replace: 'surely: statusRefusesToo(error) || true',
+  },
+
   // ---- the rate limit
   {
     name: 'one-call-too-many',

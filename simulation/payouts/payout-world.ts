@@ -1,16 +1,20 @@
 /** One Temporal, the product's worker processes and its receiver of notifications, and a provider: all in virtual time. */
 import type { Client } from '@temporalio/client';
-import type { DataConverter } from '@temporalio/common';
+import type { DataConverter, PayloadCodec } from '@temporalio/common';
 import { type InProcessSimulator, type SettingsChange, simulatorInProcess } from '../../simulator/index.ts';
 import { type WorkerConfig, workerConfig } from '../../src/config/config.ts';
+import { encryptionKeys, type Keys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
+import type { KeyRing } from '../../src/encryption/key-ring.ts';
+import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { parseNotification } from '../../src/payments/index.ts';
 import { Receiver } from '../../src/starters/api/receiver.ts';
 import { Payouts } from '../../src/starters/payouts.ts';
 import { Process } from '../process/life.ts';
 import type { Trip } from '../provider/transport.ts';
+import { Wiretap } from '../provider/wiretap.ts';
 import type { Workflows } from '../sdk.ts';
 import { Service } from '../temporal/rpc.ts';
 import { restore, type Snapshot } from '../temporal/snapshot.ts';
@@ -32,26 +36,32 @@ export interface PayoutWorldOptions {
   trip?: (world: World) => Trip;
 }
 
-const KEY = 'c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=';
+export const KEYS = 'simulated:c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=';
+/** After a rotation. */
+export const NEXT_KEYS = 'next:bmV4dC1uZXh0LW5leHQtbmV4dC1uZXh0LW5leHQtMzI=';
+/** A process that does not end in good order by then is killed. */
+const ENDS_WITHIN_MS = 40_000;
+export const APP_SECRET = 'demo-secret';
 const NOTIFY_URL = 'http://receiver.invalid/v1/notifications/default';
 const NEEDED: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',
   PAYMENTS_BASE_URL: 'https://provider.invalid',
   PAYMENTS_AUTH_URL: 'https://provider.invalid',
   PAYMENTS_APP_ID: 'demo-app',
-  PAYMENTS_APP_SECRET: 'demo-secret',
+  PAYMENTS_APP_SECRET: APP_SECRET,
   PAYMENTS_REDIRECT_URI: 'https://receiver.invalid/v1/oauth/default/callback',
-  PAYOUTS_TOKEN_KEYS: `simulated:${KEY}`,
-  PAYOUTS_ENCRYPTION_KEYS: `simulated:${KEY}`,
+  PAYOUTS_TOKEN_KEYS: KEYS,
+  PAYOUTS_ENCRYPTION_KEYS: KEYS,
 };
 
-const APPS = [{ appId: 'demo-app', appSecret: 'demo-secret', notifyUrl: NOTIFY_URL }];
+const APPS = [{ appId: 'demo-app', appSecret: APP_SECRET, notifyUrl: NOTIFY_URL }];
 
 export class PayoutWorld {
   readonly world: World;
   readonly server: Temporal;
   readonly service: Service;
   readonly provider: InProcessSimulator;
+  readonly wiretap: Wiretap;
   readonly processes: readonly Process[];
   readonly client: Client;
   readonly converter: DataConverter;
@@ -60,13 +70,18 @@ export class PayoutWorld {
 
   constructor({ workflows, seed, workers = 1, env, settings, faults, trip = swift }: PayoutWorldOptions) {
     this.config = workerConfig({ ...NEEDED, ...env });
-    const { config } = this;
     this.world = new World({ seed });
     const { world } = this;
     this.server = new Temporal(world);
     this.service = new Service(this.server);
     const randomness = world.randomness();
-    this.converter = dataConverter(config.keys.payloads, randomness);
+    // Whoever reads and writes from outside has the keys of the moment.
+    const codec = () => new EncryptionCodec(ringOf(this.config), randomness);
+    const current: PayloadCodec = {
+      encode: (payloads) => codec().encode(payloads),
+      decode: (payloads) => codec().decode(payloads),
+    };
+    this.converter = { ...dataConverter(undefined, randomness), payloadCodecs: [current] };
     this.client = this.service.client({ dataConverter: this.converter });
     this.payouts = new Payouts({ client: this.client, environment: 'test', clock: world });
     const receiver = new Receiver(this.client, { clock: world });
@@ -78,9 +93,10 @@ export class PayoutWorld {
         return 202;
       },
     });
-    const { server, service, provider } = this;
+    this.wiretap = new Wiretap(world, this.provider);
+    const { server, service, wiretap } = this;
     const program = workerProgram({
-      ...{ server, service, provider, workflows, faults },
+      ...{ server, service, provider: wiretap, workflows, faults },
       trip: () => trip(world),
       config: () => this.config,
     });
@@ -89,6 +105,10 @@ export class PayoutWorld {
       (_, at) => new Process(world, `worker-${at + 1}`, program),
     );
     for (const process of this.processes) process.start();
+  }
+
+  get keys(): Keys {
+    return this.config.keys;
   }
 
   /** Lets go of what the worlds of one process share. */
@@ -109,9 +129,32 @@ export class PayoutWorld {
     for (const process of processes) process.start();
   }
 
+  /** One process after the other is ended in good order, and started with other keys. */
+  async roll(keys: Environment): Promise<void> {
+    const { world, processes } = this;
+    this.config = { ...this.config, keys: encryptionKeys({ ...NEEDED, ...keys }) };
+    for (const process of processes) {
+      process.stop();
+      for (let waits = 0; process.life && waits < ENDS_WITHIN_MS; waits += 1_000) await world.sleep(1_000);
+      process.kill();
+      process.start();
+    }
+  }
+
   start(number: number, more: Partial<PayoutRequestInput> = {}) {
     return this.payouts.start(payoutRequest(number, more));
   }
+}
+
+/** Reads what any world has written, whenever its keys were replaced. */
+export function reader({ world }: PayoutWorld): DataConverter {
+  const { payloads } = encryptionKeys({ ...NEEDED, PAYOUTS_ENCRYPTION_KEYS: `${KEYS},${NEXT_KEYS}` });
+  return dataConverter(payloads, world.randomness());
+}
+
+function ringOf({ keys }: WorkerConfig): KeyRing {
+  if (!keys.payloads) throw new Error('the payloads of a world are encrypted');
+  return keys.payloads;
 }
 
 /** Nothing goes wrong on the way. */

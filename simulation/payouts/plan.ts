@@ -5,9 +5,15 @@ import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import type { Trip } from '../provider/transport.ts';
 import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
 import { Random } from '../world/random.ts';
+import { batchIn, type PlannedBatch } from './batches.ts';
+import { calmed } from './calm.ts';
+import { type PlannedRotation, rotationIn } from './key-rotation.ts';
+import { openingsIn, type PlannedOpening } from './openings.ts';
 import { payoutRequest } from './payout-world.ts';
+import { TOKENS } from './secrets.ts';
+import { type PlannedUsers, usersIn } from './users.ts';
 
-export const STRIKES = ['kill', 'freeze', 'cut-off', 'cut-off-from-provider', 'clock-jump'] as const;
+export const STRIKES = ['kill', 'stop', 'freeze', 'cut-off', 'cut-off-from-provider', 'clock-jump'] as const;
 export type StrikeKind = (typeof STRIKES)[number];
 
 export interface Strike {
@@ -29,6 +35,8 @@ export interface PlannedPayout {
   number: number;
   atMs: number;
   request: PayoutRequestInput;
+  /** Whose row it is. */
+  batch: string | undefined;
   /** After the payout waits for an approval. */
   approval: { afterMs: number; verdict: 'approve' | 'refuse' } | undefined;
   meddling: Meddling[];
@@ -38,6 +46,14 @@ export interface Plan {
   seed: number;
   workers: number;
   payouts: PlannedPayout[];
+  batches: PlannedBatch[];
+  openings: PlannedOpening[];
+  /** For whom the application acts, where the provider wants tokens of users. */
+  users: PlannedUsers | undefined;
+  /** Nothing goes wrong, and nobody meddles. */
+  isCalm: boolean;
+  /** When the keys are replaced. */
+  rotation: PlannedRotation | undefined;
   faults: FaultRuleInput[];
   settings: SettingsChange;
   env: Environment;
@@ -96,17 +112,22 @@ const AMOUNTS = ['100.00', '0.50', '712.34', '1234567890.12', '9999999999999999.
 
 const OPERATIONS = [
   'token',
+  'oauthToken',
   'accountQuery',
   'fee',
   'createCnyOrder',
   'queryDetail',
   'queryResult',
   'queryPayDetail',
+  'receivingAccountBalance',
+  'receivingAccountCreate',
 ] as const;
 type Operation = (typeof OPERATIONS)[number];
 const LIES: Readonly<Record<Operation, number>> = {
   ...{ token: 0.05, accountQuery: 0.06, fee: 0.08, createCnyOrder: 0.25 },
   ...{ queryDetail: 0.25, queryResult: 0.3, queryPayDetail: 0.3 },
+  // Nobody could see through a lie: the specification shows no answer, or the answer alone says whose token it is.
+  ...{ receivingAccountBalance: 0, receivingAccountCreate: 0, oauthToken: 0 },
 };
 const FAULTY = 0.2;
 /** How much people meddle. */
@@ -114,6 +135,12 @@ const MEDDLESOME = [0.5, 1, 4] as const;
 /** Most payouts are over within seconds. */
 const MEDDLED_WITHIN_MS = [2_000, 10_000, 60_000] as const;
 const RUSH = 30;
+const WITH_BATCH = 0.2;
+const MOST_BATCHES = 2;
+
+const { bankAccountNumber, bankAccountName, idCardNumber } = payoutRequest(1).receiver;
+/** Payments services have been known to repeat what they were sent. */
+const TACTLESS = `cannot pay ${bankAccountNumber} of ${bankAccountName}, ${idCardNumber}`;
 
 function everywhere(tooLongMs: number): FaultInput[] {
   return [
@@ -127,10 +154,10 @@ function everywhere(tooLongMs: number): FaultInput[] {
     { kind: 'slow-body', ms: tooLongMs },
     { kind: 'latency', ms: tooLongMs, effect: 'before' },
     { kind: 'latency', ms: tooLongMs, effect: 'after' },
-    { kind: 'envelope', code: 900000 },
+    { kind: 'envelope', code: 900000, message: TACTLESS },
     { kind: 'envelope', code: 900000, effect: 'commit' },
     { kind: 'envelope', code: 900002 },
-    { kind: 'status', status: 429 },
+    { kind: 'status', status: 429, body: TACTLESS },
     { kind: 'status', status: 429, retryAfter: 2 },
     { kind: 'status', status: 429, retryAfter: 60 },
     { kind: 'status', status: 503, effect: 'commit' },
@@ -143,9 +170,43 @@ const OF_CREATES: readonly FaultInput[] = [
   { kind: 'envelope', code: 12345 },
   { kind: 'envelope', code: 900002, effect: 'commit' },
 ];
+const OF_OPENINGS: readonly FaultInput[] = [
+  { kind: 'status', status: 429, effect: 'commit' },
+  { kind: 'status', status: 503, effect: 'commit' },
+  { kind: 'envelope', code: 900000, effect: 'commit' },
+  { kind: 'drop-after' },
+];
 const OF_TRADES: readonly FaultInput[] = [{ kind: 'data-null' }];
 
 export function planOf(seed: number): Plan {
+  const plan = calmed(new Random(seed ^ 0xca13), withoutUsers(seed));
+  const users = plan.isCalm ? undefined : usersIn(new Random(seed ^ 0x05e5), plan.troubleMs);
+  return users ? actingFor(users, plan) : plan;
+}
+
+/** Every payout and every account is of a user, and the provider wants to see it. */
+function actingFor(planned: PlannedUsers, plan: Plan): Plan {
+  const { users, gateway, trade } = planned;
+  const openIdOf = (number: number) => users[number % users.length]?.openId;
+  return {
+    ...{ ...plan, users: planned },
+    payouts: plan.payouts.map((payout) => {
+      const openId = openIdOf(payout.number);
+      return { ...payout, request: { ...payout.request, ...(openId !== undefined && { openId }) } };
+    }),
+    openings: plan.openings.map((opening, at) => ({ ...opening, openId: openIdOf(at) })),
+    env: { ...plan.env, PAYMENTS_GATEWAY_TOKEN: gateway, PAYMENTS_TRADE_TOKEN: trade },
+    settings: {
+      ...{ ...plan.settings, gatewayToken: gateway, tradeToken: trade },
+      userTokenSeconds: planned.tokenSeconds,
+      refreshTokenSeconds: planned.refreshTokenSeconds,
+      refreshRotation: planned.rotation,
+      previousRefreshTokenValid: planned.previousIsValid,
+    },
+  };
+}
+
+function withoutUsers(seed: number): Plan {
   // Not the world's: what happens in it must not change who it is made of.
   const random = new Random(seed ^ 0x5eed);
   const weather = picked(random, WEATHER);
@@ -165,12 +226,18 @@ export function planOf(seed: number): Plan {
   const payouts = Array.from({ length: count }, (_, at) =>
     payoutOf(random, at + 1, { troubleMs, meddlesome }),
   );
+  payouts.push(...rushOf(random, count, strikes));
+  const people = { troubleMs, meddlesome };
+  const { batches, rows } = batchesIn(new Random(seed ^ 0xba7c4), payouts.length, people);
   return {
-    ...{ seed, workers, troubleMs, network, strikes, tokensEndAtMs },
-    payouts: [...payouts, ...rushOf(random, count, strikes)],
+    ...{ seed, workers, troubleMs, network, strikes, tokensEndAtMs, batches },
+    payouts: [...payouts, ...rows],
+    ...{ users: undefined, isCalm: false },
+    rotation: rotationIn(new Random(seed ^ 0x4e75), troubleMs),
+    openings: openingsIn(new Random(seed ^ 0x0be2), troubleMs),
     faults: OPERATIONS.flatMap((operation) => rules(operation, seed, { lies, weather, callTimeoutMs })),
     settings: {
-      callsPerSecond: 20,
+      ...{ callsPerSecond: 20, secretPrefix: TOKENS },
       repeatedCreate: repeatsAreRefused ? 'refuse' : 'pay-again',
       // One that lives for a day is not renewed in time by its age alone.
       applicationTokenSeconds: tokensEndAtMs === undefined ? picked(random, [60, 600, 7_200]) : 86_400,
@@ -187,6 +254,7 @@ export function planOf(seed: number): Plan {
       PAYOUTS_POLL_FIRST: picked(random, ['1s', '30s']),
       PAYOUTS_POLL_MAX: isLong ? '10m' : picked(random, ['3s', '30s']),
       PAYOUTS_RECONCILE_EVERY: isLong ? picked(random, ['1m', '15m']) : '1m',
+      PAYOUTS_BATCH_WINDOW: picked(new Random(seed ^ 0xb47c), ['1', '2', '200']),
     },
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
@@ -201,11 +269,36 @@ function restoreIn(random: Random, troubleMs: number): Plan['restored'] {
   return { toMs, atMs: toMs + random.between(0.05, 0.5) * troubleMs };
 }
 
-function payoutOf(
+interface People {
+  troubleMs: number;
+  meddlesome: number;
+}
+
+const ROWS = [1, 2, 3, 5, 8, 20] as const;
+
+/** Rows are payouts like all others, but for who starts them. `before`: so many payouts are there already. */
+function batchesIn(
   random: Random,
-  number: number,
-  { troubleMs, meddlesome }: { troubleMs: number; meddlesome: number },
-): PlannedPayout {
+  before: number,
+  people: People,
+): { batches: PlannedBatch[]; rows: PlannedPayout[] } {
+  const batches: PlannedBatch[] = [];
+  const rows: PlannedPayout[] = [];
+  while (random.chance(WITH_BATCH) && batches.length < MOST_BATCHES) {
+    const batchId = `b-${batches.length + 1}`;
+    const batch = batchIn(random, batchId, random.between(0, 0.5 * people.troubleMs));
+    batches.push(batch);
+    for (let left = picked(random, ROWS); left > 0; left -= 1) {
+      const row = payoutOf(random, before + rows.length + 1, people);
+      // People meddle with it at the same distance from its start.
+      const meddling = row.meddling.map((one) => ({ ...one, atMs: one.atMs - row.atMs + batch.atMs }));
+      rows.push({ ...row, batch: batchId, atMs: batch.atMs, meddling });
+    }
+  }
+  return { batches, rows };
+}
+
+function payoutOf(random: Random, number: number, { troubleMs, meddlesome }: People): PlannedPayout {
   const needsApproval = random.chance(0.2);
   const meddling: Meddling[] = [];
   const atMs = random.between(0, 0.8 * troubleMs);
@@ -228,7 +321,7 @@ function payoutOf(
     ...(needsApproval && { approval: 'required' as const }),
   };
   return {
-    ...{ number, atMs, meddling },
+    ...{ number, atMs, meddling, batch: undefined },
     request: payoutRequest(number, more),
     approval: needsApproval
       ? { afterMs: random.between(0, 120_000), verdict: random.chance(0.2) ? 'refuse' : 'approve' }
@@ -244,7 +337,7 @@ function rushOf(random: Random, before: number, [strike]: readonly Strike[]): Pl
     number: before + at + 1,
     atMs: beginsMs + random.between(0, 1_000),
     request: payoutRequest(before + at + 1, { platform: 'sim:success' }),
-    ...{ approval: undefined, meddling: [] },
+    ...{ batch: undefined, approval: undefined, meddling: [] },
   }));
 }
 
@@ -260,13 +353,12 @@ function rules(
   seed: number,
   { lies, weather, callTimeoutMs }: Badness,
 ): FaultRuleInput[] {
-  const also = operation === 'createCnyOrder' ? thrice(OF_CREATES) : isTrade(operation) ? OF_TRADES : [];
-  const kinds = [...everywhere(2 * callTimeoutMs), ...also];
+  const kinds = [...everywhere(2 * callTimeoutMs), ...faultsOf(operation)];
   return [
-    ...(lies > 0
+    ...(lies * LIES[operation] > 0
       ? [{ operation, seed, probability: LIES[operation] * lies, fault: { kind: 'random-answer' as const } }]
       : []),
-    ...(weather > 0 ? [{ operation, seed, probability: FAULTY * weather, kinds }] : []),
+    ...(weather > 0 ? [{ operation, seed, probability: faulty(operation) * weather, kinds }] : []),
   ];
 }
 
@@ -275,8 +367,15 @@ function thrice<T>(all: readonly T[]): T[] {
   return [...all, ...all, ...all];
 }
 
-function isTrade(operation: Operation): boolean {
-  return operation === 'queryResult' || operation === 'queryPayDetail';
+/** A world opens few accounts. */
+function faulty(operation: Operation): number {
+  return operation === 'receivingAccountCreate' ? 2 * FAULTY : FAULTY;
+}
+
+function faultsOf(operation: Operation): readonly FaultInput[] {
+  if (operation === 'createCnyOrder') return thrice(OF_CREATES);
+  if (operation === 'receivingAccountCreate') return thrice(OF_OPENINGS);
+  return operation === 'queryResult' || operation === 'queryPayDetail' ? OF_TRADES : [];
 }
 
 function strikesOf(random: Random, workers: number, troubleMs: number): Strike[] {

@@ -1,19 +1,29 @@
 /** One seed: its world, from the first start until every payout has ended, and what must hold all the same. */
-import { isGrpcServiceError, QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { lies } from '../../chaos/truth.ts';
 import type { CreateRecord, LedgerOf } from '../../simulator/index.ts';
 import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
 import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/domain/identity.ts';
+import type { PayoutState } from '../../src/domain/payout.ts';
 import { type Resolution, stateQuery } from '../../src/workflows/messages.ts';
 import type { Process } from '../process/life.ts';
 import type { Workflows } from '../sdk.ts';
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import { snapshotOf } from '../temporal/snapshot.ts';
-import { PayoutWorld, partnerOrderIdOf, payoutId, swift } from './payout-world.ts';
+import { Batches, isOfBatch } from './batches.ts';
+import { Calm } from './calm.ts';
+import { Decisions } from './decisions.ts';
+import { KeyRotation } from './key-rotation.ts';
+import { Openings } from './openings.ts';
+import { Orders } from './orders.ts';
+import { PayoutWorld, partnerOrderIdOf, payoutId, reader, swift } from './payout-world.ts';
 import { type Meddling, type Plan, type PlannedPayout, planOf, type Strike, tripOf } from './plan.ts';
-import { storyOf, type Told } from './story.ts';
+import { RunEnds } from './run-ends.ts';
+import { type Feature, isCompleted, Scene } from './scene.ts';
+import { Secrets } from './secrets.ts';
+import { storyOf } from './story.ts';
+import { Users } from './users.ts';
 
 export interface SeedReport {
   seed: number;
@@ -22,7 +32,7 @@ export interface SeedReport {
   payouts: number;
   outcomes: Readonly<Record<string, number>>;
   runs: readonly Run[];
-  /** Reads their payloads. */
+  /** Reads their payloads, and those of every other world. */
   converter: DataConverter;
   activations: number;
   replays: number;
@@ -46,7 +56,11 @@ const MOST_DEAD_TOKENS = 100;
 const TOKENS_REST_MS = 120_000;
 const LIMIT = 20;
 const PERSON = 'operator';
-const COMPLETED = EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED;
+
+const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
+  ...[Batches, Openings, Users, KeyRotation],
+  ...[Orders, Decisions, RunEnds, Secrets, Calm],
+];
 
 export interface RunOptions {
   /** The world ends at its first violation, and nothing that is still open is judged. */
@@ -64,16 +78,13 @@ export function runPlan(workflows: Workflows, plan: Plan, options?: RunOptions):
 class SeededWorld {
   private readonly plan: Plan;
   private readonly there: PayoutWorld;
+  private readonly scene: Scene;
+  private readonly features: readonly Feature[];
   private readonly started = new Set<number>();
   /** Those that a person has approved, or has named an order for. */
   private readonly approved = new Set<number>();
   private readonly named = new Set<number>();
-  /** By workflow id: those that have not ended, whether or not they run now. */
-  private readonly open: Map<string, PlannedPayout>;
-  /** When faults, losses and strikes ended. */
-  private calmSinceMs: number | undefined;
   private strikes = 0;
-  private readonly told: Told[] = [];
   private readonly untilViolation: boolean;
 
   constructor(workflows: Workflows, plan: Plan, { untilViolation = false }: RunOptions = {}) {
@@ -82,11 +93,12 @@ class SeededWorld {
     const { seed, workers, env, settings, process: faults } = plan;
     this.there = new PayoutWorld({
       ...{ workflows, seed, workers, env, settings, faults },
-      trip: (world) => (this.calmSinceMs === undefined ? tripOf(plan, world.random) : swift(world)),
+      trip: (world) => (this.scene.calmSinceMs === undefined ? tripOf(plan, world.random) : swift(world)),
     });
-    this.open = new Map(plan.payouts.map((payout) => [payoutId(payout.number), payout]));
-    this.there.server.onChange.push(({ workflowId, entries }) => {
-      if (entries.at(-1)?.type === COMPLETED) this.open.delete(workflowId);
+    this.scene = new Scene(plan, this.there);
+    this.features = FEATURES.map((Kind) => new Kind(this.scene));
+    this.there.server.onChange.push((run) => {
+      if (isCompleted(run)) this.scene.open.delete(run.workflowId);
     });
   }
 
@@ -99,19 +111,16 @@ class SeededWorld {
     if (plan.restored) this.planRestore(plan.restored);
     if (plan.tokensEndAtMs !== undefined) world.at(plan.tokensEndAtMs, () => this.endTokens());
     for (const payout of plan.payouts) world.spawn(this.pay(payout));
+    for (const feature of this.features) feature.begin();
     world.spawn(this.operate());
-    const isOver = () => this.open.size === 0 || this.isDecided;
+    const isOver = () => (this.scene.open.size === 0 && this.unfinished.length === 0) || this.isDecided;
     await world.run({ done: isOver, withinMs: plan.troubleMs });
-    this.calmSinceMs = world.now;
+    this.scene.calmSinceMs = world.now;
     const faults = provider.control.faults();
     provider.control.removeFaults();
     const how = await world.run({ done: isOver, withinMs: ENDS_WITHIN_MS });
-    if (how !== 'done')
-      for (const { number } of this.open.values())
-        world.violation(`${partnerOrderIdOf(number)} has not ended: ${this.whyOpen(number)}`);
-    // First, for it takes its time: an end that was told too early shows by what the provider changes after it.
-    if (plan.followsUp && !this.isDecided) await this.judgeFollowUps();
-    if (!this.isDecided) await this.judge();
+    if (how !== 'done') this.judgeEnds();
+    if (!this.isDecided) await this.judgeAll();
     const { maxCallsInAnySecond, calls } = provider.control.counts();
     if (maxCallsInAnySecond > LIMIT) world.violation(`${maxCallsInAnySecond} calls in a second`);
     await there.end();
@@ -120,16 +129,16 @@ class SeededWorld {
       violations: [...world.violations],
       digest: world.digest(),
       payouts: plan.payouts.length,
-      outcomes: this.outcomes,
+      outcomes: counted([...this.scene.results.values()].map(({ outcome }) => outcome)),
       runs: there.server.runs,
-      converter: there.converter,
+      converter: reader(there),
       ...world.counts,
       strikes: this.strikes,
       faultsMet: faults.reduce((sum, { hit }) => sum + hit, 0),
       calls,
       events: world.events,
       virtualMs: world.now - begun,
-      story: storyOf(there, begun, this.told),
+      story: storyOf(there, begun, this.scene.told),
     };
   }
 
@@ -146,7 +155,7 @@ class SeededWorld {
     world.at(atMs, () => {
       this.strikes += 1;
       world.record(process.name, kind);
-      this.tell(process.name, `${kind}, for ${Math.round(lastsMs)} ms`);
+      this.scene.tell(process.name, `${kind}, for ${Math.round(lastsMs)} ms`);
       world.at(lastsMs, strike(process, kind));
     });
   }
@@ -156,25 +165,31 @@ class SeededWorld {
     world.at(toMs, () => {
       const snapshot = snapshotOf(server);
       world.at(atMs - toMs, () => {
-        this.tell('Temporal', `is restored to ${((atMs - toMs) / 1_000).toFixed(3)} s ago`);
+        this.scene.tell('Temporal', `is restored to ${((atMs - toMs) / 1_000).toFixed(3)} s ago`);
         this.there.restore(snapshot);
-        for (const payout of this.plan.payouts) {
-          this.open.set(payoutId(payout.number), payout);
-          // The caller has no result of a payout that nobody knows any more, and starts it again.
-          if (this.started.delete(payout.number)) world.spawn(this.pay({ ...payout, atMs: 0 }));
-        }
-        for (const run of server.runs) if (isCompleted(run)) this.open.delete(run.workflowId);
+        this.afterRestore();
       });
     });
   }
 
-  private endTokens(): void {
-    const { expired } = this.there.provider.control.expireTokens();
-    this.tell('provider', `takes ${expired} tokens back`);
+  private afterRestore(): void {
+    const { world, server } = this.there;
+    for (const payout of this.plan.payouts) {
+      this.scene.open.set(payoutId(payout.number), payout);
+      // The caller has no result of a payout that nobody knows any more, and starts it again.
+      if (this.started.delete(payout.number)) world.spawn(this.pay({ ...payout, atMs: 0, batch: undefined }));
+    }
+    for (const run of server.runs) if (isCompleted(run)) this.scene.open.delete(run.workflowId);
+    for (const feature of this.features) feature.restored?.();
   }
 
-  private tell(about: string, what: string): void {
-    this.told.push({ atMs: this.there.world.now, about, what });
+  private endTokens(): void {
+    const { expired } = this.there.provider.control.expireTokens();
+    this.scene.tell('provider', `takes ${expired} tokens back`);
+  }
+
+  private get unfinished(): string[] {
+    return this.features.flatMap((feature) => feature.unfinished());
   }
 
   // ---- people
@@ -182,26 +197,16 @@ class SeededWorld {
   private async pay(payout: PlannedPayout): Promise<void> {
     const { world } = this.there;
     await world.sleep(payout.atMs);
-    await this.start(payout);
+    if (!isOfBatch(this.plan, payout)) await this.start(payout);
     if (payout.approval) world.spawn(this.approve(payout, payout.approval));
     for (const one of payout.meddling) world.spawn(this.meddle(payout, one));
   }
 
   /** One whose answer was lost is started again: it joins what is there. */
   private async start({ number, request }: PlannedPayout): Promise<void> {
-    const { world, payouts } = this.there;
-    for (;;)
-      try {
-        await payouts.start(request);
-        this.started.add(number);
-        return;
-      } catch (error) {
-        if (!isTransient(error)) {
-          world.violation(`${partnerOrderIdOf(number)} cannot be started: ${String(error)}`);
-          return;
-        }
-        await world.sleep(1_000);
-      }
+    const { payouts } = this.there;
+    const joined = await this.scene.insist(partnerOrderIdOf(number), () => payouts.start(request));
+    if (joined) this.started.add(number);
   }
 
   private async approve(
@@ -209,29 +214,30 @@ class SeededWorld {
     { afterMs, verdict }: NonNullable<PlannedPayout['approval']>,
   ): Promise<void> {
     const { world, payouts } = this.there;
-    while (this.open.has(payoutId(number))) {
+    while (this.scene.open.has(payoutId(number))) {
       await world.sleep(afterMs + 1_000);
-      if ((await this.phaseOf(number)) !== 'AWAITING_APPROVAL') continue;
+      if ((await this.stateOf(number))?.phase !== 'AWAITING_APPROVAL') continue;
       const ref = { partnerOrderId: partnerOrderIdOf(number) };
-      this.tell(ref.partnerOrderId, `a person: ${verdict}`);
+      this.scene.tell(ref.partnerOrderId, `a person: ${verdict}`);
       if (verdict === 'approve') this.approved.add(number);
-      await this.tolerant(number, () => payouts[verdict](ref, { by: 'approver' }));
+      const taken = await this.tolerant(number, () => payouts[verdict](ref, { by: 'approver' }));
+      if (taken) this.scene.took(number, { what: verdict });
     }
   }
 
   private async meddle(payout: PlannedPayout, meddling: Meddling): Promise<void> {
     const { number, atMs } = payout;
-    const { world, payouts, server, client } = this.there;
+    const { world, server, client } = this.there;
     await world.sleep(meddling.atMs - atMs);
     const ref = { partnerOrderId: partnerOrderIdOf(number) };
     if (meddling.kind === 'start-again') {
-      this.tell(ref.partnerOrderId, 'a person: starts it again');
+      this.scene.tell(ref.partnerOrderId, 'a person: starts it again');
       await this.start(payout);
       return;
     }
     if (!this.isOpen(number)) return;
-    this.tell(ref.partnerOrderId, `a person: ${meddling.kind}`);
-    if (meddling.kind === 'cancel') await this.tolerant(number, () => payouts.cancel(ref, { by: PERSON }));
+    this.scene.tell(ref.partnerOrderId, `a person: ${meddling.kind}`);
+    if (meddling.kind === 'cancel') await this.cancel(number);
     else if (meddling.kind === 'terminate')
       await this.tolerant(number, () => client.workflow.getHandle(payoutId(number)).terminate('by a person'));
     else {
@@ -239,8 +245,14 @@ class SeededWorld {
       const ends = run.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
       const end = ends[Math.floor(meddling.part * ends.length)];
       if (end) server.reset(run, end.id, 'by a person');
-      if (meddling.thenCancels) await this.tolerant(number, () => payouts.cancel(ref, { by: PERSON }));
+      if (meddling.thenCancels) await this.cancel(number);
     }
+  }
+
+  private async cancel(number: number): Promise<void> {
+    const ref = { partnerOrderId: partnerOrderIdOf(number) };
+    const taken = await this.tolerant(number, () => this.there.payouts.cancel(ref, { by: PERSON }));
+    if (taken) this.scene.took(number, { what: 'cancel' });
   }
 
   /** Looks at every payout, and decides what needs a decision by the provider's ledger. */
@@ -249,6 +261,7 @@ class SeededWorld {
     for (;;) {
       await world.sleep(world.random.between(0.5, 1) * LOOKS_EVERY_MS);
       this.judgeTokens();
+      for (const feature of this.features) feature.look?.();
       for (const { number } of this.plan.payouts)
         if (this.isOpen(number)) world.spawn(this.lookAfter(number));
     }
@@ -256,8 +269,10 @@ class SeededWorld {
 
   private async lookAfter(number: number): Promise<void> {
     const { payouts, provider } = this.there;
-    if ((await this.phaseOf(number)) !== 'NEEDS_REVIEW') return;
+    const state = await this.stateOf(number);
+    if (state?.phase !== 'NEEDS_REVIEW') return;
     const partnerOrderId = partnerOrderIdOf(number);
+    if (!state.needsAttention) this.there.world.violation(`${partnerOrderId} is in review, and not flagged`);
     const [order] = provider.control.ledgerOf(partnerOrderId).orders;
     const by = PERSON;
     // Nobody has a payout sent again that another has refused.
@@ -268,31 +283,39 @@ class SeededWorld {
     const decision: Resolution = order
       ? { by, created: true, orderId: order.orderId }
       : { by, created: false, then };
-    this.tell(partnerOrderId, `a person: ${order ? 'it was created' : `not created, ${then}`}`);
+    this.scene.tell(partnerOrderId, `a person: ${order ? 'it was created' : `not created, ${then}`}`);
     if (order) this.named.add(number);
-    await this.tolerant(number, () => payouts.resolve({ partnerOrderId }, decision));
+    const taken = await this.tolerant(number, () => payouts.resolve({ partnerOrderId }, decision));
+    if (taken) this.scene.took(number, { what: 'resolve', orderId: order?.orderId });
   }
 
-  private async phaseOf(number: number): Promise<string | undefined> {
+  private async stateOf(number: number): Promise<PayoutState | undefined> {
     const handle = this.there.client.workflow.getHandle(payoutId(number));
-    return this.tolerant(number, async () => (await handle.query(stateQuery)).phase);
+    return this.tolerant(number, () => handle.query(stateQuery));
   }
 
-  /** No worker, a decision that came too late, a query ahead of its workflow task: the next look will do. */
-  private async tolerant<T>(number: number, act: () => Promise<T>): Promise<T | undefined> {
-    try {
-      return await act();
-    } catch (error) {
-      if (error instanceof WorkflowUpdateFailedError || isTransient(error)) return undefined;
-      this.there.world.violation(`${partnerOrderIdOf(number)} cannot be looked after: ${String(error)}`);
-      return undefined;
-    }
+  private tolerant<T>(number: number, act: () => Promise<T>): Promise<T | undefined> {
+    return this.scene.tolerant(partnerOrderIdOf(number), act);
   }
 
   // ---- the oracle
 
+  private judgeEnds(): void {
+    const { world } = this.there;
+    for (const { number } of this.scene.open.values())
+      world.violation(`${partnerOrderIdOf(number)} has not ended: ${this.whyOpen(number)}`);
+    for (const what of this.unfinished) world.violation(`${what} has not ended`);
+  }
+
+  private async judgeAll(): Promise<void> {
+    // First, for it takes its time: an end that was told too early shows by what the provider changes after it.
+    if (this.plan.followsUp) await this.judgeFollowUps();
+    await this.judge();
+    for (const feature of this.features) await feature.judge();
+  }
+
   private isOpen(number: number): boolean {
-    return this.started.has(number) && (this.there.server.latest(payoutId(number))?.isRunning ?? false);
+    return this.there.server.latest(payoutId(number))?.isRunning ?? false;
   }
 
   private whyOpen(number: number): string {
@@ -303,15 +326,15 @@ class SeededWorld {
     return `${phase}, ${last.join(', ')}, ${run.entries.length} events, task attempt ${run.taskAttempt}`;
   }
 
-  private readonly outcomes: Record<string, number> = {};
-
   private async judge(): Promise<void> {
     const { world, provider, payouts } = this.there;
     for (const payout of this.plan.payouts) {
       const partnerOrderId = partnerOrderIdOf(payout.number);
       const ledger = provider.control.ledgerOf(partnerOrderId);
       if (ledger.debits > 1) world.violation(`${partnerOrderId} was debited ${ledger.debits} times`);
-      if (this.open.has(payoutId(payout.number))) continue;
+      if (this.scene.open.has(payoutId(payout.number))) continue;
+      // A batch was cancelled before it; the batch is judged by that.
+      if (!this.there.server.latest(payoutId(payout.number))) continue;
       const ended: unknown = await world.finish(
         payouts.result({ partnerOrderId }).catch((error: unknown) => error),
       );
@@ -320,8 +343,7 @@ class SeededWorld {
         world.violation(`${partnerOrderId} has no outcome: ${String(ended)}`);
         continue;
       }
-      const { outcome } = parsed.data;
-      this.outcomes[outcome] = (this.outcomes[outcome] ?? 0) + 1;
+      this.scene.results.set(payout.number, parsed.data);
       for (const lie of lies(parsed.data, ledger)) world.violation(`${partnerOrderId}: ${lie}`);
       for (const wrong of this.withoutLeave(payout, ledger)) world.violation(`${partnerOrderId} ${wrong}`);
     }
@@ -355,7 +377,7 @@ class SeededWorld {
   private judgeTokens(): void {
     const { world, provider } = this.there;
     if (this.plan.tokensEndAtMs === undefined || world.violations.length > 0) return;
-    const sinceMs = (this.calmSinceMs ?? world.now) + TOKENS_REST_MS;
+    const sinceMs = (this.scene.calmSinceMs ?? world.now) + TOKENS_REST_MS;
     const dead = provider.control.calls().filter(({ token, atMs }) => token === 'expired' && atMs > sinceMs);
     if (dead.length > MOST_DEAD_TOKENS)
       world.violation(`${dead.length} calls came with a token that had been taken back long ago`);
@@ -368,7 +390,7 @@ class SeededWorld {
       this.plan.payouts
         .map(({ number }) => partnerOrderIdOf(number))
         .filter((number) => provider.control.ledgerOf(number).orders.length > 0)
-        .filter((number) => !this.open.has(payoutWorkflowId('default', number)))
+        .filter((number) => !this.scene.open.has(payoutWorkflowId('default', number)))
         .filter((number) => !server.latest(payoutFollowUpWorkflowId('default', number)));
     await world.run({ done: () => unfollowed().length === 0, withinMs: FOLLOWED_WITHIN_MS });
     for (const number of unfollowed()) world.violation(`${number} is not followed up`);
@@ -391,8 +413,10 @@ function oddCreates(creates: readonly CreateRecord[]): string[] {
   return odd;
 }
 
-function isCompleted({ entries }: Run): boolean {
-  return entries.at(-1)?.type === COMPLETED;
+function counted(outcomes: Iterable<string>): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
 }
 
 function textOf(field: Run['attributes'][string] | undefined): string {
@@ -405,6 +429,12 @@ function strike(process: Process, kind: Strike['kind']): () => void {
     case 'kill':
       process.kill();
       return () => process.start();
+    case 'stop':
+      process.stop();
+      return () => {
+        process.kill();
+        process.start();
+      };
     case 'freeze':
       process.frozen = true;
       return () => {
@@ -426,10 +456,4 @@ function strike(process: Process, kind: Strike['kind']): () => void {
         process.wallAheadMs -= 30_000;
       };
   }
-}
-
-function isTransient(error: unknown): boolean {
-  if (error instanceof QueryNotRegisteredError) return true;
-  const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  return isGrpcServiceError(cause) || (error instanceof Error && error.name === 'WorkflowNotFoundError');
 }

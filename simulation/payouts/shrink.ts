@@ -34,6 +34,18 @@ export async function shrink(workflows: Workflows, plan: Plan, report: SeedRepor
 function* smallerThan(plan: Plan): Generator<Plan> {
   const { payouts, strikes, faults, process } = plan;
   yield* halves(payouts, (kept) => ({ ...plan, payouts: kept }), 1);
+  // Its rows are then started one by one.
+  yield* halves(plan.batches, (kept) => ({ ...plan, batches: kept }), 0);
+  for (const [at, batch] of plan.batches.entries())
+    for (const one of batch.meddling)
+      yield {
+        ...plan,
+        batches: plan.batches.with(at, {
+          ...batch,
+          meddling: batch.meddling.filter((other) => other !== one),
+        }),
+      };
+  yield* halves(plan.openings, (kept) => ({ ...plan, openings: kept }), 0);
   yield* halves(strikes, (kept) => ({ ...plan, strikes: kept }), 0);
   yield* halves(faults, (kept) => ({ ...plan, faults: kept }), 0);
   for (const [at, { meddling }] of payouts.entries())
@@ -45,6 +57,7 @@ function* smallerThan(plan: Plan): Generator<Plan> {
           meddling: meddling.filter((other) => other !== one),
         }),
       };
+  if (plan.rotation) yield { ...plan, rotation: undefined };
   if (plan.restored) yield { ...plan, restored: undefined };
   if (plan.network > 0) yield { ...plan, network: 0 };
   if (process.evicted + process.lost + process.failed > 0)

@@ -2,6 +2,7 @@
 import type { InProcessSimulator } from '../../simulator/index.ts';
 import type { WorkerConfig } from '../../src/config/config.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
+import { endInOrder } from '../../src/workers/ending.ts';
 import { keepSchedules } from '../../src/workers/schedules.ts';
 import { keepRenewals } from '../../src/workers/tokens/keep-renewals.ts';
 import { createWorkers } from '../../src/workers/worker.ts';
@@ -16,7 +17,7 @@ import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
 export interface WorkerProcessParts {
   server: Temporal;
   service: Service;
-  provider: InProcessSimulator;
+  provider: Pick<InProcessSimulator, 'request'>;
   workflows: Workflows;
   /** Read at each start. */
   config: () => WorkerConfig;
@@ -40,7 +41,11 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
     workflowBundle: { codePath: 'loaded before' },
     transport: (options) => new SimulatedTransport(options, network),
   });
-  for (const worker of [ours.workflows, ...ours.servers]) life.world.spawn(worker.run());
+  const running = Promise.all([ours.workflows, ...ours.servers].map((worker) => worker.run()));
+  life.world.spawn(running);
+  life.askToEnd = () => life.world.spawn(endInOrder(ours.workflows, ours.servers, life));
   keepRenewals(client, config, surroundings);
   keepSchedules(client, config, life);
+  await running;
+  if (!life.isOver) life.process.kill();
 }

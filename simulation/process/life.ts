@@ -46,6 +46,11 @@ export class Process {
     current?.end();
   }
 
+  /** Asked to end in good order. It is gone once it has, or when somebody loses patience and kills it. */
+  stop(): void {
+    this.current?.askToEnd?.();
+  }
+
   get isFrozen(): boolean {
     return this.frozenSince !== undefined;
   }
@@ -85,6 +90,8 @@ export class Life implements Clock {
   readonly world: World;
   readonly random: Random;
   isOver = false;
+  /** What the program does when it is asked to end; it kills its process at last. */
+  askToEnd: (() => void) | undefined;
   /** Told when it is over: what it held is to be let go. */
   readonly onEnd: (() => void)[] = [];
   /** Told when it may go on, or be reached again. */

@@ -7,8 +7,6 @@ import type { Payload } from './commands.ts';
 export type ActivityResult = Core.activity_result.IActivityExecutionResult;
 export type Activities = Readonly<Record<string, (...args: never[]) => Promise<unknown>>>;
 
-const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
-
 export type CancelReason = 'CANCELLED' | 'NOT_FOUND' | 'TIMED_OUT' | 'WORKER_SHUTDOWN';
 
 export interface RunningActivity {
@@ -20,12 +18,14 @@ export interface ActivityCall {
   info: Info;
   args: readonly Payload[];
   heartbeat(details: unknown): void;
+  /** Takes a line of the log. */
+  say(line: string): void;
 }
 
 /** `fn`: registered under the activity's name; undefined where this worker does not know it. */
 export function runActivity(
   fn: Activities[string] | undefined,
-  { info, args, heartbeat }: ActivityCall,
+  { info, args, heartbeat, say }: ActivityCall,
   converter: LoadedDataConverter,
 ): RunningActivity {
   const { workflowExecution, activityId, isLocal, namespace } = info;
@@ -44,7 +44,7 @@ export function runActivity(
     undefined,
     heartbeat,
     undefined,
-    quiet,
+    loggerOf(say),
     noopMetricMeter,
     [],
   );
@@ -62,4 +62,10 @@ export function runActivity(
       activity.cancel(reason, new ActivityCancellationDetails(how));
     },
   };
+}
+
+function loggerOf(say: ActivityCall['say']) {
+  const write = (message: string, meta?: unknown) => say(`${message} ${JSON.stringify(meta ?? {})}`);
+  const log = (_level: string, message: string, meta?: unknown) => write(message, meta);
+  return { log, trace: write, debug: write, info: write, warn: write, error: write };
 }

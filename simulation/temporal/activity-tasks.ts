@@ -114,7 +114,11 @@ export class ActivityTasks {
     const beats = new Heartbeats(this.parts, activity, attempt);
     const running = runActivity(
       activities[activityType],
-      { info, args: attributes.arguments ?? [], heartbeat: (details) => beats.beat(details) },
+      {
+        ...{ info, args: attributes.arguments ?? [] },
+        heartbeat: (details) => beats.beat(details),
+        say: (line) => life.world.logs.push(line),
+      },
       converter,
     );
     beats.cancelled = (reason) => running.cancel(reason);

@@ -14,6 +14,8 @@ export function reset(server: Temporal, base: Run, eventId: number, reason: stri
   const started = kept.findLast(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED);
   if (!started || kept.at(-1) !== started)
     throw grpcError('INVALID_ARGUMENT', `event ${eventId} does not follow the start of a workflow task`);
+  if (kept.some((entry) => isChild(entry) && !kept.some((other) => endedBy(other) === entry.id)))
+    throw grpcError('UNIMPLEMENTED', 'the simulation does not reset a run with pending children');
   const current = server.latest(base.workflowId);
   if (current?.isRunning) server.terminate(current, `reset: ${reason}`);
   const run = server.add(base.workflowId, server.world.random.uuid(), base.started);
@@ -55,9 +57,11 @@ export function takeOver(server: Temporal, run: Run): void {
           arguments: activity.input?.payloads ?? [],
         }),
       );
-    if (entry.type === EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED)
-      throw grpcError('UNIMPLEMENTED', 'the simulation does not reset a run with pending children');
   }
+}
+
+function isChild({ type }: Entry): boolean {
+  return type === EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED;
 }
 
 function endedBy({ event }: Entry): number {

@@ -33,6 +33,7 @@ export function restore(server: Temporal, snapshot: Snapshot): void {
     if (run.isRunning) giveUpTask(run);
     for (const watcher of run.watchers) watcher();
   }
+  for (const run of server.runs) if (run.isRunning) server.resumeRequests(run);
 }
 
 /** The worker of a workflow task that was under way never answers. One that is tried again is in no history. */

@@ -6,7 +6,7 @@ import type { World } from '../world/world.ts';
 import { applyCommand } from './apply.ts';
 import type { Command, Failure, Payload } from './commands.ts';
 import { grpcError, notFound, workflowOver } from './errors.ts';
-import { type Attributes, type Entry, EventType } from './history.ts';
+import { type Attributes, beginningOf, type Entry, EventType } from './history.ts';
 import type { ActivityTask, PendingActivity } from './pending-activity.ts';
 import { reset } from './reset.ts';
 import {
@@ -473,6 +473,36 @@ export class Temporal implements RunHost {
         });
       }
     });
+  }
+
+  /** After a restore: what a run has asked of others goes on, or is asked again. */
+  resumeRequests(run: Run): void {
+    const told = run.entries.map((entry) => ({ about: beginningOf(entry), entry }));
+    const answers = (to: Entry) => told.filter(({ about }) => about === to.id).map(({ entry }) => entry);
+    for (const entry of run.entries) {
+      const { startChildWorkflowExecutionInitiatedEventAttributes: child } = entry.event;
+      if (child) this.resumeChild(run, entry, answers(entry));
+      else if (answers(entry).length > 0) continue;
+      else if (entry.event.signalExternalWorkflowExecutionInitiatedEventAttributes)
+        this.signalExternal(run, entry);
+      else if (entry.event.requestCancelExternalWorkflowExecutionInitiatedEventAttributes)
+        this.cancelExternal(run, entry);
+    }
+  }
+
+  private resumeChild(parent: Run, initiated: Entry, [started, ended]: readonly Entry[]): void {
+    if (ended) return;
+    const execution = started?.event.childWorkflowExecutionStartedEventAttributes?.workflowExecution;
+    if (!started) {
+      this.startChild(parent, initiated);
+      return;
+    }
+    if (!execution?.runId) return;
+    let child = this.byRunId.get(execution.runId);
+    while (child?.nextRunId && this.byRunId.has(child.nextRunId)) child = this.byRunId.get(child.nextRunId);
+    const policy =
+      initiated.event.startChildWorkflowExecutionInitiatedEventAttributes?.parentClosePolicy ?? 0;
+    if (child?.isRunning) this.children.set(child.runId, { parent, initiated, policy });
   }
 
   private tellParent(child: Run): void {

@@ -109,7 +109,7 @@ export class SimulatedWorker implements Runnable {
 
   private async end(): Promise<void> {
     await this.activityTasks.stop(this.graceMs);
-    this.workflowTasks?.forgetAll();
+    await this.workflowTasks?.stop();
     this.state = 'STOPPED';
     this.finish();
   }

@@ -110,6 +110,13 @@ export class WorkflowTasks {
     }
   }
 
+  /** What is under way may end first, as a worker that shuts down lets it. */
+  async stop(): Promise<void> {
+    const busy = () => [...this.cache.values()].flatMap(({ doing }) => (doing ? [doing] : []));
+    for (let doing = busy(); doing.length > 0; doing = busy()) await Promise.all(doing);
+    this.forgetAll();
+  }
+
   async take(work: TaskWork): Promise<void> {
     const { run, task } = work;
     const { worker, faults } = this.parts;
@@ -203,8 +210,11 @@ export class WorkflowTasks {
       () => undefined,
     );
     if (known && known !== cached && known.vm) await this.world.standingStill(known.vm.dispose());
-    await acting;
-    cached.doing = undefined;
+    try {
+      await acting;
+    } finally {
+      cached.doing = undefined;
+    }
   }
 
   private fresh(run: Run): Cached {
@@ -254,7 +264,8 @@ export class WorkflowTasks {
     cached.vm = made;
     this.world.counts.activations += 1;
     const asked = await this.completed(cached, made, activation);
-    await made.getAndResetSinkCalls();
+    for (const { fnName, args } of await made.getAndResetSinkCalls())
+      this.world.logs.push(`${fnName} ${JSON.stringify(args)}`);
     return asked;
   }
 
@@ -345,7 +356,12 @@ export class WorkflowTasks {
         ...infoFor(run, this.world.now, type, attributes.activityId ?? ''),
         ...{ attempt, isLocal: true },
       };
-      const call = { info, args: attributes.arguments ?? [], heartbeat: () => undefined };
+      const call = {
+        info,
+        args: attributes.arguments ?? [],
+        heartbeat: () => undefined,
+        say: (line: string) => this.world.logs.push(line),
+      };
       const { completed, failed } = await runActivity(activities[type], call, converter).result;
       await this.life.sleep(this.world.random.between(1, 3));
       const failure = failed?.failure ?? undefined;
@@ -365,12 +381,20 @@ export class WorkflowTasks {
 
 /** The bytes of a command are of what the workflow said: encryption makes others each time. */
 async function inVm({ codec }: Cached, vm: WorkflowVm, activation: Activation) {
-  const decoded = await codec.decodeActivation(WorkflowActivation.fromObject(activation));
+  const decoded = await codec
+    .decodeActivation(WorkflowActivation.fromObject(activation))
+    .catch((error: unknown) => undecodable(error));
   const completion = await vm.activate(decoded);
   const plain = (completion.successful?.commands ?? []).map(bytesOf);
   const why = completion.failed ? messageOf(completion.failed.failure) : '';
   const { successful, failed } = await codec.encodeCompletion(completion);
   return { successful, failed, why, plain };
+}
+
+/** As the SDK does: the task fails, and another worker may know the key. */
+function undecodable(error: unknown): never {
+  const message = `payloads cannot be decoded: ${String(error)}`;
+  throw new TaskFailed({ message }, message);
 }
 
 function relatives({

@@ -23,6 +23,8 @@ export function inContext(run: () => void): () => void {
 export class World implements Clock {
   readonly random: Random;
   readonly violations: string[] = [];
+  /** What processes say in their logs, and count in their metrics. */
+  readonly logs: string[] = [];
   now: number;
   events = 0;
   readonly counts = { activations: 0, replays: 0 };

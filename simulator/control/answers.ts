@@ -84,6 +84,14 @@ export const ledgerOf = z.object({
 });
 export type LedgerOf = z.output<typeof ledgerOf>;
 
+export const receivingAccountRecord = z.object({
+  accountId: z.string(),
+  payerId: z.string(),
+  currency: z.string(),
+  bankLocation: z.string(),
+  createdAt: z.string(),
+});
+
 export const ledger = z.object({
   orders: z.array(orderRecord),
   creates: z.array(createRecord),
@@ -91,6 +99,7 @@ export const ledger = z.object({
   debits: z.record(z.string(), z.object({ count: z.number(), debited: z.array(money) })),
   /** Numbers under which money left more than once. */
   paidTwice: z.array(z.string()),
+  receivingAccounts: z.array(receivingAccountRecord),
 });
 export type LedgerRecord = z.output<typeof ledger>;
 

@@ -19,6 +19,7 @@ export function ledgerReport(world: World): LedgerRecord {
     notifications: [...world.notifier.log.list()],
     debits,
     paidTwice: paidTwice(world),
+    receivingAccounts: world.receivingAccounts.all(),
   };
 }
 

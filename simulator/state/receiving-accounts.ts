@@ -26,10 +26,12 @@ export class ReceivingAccounts {
     return account;
   }
 
+  all(): ReceivingAccount[] {
+    return [...this.#byId.values()];
+  }
+
   of(payerId: string, currency: string): ReceivingAccount[] {
-    return [...this.#byId.values()].filter(
-      (account) => account.payerId === payerId && account.currency === currency,
-    );
+    return this.all().filter((account) => account.payerId === payerId && account.currency === currency);
   }
 
   find(accountId: string): ReceivingAccount | undefined {

@@ -4,8 +4,8 @@
  */
 import { KeyRing } from '../encryption/key-ring.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
+import type { Random } from '../surroundings/surroundings.ts';
 
-const { random } = PROCESS_SURROUNDINGS;
 /** As long as a code lives at most: an attempt that takes longer could not be finished anyway. */
 const EXPIRES_MS = 30 * 60_000;
 /** The clocks of two API servers. */
@@ -17,19 +17,18 @@ export type StateStanding = 'valid' | 'expired' | 'unknown';
 export class AttemptStates {
   private readonly environment: string;
   private readonly ring: KeyRing;
+  private readonly random: Random;
 
   /** Without token keys, which only a test against loopback may lack, states are valid in this process only. */
-  constructor(
-    environment: string,
-    ring = new KeyRing(new Map([['process', Buffer.from(random.bytes(32))]])),
-  ) {
+  constructor(environment: string, ring?: KeyRing, random: Random = PROCESS_SURROUNDINGS.random) {
     this.environment = environment;
-    this.ring = ring;
+    this.random = random;
+    this.ring = ring ?? new KeyRing(new Map([['process', Buffer.from(random.bytes(32))]]));
   }
 
   /** `browser` is a secret that only the browser holds. */
   issue(app: string, browser: string, nowMs: number): string {
-    const sealed = this.ring.encrypt(Buffer.from(`${nowMs}`), random, this.about(app, browser));
+    const sealed = this.ring.encrypt(Buffer.from(`${nowMs}`), this.random, this.about(app, browser));
     return `${this.ring.current}.${sealed.toString('base64url')}`;
   }
 

@@ -3,13 +3,14 @@
  * comes back once, to the same browser. Anybody can call this, so nothing is started in Temporal before the browser
  * is back from an attempt that began here, and only so often.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { type Client, isGrpcDeadlineError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { AuthorizationOutcome } from '../domain/authorization.ts';
 import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
+import type { Surroundings } from '../surroundings/surroundings.ts';
 import type { authorizationLink, userAuthorization } from '../workflows/user-authorization.ts';
 import { AttemptStates } from './attempt-states.ts';
 import { TokenBucket } from './token-bucket.ts';
@@ -36,8 +37,8 @@ export interface AuthorizationsOptions {
   keys: KeyRing | undefined;
   /** How long the browser waits for the outcome. */
   outcomeWithinMs?: number;
-  /** Unix milliseconds. */
-  nowMs?: () => number;
+  /** By default this process's own. */
+  surroundings?: Surroundings;
 }
 
 /** A link changes only with the workers' settings. */
@@ -71,9 +72,9 @@ export class Authorizations {
   private readonly seal: TokenSeal;
   private readonly states: AttemptStates;
   private readonly outcomeWithinMs: number;
-  private readonly nowMs: () => number;
-  private readonly exchanges = new TokenBucket(A_SECOND, AT_ONCE);
-  private readonly lookUps = new TokenBucket(A_SECOND, AT_ONCE);
+  private readonly surroundings: Surroundings;
+  private readonly exchanges: TokenBucket;
+  private readonly lookUps: TokenBucket;
   /** Only applications that exist get in here. */
   private readonly links = new Map<string, Link>();
   private readonly lookingUp = new Map<string, Promise<Link>>();
@@ -83,10 +84,17 @@ export class Authorizations {
   constructor(options: AuthorizationsOptions) {
     this.client = options.client;
     this.environment = options.environment;
-    this.seal = new TokenSeal(options.keys, PROCESS_SURROUNDINGS.random);
-    this.states = new AttemptStates(options.environment, options.keys);
+    this.surroundings = options.surroundings ?? PROCESS_SURROUNDINGS;
+    const { clock, random } = this.surroundings;
+    this.seal = new TokenSeal(options.keys, random);
+    this.states = new AttemptStates(options.environment, options.keys, random);
+    this.exchanges = new TokenBucket(A_SECOND, AT_ONCE, () => clock.nowMs());
+    this.lookUps = new TokenBucket(A_SECOND, AT_ONCE, () => clock.nowMs());
     this.outcomeWithinMs = options.outcomeWithinMs ?? OUTCOME_WITHIN_MS;
-    this.nowMs = options.nowMs ?? Date.now;
+  }
+
+  private nowMs(): number {
+    return this.surroundings.clock.wallMs();
   }
 
   /** Where to send this browser. `browser` is a secret that only it holds. Throws `AuthorizationsBusyError`. */
@@ -172,7 +180,7 @@ export class Authorizations {
     const url = await this.soon(TEMPORAL_ANSWERS_WITHIN_MS, () =>
       this.client.workflow.execute<typeof authorizationLink>('authorizationLink', {
         taskQueue: PAYOUTS_TASK_QUEUE,
-        workflowId: `authorization-link:${app}:${randomUUID()}`,
+        workflowId: `authorization-link:${app}:${this.surroundings.random.uuid()}`,
         // Longer than anybody waits for it.
         workflowExecutionTimeout: '1 minute',
         priority: LAST,
@@ -191,7 +199,7 @@ export class Authorizations {
   }
 
   private soon<T>(withinMs: number, ask: () => Promise<T>): Promise<T> {
-    return this.client.withDeadline(Date.now() + withinMs, ask);
+    return this.client.withDeadline(this.nowMs() + withinMs, ask);
   }
 }
 

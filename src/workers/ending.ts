@@ -11,10 +11,15 @@ const HANDS_OVER_WITHIN_MS = 1_000;
 
 /** The second signal ends the process at once. */
 export function endWhenAsked(workflows: Runnable, servers: readonly Runnable[], clock: Clock): void {
-  for (const signal of SIGNALS) process.once(signal, () => void end(workflows, servers, clock));
+  for (const signal of SIGNALS) process.once(signal, () => void endInOrder(workflows, servers, clock));
 }
 
-async function end(workflows: Runnable, servers: readonly Runnable[], clock: Clock): Promise<void> {
+/** Resolves when all have been asked; each ends when what it has under way is over. */
+export async function endInOrder(
+  workflows: Runnable,
+  servers: readonly Runnable[],
+  clock: Clock,
+): Promise<void> {
   for (const server of servers) shutDown(server);
   await sleep(clock, HANDS_OVER_WITHIN_MS);
   shutDown(workflows);

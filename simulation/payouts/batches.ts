@@ -1,0 +1,256 @@
+/** Batches in a world: who starts, stops, cancels and resumes them, and what must hold of each. */
+import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { type BatchResult, endedRows } from '../../src/domain/batch.ts';
+import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/domain/identity.ts';
+import { OUTCOMES, type PayoutOutcome } from '../../src/domain/payout.ts';
+import { BatchConflictError, Batches as Starter } from '../../src/starters/batches.ts';
+import { addUpdate } from '../../src/workflows/batch-messages.ts';
+import type { payoutBatch } from '../../src/workflows/payout-batch.ts';
+import type { Random } from '../world/random.ts';
+import { payoutId } from './payout-world.ts';
+import type { Plan, PlannedPayout } from './plan.ts';
+import { type Feature, isCompleted, type Scene } from './scene.ts';
+
+export type BatchMeddling =
+  | { kind: 'start-again' | 'start-other-rows' | 'cancel' | 'terminate'; atMs: number }
+  | { kind: 'terminate-part'; atMs: number };
+
+export interface PlannedBatch {
+  batchId: string;
+  atMs: number;
+  /** Added so many at a time, as a caller without our client does; undefined: by our client. */
+  rowsAtOnce: number | undefined;
+  /** Such a caller dies after so many adds. Somebody goes on with the batch later. */
+  leavesAfter: number;
+  meddling: BatchMeddling[];
+}
+
+const NEVER_LEAVES = Number.POSITIVE_INFINITY;
+
+export function batchIn(random: Random, batchId: string, atMs: number): PlannedBatch {
+  const meddling: BatchMeddling[] = [];
+  const meddle = (kind: BatchMeddling['kind'], chance: number) => {
+    if (!random.chance(chance)) return;
+    meddling.push({ kind, atMs: atMs + random.between(0, random.pick([3_000, 20_000, 100_000]) ?? 0) });
+  };
+  meddle('start-again', 0.4);
+  meddle('start-other-rows', 0.3);
+  meddle('terminate-part', 0.3);
+  // Nobody knows what a caller wants who cancels a batch and starts it again.
+  meddle(random.chance(0.5) ? 'cancel' : 'terminate', 0.5);
+  const isByHand = random.chance(0.5);
+  return {
+    ...{ batchId, atMs, meddling },
+    rowsAtOnce: isByHand ? random.pick([1, 2, 5]) : undefined,
+    leavesAfter: isByHand && random.chance(0.4) ? (random.pick([0, 1, 2]) ?? 0) : NEVER_LEAVES,
+  };
+}
+
+/** Its caller leaves the start to the batch. */
+export function isOfBatch({ batches }: Plan, { batch }: PlannedPayout): boolean {
+  return batches.some(({ batchId }) => batchId === batch);
+}
+
+export class Batches implements Feature {
+  private readonly scene: Scene;
+  private readonly starter: Starter;
+  private readonly batches: readonly PlannedBatch[];
+  private readonly begun = new Set<string>();
+
+  constructor(scene: Scene) {
+    this.scene = scene;
+    const { client, server } = scene.there;
+    this.starter = new Starter({ client, environment: 'test' });
+    this.batches = scene.plan.batches.filter((batch) => this.rowsOf(batch).length > 0);
+    server.onChange.push(({ workflowId }) => {
+      const batch = this.batches.find((one) => idOf(one) === workflowId);
+      if (batch && this.hasEnded(batch)) this.letGo(batch);
+    });
+  }
+
+  begin(): void {
+    const { world } = this.scene.there;
+    for (const batch of this.batches) {
+      world.spawn(this.start(batch));
+      for (const meddling of batch.meddling) world.spawn(this.meddle(batch, meddling));
+    }
+  }
+
+  unfinished(): string[] {
+    return this.batches
+      .filter((batch) => !this.hasEnded(batch))
+      .map((batch) => {
+        const run = this.scene.there.server.latest(idOf(batch));
+        return `batch ${batch.batchId} (${run ? `${run.entries.length} events` : 'it never started'})`;
+      });
+  }
+
+  /** What was begun, and does not run or misses rows, is started again with the same rows. */
+  look(): void {
+    const { world } = this.scene.there;
+    for (const batch of this.batches)
+      if (this.begun.has(batch.batchId) && !this.hasEnded(batch)) world.spawn(this.lookAfter(batch));
+  }
+
+  restored(): void {
+    for (const batch of this.batches) if (this.hasEnded(batch)) this.letGo(batch);
+  }
+
+  async judge(): Promise<void> {
+    const { world } = this.scene.there;
+    for (const batch of this.batches) {
+      if (!this.hasEnded(batch)) continue;
+      const result = await world.finish(this.starter.result(batch));
+      for (const wrong of this.wrongIn(batch, result))
+        world.violation(`batch ${batch.batchId}: ${wrong}: ${JSON.stringify(result)}`);
+    }
+  }
+
+  // ---- people
+
+  private async start(batch: PlannedBatch): Promise<void> {
+    const { scene } = this;
+    await scene.there.world.sleep(batch.atMs);
+    this.begun.add(batch.batchId);
+    if (batch.rowsAtOnce !== undefined) await this.addByHand(batch, batch.rowsAtOnce);
+    else await scene.insist(`batch ${batch.batchId}`, () => this.startWhole(batch));
+  }
+
+  private async startWhole(batch: PlannedBatch): Promise<void> {
+    try {
+      await this.starter.start({ batchId: batch.batchId, payouts: this.requestsOf(batch) });
+    } catch (error) {
+      // It was cancelled meanwhile.
+      if (!(error instanceof WorkflowUpdateFailedError)) throw error;
+    }
+  }
+
+  /** As a caller with another SDK does. */
+  private async addByHand(batch: PlannedBatch, rowsAtOnce: number): Promise<void> {
+    const { scene } = this;
+    const { client } = scene.there;
+    const rows = this.requestsOf(batch);
+    const { batchId } = batch;
+    const handle = await scene.insist(`batch ${batchId}`, () =>
+      client.workflow.start<typeof payoutBatch>('payoutBatch', {
+        ...{ taskQueue: PAYOUTS_TASK_QUEUE, workflowId: idOf(batch) },
+        ...{ workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY', workflowIdConflictPolicy: 'USE_EXISTING' },
+        args: [{ app: 'default', batchId, count: rows.length }],
+        memo: { environment: 'test' },
+      }),
+    );
+    if (!handle) return;
+    for (let adds = 0, offset = 0; offset < rows.length && adds < batch.leavesAfter; adds += 1) {
+      const payouts = rows.slice(offset, offset + rowsAtOnce);
+      const slice = offset;
+      await scene.tolerant(`batch ${batchId}`, () =>
+        handle.executeUpdate(addUpdate, { args: [{ offset: slice, payouts }] }),
+      );
+      offset += rowsAtOnce;
+    }
+  }
+
+  private async lookAfter(batch: PlannedBatch): Promise<void> {
+    const { scene } = this;
+    const about = `batch ${batch.batchId}`;
+    const isRunning = scene.there.server.latest(idOf(batch))?.isRunning ?? false;
+    if (isRunning) {
+      const state = await scene.tolerant(about, () => this.starter.state(batch));
+      if (!state || state.cancelled || state.missing.length === 0) return;
+    }
+    scene.tell(about, 'a person: goes on with it');
+    await scene.tolerant(about, () => this.startWhole(batch));
+  }
+
+  private async meddle(batch: PlannedBatch, { kind, atMs }: BatchMeddling): Promise<void> {
+    const { scene } = this;
+    const { world, client, server } = scene.there;
+    await world.sleep(atMs);
+    const about = `batch ${batch.batchId}`;
+    if (!server.latest(idOf(batch))) return;
+    scene.tell(about, `a person: ${kind}`);
+    if (kind === 'start-again') await scene.tolerant(about, () => this.startWhole(batch));
+    else if (kind === 'start-other-rows') await scene.tolerant(about, () => this.startOtherRows(batch));
+    else if (kind === 'cancel') await scene.tolerant(about, () => this.starter.cancel(batch));
+    else {
+      const isPart = (workflowId: string) =>
+        workflowId.startsWith(`payout-batch-part:default:${batch.batchId}:`);
+      const part = server.runs.find((run) => run.isRunning && isPart(run.workflowId));
+      const victim = kind === 'terminate' ? idOf(batch) : part?.workflowId;
+      if (victim)
+        await scene.tolerant(about, () => client.workflow.getHandle(victim).terminate('by a person'));
+    }
+  }
+
+  /** The same batch with another body is refused, whether it runs or has ended. */
+  private async startOtherRows(batch: PlannedBatch): Promise<void> {
+    const { missing } = await this.starter.state(batch);
+    // Rows that are not there may be any.
+    if (missing.length > 0) return;
+    const [first, ...rest] = this.requestsOf(batch);
+    const other = { ...first, instructedAmount: { currency: 'CNY', amount: '7.77' } };
+    try {
+      await this.starter.start({ batchId: batch.batchId, payouts: [other, ...rest] });
+    } catch (error) {
+      if (error instanceof BatchConflictError) return;
+      throw error;
+    }
+    this.scene.there.world.violation(`batch ${batch.batchId} takes other rows`);
+  }
+
+  // ---- the oracle
+
+  private wrongIn(batch: PlannedBatch, result: BatchResult): string[] {
+    const { count, outcomes, started, joined } = result;
+    const rows = this.rowsOf(batch);
+    const ended = new Map(OUTCOMES.map((outcome) => [outcome, 0]));
+    for (const { number } of rows) {
+      const outcome = this.scene.results.get(number)?.outcome;
+      if (outcome) ended.set(outcome, (ended.get(outcome) ?? 0) + 1);
+    }
+    const unseen = outcomes.stopped + outcomes.notStarted;
+    const differing = (by: (said: number, known: number) => boolean): PayoutOutcome[] =>
+      OUTCOMES.filter((outcome) => by(outcomes[outcome], ended.get(outcome) ?? 0));
+    const without = rows.filter(({ number }) => !this.scene.there.server.latest(payoutId(number))).length;
+    const mayBeJoined = rows.filter(({ meddling }) => meddling.some(({ kind }) => kind === 'start-again'));
+    const isCancelled = batch.meddling.some(({ kind }) => kind === 'cancel');
+    const isStopped = batch.meddling.some(({ kind }) => kind.startsWith('terminate'));
+    const isRestored = this.scene.plan.restored !== undefined;
+    return [
+      count !== rows.length && `there are ${rows.length} rows`,
+      endedRows(result) !== count && 'not every row has ended',
+      outcomes.conflict + outcomes.invalid > 0 && 'rows are bad, and none is',
+      differing((said, known) => said > known).length > 0 && 'more payouts ended so than did',
+      unseen === 0 && differing((said, known) => said !== known).length > 0 && 'not as the payouts ended',
+      outcomes.notStarted > 0 && !isCancelled && 'rows were not started, and nobody cancelled it',
+      outcomes.stopped > 0 && !isStopped && !isRestored && 'rows were stopped, and nobody stopped a part',
+      without > unseen && `${without} rows have no payout`,
+      started + joined + unseen !== count && !isRestored && 'rows were started twice, or are not counted',
+      joined > mayBeJoined.length && !isRestored && 'rows were joined that nobody else started',
+    ].filter((wrong) => typeof wrong === 'string');
+  }
+
+  /** What it has not started by now it never will. */
+  private letGo(batch: PlannedBatch): void {
+    const { server } = this.scene.there;
+    for (const { number } of this.rowsOf(batch))
+      if (!server.latest(payoutId(number))) this.scene.open.delete(payoutId(number));
+  }
+
+  private hasEnded(batch: PlannedBatch): boolean {
+    const run = this.scene.there.server.latest(idOf(batch));
+    return run !== undefined && isCompleted(run);
+  }
+
+  private rowsOf({ batchId }: PlannedBatch): PlannedPayout[] {
+    return this.scene.plan.payouts.filter(({ batch }) => batch === batchId);
+  }
+
+  private requestsOf(batch: PlannedBatch) {
+    return this.rowsOf(batch).map(({ request }) => request);
+  }
+}
+
+function idOf({ batchId }: PlannedBatch): string {
+  return payoutBatchWorkflowId('default', batchId);
+}
