@@ -82,7 +82,10 @@ export async function startDevServer(options: DevServerOptions = {}): Promise<De
 class OwnDevServer implements DevServer {
   readonly namespace = 'default';
   readonly logFile: string;
-  /** Never in memory: a busy machine lets the server drop its one connection, and with it the database. */
+  /**
+   * Never in memory: a request that is cancelled at the wrong moment makes the server drop its one connection, and the
+   * database with it (temporalio/temporal#10427).
+   */
   private readonly dbFile: string;
   private readonly cliPath: string;
   private readonly options: DevServerOptions;

@@ -14,6 +14,11 @@ import { allOnPath, cacheFolder, isExecutable } from './paths.mjs';
 
 /** The newest tag that `go install` accepts: later ones have replace directives. */
 export const GO_PACKAGE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
+/**
+ * Its own SQLite, 1.34.1, stays interrupted for good when a request is cancelled at the wrong moment: the dev server then
+ * knows no namespace any more (temporalio/temporal#9198).
+ */
+const NEWER_SQLITE = 'modernc.org/sqlite@v1.44.3';
 /** Task priorities need this server or a newer one. */
 const OLDEST_SERVER = [1, 28];
 const DOWNLOAD_LIMIT_MS = 90_000;
@@ -126,7 +131,8 @@ async function download(folder, { env, say }) {
 
 /** @type {Source} */
 async function build(folder, options) {
-  return goInstall({ source: GO_PACKAGE, program: FILE, minutes: '3 to 6' }, folder, options);
+  const what = { source: GO_PACKAGE, program: FILE, minutes: '3 to 6', newer: [NEWER_SQLITE] };
+  return goInstall(what, folder, options);
 }
 
 /** @param {Env} env */

@@ -97,7 +97,7 @@ describe('a payout request is checked at the edge', () => {
     },
   );
 
-  test('the longest text that is accepted can be sent, and read back from the order', () => {
+  test('H136 the longest text that is accepted can be sent, and read back from the order', () => {
     const long = 'x'.repeat(256);
     const names = { bankName: long, bankAccountName: long, bankBranchName: long, province: long, city: long };
     const body = { ...valid, platform: long, receiver: { ...valid.receiver, ...names } };

@@ -17,7 +17,6 @@ declare module 'vitest' {
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-test-engine-'));
-  // In memory: the tests that are about a database on disk start an engine of their own.
   const server = await startDevServer({ logFile: join(folder, 'engine.log') });
   const bundle = join(folder, 'workflows.js');
   writeFileSync(bundle, (await bundleWorkflows()).code);
