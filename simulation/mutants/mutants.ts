@@ -347,6 +347,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "    case 'failed':\n      return { nothing: true };",
   },
   {
+    name: 'canceled-review-stuck',
+    what: 'Once canceled, an opening in review takes no account any more: it is open for ever.',
+    file: 'src/workflows/opening-steps/handlers.ts',
+    find: 'CancellationScope.nonCancellable(() => resolve(said))',
+    replace: 'resolve(said)',
+  },
+  {
     name: 'opening-code-is-refusal',
     what: 'Any code counts as a refusal of an opening: told as not opened, and the account is there.',
     file: 'src/activities/open-receiving-account.ts',
