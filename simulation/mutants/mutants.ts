@@ -263,11 +263,11 @@ export const MUTANTS: readonly Mutant[] = [
       "return this.ring && what !== 'access' ? seal(this.ring, this.random, secret, about(owner, what)) : PLAIN + secret;",
   },
   {
-    name: 'failure-in-the-open',
-    what: 'Messages of failures are not encrypted: what the provider repeats stands in the history.',
-    file: 'src/encryption/failure-converter.ts',
-    find: 'return (isStale ? plain : encoding)',
-    replace: 'return (isStale || error instanceof Error ? plain : encoding)',
+    name: 'account-number-in-lists',
+    what: "A beneficiary's account number stands in a search attribute, which nobody encrypts.",
+    file: 'src/workflows/payout/show-state.ts',
+    find: '{ PayoutOrderId: [state.orderId] }',
+    replace: '{ PayoutOrderId: [run.request.receiver.bankAccountNumber] }',
   },
   {
     name: 'older-key-forgotten',
@@ -282,8 +282,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'cancellation-forgotten',
     what: 'A cancellation is answered as taken and has no effect: the payout is paid.',
     file: 'src/workflows/payout/handlers.ts',
-    find: "  await condition(() => run.record.phase === 'DONE' || run.record.cancelled === undefined);\n  if (run.record.result?.outcome !== 'NOT_CREATED')\n    throw notAccepted('the order exists, or may exist, after all: the cancellation had no effect');\n",
-    replace: '',
+    find: "  run.cancel(by, reason);\n  await condition(() => run.record.phase === 'DONE' || run.record.cancelled === undefined);\n  if (run.record.result?.outcome !== 'NOT_CREATED')\n    throw notAccepted('the order exists, or may exist, after all: the cancellation had no effect');\n",
+    replace: '  void [by, reason];\n',
   },
   {
     name: 'refusal-forgotten',
@@ -345,6 +345,13 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/workflows/opening-steps/send.ts',
     find: "    case 'failed':\n      record.unsettled += 1;\n      return { doubt: 'unknown', why: answer.message };",
     replace: "    case 'failed':\n      return { nothing: true };",
+  },
+  {
+    name: 'canceled-review-stuck',
+    what: 'Once canceled, an opening in review takes no account any more: it is open for ever.',
+    file: 'src/workflows/opening-steps/handlers.ts',
+    find: 'CancellationScope.nonCancellable(() => resolve(said))',
+    replace: 'resolve(said)',
   },
   {
     name: 'opening-code-is-refusal',

@@ -173,7 +173,7 @@ const OF_CREATES: readonly FaultInput[] = [
 const OF_OPENINGS: readonly FaultInput[] = [
   { kind: 'status', status: 429, effect: 'commit' },
   { kind: 'status', status: 503, effect: 'commit' },
-  { kind: 'envelope', code: 900000, effect: 'commit' },
+  { kind: 'envelope', code: 12345, effect: 'commit' },
   { kind: 'drop-after' },
 ];
 const OF_TRADES: readonly FaultInput[] = [{ kind: 'data-null' }];

@@ -34,12 +34,12 @@ export class RunEnds implements Feature {
   }
 
   /** However many want it, a payout is started once, and again by reconciliation after each termination. */
-  private judgeStarts({ number, meddling }: PlannedPayout): void {
+  private judgeStarts({ number }: PlannedPayout): void {
     const { world, server } = this.scene.there;
     const isFirst = ({ workflowId, runId, started }: Run) =>
       workflowId === payoutId(number) && started.firstExecutionRunId === runId;
     const starts = server.runs.filter(isFirst).length;
-    const terminations = meddling.filter(({ kind }) => kind === 'terminate').length;
+    const terminations = this.scene.terminations.get(number) ?? 0;
     if (starts > 1 + terminations) world.violation(`${partnerOrderIdOf(number)} was started ${starts} times`);
   }
 }

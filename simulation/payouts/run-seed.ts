@@ -238,9 +238,11 @@ class SeededWorld {
     if (!this.isOpen(number)) return;
     this.scene.tell(ref.partnerOrderId, `a person: ${meddling.kind}`);
     if (meddling.kind === 'cancel') await this.cancel(number);
-    else if (meddling.kind === 'terminate')
+    else if (meddling.kind === 'terminate') {
+      const { terminations } = this.scene;
+      terminations.set(number, (terminations.get(number) ?? 0) + 1);
       await this.tolerant(number, () => client.workflow.getHandle(payoutId(number)).terminate('by a person'));
-    else {
+    } else {
       const run = server.find(payoutId(number));
       const ends = run.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
       const end = ends[Math.floor(meddling.part * ends.length)];

@@ -34,6 +34,8 @@ export class Scene {
   calmSinceMs: number | undefined;
   /** By the payout's number, once they have been judged. */
   readonly results = new Map<number, PayoutResult>();
+  /** How often somebody has terminated each payout: in a restored Temporal perhaps once more. */
+  readonly terminations = new Map<number, number>();
   /** What people have decided about each payout, and were told that it is taken. */
   readonly decided = new Map<number, Decided[]>();
 

@@ -1,5 +1,5 @@
 /** What an opening can be asked and told. A person's word is checked with the service before it is taken. */
-import { condition, setHandler } from '@temporalio/workflow';
+import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
 import { notThisAccount, type ReceivingAccountState } from '../../domain/receiving-account.ts';
 import { asked } from '../calls.ts';
 import { type OpeningResolution, openingStateQuery, resolveOpeningUpdate } from '../opening-messages.ts';
@@ -9,23 +9,23 @@ import type { OpeningLife } from './opening-life.ts';
 export function takeMessages(life: OpeningLife): void {
   let checking = false;
   setHandler(openingStateQuery, () => life.state);
-  setHandler(
-    resolveOpeningUpdate,
-    async (said): Promise<ReceivingAccountState> => {
-      checking = true;
-      try {
-        life.resolution = said.created
-          ? { said, account: await checkedAccount(life, said.accountId) }
-          : { said };
-      } finally {
-        checking = false;
-      }
-      // Until it has been acted on, so that the answer says what came of it.
-      await condition(() => life.resolution === undefined || life.record.phase !== 'NEEDS_REVIEW');
-      return life.state;
-    },
-    { validator: (said) => demand(named(said) ?? resolvable(life, said, checking)) },
-  );
+  const resolve = async (said: OpeningResolution): Promise<ReceivingAccountState> => {
+    checking = true;
+    try {
+      life.resolution = said.created
+        ? { said, account: await checkedAccount(life, said.accountId) }
+        : { said };
+    } finally {
+      checking = false;
+    }
+    // Until it has been acted on, so that the answer says what came of it.
+    await condition(() => life.resolution === undefined || life.record.phase !== 'NEEDS_REVIEW');
+    return life.state;
+  };
+  // Handlers run in the root scope, which a cancellation that came too late has ended: nobody could resolve it any more.
+  setHandler(resolveOpeningUpdate, (said) => CancellationScope.nonCancellable(() => resolve(said)), {
+    validator: (said) => demand(named(said) ?? resolvable(life, said, checking)),
+  });
 }
 
 function resolvable(life: OpeningLife, said: OpeningResolution, checking: boolean): string | undefined {
