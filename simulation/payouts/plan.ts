@@ -228,13 +228,14 @@ function withoutUsers(seed: number): Plan {
   );
   payouts.push(...rushOf(random, count, strikes));
   const people = { troubleMs, meddlesome };
+  const openings = openingsIn(new Random(seed ^ 0x0be2), troubleMs);
   const { batches, rows } = batchesIn(new Random(seed ^ 0xba7c4), payouts.length, people);
   return {
     ...{ seed, workers, troubleMs, network, strikes, tokensEndAtMs, batches },
     payouts: [...payouts, ...rows],
     ...{ users: undefined, isCalm: false },
     rotation: rotationIn(new Random(seed ^ 0x4e75), troubleMs),
-    openings: openingsIn(new Random(seed ^ 0x0be2), troubleMs),
+    openings,
     faults: OPERATIONS.flatMap((operation) => rules(operation, seed, { lies, weather, callTimeoutMs })),
     settings: {
       ...{ callsPerSecond: 20, secretPrefix: TOKENS },
@@ -258,7 +259,8 @@ function withoutUsers(seed: number): Plan {
     },
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
-    restored: restoreIn(random, troubleMs),
+    // After a restore, an account that a forgotten start opened is taken as one from before: that has no answer yet.
+    restored: openings.length === 0 ? restoreIn(random, troubleMs) : undefined,
     followsUp: random.chance(0.3),
   };
 }
