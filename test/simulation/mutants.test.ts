@@ -7,6 +7,7 @@ import { MUTANTS } from '../../simulation/mutants/mutants.ts';
 import { fileOf, mutated } from '../../simulation/mutants/run.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
+const MUTANTS_COMMAND = ['--import', 'tsx', 'simulation/main.ts', '--mutants'];
 
 test('every mutant has a name of its own', () => {
   const names = MUTANTS.map(({ name }) => name);
@@ -22,7 +23,7 @@ test.each(MUTANTS)('the place of $name is there exactly once', (mutant) => {
 test('a mutant that pays twice is caught within a few seeds', async () => {
   const { stdout } = await promisify(execFile)(
     process.execPath,
-    ['--import', 'tsx', 'simulation/main.ts', '--mutants', '--only', 'blind-retry', '--seeds', '20'],
+    [...MUTANTS_COMMAND, '--only', 'blind-retry', '--seeds', '80'],
     { cwd: ROOT },
   );
   expect(stdout).toMatch(/^blind-retry: caught after \d+ seeds?: /);
@@ -30,10 +31,6 @@ test('a mutant that pays twice is caught within a few seeds', async () => {
 });
 
 test('an unknown name is told, and nothing runs', async () => {
-  const run = promisify(execFile)(
-    process.execPath,
-    ['--import', 'tsx', 'simulation/main.ts', '--mutants', '--only', 'nobody'],
-    { cwd: ROOT },
-  );
+  const run = promisify(execFile)(process.execPath, [...MUTANTS_COMMAND, '--only', 'nobody'], { cwd: ROOT });
   await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('no mutant nobody') });
 });
