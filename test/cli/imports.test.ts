@@ -17,7 +17,8 @@ function packagesOf(file: string, seen = new Set<string>()): string[] {
 }
 
 test('help and bad arguments load no client of Temporal and no schemas', () => {
-  expect([...new Set(packagesOf(MAIN))]).toEqual(['commander']);
+  // Files are read with lossless-json, which is small.
+  expect([...new Set(packagesOf(MAIN))]).toEqual(['commander', 'lossless-json']);
 });
 
 test('a bad file is told by the schemas alone', () => {
