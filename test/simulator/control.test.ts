@@ -168,6 +168,7 @@ describe('the control API', () => {
       notifications: [],
       debits: {},
       paidTwice: [],
+      receivingAccounts: [],
     });
     expect((await service.get('/v2/httpbin/get')).status).toBe(200);
   });
