@@ -259,8 +259,7 @@ function withoutUsers(seed: number): Plan {
     },
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
-    // After a restore, an account that a forgotten start opened is taken as one from before: that has no answer yet.
-    restored: openings.length === 0 ? restoreIn(random, troubleMs) : undefined,
+    restored: restoreIn(random, troubleMs),
     followsUp: random.chance(0.3),
   };
 }

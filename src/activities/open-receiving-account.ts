@@ -16,7 +16,14 @@ import type { CreateDependencies } from './create-payout.ts';
 import { type RunHistories, runsThatMayHaveSent } from './earlier-runs.ts';
 import { asFailure } from './failures.ts';
 import { claimSend, mustNotSend, provablyNotSent } from './send-once.ts';
-import type { Caller, ListedAccounts, OpenAccount, OpenAnswer, WhetherOpened } from './types.ts';
+import type {
+  Caller,
+  ListedAccounts,
+  OpenAccount,
+  OpenAnswer,
+  OpeningInDoubt,
+  WhetherOpened,
+} from './types.ts';
 
 /**
  * Sends the request, unless this run cannot be sure that nobody has sent it before; then says so and sends
@@ -31,6 +38,9 @@ export async function openReceivingAccount(
   const held = mustNotSend(guard, policy);
   if (held) return held;
   if (policy.createCheck === 'always' && !guard.cleared) return { kind: 'not-sent', why: 'earlier-run' };
+  // A start that the restored Temporal has forgotten looks new here.
+  if (policy.recoveredAtMs !== undefined && guard.cleared?.recoveredAtMs !== policy.recoveredAtMs)
+    return { kind: 'not-sent', why: 'restored' };
   try {
     const options = { ...optionsOf(caller), deadline, beforeSend: () => claimSend(claim) };
     const account = await client.openReceivingAccount(request, options);
@@ -74,17 +84,28 @@ export async function listReceivingAccounts(
 
 const REFUSALS = [RefusedError, MalformedAnswerError, IllegalParameterError, InvalidRequestError];
 
-/** What the list shows now, and whether any other run under this id has ever set out to open the account. */
+/**
+ * What the list shows now, and whether anybody else may have set out to open the account: another run under this id, or
+ * one that a restored Temporal has forgotten. Temporal says nothing of that one, and the provider does not say which
+ * request an account is of. So only an empty list clears an opening after a restore, and none from before it (H53).
+ */
 export async function askWhetherOpened(
-  client: PaymentsClient,
+  { client, policy: { recoveredAtMs } }: Pick<CreateDependencies, 'client' | 'policy'>,
   histories: RunHistories,
   caller: Caller,
-  { workflowId, ...which }: ListedAccounts & { workflowId: string },
+  { workflowId, startedAtMs, ...which }: OpeningInDoubt,
 ): Promise<WhetherOpened> {
   const runId = activityInfo().workflowExecution?.runId ?? '';
   const listed = await listReceivingAccounts(client, caller, which);
-  const senders = await runsThatMayHaveSent(histories, workflowId, runId, 'openReceivingAccount');
-  return { listed, earlierSend: senders.length > 0, runId };
+  const senders = await runsThatMayHaveSent(
+    histories,
+    workflowId,
+    runId,
+    'openReceivingAccount',
+    recoveredAtMs,
+  );
+  const isForgotten = recoveredAtMs !== undefined && (startedAtMs < recoveredAtMs || listed?.length !== 0);
+  return { listed, earlierSend: isForgotten || senders.length > 0, runId, recoveredAtMs };
 }
 
 /** Null: the service answers that there is no such account. */

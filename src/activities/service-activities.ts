@@ -114,7 +114,7 @@ export function serviceActivities({
     listReceivingAccounts: (caller, which) =>
       read(caller, () => receiving.listReceivingAccounts(client, caller, which)),
     askWhetherOpened: (caller, which) =>
-      read(caller, () => receiving.askWhetherOpened(client, histories, caller, which)),
+      read(caller, () => receiving.askWhetherOpened(sends, histories, caller, which)),
     fetchReceivingBalance: (caller, { payerId, currency }) =>
       read(caller, () => client.receivingAccountBalance(payerId, currency, optionsOf(caller))),
     fetchReceivingDetail: (caller, accountId) =>

@@ -125,11 +125,19 @@ export interface ListedAccounts {
   currency: string;
 }
 
-/** What the service lists (null: it does not say), and whether any other run has ever set out to open the account. */
+/** Which opening: the one under this workflow id, that started at this time (Unix milliseconds). */
+export interface OpeningInDoubt extends ListedAccounts {
+  workflowId: string;
+  startedAtMs: number;
+}
+
+/** What the service lists (null: it does not say), and whether anybody else may have set out to open the account. */
 export interface WhetherOpened {
   listed: string[] | null;
+  /** Another run under the id, or one that a restored Temporal has forgotten (H53). */
   earlierSend: boolean;
   runId: string;
+  recoveredAtMs?: number | undefined;
 }
 
 /** What a probe may look at: an existing order shows more than none. */
@@ -174,7 +182,7 @@ export interface ServiceActivities {
   openReceivingAccount(caller: Caller, open: OpenAccount): Promise<OpenAnswer>;
   /** The accounts' numbers; null when the service does not say. */
   listReceivingAccounts(caller: Caller, which: ListedAccounts): Promise<string[] | null>;
-  askWhetherOpened(caller: Caller, which: ListedAccounts & { workflowId: string }): Promise<WhetherOpened>;
+  askWhetherOpened(caller: Caller, which: OpeningInDoubt): Promise<WhetherOpened>;
   fetchReceivingBalance(caller: Caller, which: ListedAccounts): Promise<ReceivingAccountBalance>;
   /** Null: the service answers that there is no such account. */
   fetchReceivingDetail(caller: Caller, accountId: string): Promise<OpaqueRecord | null>;

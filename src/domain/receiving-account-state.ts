@@ -4,6 +4,8 @@ import type { OpeningPhase, ReceivingAccountResult, ReceivingAccountState } from
 
 export interface OpeningRecord {
   phase: OpeningPhase;
+  /** Unix milliseconds. */
+  startedAtMs: number;
   /** The payer's accounts of this currency before the first send; undefined when the provider did not say. */
   before?: string[] | undefined;
   /** The same, as last asked. */
@@ -24,9 +26,10 @@ export interface OpeningRecord {
   result?: ReceivingAccountResult | undefined;
 }
 
-export function newOpening(): OpeningRecord {
+export function newOpening(startedAtMs: number): OpeningRecord {
   return {
     phase: 'CHECKING',
+    startedAtMs,
     unsettled: 0,
     unsent: 0,
     turnedAway: 0,

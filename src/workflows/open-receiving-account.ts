@@ -17,7 +17,7 @@ import { local } from './calls.ts';
 import { findOut } from './opening-steps/find-out.ts';
 import { takeMessages } from './opening-steps/handlers.ts';
 import { OpeningLife } from './opening-steps/opening-life.ts';
-import { lookBefore, send } from './opening-steps/send.ts';
+import { lookBefore, send, sentBefore } from './opening-steps/send.ts';
 
 export async function openReceivingAccount(request: ReceivingAccountOrder): Promise<ReceivingAccountResult> {
   const life = new OpeningLife();
@@ -33,15 +33,21 @@ export async function openReceivingAccount(request: ReceivingAccountOrder): Prom
   return result;
 }
 
-/** A cancellation is heeded only where it is sure that no send has taken effect. */
+/** A cancellation is heeded only where it is sure that no send has taken effect, by whichever run. */
 async function unlessCancelled(life: OpeningLife): Promise<ReceivingAccountResult> {
   try {
     return await open(life);
   } catch (error) {
-    if (isCancellation(error))
-      return life.notOpened({ code: 'CANCELLED', message: 'cancelled before it was asked for' });
-    throw error;
+    if (!isCancellation(error)) throw error;
+    return CancellationScope.nonCancellable(() => cancelled(life));
   }
+}
+
+async function cancelled(life: OpeningLife): Promise<ReceivingAccountResult> {
+  const doubt = await local.doubtAboutEnd(life.runFacts);
+  const found = doubt ? await findOut(life, sentBefore(doubt)) : undefined;
+  if (found && 'result' in found) return found.result;
+  return life.notOpened({ code: 'CANCELLED', message: 'cancelled before it was asked for' });
 }
 
 async function open(life: OpeningLife): Promise<ReceivingAccountResult> {

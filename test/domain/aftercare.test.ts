@@ -220,7 +220,7 @@ describe('H57 nothing that the provider can answer makes an opening throw', () =
   test('wherever it stands, it says so', () => {
     fc.assert(
       fc.property(fc.constantFrom(...OPENING_PHASES), lists, lists, times, (phase, listed, before, atMs) => {
-        const record = { ...newOpening(), phase, listed, before, lastAskedAtMs: atMs, settlesAtMs: atMs };
+        const record = { ...newOpening(0), phase, listed, before, lastAskedAtMs: atMs, settlesAtMs: atMs };
         const state = openingState(record, 'r');
         expect(receivingAccountStateSchema.parse(JSON.parse(JSON.stringify(state)))).toBeTruthy();
         expect(candidatesOf(record).every((id) => !before?.includes(id))).toBe(true);

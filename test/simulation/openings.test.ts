@@ -1,7 +1,11 @@
-import { beforeAll, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { PayoutWorld } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
+import { snapshotOf } from '../../simulation/temporal/snapshot.ts';
 import { ReceivingAccounts } from '../../src/starters/receiving-accounts.ts';
+
+const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
+const accountsOf = ({ client }: PayoutWorld) => new ReceivingAccounts({ client, environment: 'test' });
 
 let workflows: Workflows;
 beforeAll(async () => {
@@ -10,9 +14,8 @@ beforeAll(async () => {
 
 test('H137 an opening in review that was canceled meanwhile is still resolved by the account that is there', async () => {
   const there = new PayoutWorld({ workflows, seed: 1 });
-  const { world, client, provider } = there;
-  const accounts = new ReceivingAccounts({ client, environment: 'test' });
-  const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
+  const { world, provider } = there;
+  const accounts = accountsOf(there);
   const fault = { kind: 'drop-after' } as const;
   provider.control.addFault({ operation: 'receivingAccountCreate', times: 1, fault });
   await world.finish(accounts.open(request));
@@ -25,4 +28,83 @@ test('H137 an opening in review that was canceled meanwhile is still resolved by
   const resolved = accounts.resolve(request, { by: 'olga', created: true, accountId });
   expect(await world.finish(resolved)).toMatchObject({ phase: 'DONE', outcome: 'OPENED', accountId });
   expect(world.violations).toEqual([]);
+});
+
+describe('H53 Temporal restored to before an account was opened', () => {
+  /** The list of accounts is slow: Temporal is restored to the moment in which it was being asked for. */
+  async function openedAndForgotten(there: PayoutWorld, isThere: boolean) {
+    const { world, server, provider } = there;
+    const accounts = accountsOf(there);
+    const nothing = snapshotOf(server);
+    const latency = { kind: 'latency', ms: 3_000 } as const;
+    provider.control.addFault({ operation: 'receivingAccountBalance', times: 1, fault: latency });
+    await world.finish(accounts.open(request));
+    await world.run({ withinMs: 1_000 });
+    const checking = snapshotOf(server);
+    expect((await world.finish(accounts.result(request))).outcome).toBe('OPENED');
+    there.restore(isThere ? checking : nothing);
+    const [account] = provider.control.ledger().receivingAccounts;
+    return { accounts, accountId: account?.accountId ?? '' };
+  }
+
+  async function reviewed(
+    { world }: PayoutWorld,
+    accounts: ReceivingAccounts,
+  ): Promise<string[] | undefined> {
+    await world.run({ withinMs: 15 * 60_000 });
+    const { phase, candidates } = await world.finish(accounts.state(request));
+    expect(phase).toBe('NEEDS_REVIEW');
+    return candidates;
+  }
+
+  test('by a request that is still there: it sends nothing, and a person names the account', async () => {
+    const there = new PayoutWorld({ workflows, seed: 1 });
+    const { world, provider } = there;
+    const { accounts, accountId } = await openedAndForgotten(there, true);
+    expect(await reviewed(there, accounts)).toEqual([accountId]);
+    await world.finish(accounts.resolve(request, { by: 'olga', created: true, accountId }));
+    expect(await world.finish(accounts.result(request))).toMatchObject({ outcome: 'OPENED', accountId });
+    expect(provider.control.ledger().receivingAccounts).toHaveLength(1);
+  });
+
+  test('by a request that is still there, and that is cancelled: it is not told as not opened', async () => {
+    const there = new PayoutWorld({ workflows, seed: 1 });
+    const { world } = there;
+    const { accounts, accountId } = await openedAndForgotten(there, true);
+    await world.finish(accounts.handle(request).cancel());
+    expect(await reviewed(there, accounts)).toEqual([accountId]);
+  });
+
+  test('by a request that it forgot and that is made again: the same', async () => {
+    const there = new PayoutWorld({ workflows, seed: 1 });
+    const { world, provider } = there;
+    const { accounts, accountId } = await openedAndForgotten(there, false);
+    await world.finish(accounts.open(request));
+    expect(await reviewed(there, accounts)).toEqual([accountId]);
+    expect(provider.control.ledger().receivingAccounts).toHaveLength(1);
+  });
+
+  test('a payer without any account in this currency needs nobody', async () => {
+    const there = new PayoutWorld({ workflows, seed: 1 });
+    const { world } = there;
+    const { accounts } = await openedAndForgotten(there, false);
+    const other = { ...request, requestId: 'ra-2', currency: 'EUR' };
+    await world.finish(accounts.open(other));
+    expect((await world.finish(accounts.result(other), 60_000)).outcome).toBe('OPENED');
+  });
+
+  test('a person finds that none was opened: it is sent once', async () => {
+    const there = new PayoutWorld({ workflows, seed: 1 });
+    const { world, server, provider } = there;
+    const accounts = accountsOf(there);
+    const latency = { kind: 'latency', ms: 3_000 } as const;
+    provider.control.addFault({ operation: 'receivingAccountBalance', times: 1, fault: latency });
+    await world.finish(accounts.open(request));
+    await world.run({ withinMs: 1_000 });
+    there.restore(snapshotOf(server));
+    expect(await reviewed(there, accounts)).toEqual([]);
+    await world.finish(accounts.resolve(request, { by: 'olga', created: false, then: 'retry' }));
+    expect((await world.finish(accounts.result(request))).outcome).toBe('OPENED');
+    expect(provider.control.ledger().receivingAccounts).toHaveLength(1);
+  });
 });

@@ -24,8 +24,8 @@ export async function findOut(life: OpeningLife, doubted: Doubted): Promise<Foun
   for (let wait = 1_000; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     const seen = await look(life);
     if (doubted.doubt === 'earlier-run') {
-      // No other run has ever set out to open it, so there is nothing that could still turn up.
-      if (!seen.earlierSend) return { cleared: { runId: seen.runId } };
+      // Nobody else has ever set out to open it, so there is nothing that could still turn up.
+      if (!seen.earlierSend) return { cleared: clearanceOf(seen) };
       record.unsettled = Math.max(1, record.unsettled);
       // What was there before this run may well be what the earlier one opened.
       record.before = undefined;
@@ -47,7 +47,7 @@ async function concluded(life: OpeningLife, { doubt, why }: Doubted, seen: Wheth
   const nothingNew = seen.listed !== null && candidatesOf(record).length === 0;
   if (nothingNew && doubt === 'refused') return refused(life, why);
   if (nothingNew && doubt === 'busy' && record.turnedAway < MOST_TURNED_AWAY)
-    return { cleared: { runId: seen.runId } };
+    return { cleared: clearanceOf(seen) };
   return review(life, why);
 }
 
@@ -80,12 +80,12 @@ async function actedOn(life: OpeningLife): Promise<Found | undefined> {
 /** What the person could not see yet makes the decision void. */
 async function askedOnceMore(life: OpeningLife): Promise<Found | undefined> {
   const shown = candidatesOf(life.record);
-  const { runId } = await look(life);
+  const seen = await look(life);
   life.resolution = undefined;
   if (candidatesOf(life.record).every((accountId) => shown.includes(accountId))) {
     life.record.unsent = 0;
     life.unflag('NOT_SENT');
-    return { cleared: { runId } };
+    return { cleared: clearanceOf(seen) };
   }
   life.flag('NEEDS_REVIEW', 'another account turned up since it was resolved: look again, then resolve');
   life.show();
@@ -95,11 +95,16 @@ async function askedOnceMore(life: OpeningLife): Promise<Found | undefined> {
 async function look(life: OpeningLife): Promise<WhetherOpened> {
   const calls = untilAnswered(life.calls, 'account', 'was the account opened?');
   const { workflowId } = workflowInfo();
+  const { startedAtMs } = life.record;
   const seen = await life
-    .call(() => calls.askWhetherOpened(life.caller, { ...life.which, workflowId }))
+    .call(() => calls.askWhetherOpened(life.caller, { ...life.which, workflowId, startedAtMs }))
     .catch(nobodyKnows);
   life.record.listed = seen.listed ?? life.record.listed;
   return seen;
+}
+
+function clearanceOf({ runId, recoveredAtMs }: WhetherOpened): Clearance {
+  return { runId, recoveredAtMs };
 }
 
 /** An answer that clears nothing: no run has this id. */

@@ -16,10 +16,11 @@ import type {
 } from '../../domain/receiving-account.ts';
 import { accountIdOf } from '../../domain/receiving-account.ts';
 import { newOpening, openingState } from '../../domain/receiving-account-state.ts';
+import { isDoubtfulStart } from '../doubtful-start.ts';
 import type { OpeningResolution } from '../opening-messages.ts';
 
 export class OpeningLife {
-  readonly record = newOpening();
+  readonly record = newOpening(Date.now());
   prepared: Prepared<CheckedReceivingAccountOrder> | undefined;
   /** What a person said in review, until the review has acted on it; with the account that was checked. */
   resolution: { said: OpeningResolution; account?: Record<string, unknown> } | undefined;
@@ -39,6 +40,13 @@ export class OpeningLife {
 
   get caller(): Caller {
     return { environment: this.settings.environment, app: this.request.app, openId: this.request.openId };
+  }
+
+  /** What tells whether an earlier run, or one that a restored Temporal has forgotten, may have sent it. */
+  get runFacts() {
+    const { startedAtMs } = this.record;
+    const { firstExecutionRunId: firstRunId } = workflowInfo();
+    return { firstRunId, isDoubtful: isDoubtfulStart(), startedAtMs };
   }
 
   get which() {

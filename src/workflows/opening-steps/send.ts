@@ -1,19 +1,11 @@
 /** Before the first send: which accounts there are. The send: at most once where there is any doubt. */
-import {
-  ActivityFailure,
-  ApplicationFailure,
-  isCancellation,
-  log,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ActivityFailure, ApplicationFailure, isCancellation, log, sleep } from '@temporalio/workflow';
 import type { NothingSent, OpenAnswer } from '../../activities/types.ts';
 import { sendWithinMs } from '../../domain/deadlines.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { afterUnsent } from '../../domain/receiving-account-state.ts';
 import { openingOnce, untilAnswered } from '../calls.ts';
-import { isDoubtfulStart } from '../doubtful-start.ts';
 import type { OpeningLife } from './opening-life.ts';
 
 /** Why it is not known whether the account was opened, in words for who has to find out. */
@@ -74,8 +66,7 @@ export async function send(life: OpeningLife, cleared: Clearance | undefined): P
 
 async function notSent(life: OpeningLife, why: NothingSent['why']): Promise<Sent> {
   if (why === 'may-have-been-sent') return { doubt: 'unknown', why: 'this run may have sent it already' };
-  if (why === 'earlier-run' || why === 'restored')
-    return { doubt: 'earlier-run', why: 'an earlier run of this request may have sent it' };
+  if (why === 'earlier-run' || why === 'restored') return sentBefore(why);
   life.record.unsent += 1;
   const { unsent } = life.record;
   const next = afterUnsent(unsent);
@@ -88,6 +79,12 @@ async function notSent(life: OpeningLife, why: NothingSent['why']): Promise<Sent
   return { nothing: true };
 }
 
+/** It may have been sent before this run, of which nothing is left here. */
+export function sentBefore(doubt: 'earlier-run' | 'restored'): Doubted {
+  const who = doubt === 'restored' ? 'the run that Temporal forgot when it was restored' : 'an earlier run';
+  return { doubt: 'earlier-run', why: `${who} may have sent it` };
+}
+
 export function refused(life: OpeningLife, message: string): { result: ReceivingAccountResult } {
   return { result: life.notOpened({ code: 'REFUSED_BY_PROVIDER', message }) };
 }
@@ -98,15 +95,13 @@ async function attempt(
 ): Promise<OpenAnswer | { kind: 'failed'; message: string }> {
   const { app: _app, openId: _openId, requestId: _requestId, ...request } = life.request;
   const { callTimeoutMs } = life.settings;
-  const { firstExecutionRunId } = workflowInfo();
   try {
     return await life.call(() =>
       openingOnce(life.calls, `open a receiving account in ${request.currency}`).openReceivingAccount(
         life.caller,
         {
           request,
-          firstRunId: firstExecutionRunId,
-          isDoubtful: isDoubtfulStart(),
+          ...life.runFacts,
           cleared,
           sendWithinMs: sendWithinMs(callTimeoutMs),
         },
