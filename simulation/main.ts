@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { Command, InvalidArgumentError } from 'commander';
 import { bundleOptions } from '../src/workers/workflow-bundle.ts';
+import { Tally } from './coverage/tally.ts';
 import { runMutants } from './mutants/run.ts';
 import { type Summary, summarySchema } from './seed-process.ts';
 
@@ -20,6 +21,7 @@ const program = new Command('simulate')
   .option('--from <seed>', 'the first', whole, 1)
   .option('--processes <count>', 'at once', whole, availableParallelism())
   .option('--trace', 'the story of every violation as it is, not of the smallest world that has one')
+  .option('--coverage', 'also tells which hazards and pairs of faults the worlds met')
   .option('--until-violation', 'ends at the first violation, and tells no story')
   .option('--mutants', 'plants bugs, one at a time, and tells how many seeds find each')
   .option('--only <names>', 'of the mutants only these, with commas between', list)
@@ -29,11 +31,12 @@ const options = program.opts<{
   from: number;
   processes: number;
   trace?: true;
+  coverage?: true;
   untilViolation?: true;
   mutants?: true;
   only?: string[];
 }>();
-const { from, processes, trace, untilViolation = false, mutants, only } = options;
+const { from, processes, trace, coverage, untilViolation = false, mutants, only } = options;
 const seeds = options.seeds ?? (mutants ? SEEDS_A_MUTANT : SEEDS);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -55,6 +58,7 @@ let next = from;
 let done = 0;
 let failed = 0;
 const outcomes: Record<string, number> = {};
+const tally = new Tally();
 const sums: Summary['sums'] = {
   ...{ payouts: 0, runs: 0, strikes: 0, faultsMet: 0, calls: 0 },
   ...{ activations: 0, replays: 0, events: 0, virtualMs: 0 },
@@ -67,6 +71,7 @@ await Promise.all(Array.from({ length: Math.min(processes, seeds) }, work));
 clearInterval(telling);
 console.log(`${done - failed} of ${done} seeds without a violation`);
 console.log(inWords());
+if (coverage) for (const line of tally.inWords()) console.log(line);
 process.exit(failed > 0 ? 1 : 0);
 
 /** One process after the other, until no seed is left. */
@@ -101,6 +106,7 @@ function answerOf(child: ChildProcess): Promise<unknown> {
 function take(summary: Summary): void {
   done += 1;
   for (const key of Object.keys(sums) as (keyof typeof sums)[]) sums[key] += summary.sums[key];
+  tally.add(summary);
   for (const [outcome, count] of Object.entries(summary.outcomes))
     outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
   if (summary.violations.length === 0) return;

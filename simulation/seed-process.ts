@@ -19,6 +19,8 @@ export const summarySchema = z.object({
   /** Of the smallest world with a violation. */
   story: z.array(z.string()),
   outcomes: z.record(z.string(), count),
+  faults: z.array(z.string()),
+  hazards: z.array(z.string()),
   sums: z.object({
     ...{ payouts: count, runs: count, strikes: count, faultsMet: count, calls: count },
     ...{ activations: count, replays: count, events: count, virtualMs: z.number() },
@@ -37,8 +39,10 @@ export async function summaryOf(workflows: Workflows, order: z.output<typeof ord
 function summed(seed: number, report: SeedReport, { violations, story }: SeedReport): Summary {
   const { outcomes, payouts, runs, strikes, faultsMet, calls, activations, replays, events, virtualMs } =
     report;
+  const { faults, hazards } = report;
   return {
     ...{ seed, outcomes, violations: [...violations], story: [...story] },
+    ...{ faults: [...faults], hazards: [...hazards] },
     sums: {
       ...{ payouts, runs: runs.length, strikes, faultsMet, calls },
       ...{ activations, replays, events, virtualMs },

@@ -158,7 +158,7 @@ export class Batches implements Feature {
       const state = await scene.tolerant(about, () => this.starter.state(batch));
       if (!state || state.cancelled || state.missing.length === 0) return;
     }
-    scene.tell(about, 'a person: goes on with it');
+    scene.act('batch', about, 'go-on');
     await scene.tolerant(about, () => this.startWhole(batch));
   }
 
@@ -168,7 +168,7 @@ export class Batches implements Feature {
     await world.sleep(atMs);
     const about = `batch ${batch.batchId}`;
     if (!server.latest(idOf(batch))) return;
-    scene.tell(about, `a person: ${kind}`);
+    scene.act('batch', about, kind);
     if (kind === 'start-again') await scene.tolerant(about, () => this.startWhole(batch));
     else if (kind === 'start-other-rows') await scene.tolerant(about, () => this.startOtherRows(batch));
     else if (kind === 'cancel') await scene.tolerant(about, () => this.starter.cancel(batch));

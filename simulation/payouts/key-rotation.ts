@@ -43,6 +43,7 @@ export class KeyRotation implements Feature {
     await world.sleep(pauseMs);
     await this.roll(`${NEXT_KEYS},${KEYS}`, 'everybody writes with the new key');
     this.isUnderWay = false;
+    world.met.add('keys rotated');
   }
 
   private async roll(keys: string, what: string): Promise<void> {

@@ -114,7 +114,7 @@ export class Openings implements Feature {
     const { requestId } = opening;
     const run = server.latest(idOf(opening));
     if (!run) return;
-    this.scene.tell(requestId, `a person: ${kind}`);
+    this.scene.act('opening', requestId, kind);
     if (kind === 'start-again') await this.scene.insist(requestId, () => this.starter.open(bodyOf(opening)));
     else if (kind === 'start-otherwise')
       await this.scene.tolerant(requestId, () => this.startOtherwise(opening));
@@ -149,7 +149,7 @@ export class Openings implements Feature {
       ? { by, created: true, accountId: account.accountId }
       : { by, created: false, then: this.scene.plan.withoutOrder };
     const { withoutOrder } = this.scene.plan;
-    this.scene.tell(requestId, `a person: ${account ? 'it was opened' : `not opened, ${withoutOrder}`}`);
+    this.scene.act('opening', requestId, account ? 'it was opened' : `not opened, ${withoutOrder}`);
     await this.scene.tolerant(requestId, () => this.starter.resolve(opening, decision));
   }
 

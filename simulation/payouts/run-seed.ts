@@ -6,11 +6,15 @@ import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
 import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/domain/identity.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
 import { type Resolution, stateQuery } from '../../src/workflows/messages.ts';
+import { faultsIn, hazardsIn } from '../coverage/hazards.ts';
 import type { Process } from '../process/life.ts';
+import type { Trip } from '../provider/transport.ts';
 import type { Workflows } from '../sdk.ts';
 import { EventType } from '../temporal/history.ts';
+import type { PendingActivity } from '../temporal/pending-activity.ts';
 import type { Run } from '../temporal/run.ts';
 import { snapshotOf } from '../temporal/snapshot.ts';
+import type { World } from '../world/world.ts';
 import { Batches, isOfBatch } from './batches.ts';
 import { Calm } from './calm.ts';
 import { Decisions } from './decisions.ts';
@@ -41,6 +45,9 @@ export interface SeedReport {
   calls: number;
   events: number;
   virtualMs: number;
+  /** Faults that there were, by name, and the hazards that they amount to. */
+  faults: readonly string[];
+  hazards: readonly string[];
   /** What happened, in order. */
   story: readonly string[];
 }
@@ -93,7 +100,7 @@ class SeededWorld {
     const { seed, workers, env, settings, process: faults } = plan;
     this.there = new PayoutWorld({
       ...{ workflows, seed, workers, env, settings, faults },
-      trip: (world) => (this.scene.calmSinceMs === undefined ? tripOf(plan, world.random) : swift(world)),
+      trip: (world) => (this.scene.calmSinceMs === undefined ? troubled(plan, world) : swift(world)),
     });
     this.scene = new Scene(plan, this.there);
     this.features = FEATURES.map((Kind) => new Kind(this.scene));
@@ -123,6 +130,7 @@ class SeededWorld {
     if (!this.isDecided) await this.judgeAll();
     const { maxCallsInAnySecond, calls } = provider.control.counts();
     if (maxCallsInAnySecond > LIMIT) world.violation(`${maxCallsInAnySecond} calls in a second`);
+    const reached = { faults: faultsIn(this.scene), hazards: hazardsIn(this.scene) };
     await there.end();
     return {
       seed: plan.seed,
@@ -132,7 +140,7 @@ class SeededWorld {
       outcomes: counted([...this.scene.results.values()].map(({ outcome }) => outcome)),
       runs: there.server.runs,
       converter: reader(there),
-      ...world.counts,
+      ...{ ...world.counts, ...reached },
       strikes: this.strikes,
       faultsMet: faults.reduce((sum, { hit }) => sum + hit, 0),
       calls,
@@ -155,9 +163,19 @@ class SeededWorld {
     world.at(atMs, () => {
       this.strikes += 1;
       world.record(process.name, kind);
+      this.meetStrike(kind);
       this.scene.tell(process.name, `${kind}, for ${Math.round(lastsMs)} ms`);
       world.at(lastsMs, strike(process, kind));
     });
+  }
+
+  /** With what was under way then, where it makes a difference. */
+  private meetStrike(kind: Strike['kind']): void {
+    const { world, server } = this.there;
+    world.met.add(kind);
+    const isCreate = ({ attributes }: PendingActivity) => attributes.activityType === 'createPayout';
+    const isSending = server.runs.some((run) => server.pendingOf(run).some(isCreate));
+    if (isSending) world.met.add(`${kind} while a create is under way`);
   }
 
   private planRestore({ toMs, atMs }: NonNullable<Plan['restored']>): void {
@@ -166,6 +184,8 @@ class SeededWorld {
       const snapshot = snapshotOf(server);
       world.at(atMs - toMs, () => {
         this.scene.tell('Temporal', `is restored to ${((atMs - toMs) / 1_000).toFixed(3)} s ago`);
+        world.met.add('restore');
+        this.scene.restoredAtMs = world.now;
         this.there.restore(snapshot);
         this.afterRestore();
       });
@@ -186,6 +206,7 @@ class SeededWorld {
   private endTokens(): void {
     const { expired } = this.there.provider.control.expireTokens();
     this.scene.tell('provider', `takes ${expired} tokens back`);
+    this.there.world.met.add('tokens taken back');
   }
 
   private get unfinished(): string[] {
@@ -218,7 +239,7 @@ class SeededWorld {
       await world.sleep(afterMs + 1_000);
       if ((await this.stateOf(number))?.phase !== 'AWAITING_APPROVAL') continue;
       const ref = { partnerOrderId: partnerOrderIdOf(number) };
-      this.scene.tell(ref.partnerOrderId, `a person: ${verdict}`);
+      this.scene.act('payout', ref.partnerOrderId, verdict);
       if (verdict === 'approve') this.approved.add(number);
       const taken = await this.tolerant(number, () => payouts[verdict](ref, { by: 'approver' }));
       if (taken) this.scene.took(number, { what: verdict });
@@ -231,12 +252,12 @@ class SeededWorld {
     await world.sleep(meddling.atMs - atMs);
     const ref = { partnerOrderId: partnerOrderIdOf(number) };
     if (meddling.kind === 'start-again') {
-      this.scene.tell(ref.partnerOrderId, 'a person: starts it again');
+      this.scene.act('payout', ref.partnerOrderId, meddling.kind);
       await this.start(payout);
       return;
     }
     if (!this.isOpen(number)) return;
-    this.scene.tell(ref.partnerOrderId, `a person: ${meddling.kind}`);
+    this.scene.act('payout', ref.partnerOrderId, meddling.kind);
     if (meddling.kind === 'cancel') await this.cancel(number);
     else if (meddling.kind === 'terminate') {
       const { terminations } = this.scene;
@@ -285,7 +306,7 @@ class SeededWorld {
     const decision: Resolution = order
       ? { by, created: true, orderId: order.orderId }
       : { by, created: false, then };
-    this.scene.tell(partnerOrderId, `a person: ${order ? 'it was created' : `not created, ${then}`}`);
+    this.scene.act('payout', partnerOrderId, order ? 'it was created' : `not created, ${then}`);
     if (order) this.named.add(number);
     const taken = await this.tolerant(number, () => payouts.resolve({ partnerOrderId }, decision));
     if (taken) this.scene.took(number, { what: 'resolve', orderId: order?.orderId });
@@ -397,6 +418,12 @@ class SeededWorld {
     await world.run({ done: () => unfollowed().length === 0, withinMs: FOLLOWED_WITHIN_MS });
     for (const number of unfollowed()) world.violation(`${number} is not followed up`);
   }
+}
+
+function troubled(plan: Plan, world: World): Trip {
+  const trip = tripOf(plan, world.random);
+  if (trip.fate !== 'arrives') world.met.add(`network ${trip.fate}`);
+  return trip;
 }
 
 /** A payout's creates are the same but for the lock (H3), and no lock is of two payouts (H12). */

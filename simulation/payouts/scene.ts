@@ -30,6 +30,8 @@ export class Scene {
   /** Payouts by workflow id: those that have not ended, whether or not they run now. */
   readonly open: Map<string, PlannedPayout>;
 
+  /** When Temporal was restored to an earlier state. */
+  restoredAtMs: number | undefined;
   /** When faults, losses and strikes ended. */
   calmSinceMs: number | undefined;
   /** By the payout's number, once they have been judged. */
@@ -47,6 +49,12 @@ export class Scene {
 
   tell(about: string, what: string): void {
     this.told.push({ atMs: this.there.world.now, about, what });
+  }
+
+  /** What somebody does to a payout, a batch, an opening or a user's token. */
+  act(on: 'payout' | 'batch' | 'opening' | 'token', about: string, what: string): void {
+    this.there.world.met.add(`${on}: ${what}`);
+    this.told.push({ atMs: this.there.world.now, about, what: `a person: ${what}`, act: what });
   }
 
   took(number: number, decided: Omit<Decided, 'atMs'>): void {

@@ -9,6 +9,8 @@ export interface Told {
   atMs: number;
   about: string;
   what: string;
+  /** Of a person, by name. */
+  act?: string;
 }
 
 /** What says little: every workflow task has three of them. */

@@ -170,6 +170,7 @@ export class Users implements Feature {
       }
     });
     scene.tell(openId, `the user: ${decision}, ${outcome ?? 'no answer'}`);
+    scene.there.world.met.add(`user: ${decision}`);
     return outcome;
   }
 
@@ -190,7 +191,7 @@ export class Users implements Feature {
   private async terminate({ openId }: PlannedUser, atMs: number): Promise<void> {
     const { world, client } = this.scene.there;
     await world.sleep(atMs);
-    this.scene.tell(openId, 'a person: terminates the renewal of the token');
+    this.scene.act('token', openId, 'terminate');
     const handle = client.workflow.getHandle(tokenWorkflowId(APP, openId));
     await this.scene.tolerant(openId, () => handle.terminate('by a person'));
   }

@@ -19,6 +19,7 @@ import type { World } from '../world/world.ts';
 import { type Activities, runActivity } from './activity-runner.ts';
 import { infoFor } from './activity-tasks.ts';
 import { bytesOf, type Failure } from './commands.ts';
+import { EventType } from './history.ts';
 import type { LocalActivity } from './machine-kinds.ts';
 import { type Activation, type Asked, Machines, Nondeterminism } from './machines.ts';
 import type { Query, QueryAnswer, Run, TaskWork } from './run.ts';
@@ -68,6 +69,16 @@ class TaskFailed extends Error {
 }
 
 const common = z.object({ message: z.string(), stack_trace: z.string() });
+
+/** After these, a query runs a workflow ahead of its next task (H52). */
+const AHEAD: ReadonlySet<EventType> = new Set([
+  EventType.EVENT_TYPE_TIMER_FIRED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED,
+  EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED,
+  EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED,
+  EventType.EVENT_TYPE_ACTIVITY_TASK_FAILED,
+  EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT,
+]);
 
 /** Our failure converter makes a payload of the message. */
 function messageOf(failure: Failure | null | undefined): string {
@@ -174,6 +185,7 @@ export class WorkflowTasks {
     await this.exclusively(run, work.previousStartedId, async (cached) => {
       try {
         if (cached.vm === undefined) {
+          this.noteWhetherAhead(run);
           cached.machines.take(work);
           await this.work(cached, run);
         }
@@ -189,6 +201,11 @@ export class WorkflowTasks {
     });
     await this.life.reach();
     if (answer) query.answered(answer);
+  }
+
+  private noteWhetherAhead({ entries, lastCompletedId }: Run): void {
+    if (lastCompletedId > 0 && entries.slice(lastCompletedId).some(({ type }) => AHEAD.has(type)))
+      this.world.met.add('a query ran ahead of the next workflow task');
   }
 
   /** With the workflow as it stood after `startedId`, from memory if it is there; undefined: it is not. */

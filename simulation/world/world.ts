@@ -27,6 +27,8 @@ export class World implements Clock {
   readonly logs: string[] = [];
   now: number;
   events = 0;
+  /** Faults, losses, strikes and people that there were, by name. */
+  readonly met = new Set<string>();
   readonly counts = { activations: 0, replays: 0 };
   private readonly queue = new EventQueue();
   private readonly trace = createHash('sha256');

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, inject, test } from 'vitest';
+import { HAZARDS } from '../../simulation/coverage/hazards.ts';
+import { Tally } from '../../simulation/coverage/tally.ts';
+import { runSeed } from '../../simulation/payouts/run-seed.ts';
+import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
+
+const ROWS = readFileSync(join(import.meta.dirname, '../../docs/hazards.md'), 'utf8');
+
+let workflows: Workflows;
+beforeAll(async () => {
+  workflows = await loadWorkflows(inject('workflowBundle'));
+});
+
+test('every hazard that is looked for is a row of the hazards', () => {
+  for (const id of Object.keys(HAZARDS)) expect(ROWS).toMatch(new RegExp(`^\\| ${id} `, 'm'));
+});
+
+test('worlds tell the faults and the hazards that they met', async () => {
+  const { faults, hazards } = await runSeed(workflows, 1);
+  expect(faults).toEqual(expect.arrayContaining([expect.stringMatching(/^order: /)]));
+  expect(hazards.length).toBeGreaterThan(0);
+});
+
+test('faults are counted by world, and pairs of them where one world met both', () => {
+  const tally = new Tally();
+  tally.add({ faults: ['kill', 'freeze'], hazards: ['H1'] });
+  tally.add({ faults: ['kill', 'restore'], hazards: ['H1', 'H53'] });
+  const [counted, never, faults, pairs] = tally.inWords();
+  expect(counted).toMatch(/H53 1, H1 2$/);
+  expect(never).toContain('H52');
+  expect(faults).toMatch(/^3 faults; .*kill 2/);
+  expect(pairs).toMatch(/^2 of 3 pairs/);
+});
