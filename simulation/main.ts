@@ -1,11 +1,13 @@
 /** `npm run simulate`: seeded worlds of the whole product, on one process per core. */
 import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { Command, InvalidArgumentError } from 'commander';
 import { bundleOptions } from '../src/workers/workflow-bundle.ts';
+import { countingInto, printBranches } from './coverage/branches.ts';
 import { Tally } from './coverage/tally.ts';
 import { runMutants } from './mutants/run.ts';
 import { type Summary, summarySchema } from './seed-process.ts';
@@ -21,7 +23,7 @@ const program = new Command('simulate')
   .option('--from <seed>', 'the first', whole, 1)
   .option('--processes <count>', 'at once', whole, availableParallelism())
   .option('--trace', 'the story of every violation as it is, not of the smallest world that has one')
-  .option('--coverage', 'also tells which hazards and pairs of faults the worlds met')
+  .option('--coverage', 'also tells which hazards, pairs of faults and lines of the workflows the worlds met')
   .option('--until-violation', 'ends at the first violation, and tells no story')
   .option('--mutants', 'plants bugs, one at a time, and tells how many seeds find each')
   .option('--only <names>', 'of the mutants only these, with commas between', list)
@@ -45,11 +47,12 @@ if (mutants) process.exit(await runMutants({ seeds, from, processes, only }));
 /** What worlds leave behind in a process adds up. */
 const SEEDS_A_PROCESS = 500;
 const TELL_EVERY_MS = 10_000;
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
 
 const folder = mkdtempSync(join(tmpdir(), 'payouts-simulation-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const bundle = join(folder, 'workflows.js');
+const counters = join(folder, 'counters');
 const { code } = await bundleWorkflowCode({ ...bundleOptions(), logger: new DefaultLogger('WARN') });
 writeFileSync(bundle, code);
 
@@ -71,19 +74,26 @@ await Promise.all(Array.from({ length: Math.min(processes, seeds) }, work));
 clearInterval(telling);
 console.log(`${done - failed} of ${done} seeds without a violation`);
 console.log(inWords());
-if (coverage) for (const line of tally.inWords()) console.log(line);
+if (coverage) {
+  for (const line of tally.inWords()) console.log(line);
+  printBranches(counters);
+}
 process.exit(failed > 0 ? 1 : 0);
 
 /** One process after the other, until no seed is left. */
 async function work(): Promise<void> {
   while (isMore()) {
-    const child = fork(join(import.meta.dirname, 'seed-process.ts'), [bundle]);
+    const env = coverage ? countingInto(counters) : process.env;
+    const child = fork(join(import.meta.dirname, 'seed-process.ts'), [bundle], { env });
     await answerOf(child);
     for (let left = SEEDS_A_PROCESS; left > 0 && isMore(); left -= 1) {
       child.send({ seed: next++, shrink: !trace && !untilViolation, untilViolation });
       take(summarySchema.parse(await answerOf(child)));
     }
-    child.kill();
+    // It ends by itself, and writes what it has counted.
+    const ended = once(child, 'exit');
+    child.disconnect();
+    await ended;
   }
 }
 
@@ -122,7 +132,7 @@ function inWords(): string {
   return [
     `${sums.payouts} payouts (${ends.join(', ')}) in ${sums.runs} workflow runs`,
     `${sums.strikes} strikes, ${sums.faultsMet} faults in ${sums.calls} calls, ${sums.replays} replays`,
-    `${sums.activations} activations, ${sums.events} events, ${(sums.virtualMs / DAY_MS).toFixed(1)} days of virtual time`,
+    `${sums.activations} activations, ${sums.events} events, ${(sums.virtualMs / HOUR_MS).toFixed(1)} hours of virtual time`,
     `${seconds.toFixed(0)} s`,
   ].join('\n');
 }
