@@ -9,6 +9,7 @@ import { freePorts } from '../scripts/dev-server/ports.ts';
 import { guard } from '../scripts/dev-server/watchdog.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
 import { endOwn, startOwn } from '../scripts/own-process.ts';
+import { bundledWorkflows, compilePrograms } from '../scripts/programs.ts';
 import { type SimulatorControlClient, simulatorControl } from '../simulator/control-client.ts';
 import { Payouts } from '../src/starters/payouts.ts';
 import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
@@ -100,6 +101,7 @@ export async function withStage<T>(
 
 async function setStage(options: StageOptions, folder: string): Promise<BenchStage> {
   const apps = options.apps ?? ['default'];
+  compilePrograms();
   const [simulatorPort = 0, servicePort = 0] = await freePorts(2);
   const [simulatorUrl = '', serviceUrl = ''] = [simulatorPort, servicePort].map(
     (port) => `http://127.0.0.1:${port}`,
@@ -130,6 +132,7 @@ async function setStage(options: StageOptions, folder: string): Promise<BenchSta
     PAYMENTS_AUTH_URL: simulatorUrl,
     PAYOUTS_API_LISTEN: `127.0.0.1:${servicePort}`,
     PAYOUTS_LOG_LEVEL: 'error',
+    PAYOUTS_WORKFLOW_BUNDLE: await bundledWorkflows(),
     // A create that was turned away is asked about over this window before it is sent again.
     PAYOUTS_CONFIRMATION_WINDOW: '5s',
     ...jitterOfThisMachine(),

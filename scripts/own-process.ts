@@ -2,9 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
-import { join } from 'node:path';
-
-const ROOT = join(import.meta.dirname, '..');
+import { programArguments } from './programs.ts';
 
 /**
  * Resolves at the program's first line on standard output; all it says goes to `logFile`. `began` is told of the process
@@ -16,7 +14,7 @@ export async function startOwn(
   logFile: string,
   began: (child: ChildProcess) => void = () => undefined,
 ): Promise<ChildProcess> {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(ROOT, program)], {
+  const child = spawn(process.execPath, programArguments(program), {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

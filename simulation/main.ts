@@ -1,12 +1,10 @@
 /** `npm run simulate`: seeded worlds of the whole product, on one process per core. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { bundleOptions } from '../src/workers/workflow-bundle.ts';
+import { bundledWorkflows } from '../scripts/programs.ts';
 import { countingInto, printBranches } from './coverage/branches.ts';
 import { Tally } from './coverage/tally.ts';
 import { runMutants } from './mutants/run.ts';
@@ -49,12 +47,8 @@ const SEEDS_A_PROCESS = 500;
 const TELL_EVERY_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
-const folder = mkdtempSync(join(tmpdir(), 'payouts-simulation-'));
-process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
-const bundle = join(folder, 'workflows.js');
-const counters = join(folder, 'counters');
-const { code } = await bundleWorkflowCode({ ...bundleOptions(), logger: new DefaultLogger('WARN') });
-writeFileSync(bundle, code);
+const bundle = await bundledWorkflows();
+const counters = join(dirname(bundle), 'counters');
 
 const begunMs = performance.now();
 let next = from;

@@ -1,10 +1,13 @@
 /** The workflows as Temporal's sandbox runs them: bundled at the start of a worker, or beforehand. */
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BundleOptions, bundleWorkflowCode, type WorkflowBundleOption } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
 
-const WORKFLOWS = fileURLToPath(new URL('../workflows/index.ts', import.meta.url));
-const STALE_CLOCK = fileURLToPath(new URL('../workflows/stale-clock.ts', import.meta.url));
+/** In a built package they are `.js`. */
+const EXTENSION = extname(import.meta.url);
+const WORKFLOWS = fileURLToPath(new URL(`../workflows/index${EXTENSION}`, import.meta.url));
+const STALE_CLOCK = fileURLToPath(new URL(`../workflows/stale-clock${EXTENSION}`, import.meta.url));
 
 /** Tests bundle workflows of their own as ours are bundled. */
 export function bundleOptions(workflowsPath: string = WORKFLOWS): BundleOptions {

@@ -3,6 +3,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { request } from 'undici';
+import { inject } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
@@ -62,6 +63,7 @@ export async function canaryStage(keys: Environment, engine: CanaryEngine): Prom
     PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
     PAYMENTS_NOTIFICATION_SECRETS: CANARIES.notificationSecret,
     PAYMENTS_CALLS_PER_SECOND: '500',
+    PAYOUTS_WORKFLOW_BUNDLE: inject('workflowBundle'),
     PAYOUTS_LOG_LEVEL: 'debug',
     PAYOUTS_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
     PAYOUTS_API_LISTEN: `127.0.0.1:${servicePort}`,

@@ -1,11 +1,11 @@
 /** The command line as a person uses it: a real process for each call. */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { programArguments } from '../../scripts/programs.ts';
 import type { Environment } from '../../src/config/environment.ts';
 
-const MAIN = join(import.meta.dirname, '../../src/starters/cli/main.ts');
+const MAIN = 'src/starters/cli/main.ts';
 
 export interface CliRun {
   code: number | null;
@@ -16,7 +16,7 @@ export interface CliRun {
 }
 
 export async function cli(environment: Environment, args: readonly string[], input = ''): Promise<CliRun> {
-  return ended(process.execPath, ['--import', 'tsx', MAIN, ...args], environment, input);
+  return ended(process.execPath, [...programArguments(MAIN), ...args], environment, input);
 }
 
 /** util-linux has it on every Linux but the barest; elsewhere its options are others. */
@@ -24,7 +24,7 @@ export const CAN_HAVE_TERMINAL = spawnSync('script', ['-qec', 'true', '/dev/null
 
 /** The same on a terminal: `script` gives it one. */
 export async function cliOnTerminal(environment: Environment, args: readonly string[]): Promise<CliRun> {
-  const command = [process.execPath, '--import', 'tsx', MAIN, ...args].map(quotedForShell).join(' ');
+  const command = [process.execPath, ...programArguments(MAIN), ...args].map(quotedForShell).join(' ');
   return ended('script', ['-qec', command, '/dev/null'], { TERM: 'xterm', ...environment });
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startDevServer } from '../../scripts/dev-server.ts';
+import { compilePrograms } from '../../scripts/programs.ts';
 import { bundleWorkflows } from '../../src/workers/workflow-bundle.ts';
 
 declare module 'vitest' {
@@ -17,6 +18,7 @@ declare module 'vitest' {
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-test-engine-'));
+  compilePrograms();
   const server = await startDevServer({ logFile: join(folder, 'engine.log') });
   const bundle = join(folder, 'workflows.js');
   writeFileSync(bundle, (await bundleWorkflows()).code);

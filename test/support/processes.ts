@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { programArguments } from '../../scripts/programs.ts';
 import type { Environment } from '../../src/config/environment.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -20,7 +21,7 @@ export async function startProgram(
   environment: Environment,
   ready: RegExp,
 ): Promise<OwnProcess> {
-  const child = spawn(process.execPath, ['--import', 'tsx', join(ROOT, program)], {
+  const child = spawn(process.execPath, programArguments(program), {
     cwd: ROOT,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
