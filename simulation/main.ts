@@ -20,7 +20,7 @@ const program = new Command('simulate')
   .option('--seeds <count>', `how many; ${SEEDS}, or ${SEEDS_A_MUTANT} at most for each mutant`, whole)
   .option('--from <seed>', 'the first', whole, 1)
   .option('--processes <count>', 'at once', whole, availableParallelism())
-  .option('--trace', 'the story of every violation as it is, not of the smallest world that has one')
+  .option('--trace', 'the timeline of every world, whole, with or without a violation')
   .option('--coverage', 'also tells which hazards, pairs of faults and lines of the workflows the worlds met')
   .option('--until-violation', 'ends at the first violation, and tells no story')
   .option('--mutants', 'plants bugs, one at a time, and tells how many seeds find each')
@@ -36,7 +36,7 @@ const options = program.opts<{
   mutants?: true;
   only?: string[];
 }>();
-const { from, processes, trace, coverage, untilViolation = false, mutants, only } = options;
+const { from, processes, trace = false, coverage, untilViolation = false, mutants, only } = options;
 const seeds = options.seeds ?? (mutants ? SEEDS_A_MUTANT : SEEDS);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -81,7 +81,7 @@ async function work(): Promise<void> {
     const child = fork(join(import.meta.dirname, 'seed-process.ts'), [bundle], { env });
     await answerOf(child);
     for (let left = SEEDS_A_PROCESS; left > 0 && isMore(); left -= 1) {
-      child.send({ seed: next++, shrink: !trace && !untilViolation, untilViolation });
+      child.send({ seed: next++, shrink: !trace && !untilViolation, untilViolation, trace });
       take(summarySchema.parse(await answerOf(child)));
     }
     // It ends by itself, and writes what it has counted.
@@ -113,11 +113,11 @@ function take(summary: Summary): void {
   tally.add(summary);
   for (const [outcome, count] of Object.entries(summary.outcomes))
     outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
-  if (summary.violations.length === 0) return;
-  failed += 1;
+  if (summary.violations.length === 0 && !trace) return;
   console.log(`seed ${summary.seed}: npm run simulate -- --seeds 1 --from ${summary.seed}`);
   if (!untilViolation) for (const line of summary.story) console.log(`  ${line}`);
   for (const violation of summary.violations) console.log(`  VIOLATION ${violation.slice(0, 1_000)}`);
+  if (summary.violations.length > 0) failed += 1;
 }
 
 function inWords(): string {

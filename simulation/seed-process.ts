@@ -11,12 +11,13 @@ export const orderSchema = z.object({
   seed: z.number().int(),
   shrink: z.boolean(),
   untilViolation: z.boolean(),
+  trace: z.boolean(),
 });
 
 export const summarySchema = z.object({
   seed: z.number().int(),
   violations: z.array(z.string()),
-  /** Of the smallest world with a violation. */
+  /** Of the smallest world with a violation, or of the whole one. */
   story: z.array(z.string()),
   outcomes: z.record(z.string(), count),
   faults: z.array(z.string()),
@@ -29,8 +30,8 @@ export const summarySchema = z.object({
 export type Summary = z.output<typeof summarySchema>;
 
 export async function summaryOf(workflows: Workflows, order: z.output<typeof orderSchema>): Promise<Summary> {
-  const { seed, untilViolation } = order;
-  const report = await runSeed(workflows, seed, { untilViolation });
+  const { seed, untilViolation, trace } = order;
+  const report = await runSeed(workflows, seed, { untilViolation, trace });
   if (report.violations.length === 0 || !order.shrink) return summed(seed, report, report);
   const { report: smallest } = await shrink(workflows, planOf(seed), report);
   return summed(seed, report, smallest);

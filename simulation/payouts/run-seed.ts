@@ -72,6 +72,8 @@ const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
 export interface RunOptions {
   /** The world ends at its first violation, and nothing that is still open is judged. */
   untilViolation?: boolean;
+  /** The story is told where all is well, too. */
+  trace?: boolean;
 }
 
 export function runSeed(workflows: Workflows, seed: number, options?: RunOptions): Promise<SeedReport> {
@@ -93,10 +95,12 @@ class SeededWorld {
   private readonly named = new Set<number>();
   private strikes = 0;
   private readonly untilViolation: boolean;
+  private readonly trace: boolean;
 
-  constructor(workflows: Workflows, plan: Plan, { untilViolation = false }: RunOptions = {}) {
+  constructor(workflows: Workflows, plan: Plan, { untilViolation = false, trace = false }: RunOptions = {}) {
     this.plan = plan;
     this.untilViolation = untilViolation;
+    this.trace = trace;
     const { seed, workers, env, settings, process: faults } = plan;
     this.there = new PayoutWorld({
       ...{ workflows, seed, workers, env, settings, faults },
@@ -146,7 +150,7 @@ class SeededWorld {
       calls,
       events: world.events,
       virtualMs: world.now - begun,
-      story: storyOf(there, begun, this.scene.told),
+      story: world.violations.length > 0 || this.trace ? storyOf(there, begun, this.scene.told) : [],
     };
   }
 

@@ -23,13 +23,12 @@ const DULL: ReadonlySet<EventType> = new Set([
   EventType.EVENT_TYPE_MARKER_RECORDED,
 ]);
 
-/** Of the payouts that a violation names; of everything where none does. Empty where all is well. */
+/** Of the payouts that a violation names; of everything where none does. */
 export function storyOf(
   { world, server, provider }: PayoutWorld,
   begunMs: number,
   told: readonly Told[],
 ): string[] {
-  if (world.violations.length === 0) return [];
   const named = new Set(world.violations.flatMap((violation) => violation.match(/\bp-\d+\b/g) ?? []));
   const isOf = (payout: string | null | undefined) => named.size === 0 || named.has(payout ?? '');
   const isPayout = (about: string) => about.startsWith('p-');
