@@ -86,9 +86,15 @@ describe.concurrent('H115 a later send says nothing about the one before it', ()
   });
 
   test('a cancellation after a send that may have been served has no effect', async () => {
-    const request = await begin({ open: inTurn(busy, opened('A-1')) });
+    let release = () => undefined as unknown;
+    const released = new Promise((resolve) => {
+      release = () => resolve(undefined);
+    });
+    const look = () => released.then(() => []);
+    const request = await begin({ look, open: inTurn(busy, opened('A-1')) });
     await untilOpening(accounts, request, ({ phase }) => phase === 'RECONCILING');
     await accounts.handle(request).cancel();
+    release();
     expect(await accounts.result(request)).toMatchObject({ outcome: 'OPENED', accountId: 'A-1' });
   });
 });

@@ -15,7 +15,7 @@ export interface Script {
   /** The accounts before the send, at the `time`th reading, from 1 on. */
   list?(time: number): string[] | null;
   /** The accounts when they are looked at after `sends` sends. */
-  look?(sends: number): string[] | null;
+  look?(sends: number): string[] | null | Promise<string[]>;
   /** The answer to the `send`th send, from 1 on. */
   open(send: number): OpenAnswer;
 }
@@ -47,7 +47,7 @@ export async function scriptedProvider(world: PayoutWorld): Promise<ScriptedProv
     async askWhetherOpened(_caller: unknown, { payerId }: ListedAccounts): Promise<WhetherOpened> {
       const { script, counts } = known(payerId);
       const runId = activityInfo().workflowExecution?.runId ?? '';
-      return { listed: script.look?.(counts.sends) ?? [], earlierSend: false, runId };
+      return { listed: (await script.look?.(counts.sends)) ?? [], earlierSend: false, runId };
     },
     async openReceivingAccount(_caller: unknown, { request }: OpenAccount): Promise<OpenAnswer> {
       const { script, counts } = known(request.payerId);

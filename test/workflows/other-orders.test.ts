@@ -103,8 +103,13 @@ describe('H54 an order under our partnerOrderId that is not this payout', () => 
   });
 
   test('the create answered another beneficiary: that is no answer, and the order is confirmed', async () => {
-    const ref = await world.paySpoilt(answered({ receiver: { bankAccountNumber: '1' } }), 'success');
+    const partnerOrderId = freshNumber();
+    const fault = answered({ receiver: { bankAccountNumber: '1' } });
+    world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
+    const held = world.hold({ operation: 'queryResult', partnerOrderId }, 'before');
+    const ref = await world.pay('success', { partnerOrderId });
     const seen = await world.until(ref, ({ phase }) => phase === 'RECONCILING');
+    held.release();
     // A busy machine may flag slow answers too.
     expect(seen.reasons.map(({ code }) => code)).toContain('ORDER_DIFFERS_FROM_REQUEST');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
