@@ -28,15 +28,18 @@ interface Scene {
   scenario?: string;
   /** Of the first create. */
   fault?: FaultInput;
+  /** Of every create. */
+  always?: FaultInput;
   more?: Partial<PayoutRequestInput>;
 }
 
 /** One payout with the default settings. */
-async function scene({ env = {}, scenario = 'success', fault, more }: Scene) {
+async function scene({ env = {}, scenario = 'success', fault, always, more }: Scene) {
   const there = new PayoutWorld({ workflows, seed: 1, env });
   const { world, payouts, processes } = there;
   const { control } = there.provider;
   if (fault) control.addFault({ operation: 'createCnyOrder', times: 1, fault });
+  if (always) control.addFault({ operation: 'createCnyOrder', fault: always });
   await world.finish(there.start(1, { platform: `sim:${scenario}`, ...more }));
   const state = () => world.finish(payouts.state({ partnerOrderId }));
   return {
@@ -95,6 +98,24 @@ describe('the confirmation window', () => {
       expect((await state()).needsAttention).toBe(false);
     },
   );
+});
+
+describe('H56 no loop of quote and create goes on without end', () => {
+  const env = { PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired', PAYOUTS_CONFIRMATION_WINDOW: '5s' };
+
+  test.each([
+    ['lock-expired', { kind: 'envelope', code: 30001 }],
+    ['busy', { kind: 'status', status: 429 }],
+  ] as const)('%s without end is paced and flagged, then reviewed', async (_, always) => {
+    const { state, creates, pass } = await scene({ env, always });
+    const codes = async () => (await state()).reasons.map(({ code }) => code);
+    while (!(await codes()).includes('CREATION_STARTS_OVER')) await pass(SECOND);
+    expect((await state()).phase).not.toBe('DONE');
+    // One create in each round, and a pause that doubles.
+    expect(creates()).toHaveLength(3);
+    while ((await state()).phase !== 'NEEDS_REVIEW') await pass(SECOND);
+    expect(creates()).toHaveLength(10);
+  });
 });
 
 describe('an approval', () => {

@@ -175,27 +175,3 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
   });
 });
-
-describe('H56 no loop of quote and create goes on without end', () => {
-  test.each([
-    ['lock-expired', { kind: 'envelope', code: 30001 }],
-    ['busy', { kind: 'status', status: 429 }],
-  ] as const)('%s without end is paced and flagged, then reviewed', async (_name, fault) => {
-    const world = await PayoutWorld.start({
-      env: { PAYMENTS_CALL_TIMEOUT: '50ms', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
-    });
-    try {
-      const partnerOrderId = freshNumber();
-      world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, fault });
-      const ref = await world.pay('success', { partnerOrderId });
-      const flagged = await world.until(ref, ({ reasons }) =>
-        codes(reasons).includes('CREATION_STARTS_OVER'),
-      );
-      expect(flagged.phase).not.toBe('DONE');
-      // One create in each round of a second or more, and a pause that doubles: the ledger shows no storm.
-      expect(createsOf(world, ref).length).toBeLessThanOrEqual(5);
-    } finally {
-      await world.stop();
-    }
-  });
-});
