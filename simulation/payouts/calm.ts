@@ -50,12 +50,6 @@ export class Calm implements Feature {
     this.scene = scene;
   }
 
-  begin(): void {}
-
-  unfinished(): string[] {
-    return [];
-  }
-
   async judge(): Promise<void> {
     const { plan, there } = this.scene;
     if (!plan.isCalm) return;

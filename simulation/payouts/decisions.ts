@@ -17,12 +17,6 @@ export class Decisions implements Feature {
     this.scene = scene;
   }
 
-  begin(): void {}
-
-  unfinished(): string[] {
-    return [];
-  }
-
   async judge(): Promise<void> {
     const { plan, there } = this.scene;
     // What Temporal has forgotten was not decided.

@@ -33,8 +33,6 @@ export class KeyRotation implements Feature {
     return this.isUnderWay ? ['the rotation of the keys'] : [];
   }
 
-  async judge(): Promise<void> {}
-
   private async rotate({ atMs, pauseMs }: PlannedRotation): Promise<void> {
     const { world } = this.scene.there;
     this.isUnderWay = true;

@@ -13,12 +13,6 @@ export class Orders implements Feature {
     this.scene = scene;
   }
 
-  begin(): void {}
-
-  unfinished(): string[] {
-    return [];
-  }
-
   async judge(): Promise<void> {
     const { plan, there } = this.scene;
     const { orders, creates } = there.provider.control.ledger();

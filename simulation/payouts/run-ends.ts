@@ -21,12 +21,6 @@ export class RunEnds implements Feature {
     this.scene = scene;
   }
 
-  begin(): void {}
-
-  unfinished(): string[] {
-    return [];
-  }
-
   async judge(): Promise<void> {
     const { world, server } = this.scene.there;
     for (const run of server.runs) for (const wrong of wrongIn(run)) world.violation(wrong);

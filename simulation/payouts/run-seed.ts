@@ -122,7 +122,7 @@ class SeededWorld {
     if (plan.restored) this.planRestore(plan.restored);
     if (plan.tokensEndAtMs !== undefined) world.at(plan.tokensEndAtMs, () => this.endTokens());
     for (const payout of plan.payouts) world.spawn(this.pay(payout));
-    for (const feature of this.features) feature.begin();
+    for (const feature of this.features) feature.begin?.();
     world.spawn(this.operate());
     const isOver = () => (this.scene.open.size === 0 && this.unfinished.length === 0) || this.isDecided;
     await world.run({ done: isOver, withinMs: plan.troubleMs });
@@ -214,7 +214,7 @@ class SeededWorld {
   }
 
   private get unfinished(): string[] {
-    return this.features.flatMap((feature) => feature.unfinished());
+    return this.features.flatMap((feature) => feature.unfinished?.() ?? []);
   }
 
   // ---- people
@@ -338,7 +338,7 @@ class SeededWorld {
     // First, for it takes its time: an end that was told too early shows by what the provider changes after it.
     if (this.plan.followsUp) await this.judgeFollowUps();
     await this.judge();
-    for (const feature of this.features) await feature.judge();
+    for (const feature of this.features) await feature.judge?.();
   }
 
   private isOpen(number: number): boolean {

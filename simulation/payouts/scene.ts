@@ -10,15 +10,15 @@ import type { Told } from './story.ts';
 
 /** What a world has besides payouts that callers start one by one. */
 export interface Feature {
-  begin(): void;
+  begin?(): void;
   /** What has not ended, and where it stands. */
-  unfinished(): string[];
+  unfinished?(): string[];
   /** A look of an operator. */
   look?(): void;
   /** Temporal has gone back to an earlier state. */
   restored?(): void;
   /** Once all has ended. */
-  judge(): Promise<void>;
+  judge?(): Promise<void>;
 }
 
 const AGAIN_AFTER_MS = 1_000;

@@ -18,12 +18,6 @@ export class Secrets implements Feature {
     this.scene = scene;
   }
 
-  begin(): void {}
-
-  unfinished(): string[] {
-    return [];
-  }
-
   async judge(): Promise<void> {
     const { world, server, converter } = this.scene.there;
     const secrets = this.secrets();

@@ -97,10 +97,6 @@ export class Users implements Feature {
     }
   }
 
-  unfinished(): string[] {
-    return [];
-  }
-
   /** Whoever has to authorize again does so. */
   look(): void {
     for (const user of this.users)
@@ -110,8 +106,6 @@ export class Users implements Feature {
   restored(): void {
     this.oracle.restored();
   }
-
-  async judge(): Promise<void> {}
 
   private get users(): readonly PlannedUser[] {
     return this.scene.plan.users?.users ?? [];
