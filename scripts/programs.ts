@@ -15,12 +15,11 @@ const CACHE = join(ROOT, 'node_modules/.cache/durable-payouts');
 /** Names the folder of the compiled programs. */
 const COMPILED_PROGRAMS = 'PAYOUTS_COMPILED_PROGRAMS';
 
-/** Compiles `src` and `simulator` once for this process and those that it starts; the files go when it ends. */
+/** Compiles `src` and `simulator` once for this process and those that it starts. */
 export function compilePrograms(): void {
   if (process.env[COMPILED_PROGRAMS] !== undefined) return;
   mkdirSync(CACHE, { recursive: true });
-  const folder = mkdtempSync(join(CACHE, 'programs-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const folder = folderOfThisProcess(join(CACHE, 'programs-'));
   const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
   const project = ['--project', join(ROOT, 'tsconfig.programs.json'), '--outDir', folder];
   const { status, stdout } = spawnSync(process.execPath, [tsc, ...project], { encoding: 'utf8' });
@@ -32,16 +31,22 @@ let bundled: Promise<string> | undefined;
 
 /** A file, for the life of this process: the workflows, bundled once for all workers that it starts. */
 export function bundledWorkflows(): Promise<string> {
-  bundled ??= bundledInto(mkdtempSync(join(tmpdir(), 'payouts-workflows-')));
+  bundled ??= bundle();
   return bundled;
 }
 
-async function bundledInto(folder: string): Promise<string> {
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+async function bundle(): Promise<string> {
   const { code } = await bundleWorkflowCode({ ...bundleOptions(), logger: new DefaultLogger('WARN') });
-  const file = join(folder, 'workflows.js');
+  const file = join(folderOfThisProcess(join(tmpdir(), 'payouts-workflows-')), 'workflows.js');
   writeFileSync(file, code);
   return file;
+}
+
+/** Goes when the process ends. */
+function folderOfThisProcess(prefix: string): string {
+  const folder = mkdtempSync(prefix);
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  return folder;
 }
 
 /** What Node is called with. `program`: a source file, from the project's root. */

@@ -1,11 +1,10 @@
 /** One engine for all test files of a run: the one of TEMPORAL_ADDRESS, or a dev server that ends with the run. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startDevServer } from '../../scripts/dev-server.ts';
-import { compilePrograms } from '../../scripts/programs.ts';
-import { bundleWorkflows } from '../../src/workers/workflow-bundle.ts';
+import { bundledWorkflows, compilePrograms } from '../../scripts/programs.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -20,9 +19,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   const folder = mkdtempSync(join(tmpdir(), 'payouts-test-engine-'));
   compilePrograms();
   const server = await startDevServer({ logFile: join(folder, 'engine.log') });
-  const bundle = join(folder, 'workflows.js');
-  writeFileSync(bundle, (await bundleWorkflows()).code);
-  project.provide('workflowBundle', bundle);
+  project.provide('workflowBundle', await bundledWorkflows());
   project.provide('temporalAddress', server.address);
   project.provide('temporalUiUrl', server.uiUrl);
   return async () => {
