@@ -36,7 +36,8 @@ const options = program.opts<{
   mutants?: true;
   only?: string[];
 }>();
-const { from, processes, trace = false, coverage, untilViolation = false, mutants, only } = options;
+const { from, processes, mutants, only } = options;
+const { trace = false, coverage = false, untilViolation = false } = options;
 const seeds = options.seeds ?? (mutants ? SEEDS_A_MUTANT : SEEDS);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
@@ -81,7 +82,7 @@ async function work(): Promise<void> {
     const child = fork(join(import.meta.dirname, 'seed-process.ts'), [bundle], { env });
     await answerOf(child);
     for (let left = SEEDS_A_PROCESS; left > 0 && isMore(); left -= 1) {
-      child.send({ seed: next++, shrink: !trace && !untilViolation, untilViolation, trace });
+      child.send({ seed: next++, shrink: !trace && !untilViolation, untilViolation, trace, coverage });
       take(summarySchema.parse(await answerOf(child)));
     }
     // It ends by itself, and writes what it has counted.

@@ -12,6 +12,7 @@ export const orderSchema = z.object({
   shrink: z.boolean(),
   untilViolation: z.boolean(),
   trace: z.boolean(),
+  coverage: z.boolean(),
 });
 
 export const summarySchema = z.object({
@@ -30,9 +31,9 @@ export const summarySchema = z.object({
 export type Summary = z.output<typeof summarySchema>;
 
 export async function summaryOf(workflows: Workflows, order: z.output<typeof orderSchema>): Promise<Summary> {
-  const { seed, untilViolation, trace } = order;
-  const report = await runSeed(workflows, seed, { untilViolation, trace });
-  if (report.violations.length === 0 || !order.shrink) return summed(seed, report, report);
+  const { seed, shrink: shrinks, ...options } = order;
+  const report = await runSeed(workflows, seed, options);
+  if (report.violations.length === 0 || !shrinks) return summed(seed, report, report);
   const { report: smallest } = await shrink(workflows, planOf(seed), report);
   return summed(seed, report, smallest);
 }

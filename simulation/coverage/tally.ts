@@ -2,22 +2,18 @@
 import { HAZARDS } from './hazards.ts';
 
 const EXAMPLES = 12;
-const SEPARATOR = ' + ';
 
 export class Tally {
-  private readonly hazards = counts(Object.keys(HAZARDS));
-  private readonly faults = counts([]);
-  private readonly pairs = counts([]);
+  private readonly hazards = new Map(Object.keys(HAZARDS).map((id) => [id, 0]));
+  private readonly faults = new Map<string, number>();
+  private readonly pairs = new Map<string, number>();
 
   add({ faults, hazards }: { faults: readonly string[]; hazards: readonly string[] }): void {
-    for (const hazard of hazards) this.hazards.set(hazard, (this.hazards.get(hazard) ?? 0) + 1);
+    for (const hazard of hazards) count(this.hazards, hazard);
     const sorted = faults.toSorted();
     for (const [at, fault] of sorted.entries()) {
-      this.faults.set(fault, (this.faults.get(fault) ?? 0) + 1);
-      for (const other of sorted.slice(at + 1)) {
-        const pair = `${fault}${SEPARATOR}${other}`;
-        this.pairs.set(pair, (this.pairs.get(pair) ?? 0) + 1);
-      }
+      count(this.faults, fault);
+      for (const other of sorted.slice(at + 1)) count(this.pairs, `${fault} + ${other}`);
     }
   }
 
@@ -36,8 +32,8 @@ export class Tally {
   }
 }
 
-function counts(names: readonly string[]): Map<string, number> {
-  return new Map(names.map((name) => [name, 0]));
+function count(into: Map<string, number>, name: string): void {
+  into.set(name, (into.get(name) ?? 0) + 1);
 }
 
 function said([name, count]: readonly [string, number]): string {

@@ -45,7 +45,7 @@ export interface SeedReport {
   calls: number;
   events: number;
   virtualMs: number;
-  /** Faults that there were, by name, and the hazards that they amount to. */
+  /** With `coverage`: faults that there were, by name, and the hazards that they amount to. */
   faults: readonly string[];
   hazards: readonly string[];
   /** What happened, in order. */
@@ -74,6 +74,8 @@ export interface RunOptions {
   untilViolation?: boolean;
   /** The story is told where all is well, too. */
   trace?: boolean;
+  /** Tells which faults and hazards there were. */
+  coverage?: boolean;
 }
 
 export function runSeed(workflows: Workflows, seed: number, options?: RunOptions): Promise<SeedReport> {
@@ -94,13 +96,11 @@ class SeededWorld {
   private readonly approved = new Set<number>();
   private readonly named = new Set<number>();
   private strikes = 0;
-  private readonly untilViolation: boolean;
-  private readonly trace: boolean;
+  private readonly options: RunOptions;
 
-  constructor(workflows: Workflows, plan: Plan, { untilViolation = false, trace = false }: RunOptions = {}) {
+  constructor(workflows: Workflows, plan: Plan, options: RunOptions = {}) {
     this.plan = plan;
-    this.untilViolation = untilViolation;
-    this.trace = trace;
+    this.options = options;
     const { seed, workers, env, settings, process: faults } = plan;
     this.there = new PayoutWorld({
       ...{ workflows, seed, workers, env, settings, faults },
@@ -134,7 +134,9 @@ class SeededWorld {
     if (!this.isDecided) await this.judgeAll();
     const { maxCallsInAnySecond, calls } = provider.control.counts();
     if (maxCallsInAnySecond > LIMIT) world.violation(`${maxCallsInAnySecond} calls in a second`);
-    const reached = { faults: faultsIn(this.scene), hazards: hazardsIn(this.scene) };
+    const { trace, coverage } = this.options;
+    const faultsThere = coverage ? faultsIn(this.scene) : [];
+    const hazards = coverage ? hazardsIn(this.scene) : [];
     await there.end();
     return {
       seed: plan.seed,
@@ -144,18 +146,18 @@ class SeededWorld {
       outcomes: counted([...this.scene.results.values()].map(({ outcome }) => outcome)),
       runs: there.server.runs,
       converter: reader(there),
-      ...{ ...world.counts, ...reached },
+      ...{ ...world.counts, faults: faultsThere, hazards },
       strikes: this.strikes,
       faultsMet: faults.reduce((sum, { hit }) => sum + hit, 0),
       calls,
       events: world.events,
       virtualMs: world.now - begun,
-      story: world.violations.length > 0 || this.trace ? storyOf(there, begun, this.scene.told) : [],
+      story: world.violations.length > 0 || trace ? storyOf(there, begun, this.scene.told) : [],
     };
   }
 
   private get isDecided(): boolean {
-    return this.untilViolation && this.there.world.violations.length > 0;
+    return (this.options.untilViolation ?? false) && this.there.world.violations.length > 0;
   }
 
   // ---- what happens to the processes

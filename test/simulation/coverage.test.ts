@@ -18,7 +18,7 @@ test('every hazard that is looked for is a row of the hazards', () => {
 });
 
 test('worlds tell the faults and the hazards that they met', async () => {
-  const { faults, hazards } = await runSeed(workflows, 1);
+  const { faults, hazards } = await runSeed(workflows, 1, { coverage: true });
   expect(faults).toEqual(expect.arrayContaining([expect.stringMatching(/^order: /)]));
   expect(hazards.length).toBeGreaterThan(0);
 });
