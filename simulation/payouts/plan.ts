@@ -3,6 +3,7 @@ import type { FaultInput, FaultRuleInput, SettingsChange } from '../../simulator
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import type { Trip } from '../provider/transport.ts';
+import type { Losses } from '../temporal/rpc.ts';
 import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
 import { Random } from '../world/random.ts';
 import { batchIn, type PlannedBatch } from './batches.ts';
@@ -59,6 +60,10 @@ export interface Plan {
   env: Environment;
   process: ProcessFaults;
   strikes: Strike[];
+  /** Of requests to Temporal. */
+  losses: Losses;
+  /** Nobody reaches Temporal. */
+  outage: { atMs: number; lastsMs: number } | undefined;
   /** Faults, losses and strikes end then, so that everything can end. */
   troubleMs: number;
   /** How much goes wrong on the way to the provider. */
@@ -259,6 +264,8 @@ function withoutUsers(seed: number): Plan {
       PAYOUTS_RECONCILE_EVERY: isLong ? picked(random, ['1m', '15m']) : '1m',
       PAYOUTS_BATCH_WINDOW: picked(new Random(seed ^ 0xb47c), ['1', '2', '200']),
     },
+    losses: { refused: 0.02 * weather, lost: 0.02 * weather },
+    outage: outageIn(new Random(seed ^ 0x0a7a9e), troubleMs),
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
     restored: restoreIn(random, troubleMs),
@@ -271,6 +278,14 @@ function restoreIn(random: Random, troubleMs: number): Plan['restored'] {
   if (!random.chance(0.15)) return undefined;
   const toMs = random.between(0.1, 0.8) * troubleMs;
   return { toMs, atMs: toMs + random.between(0.05, 0.5) * troubleMs };
+}
+
+function outageIn(random: Random, troubleMs: number): Plan['outage'] {
+  if (!random.chance(0.1)) return undefined;
+  return {
+    atMs: random.between(0, troubleMs),
+    lastsMs: random.between(0.5, 1) * picked(random, [2_000, 20_000, 90_000]),
+  };
 }
 
 interface People {

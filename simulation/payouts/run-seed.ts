@@ -82,8 +82,14 @@ export function runSeed(workflows: Workflows, seed: number, options?: RunOptions
   return runPlan(workflows, planOf(seed), options);
 }
 
-export function runPlan(workflows: Workflows, plan: Plan, options?: RunOptions): Promise<SeedReport> {
-  return new SeededWorld(workflows, plan, options).run();
+export async function runPlan(workflows: Workflows, plan: Plan, options?: RunOptions): Promise<SeedReport> {
+  const seeded = new SeededWorld(workflows, plan, options);
+  const giveBack = seeded.takeConsole();
+  try {
+    return await seeded.run();
+  } finally {
+    giveBack();
+  }
 }
 
 class SeededWorld {
@@ -113,6 +119,15 @@ class SeededWorld {
     });
   }
 
+  /** What the product's processes write to their consoles is searched like their logs, and not shown. */
+  takeConsole(): () => void {
+    const { log, warn, error } = console;
+    const say = (...parts: readonly unknown[]) =>
+      void this.there.world.logs.push(parts.map(String).join(' '));
+    Object.assign(console, { log: say, warn: say, error: say });
+    return () => Object.assign(console, { log, warn, error });
+  }
+
   async run(): Promise<SeedReport> {
     const { plan, there } = this;
     const { world, provider } = there;
@@ -120,6 +135,8 @@ class SeededWorld {
     for (const rule of plan.faults) provider.control.addFault(rule);
     for (const strike of plan.strikes) this.planStrike(strike);
     if (plan.restored) this.planRestore(plan.restored);
+    if (plan.outage) this.planOutage(plan.outage);
+    there.service.losses = plan.losses;
     if (plan.tokensEndAtMs !== undefined) world.at(plan.tokensEndAtMs, () => this.endTokens());
     for (const payout of plan.payouts) world.spawn(this.pay(payout));
     for (const feature of this.features) feature.begin?.();
@@ -127,6 +144,7 @@ class SeededWorld {
     const isOver = () => (this.scene.open.size === 0 && this.unfinished.length === 0) || this.isDecided;
     await world.run({ done: isOver, withinMs: plan.troubleMs });
     this.scene.calmSinceMs = world.now;
+    there.service.losses = undefined;
     const faults = provider.control.faults();
     provider.control.removeFaults();
     const how = await world.run({ done: isOver, withinMs: ENDS_WITHIN_MS });
@@ -195,6 +213,20 @@ class SeededWorld {
         this.there.restore(snapshot);
         this.afterRestore();
       });
+    });
+  }
+
+  private planOutage({ atMs, lastsMs }: NonNullable<Plan['outage']>): void {
+    const { world, service, processes } = this.there;
+    const set = (isAway: boolean) => {
+      service.isAway = isAway;
+      for (const process of processes) process.cutOff = isAway;
+    };
+    world.at(atMs, () => {
+      this.scene.tell('Temporal', `is away, for ${Math.round(lastsMs)} ms`);
+      world.met.add('Temporal: it is away');
+      set(true);
+      world.at(lastsMs, () => set(false));
     });
   }
 

@@ -51,11 +51,36 @@ interface Caller {
 }
 type Handler = (bytes: Uint8Array) => Promise<Uint8Array>;
 
+/** Chances, for each request of a client. */
+export interface Losses {
+  /** It is refused, and has no effect. */
+  refused: number;
+  /** It has its effect, and its answer is lost. */
+  lost: number;
+}
+
+/** As the SDK's client sends again what was refused, or was not answered. */
+const MOST_ATTEMPTS = 10;
+const againAfterMs = (attempt: number) => Math.min(5_000, 100 * 1.7 ** attempt);
+/** Temporal knows these again by their request id, and answers as it did before. */
+const KNOWN_AGAIN: ReadonlySet<string> = new Set([
+  'startworkflowexecution',
+  'signalwithstartworkflowexecution',
+  'signalworkflowexecution',
+  'requestcancelworkflowexecution',
+  'resetworkflowexecution',
+  'createschedule',
+  'updateschedule',
+]);
+
 /** One for all: Node carries each of them along with every promise. */
 const deadlines = new AsyncLocalStorage<number>();
 
 export class Service {
   readonly visibility: Visibility;
+  losses: Losses | undefined;
+  /** It refuses everybody. */
+  isAway = false;
   private readonly schedules: Schedules;
   private readonly server: Temporal;
   private readonly handlers: ReadonlyMap<string, Handler>;
@@ -137,14 +162,36 @@ export class Service {
 
   private async call(method: string, bytes: Uint8Array, { connected }: Caller): Promise<Uint8Array> {
     const { world } = this.server;
-    await connected();
-    await world.sleep(world.random.between(1, LATENCY_MS));
-    const handler = this.handlers.get(method.toLowerCase());
+    const name = method.toLowerCase();
+    const handler = this.handlers.get(name);
     if (!handler) throw grpcError('UNIMPLEMENTED', `the simulation does not answer ${method}`);
-    const answer = await handler(bytes);
-    await world.sleep(world.random.between(1, LATENCY_MS));
-    await connected();
-    return answer;
+    let known: Uint8Array | undefined;
+    for (let attempt = 1; ; attempt += 1) {
+      await connected();
+      await world.sleep(world.random.between(1, LATENCY_MS));
+      const fate = this.fate();
+      if (fate !== 'refused') {
+        const answer = known ?? (await handler(bytes));
+        await world.sleep(world.random.between(1, LATENCY_MS));
+        await connected();
+        if (fate === 'served') return answer;
+        if (KNOWN_AGAIN.has(name)) known = answer;
+      }
+      if (attempt === MOST_ATTEMPTS) throw grpcError('UNAVAILABLE', 'Temporal is away');
+      await world.sleep(againAfterMs(attempt));
+    }
+  }
+
+  private fate(): 'served' | 'refused' | 'lost' {
+    const { world } = this.server;
+    if (this.isAway) return 'refused';
+    if (!this.losses) return 'served';
+    const drawn = world.random.next();
+    const { refused, lost } = this.losses;
+    if (drawn >= refused + lost) return 'served';
+    const fate = drawn < refused ? 'refused' : 'lost';
+    world.met.add(`Temporal: a request is ${fate}`);
+    return fate;
   }
 
   private table(): Map<string, Handler> {
