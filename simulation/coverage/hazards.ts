@@ -51,7 +51,11 @@ export const HAZARDS: Readonly<Record<string, Reached>> = {
   H3: some(({ creates }) => new Set(creates.map(({ body }) => body)).size > 1),
   H4: some(({ creates }) => creates.some((one) => one.answered === BUSY && one.effect === 'committed')),
   H5: some(({ creates }) => creates.some(({ code }) => Number(code) === UNDOCUMENTED)),
-  H6: some((payout) => did(payout, 'reset').some(({ atMs }) => sentBefore(payout, atMs))),
+  H6: some((payout) =>
+    [...did(payout, 'reset'), ...did(payout, 'reset after its end')].some(({ atMs }) =>
+      sentBefore(payout, atMs),
+    ),
+  ),
   H7: some((payout) => did(payout, 'start-again').length > 0),
   H9: some((payout) => did(payout, 'cancel').length > 0),
   H10: some((payout) => did(payout, 'terminate').some(({ atMs }) => sentBefore(payout, atMs))),

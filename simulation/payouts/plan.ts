@@ -30,6 +30,8 @@ export type Meddling =
   | { kind: 'terminate'; atMs: number }
   /** The same body once more: whoever starts it joins what is there. */
   | { kind: 'start-again'; atMs: number }
+  /** Another body under the same number. */
+  | { kind: 'start-otherwise'; atMs: number }
   | { kind: 'reset'; atMs: number; part: number; thenCancels: boolean };
 
 export interface PlannedPayout {
@@ -62,6 +64,8 @@ export interface Plan {
   strikes: Strike[];
   /** Of requests to Temporal. */
   losses: Losses;
+  /** Temporal's lists lag so much at most. */
+  listsLagMs: number;
   /** Nobody reaches Temporal. */
   outage: { atMs: number; lastsMs: number } | undefined;
   /** Faults, losses and strikes end then, so that everything can end. */
@@ -265,6 +269,7 @@ function withoutUsers(seed: number): Plan {
       PAYOUTS_BATCH_WINDOW: picked(new Random(seed ^ 0xb47c), ['1', '2', '200']),
     },
     losses: { refused: 0.02 * weather, lost: 0.02 * weather },
+    listsLagMs: picked(new Random(seed ^ 0x71b1), [500, 500, 500, 5_000, 20_000]),
     outage: outageIn(new Random(seed ^ 0x0a7a9e), troubleMs),
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
@@ -334,6 +339,7 @@ function payoutOf(random: Random, number: number, { troubleMs, meddlesome }: Peo
   meddle('terminate', 0.05);
   meddle('reset', 0.1);
   meddle('start-again', 0.1);
+  meddle('start-otherwise', 0.05);
   const more = {
     platform: `sim:${picked(random, SCENARIOS)}`,
     instructedAmount: { currency: 'CNY', amount: picked(random, AMOUNTS) },

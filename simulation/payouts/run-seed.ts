@@ -5,6 +5,7 @@ import type { CreateRecord, LedgerOf } from '../../simulator/index.ts';
 import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
 import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/domain/identity.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
+import { PayoutConflictError } from '../../src/starters/payouts.ts';
 import { type Resolution, stateQuery } from '../../src/workflows/messages.ts';
 import { faultsIn, hazardsIn } from '../coverage/hazards.ts';
 import type { Process } from '../process/life.ts';
@@ -137,6 +138,7 @@ class SeededWorld {
     if (plan.restored) this.planRestore(plan.restored);
     if (plan.outage) this.planOutage(plan.outage);
     there.service.losses = plan.losses;
+    there.service.visibility.lagMs = plan.listsLagMs;
     if (plan.tokensEndAtMs !== undefined) world.at(plan.tokensEndAtMs, () => this.endTokens());
     for (const payout of plan.payouts) world.spawn(this.pay(payout));
     for (const feature of this.features) feature.begin?.();
@@ -294,20 +296,53 @@ class SeededWorld {
       await this.start(payout);
       return;
     }
+    if (meddling.kind === 'start-otherwise') {
+      if (server.latest(payoutId(number)) && !this.plan.restored) await this.startOtherwise(payout);
+      return;
+    }
+    if (meddling.kind === 'reset') {
+      this.reset(payout, meddling.part);
+      if (meddling.thenCancels) await this.cancel(number);
+      return;
+    }
     if (!this.isOpen(number)) return;
     this.scene.act('payout', ref.partnerOrderId, meddling.kind);
     if (meddling.kind === 'cancel') await this.cancel(number);
-    else if (meddling.kind === 'terminate') {
+    else {
       const { terminations } = this.scene;
       terminations.set(number, (terminations.get(number) ?? 0) + 1);
       await this.tolerant(number, () => client.workflow.getHandle(payoutId(number)).terminate('by a person'));
-    } else {
-      const run = server.find(payoutId(number));
-      const ends = run.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
-      const end = ends[Math.floor(meddling.part * ends.length)];
-      if (end) server.reset(run, end.id, 'by a person');
-      if (meddling.thenCancels) await this.cancel(number);
     }
+  }
+
+  /** To an earlier workflow task; one that has ended is open again. */
+  private reset(payout: PlannedPayout, part: number): void {
+    const { world, server } = this.there;
+    const { number } = payout;
+    const run = server.latest(payoutId(number));
+    const ends = run?.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
+    const end = ends?.[Math.floor(part * ends.length)];
+    if (!run || !end) return;
+    this.scene.act('payout', partnerOrderIdOf(number), run.isRunning ? 'reset' : 'reset after its end');
+    server.reset(run, end.id, 'by a person');
+    if (this.scene.open.has(payoutId(number))) return;
+    this.scene.open.set(payoutId(number), payout);
+    if (payout.approval) world.spawn(this.approve(payout, payout.approval));
+  }
+
+  private async startOtherwise({ number, request }: PlannedPayout): Promise<void> {
+    const { payouts, world } = this.there;
+    const about = partnerOrderIdOf(number);
+    this.scene.act('payout', about, 'start-otherwise');
+    await this.scene.tolerant(about, async () => {
+      try {
+        await payouts.start({ ...request, remittancePurposeCode: 'OTHER' });
+      } catch (error) {
+        if (error instanceof PayoutConflictError) return;
+        throw error;
+      }
+      world.violation(`${about} takes another body`);
+    });
   }
 
   private async cancel(number: number): Promise<void> {

@@ -7,7 +7,6 @@ import type { Run } from './run.ts';
 import type { Temporal } from './temporal.ts';
 
 const { WorkflowExecutionStatus } = temporal.api.enums.v1;
-const LAG_MS = 500;
 
 type Field = string | number | boolean | undefined;
 type Record = ReadonlyMap<string, Field>;
@@ -19,6 +18,8 @@ interface Listed {
 }
 
 export class Visibility {
+  /** What happens is listed at most so much later. */
+  lagMs = 500;
   private readonly listed = new Map<Run, Listed>();
   private readonly due = new Set<Run>();
 
@@ -30,7 +31,7 @@ export class Visibility {
     server.onChange.push((run) => {
       if (this.due.has(run)) return;
       this.due.add(run);
-      server.world.at(server.world.random.between(1, LAG_MS), () => {
+      server.world.at(server.world.random.between(1, this.lagMs), () => {
         if (!this.due.delete(run)) return;
         this.listed.set(run, { info: infoOf(run), record: recordOf(run) });
       });
