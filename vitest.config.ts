@@ -27,6 +27,7 @@ export default defineConfig({
     // A test waits for facts, and these bounds only stop what hangs.
     testTimeout: 600_000,
     hookTimeout: 600_000,
+    globalSetup: ['test/support/temporary-folder.ts'],
     projects: [
       { extends: true, test: { name: 'unit', include: UNIT, isolate: false } },
       {
@@ -35,7 +36,7 @@ export default defineConfig({
           name: 'system',
           include: ['test/**/*.test.ts'],
           exclude: UNIT,
-          globalSetup: ['test/support/global-setup.ts'],
+          globalSetup: ['test/support/temporary-folder.ts', 'test/support/global-setup.ts'],
         },
       },
     ],

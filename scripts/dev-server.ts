@@ -87,6 +87,8 @@ class OwnDevServer implements DevServer {
    * database with it (temporalio/temporal#10427).
    */
   private readonly dbFile: string;
+  /** Of what nobody has a place for; it goes when the server stops. Empty where everything has one. */
+  private readonly folder: string;
   private readonly cliPath: string;
   private readonly options: DevServerOptions;
   private ports: { frontend: number; ui: number } | undefined;
@@ -96,9 +98,11 @@ class OwnDevServer implements DevServer {
     this.cliPath = cliPath;
     this.options = options;
     this.ports = options.ports;
-    const folder = mkdtempSync(join(tmpdir(), 'payouts-engine-'));
-    this.logFile = options.logFile ?? join(folder, 'engine.log');
-    this.dbFile = options.dbFile ?? join(folder, 'temporal.db');
+    const { logFile, dbFile } = options;
+    const isPlaced = logFile !== undefined && dbFile !== undefined;
+    this.folder = isPlaced ? '' : mkdtempSync(join(tmpdir(), 'payouts-engine-'));
+    this.logFile = logFile ?? join(this.folder, 'engine.log');
+    this.dbFile = dbFile ?? join(this.folder, 'temporal.db');
   }
 
   get address(): string {
@@ -131,7 +135,7 @@ class OwnDevServer implements DevServer {
 
   async stop(): Promise<void> {
     await stopOwn(this.child, STOP_LIMIT_MS);
-    if (this.options.dbFile === undefined) this.removeDatabase();
+    if (this.folder !== '') rmSync(this.folder, { recursive: true, force: true });
   }
 
   async kill(signal: NodeJS.Signals): Promise<void> {
@@ -173,10 +177,6 @@ class OwnDevServer implements DevServer {
       }),
     ]);
     if (!answered) throw new DevServerError(`the Temporal dev server did not start:\n${this.logTail()}`);
-  }
-
-  private removeDatabase(): void {
-    for (const more of ['', '-wal', '-shm']) rmSync(`${this.dbFile}${more}`, { force: true });
   }
 
   private logTail(): string {
