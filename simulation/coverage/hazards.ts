@@ -72,6 +72,7 @@ export const HAZARDS: Readonly<Record<string, Reached>> = {
   H27: some(({ calls }) =>
     calls.some(({ operation, code }) => operation === 'queryResult' && Number(code) === ILLEGAL),
   ),
+  H28: met('standstill: queryResult'),
   H29: played('notify=early'),
   H30: played('notify=wrong-order'),
   H31: played('notify=doubled', 'notify=out-of-order'),

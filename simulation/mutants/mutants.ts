@@ -397,4 +397,20 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'underWay.term !== this.term || !this.term.counts()) return false;',
     replace: 'underWay.term !== this.term) return false;',
   },
+
+  // ---- nobody is told
+  {
+    name: 'waiting-call-unflagged',
+    what: 'A call that waits for its answer for hours is not flagged: nobody looks, and the seller waits.',
+    file: 'src/workflows/payout/call-watch.ts',
+    find: "this.run.flag('CALL_WAITS', ",
+    replace: "String('CALL_WAITS', ",
+  },
+  {
+    name: 'opening-trusts-a-restore',
+    what: 'The opening of a receiving account forgets when it began, so a restored Temporal opens a second one.',
+    file: 'src/activities/open-receiving-account.ts',
+    find: 'const isForgotten = recoveredAtMs !== undefined',
+    replace: 'const isForgotten = recoveredAtMs === 0',
+  },
 ];

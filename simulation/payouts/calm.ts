@@ -28,6 +28,7 @@ export function calmed(random: Random, plan: Plan): Plan {
   return {
     ...{ ...plan, isCalm: true, faults: [], network: 0, restored: undefined, tokensEndAtMs: undefined },
     ...{ process: { evicted: 0, lost: 0, failed: 0 }, losses: { refused: 0, lost: 0 }, outage: undefined },
+    standstill: undefined,
     strikes: random.chance(0.5) ? strikes : [],
     payouts: plan.payouts.map((payout) => ({
       ...payout,

@@ -12,6 +12,7 @@ import { type PlannedRotation, rotationIn } from './key-rotation.ts';
 import { openingsIn, type PlannedOpening } from './openings.ts';
 import { payoutRequest } from './payout-world.ts';
 import { TOKENS } from './secrets.ts';
+import { type PlannedStandstill, standstillIn } from './standstill.ts';
 import { type PlannedUsers, usersIn } from './users.ts';
 
 export const STRIKES = ['kill', 'stop', 'freeze', 'cut-off', 'cut-off-from-provider', 'clock-jump'] as const;
@@ -64,6 +65,8 @@ export interface Plan {
   strikes: Strike[];
   /** Of requests to Temporal. */
   losses: Losses;
+  /** The provider does not answer an operation for long. */
+  standstill: PlannedStandstill | undefined;
   /** Temporal's lists lag so much at most. */
   listsLagMs: number;
   /** Nobody reaches Temporal. */
@@ -239,12 +242,14 @@ function withoutUsers(seed: number): Plan {
   );
   payouts.push(...rushOf(random, count, strikes));
   const people = { troubleMs, meddlesome };
+  const standstill = standstillIn(new Random(seed ^ 0x57a11), troubleMs);
   const openings = openingsIn(new Random(seed ^ 0x0be2), troubleMs);
   const { batches, rows } = batchesIn(new Random(seed ^ 0xba7c4), payouts.length, people);
   return {
     ...{ seed, workers, troubleMs, network, strikes, tokensEndAtMs, batches },
     payouts: [...payouts, ...rows],
-    ...{ users: undefined, isCalm: false },
+    ...{ users: undefined, isCalm: false, standstill },
+    ...(standstill && { troubleMs: standstill.atMs + standstill.lastsMs }),
     rotation: rotationIn(new Random(seed ^ 0x4e75), troubleMs),
     openings,
     faults: OPERATIONS.flatMap((operation) => rules(operation, seed, { lies, weather, callTimeoutMs })),

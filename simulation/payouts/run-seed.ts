@@ -27,6 +27,7 @@ import { type Meddling, type Plan, type PlannedPayout, planOf, type Strike, trip
 import { RunEnds } from './run-ends.ts';
 import { type Feature, isCompleted, Scene } from './scene.ts';
 import { Secrets } from './secrets.ts';
+import { Standstill } from './standstill.ts';
 import { storyOf } from './story.ts';
 import { Users } from './users.ts';
 
@@ -66,7 +67,7 @@ const LIMIT = 20;
 const PERSON = 'operator';
 
 const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
-  ...[Batches, Openings, Users, KeyRotation],
+  ...[Batches, Openings, Users, KeyRotation, Standstill],
   ...[Orders, Decisions, RunEnds, Secrets, Calm],
 ];
 

@@ -59,6 +59,7 @@ function* smallerThan(plan: Plan): Generator<Plan> {
       };
   if (plan.rotation) yield { ...plan, rotation: undefined };
   if (plan.restored) yield { ...plan, restored: undefined };
+  if (plan.standstill) yield { ...plan, standstill: undefined };
   if (plan.outage) yield { ...plan, outage: undefined };
   if (plan.losses.refused + plan.losses.lost > 0) yield { ...plan, losses: { refused: 0, lost: 0 } };
   if (plan.network > 0) yield { ...plan, network: 0 };
