@@ -9,7 +9,7 @@ import type { payoutBatch } from '../../src/workflows/payout-batch.ts';
 import type { Random } from '../world/random.ts';
 import { payoutId } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
-import { type Feature, isCompleted, type Scene } from './scene.ts';
+import type { Feature, Scene } from './scene.ts';
 
 export type BatchMeddling =
   | { kind: 'start-again' | 'start-other-rows' | 'cancel' | 'terminate'; atMs: number }
@@ -64,7 +64,7 @@ export class Batches implements Feature {
     this.batches = scene.plan.batches.filter((batch) => this.rowsOf(batch).length > 0);
     server.onChange.push(({ workflowId }) => {
       const batch = this.batches.find((one) => idOf(one) === workflowId);
-      if (batch && this.hasEnded(batch)) this.letGo(batch);
+      if (batch && this.scene.hasCompleted(idOf(batch))) this.letGo(batch);
     });
   }
 
@@ -78,7 +78,7 @@ export class Batches implements Feature {
 
   unfinished(): string[] {
     return this.batches
-      .filter((batch) => !this.hasEnded(batch))
+      .filter((batch) => !this.scene.hasCompleted(idOf(batch)))
       .map((batch) => {
         const run = this.scene.there.server.latest(idOf(batch));
         return `batch ${batch.batchId} (${run ? `${run.entries.length} events` : 'it never started'})`;
@@ -89,17 +89,18 @@ export class Batches implements Feature {
   look(): void {
     const { world } = this.scene.there;
     for (const batch of this.batches)
-      if (this.begun.has(batch.batchId) && !this.hasEnded(batch)) world.spawn(this.lookAfter(batch));
+      if (this.begun.has(batch.batchId) && !this.scene.hasCompleted(idOf(batch)))
+        world.spawn(this.lookAfter(batch));
   }
 
   restored(): void {
-    for (const batch of this.batches) if (this.hasEnded(batch)) this.letGo(batch);
+    for (const batch of this.batches) if (this.scene.hasCompleted(idOf(batch))) this.letGo(batch);
   }
 
   async judge(): Promise<void> {
     const { world } = this.scene.there;
     for (const batch of this.batches) {
-      if (!this.hasEnded(batch)) continue;
+      if (!this.scene.hasCompleted(idOf(batch))) continue;
       const result = await world.finish(this.starter.result(batch));
       for (const wrong of this.wrongIn(batch, result))
         world.violation(`batch ${batch.batchId}: ${wrong}: ${JSON.stringify(result)}`);
@@ -170,7 +171,7 @@ export class Batches implements Feature {
     if (!server.latest(idOf(batch))) return;
     scene.act('batch', about, kind);
     if (kind === 'start-again') await scene.tolerant(about, () => this.startWhole(batch));
-    else if (kind === 'start-other-rows') await scene.tolerant(about, () => this.startOtherRows(batch));
+    else if (kind === 'start-other-rows') await this.startOtherRows(batch);
     else if (kind === 'cancel') await scene.tolerant(about, () => this.starter.cancel(batch));
     else {
       const isPart = (workflowId: string) =>
@@ -182,20 +183,17 @@ export class Batches implements Feature {
     }
   }
 
-  /** The same batch with another body is refused, whether it runs or has ended. */
   private async startOtherRows(batch: PlannedBatch): Promise<void> {
-    const { missing } = await this.starter.state(batch);
+    const { scene } = this;
+    const about = `batch ${batch.batchId}`;
+    const state = await scene.tolerant(about, () => this.starter.state(batch));
     // Rows that are not there may be any.
-    if (missing.length > 0) return;
+    if (!state || state.missing.length > 0) return;
     const [first, ...rest] = this.requestsOf(batch);
     const other = { ...first, instructedAmount: { currency: 'CNY', amount: '7.77' } };
-    try {
-      await this.starter.start({ batchId: batch.batchId, payouts: [other, ...rest] });
-    } catch (error) {
-      if (error instanceof BatchConflictError) return;
-      throw error;
-    }
-    this.scene.there.world.violation(`batch ${batch.batchId} takes other rows`);
+    await scene.mustConflict(about, BatchConflictError, () =>
+      this.starter.start({ batchId: batch.batchId, payouts: [other, ...rest] }),
+    );
   }
 
   // ---- the oracle
@@ -235,11 +233,6 @@ export class Batches implements Feature {
     const { server } = this.scene.there;
     for (const { number } of this.rowsOf(batch))
       if (!server.latest(payoutId(number))) this.scene.open.delete(payoutId(number));
-  }
-
-  private hasEnded(batch: PlannedBatch): boolean {
-    const run = this.scene.there.server.latest(idOf(batch));
-    return run !== undefined && isCompleted(run);
   }
 
   private rowsOf({ batchId }: PlannedBatch): PlannedPayout[] {

@@ -3,9 +3,8 @@ import { receivingAccountResultSchema } from '../../src/contract/receiving-accou
 import { receivingAccountWorkflowId } from '../../src/domain/identity.ts';
 import { ReceivingAccountConflictError, ReceivingAccounts } from '../../src/starters/receiving-accounts.ts';
 import type { OpeningResolution } from '../../src/workflows/opening-messages.ts';
-import { EventType } from '../temporal/history.ts';
 import type { Random } from '../world/random.ts';
-import { type Feature, isCompleted, type Scene } from './scene.ts';
+import type { Feature, Scene } from './scene.ts';
 
 export interface OpeningMeddling {
   kind: 'start-again' | 'start-otherwise' | 'cancel' | 'reset';
@@ -67,13 +66,13 @@ export class Openings implements Feature {
 
   unfinished(): string[] {
     return this.openings
-      .filter((opening) => !this.hasEnded(opening))
+      .filter((opening) => !this.scene.hasCompleted(idOf(opening)))
       .map(({ requestId }) => `the receiving account ${requestId}`);
   }
 
   look(): void {
     for (const opening of this.openings)
-      if (this.begun.has(opening.requestId) && !this.hasEnded(opening))
+      if (this.begun.has(opening.requestId) && !this.scene.hasCompleted(idOf(opening)))
         this.scene.there.world.spawn(this.lookAfter(opening));
   }
 
@@ -88,7 +87,7 @@ export class Openings implements Feature {
   async judge(): Promise<void> {
     const { world } = this.scene.there;
     for (const opening of this.openings) {
-      if (!this.hasEnded(opening)) continue;
+      if (!this.scene.hasCompleted(idOf(opening))) continue;
       const result: unknown = await world.finish(this.starter.result(opening));
       for (const wrong of this.wrongIn(opening, result))
         world.violation(`${opening.requestId} ${wrong}: ${JSON.stringify(result)}`);
@@ -117,24 +116,12 @@ export class Openings implements Feature {
     this.scene.act('opening', requestId, kind);
     if (kind === 'start-again') await this.scene.insist(requestId, () => this.starter.open(bodyOf(opening)));
     else if (kind === 'start-otherwise')
-      await this.scene.tolerant(requestId, () => this.startOtherwise(opening));
+      await this.scene.mustConflict(requestId, ReceivingAccountConflictError, () =>
+        this.starter.open({ ...bodyOf(opening), purposeCode: 'other' }),
+      );
     else if (run.isRunning && kind === 'cancel')
       await this.scene.tolerant(requestId, () => this.starter.handle(opening).cancel());
-    else if (run.isRunning) {
-      const ends = run.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
-      const end = ends[Math.floor(part * ends.length)];
-      if (end) server.reset(run, end.id, 'by a person');
-    }
-  }
-
-  private async startOtherwise(opening: PlannedOpening): Promise<void> {
-    try {
-      await this.starter.open({ ...bodyOf(opening), purposeCode: 'other' });
-    } catch (error) {
-      if (error instanceof ReceivingAccountConflictError) return;
-      throw error;
-    }
-    this.scene.there.world.violation(`${opening.requestId} takes another body`);
+    else if (run.isRunning) this.scene.reset(run, part);
   }
 
   /** Decides by the provider's own list what needs a decision. */
@@ -173,11 +160,6 @@ export class Openings implements Feature {
   private accountsOf({ payerId }: PlannedOpening) {
     const { receivingAccounts } = this.scene.there.provider.control.ledger();
     return receivingAccounts.filter((account) => account.payerId === payerId);
-  }
-
-  private hasEnded(opening: PlannedOpening): boolean {
-    const run = this.scene.there.server.latest(idOf(opening));
-    return run !== undefined && isCompleted(run);
   }
 }
 

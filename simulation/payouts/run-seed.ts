@@ -321,29 +321,21 @@ class SeededWorld {
     const { world, server } = this.there;
     const { number } = payout;
     const run = server.latest(payoutId(number));
-    const ends = run?.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
-    const end = ends?.[Math.floor(part * ends.length)];
-    if (!run || !end) return;
-    this.scene.act('payout', partnerOrderIdOf(number), run.isRunning ? 'reset' : 'reset after its end');
-    server.reset(run, end.id, 'by a person');
+    if (!run) return;
+    const what = run.isRunning ? 'reset' : 'reset after its end';
+    if (!this.scene.reset(run, part)) return;
+    this.scene.act('payout', partnerOrderIdOf(number), what);
     if (this.scene.open.has(payoutId(number))) return;
     this.scene.open.set(payoutId(number), payout);
     if (payout.approval) world.spawn(this.approve(payout, payout.approval));
   }
 
   private async startOtherwise({ number, request }: PlannedPayout): Promise<void> {
-    const { payouts, world } = this.there;
     const about = partnerOrderIdOf(number);
     this.scene.act('payout', about, 'start-otherwise');
-    await this.scene.tolerant(about, async () => {
-      try {
-        await payouts.start({ ...request, remittancePurposeCode: 'OTHER' });
-      } catch (error) {
-        if (error instanceof PayoutConflictError) return;
-        throw error;
-      }
-      world.violation(`${about} takes another body`);
-    });
+    await this.scene.mustConflict(about, PayoutConflictError, () =>
+      this.there.payouts.start({ ...request, remittancePurposeCode: 'OTHER' }),
+    );
   }
 
   private async cancel(number: number): Promise<void> {

@@ -73,6 +73,36 @@ export class Scene {
     }
   }
 
+  /** The same name with another body: whatever comes but the refusal is a violation. */
+  async mustConflict(
+    about: string,
+    Conflict: abstract new (...args: never[]) => Error,
+    act: () => Promise<unknown>,
+  ): Promise<void> {
+    await this.tolerant(about, async () => {
+      try {
+        await act();
+      } catch (error) {
+        if (error instanceof Conflict) return;
+        throw error;
+      }
+      this.there.world.violation(`${about} takes another body`);
+    });
+  }
+
+  hasCompleted(workflowId: string): boolean {
+    const run = this.there.server.latest(workflowId);
+    return run !== undefined && isCompleted(run);
+  }
+
+  /** `part`: how far into its workflow tasks. Says whether there was one to go back to. */
+  reset(run: Run, part: number): boolean {
+    const ends = run.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
+    const end = ends[Math.floor(part * ends.length)];
+    if (end) this.there.server.reset(run, end.id, 'by a person');
+    return end !== undefined;
+  }
+
   /** Again and again while Temporal does not answer; whatever else goes wrong is a violation. */
   async insist<T>(about: string, act: () => Promise<T>): Promise<T | undefined> {
     const { world } = this.there;

@@ -69,18 +69,12 @@ export class Standstill implements Feature {
     });
   }
 
-  unfinished(): string[] {
-    return [];
-  }
-
   look(): void {
     const { calmSinceMs, plan, there } = this.scene;
     if (this.beganAtMs === undefined || calmSinceMs !== undefined) return;
     for (const payout of plan.payouts)
       if (there.server.latest(payoutId(payout.number))?.isRunning) there.world.spawn(this.lookAt(payout));
   }
-
-  async judge(): Promise<void> {}
 
   private async lookAt({ number }: PlannedPayout): Promise<void> {
     const { plan, there, calmSinceMs } = this.scene;

@@ -9,8 +9,6 @@ import {
 import { stateQuery } from '../../src/workflows/messages.ts';
 import { tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import type { tokenRenewal } from '../../src/workflows/token-renewal.ts';
-import { EventType } from '../temporal/history.ts';
-import type { Run } from '../temporal/run.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';
@@ -201,7 +199,7 @@ export class Users implements Feature {
     for (const payout of scene.open.values()) {
       if (payout.request.openId !== openId) continue;
       const run = scene.there.server.latest(payoutId(payout.number));
-      if (run?.isRunning && firstStarted(run) < since) await this.judgeFlag(payout);
+      if (run?.isRunning && run.startedAt < since) await this.judgeFlag(payout);
     }
   }
 
@@ -213,8 +211,4 @@ export class Users implements Feature {
     if (!state.reasons.some(({ code }) => code === 'CALL_WAITS'))
       this.scene.there.world.violation(`${about} waits for its user in ${state.phase}, and is not flagged`);
   }
-}
-
-function firstStarted({ entries }: Run): number {
-  return entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED)?.at ?? 0;
 }
