@@ -115,9 +115,14 @@ export class RateLimiter implements CallGate {
     return this.reach.reached;
   }
 
-  /** Whether a call that is fetched now could leave soon. */
-  opensWithin(ms: number): boolean {
-    return this.term?.counts() === true && this.closedUntilMs - this.clock.nowMs() <= ms;
+  /** Whether this process owns the lease, and it counts now. */
+  get counts(): boolean {
+    return this.term?.counts() ?? false;
+  }
+
+  /** For how long nothing leaves, whoever waits: the silence of a new owner, or a pause that the provider asked for. */
+  get closedForMs(): number {
+    return Math.max(0, this.closedUntilMs - this.clock.nowMs());
   }
 
   /** Told whenever a fetched call has had its turn. */

@@ -13,7 +13,7 @@ type Slots = CustomSlotSupplier<ActivitySlotInfo>;
  * Fetched ahead: what leaves while a call is on its way here, or while a busy Temporal server pauses. A create that is
  * fetched goes before all of them. At least two, so that a slow rate does not stutter.
  */
-const AHEAD_SECONDS = 0.3;
+const AHEAD_MS = 300;
 const LEAST_AHEAD = 2;
 /** A fetched call that has not come to the gate by then waits for something else, such as a token. */
 const ON_ITS_WAY_MS = 300;
@@ -40,11 +40,14 @@ export class CallSlots implements Slots {
 
   /** How many calls may be fetched and not yet sent. */
   static ahead(callsPerSecond: number): number {
-    return Math.max(LEAST_AHEAD, Math.ceil(callsPerSecond * AHEAD_SECONDS));
+    return Math.max(LEAST_AHEAD, Math.ceil((callsPerSecond * AHEAD_MS) / 1_000));
   }
 
   async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
-    while (!this.hasRoom()) await sleep(this.clock, LOOK_AGAIN_MS, signal);
+    while (!this.hasRoom()) {
+      const closedMs = this.limiter.closedForMs - AHEAD_MS;
+      await sleep(this.clock, Math.max(LOOK_AGAIN_MS, closedMs), signal);
+    }
     const permit: SlotPermit = {};
     this.held.add(permit);
     this.polling.add(permit);
@@ -81,8 +84,7 @@ export class CallSlots implements Slots {
   private hasRoom(): boolean {
     const ahead = this.polling.size + Math.max(this.onTheirWay.length, this.limiter.waiting);
     const most = CallSlots.ahead(this.limiter.callsPerSecond);
-    return (
-      ahead < most && this.held.size < this.mostInFlight && this.limiter.opensWithin(AHEAD_SECONDS * 1_000)
-    );
+    const isOpen = this.limiter.counts && this.limiter.closedForMs <= AHEAD_MS;
+    return isOpen && ahead < most && this.held.size < this.mostInFlight;
   }
 }
