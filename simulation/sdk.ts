@@ -126,7 +126,24 @@ export async function loadWorkflows(bundleFile: string): Promise<Workflows> {
     ReusableVMWorkflowCreator,
     [bundle, noLimit, ANY_LOCAL_ACTIVITY],
   );
-  return { create: (options) => creator.createWorkflow(options), destroy: () => creator.destroy() };
+  return {
+    create: async (options) => {
+      const made = await creator.createWorkflow(options);
+      showClock(made, options.info.unsafe.now);
+      return made;
+    },
+    destroy: () => creator.destroy(),
+  };
+}
+
+/** `workflowInfo().unsafe.now`: the creator puts the machine's clock there, whatever it is given. */
+function showClock(workflow: WorkflowVm, now: () => number): void {
+  const activator: unknown = Reflect.get(workflow, 'activator');
+  const isThere = typeof activator === 'object' && activator !== null;
+  const mutate: unknown = isThere ? Reflect.get(activator, 'mutateWorkflowInfo') : undefined;
+  if (typeof mutate !== 'function') throw new Error(`${VM}: activator.mutateWorkflowInfo ${UPGRADE}`);
+  const change = (info: VmOptions['info']) => ({ ...info, unsafe: { ...info.unsafe, now } });
+  Reflect.apply(mutate, activator, [change]);
 }
 
 /** Which ones there are, the worker that runs them says. */

@@ -31,6 +31,8 @@ const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
 /** Core asks for another workflow task when a local activity takes longer than most of one. */
 const LOCAL_HEARTBEAT_MS = 8000;
 const NAMESPACE = 'default';
+/** The SDK's id of a query that comes on its own. */
+const LONE_QUERY = 'legacy_query';
 
 /** The workflow's own sandbox puts its clock and its randomness in place of these. */
 const NO_RANDOMNESS = { random: refuse, uuid4: refuse, fillRandom: refuse };
@@ -189,7 +191,7 @@ export class WorkflowTasks {
           cached.machines.take(work);
           await this.work(cached, run);
         }
-        answer = (await this.answers(cached, [query])).get(query.id);
+        answer = (await this.answers(cached, [{ ...query, id: LONE_QUERY }])).get(LONE_QUERY);
       } catch (error) {
         if (error instanceof Nondeterminism)
           this.world.violation(`${run.workflowId}: a replay ${error.message}`);
@@ -324,7 +326,7 @@ export class WorkflowTasks {
         targetWorkerDeploymentVersionChanged: false,
         currentBuildId: '',
         unsafe: {
-          now: () => now,
+          now: () => this.life.wallMs(),
           isReplaying: false,
           isReplayingHistoryEvents: false,
           random: NO_RANDOMNESS,
@@ -400,18 +402,25 @@ export class WorkflowTasks {
 async function inVm({ codec }: Cached, vm: WorkflowVm, activation: Activation) {
   const decoded = await codec
     .decodeActivation(WorkflowActivation.fromObject(activation))
-    .catch((error: unknown) => undecodable(error));
-  const completion = await vm.activate(decoded);
+    .catch((error: unknown) => taskFailed(`payloads cannot be decoded: ${String(error)}`));
+  // A workflow that does not take a query throws.
+  const completion = await vm.activate(decoded).catch((error: unknown) => taskFailed(messageOfError(error)));
   const plain = (completion.successful?.commands ?? []).map(bytesOf);
   const why = completion.failed ? messageOf(completion.failed.failure) : '';
   const { successful, failed } = await codec.encodeCompletion(completion);
   return { successful, failed, why, plain };
 }
 
-/** As the SDK does: the task fails, and another worker may know the key. */
-function undecodable(error: unknown): never {
-  const message = `payloads cannot be decoded: ${String(error)}`;
+/** As the SDK does: the task fails, and another worker may know better. */
+function taskFailed(message: string): never {
   throw new TaskFailed({ message }, message);
+}
+
+/** An error of the workflow's own world is no `Error` of this one. */
+function messageOfError(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'message' in error
+    ? String(error.message)
+    : String(error);
 }
 
 function relatives({

@@ -184,39 +184,81 @@ describe('whoever steers a payout', () => {
   });
 });
 
-test('H52 a query that runs past a fired timer on the clock before is refused, and the payout goes on', async () => {
-  const env = { PAYOUTS_POLL_FIRST: '5s' };
-  const there = worldOf({ workers: 2, env, settings: { finalAfterMs: 20_000 } });
-  const { world, server, processes, payouts } = there;
-  await world.finish(there.start(1, { platform: 'sim:success notify=none' }));
-  const run = server.find(payoutId(1));
-  const waits = () => run.attributes['PayoutOrderId'] !== undefined && run.timers.size > 0 && !run.task;
-  await world.run({ done: waits, withinMs: HOUR_MS });
-  const next = Math.min(...[...run.timers.values()].map(({ planned }) => planned.at));
-  await world.run({ withinMs: next - world.now - SOON_MS });
-  const holder = run.sticky;
-  expect(holder).toBeInstanceOf(SimulatedWorker);
-  holder?.life.process.kill();
-  const alive = processes.filter(({ life }) => life !== undefined);
-  for (const process of alive) process.cutOff = true;
-  // Without the retry of our clients, which would hide it.
-  const client = there.service.client({ dataConverter: there.converter, interceptors: {} });
-  const answer = client.workflow
-    .getHandle(payoutId(1))
-    .query('state')
-    .catch((error: unknown) => error);
-  const fired = () => run.entries.at(-2)?.type === EventType.EVENT_TYPE_TIMER_FIRED;
-  await world.run({ done: fired, withinMs: 20_000 });
-  expect(run.sticky, 'Temporal still waits for the dead worker').toBe(holder);
-  for (const process of alive) process.cutOff = false;
-  expect(await world.finish(answer)).toMatchObject({
-    message: expect.stringContaining('StaleWorkflowClock'),
+describe('H52 a query that runs a payout past a fired timer, ahead of its workflow task', () => {
+  /** The payout waits, the worker that has it in memory dies, and a query waits for that worker while the timer fires. */
+  async function queriedWhileTimerFires() {
+    const env = { PAYOUTS_POLL_FIRST: '5s' };
+    const there = worldOf({ workers: 2, env, settings: { finalAfterMs: 20_000 } });
+    const { world, server, processes, payouts } = there;
+    await world.finish(there.start(1, { platform: 'sim:success notify=none' }));
+    const run = server.find(payoutId(1));
+    const waits = () => run.attributes['PayoutOrderId'] !== undefined && run.timers.size > 0 && !run.task;
+    await world.run({ done: waits, withinMs: HOUR_MS });
+    const next = Math.min(...[...run.timers.values()].map(({ planned }) => planned.at));
+    await world.run({ withinMs: next - world.now - SOON_MS });
+    const holder = run.sticky;
+    if (!(holder instanceof SimulatedWorker)) throw new Error('no worker has it in memory');
+    holder.life.process.kill();
+    const alive = processes.filter(({ life }) => life !== undefined);
+    for (const process of alive) process.cutOff = true;
+    // Without the retry of our clients, which would hide it.
+    const client = there.service.client({ dataConverter: there.converter, interceptors: {} });
+    const answer = client.workflow
+      .getHandle(payoutId(1))
+      .query('state')
+      .catch((error: unknown) => error);
+    const fired = () => run.entries.at(-2)?.type === EventType.EVENT_TYPE_TIMER_FIRED;
+    await world.run({ done: fired, withinMs: 20_000 });
+    expect(run.sticky, 'Temporal still waits for the dead worker').toBe(holder);
+    return {
+      ...{ run, holder, world },
+      answered: () => {
+        for (const process of alive) process.cutOff = false;
+        return world.finish(answer);
+      },
+      endsWell: async () => {
+        expect(await world.finish(payouts.result({ partnerOrderId }), HOUR_MS)).toMatchObject({
+          outcome: 'SUCCESS',
+        });
+        expect(world.violations).toEqual([]);
+        await replaysIn(there, run.entries);
+      },
+    };
+  }
+
+  test('on the clock of the task before: it is refused, and the payout goes on', async () => {
+    const { answered, endsWell } = await queriedWhileTimerFires();
+    expect(await answered()).toMatchObject({ message: expect.stringContaining('StaleWorkflowClock') });
+    await endsWell();
   });
-  expect(await world.finish(payouts.result({ partnerOrderId }), HOUR_MS)).toMatchObject({
-    outcome: 'SUCCESS',
+
+  test('on the clock of a task that nobody completed: it is refused, and the payout goes on', async () => {
+    const { run, holder, world, answered, endsWell } = await queriedWhileTimerFires();
+    // It dies with the task that it has just been given.
+    if (run.task) run.startTask(run.task, holder);
+    await world.run({ done: () => run.task?.attempt === 2, withinMs: 20_000 });
+    expect(await answered()).toMatchObject({ message: expect.stringContaining('StaleWorkflowClock') });
+    await endsWell();
   });
-  expect(world.violations).toEqual([]);
-  await replaysIn(there, run.entries);
+
+  test('a query of a payout that waits in memory is answered at once', async () => {
+    const there = worldOf({ env: { PAYOUTS_POLL_FIRST: '5s' }, settings: { finalAfterMs: 20_000 } });
+    const { world, server } = there;
+    await world.finish(there.start(1, { platform: 'sim:success notify=none' }));
+    const run = server.find(payoutId(1));
+    await world.run({
+      done: () => run.attributes['PayoutOrderId'] !== undefined && !run.task,
+      withinMs: HOUR_MS,
+    });
+    const client = there.service.client({ dataConverter: there.converter, interceptors: {} });
+    const { replays } = world.counts;
+    for (const pauseMs of [0, 10, 1_000]) {
+      await world.run({ withinMs: pauseMs });
+      const state = await world.finish(client.workflow.getHandle(payoutId(1)).query('state'));
+      expect(state).toMatchObject({ phase: 'PROCESSING' });
+    }
+    expect(world.counts.replays, 'none of them dropped it from memory').toBe(replays);
+  });
 });
 
 test('a planted nondeterminism is found', async () => {
