@@ -233,7 +233,7 @@ function withoutUsers(seed: number): Plan {
     : picked(random, [10_000, 10_000, 20_000, 20_000, 30_000, 60_000, 120_000]);
   const repeatsAreRefused = random.chance(0.5);
   const workers = 1 + Math.floor(random.next() * 3);
-  const count = isBig ? picked(random, [10, 20, 30]) : picked(random, [1, 1, 1, 1, 1, 1, 2, 2, 2, 3, 5]);
+  const count = isBig ? picked(random, [10, 20, 30]) : picked(random, [1, 1, 2, 2, 3, 3, 4, 5, 8]);
   const strikes = strikesOf(random, workers, troubleMs);
   const tokensEndAtMs = random.chance(0.2) ? random.between(0, troubleMs) : undefined;
   const meddlesome = picked(random, MEDDLESOME);

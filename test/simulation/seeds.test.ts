@@ -8,7 +8,7 @@ import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { exported } from '../../simulation/temporal/history.ts';
 
 const SEEDS = 12;
-const MORE_SEEDS = 200;
+const MORE_SEEDS = 60;
 const ROOT = join(import.meta.dirname, '../..');
 
 let workflows: Workflows;
