@@ -20,7 +20,7 @@ export async function shrink(workflows: Workflows, plan: Plan, report: SeedRepor
       if (smallest.tries >= MOST_TRIES) return smallest;
       smallest.tries += 1;
       // A world that breaks the simulation itself is no smaller one.
-      const again = await runPlan(workflows, smaller).catch(() => undefined);
+      const again = await runPlan(workflows, smaller, { untilViolation: true }).catch(() => undefined);
       if (!again || again.violations.length === 0) continue;
       smallest = { ...smallest, plan: smaller, report: again };
       isSmaller = true;

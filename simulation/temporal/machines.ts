@@ -237,7 +237,7 @@ export class Machines implements Core {
     }
     const [extra] = this.commands();
     if (before && this.replaying && extra)
-      throw new Nondeterminism(`asks for ${named(extra)}, which it did not do`);
+      throw new Nondeterminism(`goes on, and the history does not: ${extra.fingerprint}`);
   }
 
   private isNews(entry: Entry): boolean {
@@ -315,7 +315,7 @@ export class Machines implements Core {
     if (!patch) while (this.front()?.command.type === 'patch') this.queue.shift();
     if (patch && !this.isAskedFor(patch)) return this.skipDeprecated(patch, next);
     const front = this.front();
-    if (!front) throw new Nondeterminism(`asks for nothing where event ${entry.id} is ${typeName(entry)}`);
+    if (!front) throw new Nondeterminism(`asks for nothing at event ${entry.id}, ${typeName(entry)}`);
     this.queue.shift();
     this.compare(front.command, entry);
     this.byEvent.set(entry.id, front.machine);
@@ -350,14 +350,16 @@ export class Machines implements Core {
 
   private compare(command: Command, entry: Entry): void {
     if (EVENT_OF[command.type] !== entry.type)
-      throw new Nondeterminism(`asks for ${named(command)} where event ${entry.id} is ${typeName(entry)}`);
+      throw new Nondeterminism(
+        `differs at event ${entry.id}, ${typeName(entry)}: it asks for ${command.fingerprint}`,
+      );
     this.compareBytes(command.fingerprint, entry);
   }
 
   private compareBytes(fingerprint: string, { id, fingerprint: recorded }: Entry): void {
     // A history from elsewhere has no bytes to compare.
     if (recorded === undefined || recorded === fingerprint) return;
-    throw new Nondeterminism(`asks for ${fingerprint} where event ${id} was ${recorded}`);
+    throw new Nondeterminism(`differs at event ${id}, ${recorded}: it asks for ${fingerprint}`);
   }
 
   /** What the task of the next sequence recorded is known already in this one: the workflow must decide alike. */
@@ -558,10 +560,6 @@ function acceptedRequest({
     identity: acceptedRequest?.meta?.identity ?? '',
     sequencing: Number(sequencing),
   };
-}
-
-function named({ fingerprint }: Command): string {
-  return fingerprint;
 }
 
 function typeName({ type }: Entry): string {

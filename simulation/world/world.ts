@@ -96,7 +96,9 @@ export class World implements Clock {
     return this.trace.copy().digest('hex');
   }
 
+  /** One that comes again and again, as a task that fails at each attempt does, is one. */
   violation(what: string): void {
+    if (this.violations.includes(what)) return;
     this.record('violation', what);
     this.violations.push(what);
   }

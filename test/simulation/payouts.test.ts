@@ -274,7 +274,7 @@ test('a planted nondeterminism is found', async () => {
   await world.finish(there.start(1));
   await world.run({ done: () => world.violations.length > 0, withinMs: HOUR_MS });
   expect(world.violations[0]).toMatch(
-    /^payout:default:p-1: a replay asks for scheduleActivity .* where event \d+ was/,
+    /^payout:default:p-1: a replay differs at event \d+, .* it asks for scheduleActivity /,
   );
   rmSync(folder, { recursive: true });
 });
