@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
@@ -149,6 +149,8 @@ class OwnDevServer implements DevServer {
   }
 
   private async launch(frontend: number, ui: number): Promise<void> {
+    // One that was stopped, and starts again, finds its folder gone.
+    if (this.folder !== '') mkdirSync(this.folder, { recursive: true });
     const log = openSync(this.logFile, 'a');
     // In a process group of its own: Ctrl-C is for the program in front, which stops its engine last.
     const child = spawn(
