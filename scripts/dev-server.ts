@@ -75,7 +75,12 @@ export async function startDevServer(options: DevServerOptions = {}): Promise<De
   const existing = options.always ? undefined : existingEngine(process.env);
   if (existing) return existing;
   const server = new OwnDevServer(options.cliPath ?? (await findTemporalCli()), options);
-  await server.start();
+  try {
+    await server.start();
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
   return server;
 }
 

@@ -34,8 +34,8 @@ const LONE_QUERY = 'legacy_query';
 interface Reading {
   seconds: number;
   nanos: number;
-  /** The worker's own clock. It decides about queries only, never about what the workflow does. */
-  realMs: number;
+  /** How far behind the worker's own clock. It decides about queries only, never about what the workflow does. */
+  lateMs: number;
   /** Of the history as the last workflow task started; grows from one task to the next. Zero on old servers. */
   historyBytes: number;
   /** How many events the SDK has applied. */
@@ -51,7 +51,6 @@ class ClockGuard implements WorkflowInternalsInterceptor {
   activate(input: ActivateInput, next: Next<WorkflowInternalsInterceptor, 'activate'>): void {
     const { activation, batchIndex } = input;
     const { last } = this;
-    const isQuery = activation.jobs?.every(({ queryWorkflow }) => queryWorkflow != null) ?? false;
     const reading = readingOf(activation);
     // The SDK may hand over one activation in several batches.
     if (batchIndex === 0 && last && (isStale(activation, reading, last) || ranLate(activation, last)))
@@ -59,7 +58,9 @@ class ClockGuard implements WorkflowInternalsInterceptor {
         `${STALE_WORKFLOW_CLOCK}: events have arrived whose workflow task has not started yet; ask again`,
         STALE_WORKFLOW_CLOCK,
       );
-    if (!isQuery) this.last = reading;
+    // A query is no workflow task, and does not change what the one before it was.
+    const isQuery = activation.jobs?.some(({ queryWorkflow }) => queryWorkflow != null);
+    this.last = isQuery && last ? { ...reading, lateMs: last.lateMs, isLive: last.isLive } : reading;
     next(input);
   }
 }
@@ -67,10 +68,10 @@ class ClockGuard implements WorkflowInternalsInterceptor {
 export const interceptors: WorkflowInterceptorsFactory = () => ({ internals: [new ClockGuard()] });
 
 function readingOf({ timestamp, historySizeBytes, historyLength, isReplaying }: Activation): Reading {
+  const seconds = Number(timestamp?.seconds ?? 0);
+  const nanos = timestamp?.nanos ?? 0;
   return {
-    seconds: Number(timestamp?.seconds ?? 0),
-    nanos: timestamp?.nanos ?? 0,
-    realMs: workflowInfo().unsafe.now(),
+    ...{ seconds, nanos, lateMs: workflowInfo().unsafe.now() - (seconds * 1_000 + nanos / 1_000_000) },
     historyBytes: Number(historySizeBytes ?? 0),
     events: historyLength ?? 0,
     isLive: !isReplaying,
@@ -82,9 +83,8 @@ function readingOf({ timestamp, historySizeBytes, historyLength, isReplaying }: 
  * gives a task up after its timeout. On a busy machine, or where the clocks differ, this refuses queries for nothing;
  * sent again, they find a replay.
  */
-function ranLate({ jobs }: Activation, { seconds, nanos, realMs, isLive }: Reading): boolean {
+function ranLate({ jobs }: Activation, { lateMs, isLive }: Reading): boolean {
   if (!isLive || !jobs?.some(({ queryWorkflow }) => queryWorkflow?.queryId === LONE_QUERY)) return false;
-  const lateMs = realMs - (seconds * 1_000 + nanos / 1_000_000);
   return Math.abs(lateMs) > workflowInfo().taskTimeoutMs / 2;
 }
 
