@@ -92,7 +92,7 @@ class OwnDevServer implements DevServer {
    * database with it (temporalio/temporal#10427).
    */
   private readonly dbFile: string;
-  /** Of what nobody has a place for; it goes when the server stops. Empty where everything has one. */
+  /** Of what nobody has a place for; it goes when the server stops. */
   private readonly folder: string;
   private readonly cliPath: string;
   private readonly options: DevServerOptions;
@@ -103,11 +103,9 @@ class OwnDevServer implements DevServer {
     this.cliPath = cliPath;
     this.options = options;
     this.ports = options.ports;
-    const { logFile, dbFile } = options;
-    const isPlaced = logFile !== undefined && dbFile !== undefined;
-    this.folder = isPlaced ? '' : mkdtempSync(join(tmpdir(), 'payouts-engine-'));
-    this.logFile = logFile ?? join(this.folder, 'engine.log');
-    this.dbFile = dbFile ?? join(this.folder, 'temporal.db');
+    this.folder = mkdtempSync(join(tmpdir(), 'payouts-engine-'));
+    this.logFile = options.logFile ?? join(this.folder, 'engine.log');
+    this.dbFile = options.dbFile ?? join(this.folder, 'temporal.db');
   }
 
   get address(): string {
@@ -140,7 +138,7 @@ class OwnDevServer implements DevServer {
 
   async stop(): Promise<void> {
     await stopOwn(this.child, STOP_LIMIT_MS);
-    if (this.folder !== '') rmSync(this.folder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 
   async kill(signal: NodeJS.Signals): Promise<void> {
@@ -155,7 +153,7 @@ class OwnDevServer implements DevServer {
 
   private async launch(frontend: number, ui: number): Promise<void> {
     // One that was stopped, and starts again, finds its folder gone.
-    if (this.folder !== '') mkdirSync(this.folder, { recursive: true });
+    mkdirSync(this.folder, { recursive: true });
     const log = openSync(this.logFile, 'a');
     // In a process group of its own: Ctrl-C is for the program in front, which stops its engine last.
     const child = spawn(
