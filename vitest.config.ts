@@ -36,7 +36,8 @@ export default defineConfig({
           name: 'system',
           include: ['test/**/*.test.ts'],
           exclude: UNIT,
-          globalSetup: ['test/support/temporary-folder.ts', 'test/support/global-setup.ts'],
+          // Besides the one of all projects.
+          globalSetup: ['test/support/global-setup.ts'],
         },
       },
     ],
