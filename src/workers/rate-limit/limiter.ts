@@ -83,7 +83,7 @@ export class RateLimiter implements CallGate {
     this.look();
   }
 
-  /** From this very moment nothing leaves any more. Whoever waits is refused. */
+  /** From this moment nothing leaves. Calls that wait are refused. */
   close(): LastWords {
     const now = this.clock.nowMs();
     this.term = undefined;
@@ -120,7 +120,7 @@ export class RateLimiter implements CallGate {
     return this.term?.counts() ?? false;
   }
 
-  /** For how long nothing leaves, whoever waits: the silence of a new owner, or a pause that the provider asked for. */
+  /** For how long no call leaves: the silence of a new owner, or a pause that the provider asked for. */
   get closedForMs(): number {
     return Math.max(0, this.closedUntilMs - this.clock.nowMs());
   }
