@@ -4,9 +4,8 @@ import { lies } from '../../chaos/truth.ts';
 import type { CreateRecord, LedgerOf } from '../../simulator/index.ts';
 import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
 import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/domain/identity.ts';
-import type { PayoutState } from '../../src/domain/payout.ts';
 import { PayoutConflictError } from '../../src/starters/payouts.ts';
-import { type Resolution, stateQuery } from '../../src/workflows/messages.ts';
+import type { Resolution } from '../../src/workflows/messages.ts';
 import { faultsIn, hazardsIn } from '../coverage/hazards.ts';
 import type { Process } from '../process/life.ts';
 import type { Trip } from '../provider/transport.ts';
@@ -278,7 +277,7 @@ class SeededWorld {
     const { world, payouts } = this.there;
     while (this.scene.open.has(payoutId(number))) {
       await world.sleep(afterMs + 1_000);
-      if ((await this.stateOf(number))?.phase !== 'AWAITING_APPROVAL') continue;
+      if ((await this.scene.stateOf(number))?.phase !== 'AWAITING_APPROVAL') continue;
       const ref = { partnerOrderId: partnerOrderIdOf(number) };
       this.scene.act('payout', ref.partnerOrderId, verdict);
       if (verdict === 'approve') this.approved.add(number);
@@ -358,7 +357,7 @@ class SeededWorld {
 
   private async lookAfter(number: number): Promise<void> {
     const { payouts, provider } = this.there;
-    const state = await this.stateOf(number);
+    const state = await this.scene.stateOf(number);
     if (state?.phase !== 'NEEDS_REVIEW') return;
     const partnerOrderId = partnerOrderIdOf(number);
     if (!state.needsAttention) this.there.world.violation(`${partnerOrderId} is in review, and not flagged`);
@@ -376,11 +375,6 @@ class SeededWorld {
     if (order) this.named.add(number);
     const taken = await this.tolerant(number, () => payouts.resolve({ partnerOrderId }, decision));
     if (taken) this.scene.took(number, { what: 'resolve', orderId: order?.orderId });
-  }
-
-  private async stateOf(number: number): Promise<PayoutState | undefined> {
-    const handle = this.there.client.workflow.getHandle(payoutId(number));
-    return this.tolerant(number, () => handle.query(stateQuery));
   }
 
   private tolerant<T>(number: number, act: () => Promise<T>): Promise<T | undefined> {

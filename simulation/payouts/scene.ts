@@ -1,10 +1,11 @@
 /** A seed's plan and its world, as its people and its oracle see them. */
 import { isGrpcServiceError, QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
-import type { PayoutResult } from '../../src/domain/payout.ts';
+import type { PayoutResult, PayoutState } from '../../src/domain/payout.ts';
+import { stateQuery } from '../../src/workflows/messages.ts';
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import type { Decided } from './decisions.ts';
-import { type PayoutWorld, payoutId } from './payout-world.ts';
+import { type PayoutWorld, partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
 import type { Told } from './story.ts';
 
@@ -88,6 +89,11 @@ export class Scene {
       }
       this.there.world.violation(`${about} takes another body`);
     });
+  }
+
+  stateOf(number: number): Promise<PayoutState | undefined> {
+    const handle = this.there.client.workflow.getHandle(payoutId(number));
+    return this.tolerant(partnerOrderIdOf(number), () => handle.query(stateQuery));
   }
 
   hasCompleted(workflowId: string): boolean {

@@ -78,9 +78,9 @@ export class Standstill implements Feature {
 
   private async lookAt({ number }: PlannedPayout): Promise<void> {
     const { plan, there, calmSinceMs } = this.scene;
-    const { world, payouts } = there;
+    const { world } = there;
     const partnerOrderId = partnerOrderIdOf(number);
-    const state = await this.scene.tolerant(partnerOrderId, () => payouts.state({ partnerOrderId }));
+    const state = await this.scene.stateOf(number);
     if (!state || !plan.standstill || calmSinceMs !== undefined) return;
     const { phase, needsAttention } = state;
     const known = this.seen.get(number);

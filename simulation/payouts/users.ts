@@ -6,7 +6,6 @@ import {
   AuthorizationsBusyError,
   StillExchangingError,
 } from '../../src/starters/authorizations.ts';
-import { stateQuery } from '../../src/workflows/messages.ts';
 import { tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import type { tokenRenewal } from '../../src/workflows/token-renewal.ts';
 import type { Random } from '../world/random.ts';
@@ -204,9 +203,8 @@ export class Users implements Feature {
   }
 
   private async judgeFlag({ number }: PlannedPayout): Promise<void> {
-    const handle = this.scene.there.client.workflow.getHandle(payoutId(number));
     const about = partnerOrderIdOf(number);
-    const state = await this.scene.tolerant(about, () => handle.query(stateQuery));
+    const state = await this.scene.stateOf(number);
     if (!state || ASKS_NOTHING.includes(state.phase)) return;
     if (!state.reasons.some(({ code }) => code === 'CALL_WAITS'))
       this.scene.there.world.violation(`${about} waits for its user in ${state.phase}, and is not flagged`);
