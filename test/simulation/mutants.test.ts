@@ -1,13 +1,8 @@
-import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { MUTANTS } from '../../simulation/mutants/mutants.ts';
 import { fileOf, mutated } from '../../simulation/mutants/run.ts';
-
-const ROOT = join(import.meta.dirname, '../..');
-const MUTANTS_COMMAND = ['--import', 'tsx', 'simulation/main.ts', '--mutants'];
+import { simulate } from '../support/simulate.ts';
 
 test('every mutant has a name of its own', () => {
   const names = MUTANTS.map(({ name }) => name);
@@ -21,16 +16,14 @@ test.each(MUTANTS)('the place of $name is there exactly once', (mutant) => {
 });
 
 test('a mutant that pays twice is caught within a few seeds', async () => {
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [...MUTANTS_COMMAND, '--only', 'blind-retry', '--seeds', '40'],
-    { cwd: ROOT },
-  );
+  const { stdout } = await simulate('--mutants', '--only', 'blind-retry', '--seeds', '40');
   expect(stdout).toMatch(/^blind-retry: caught after \d+ seeds?: /);
   expect(stdout).toContain('1 of 1 mutants caught');
 });
 
 test('an unknown name is told, and nothing runs', async () => {
-  const run = promisify(execFile)(process.execPath, [...MUTANTS_COMMAND, '--only', 'nobody'], { cwd: ROOT });
-  await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('no mutant nobody') });
+  await expect(simulate('--mutants', '--only', 'nobody')).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no mutant nobody'),
+  });
 });

@@ -1,15 +1,12 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Worker } from '@temporalio/worker';
 import { beforeAll, expect, inject, test } from 'vitest';
 import { runSeed } from '../../simulation/payouts/run-seed.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { exported } from '../../simulation/temporal/history.ts';
+import { simulate } from '../support/simulate.ts';
 
 const SEEDS = 12;
 const MORE_SEEDS = 60;
-const ROOT = join(import.meta.dirname, '../..');
 
 let workflows: Workflows;
 beforeAll(async () => {
@@ -49,8 +46,6 @@ test(`${SEEDS} seeds hold every invariant, and the real core replays all that th
 });
 
 test(`${MORE_SEEDS} more seeds hold every invariant`, async () => {
-  const args = ['--import', 'tsx', 'simulation/main.ts', '--from', '1001', '--seeds', String(MORE_SEEDS)];
-  // A violation makes it reject, with the story.
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, maxBuffer: 1e9 });
+  const { stdout } = await simulate('--from', '1001', '--seeds', String(MORE_SEEDS));
   expect(stdout).toContain(`${MORE_SEEDS} of ${MORE_SEEDS} seeds without a violation`);
 });
