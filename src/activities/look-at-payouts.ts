@@ -42,17 +42,18 @@ export async function movedPayouts(
 
 async function moved(engine: LookingEngine, app: string, known: OpenPayouts): Promise<RowNews[]> {
   const numberOf = new Map(known.numbers.map((number) => [payoutWorkflowId(app, number), number]));
-  const unclear: string[] = [];
+  // A payout that was stopped more than once has a run for each time.
+  const unclear = new Set<string>();
   const news = new Map<string, RowNews>();
   for await (const run of engine.client.workflow.list({ query: queryOf(known, [...numberOf.keys()]) })) {
     const partnerOrderId = numberOf.get(run.workflowId);
     if (partnerOrderId === undefined) continue;
     const now = standing(run);
     if (now) news.set(partnerOrderId, { partnerOrderId, now });
-    else unclear.push(partnerOrderId);
+    else unclear.add(partnerOrderId);
   }
   // A run that has no outcome may have a successor, by a reset or a new start: the id decides.
-  const numbers = unclear.filter((number) => !news.has(number));
+  const numbers = [...unclear].filter((number) => !news.has(number));
   return [...news.values(), ...(await described(engine, app, [{ ...known, numbers }]))];
 }
 

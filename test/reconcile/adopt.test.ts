@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { adoptStopped } from '../../src/activities/adopt-stopped.ts';
+import { movedPayouts } from '../../src/activities/look-at-payouts.ts';
+import type { OpenPayouts } from '../../src/domain/batch-record.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { PayoutConflictError } from '../../src/starters/payouts.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
@@ -252,11 +254,37 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     world.simulator.control.changeOrder(hidden.partnerOrderId, { status: 'SUCCESS' });
     expect((await batches.result(ref)).outcomes).toMatchObject({ SUCCESS: 2, invalid: 0 });
     expect(createsOf(world, hidden).length).toBe(1);
+    // It has two stopped runs, and a list that lags does not know the last one's end.
+    const engine = { client: withoutEnds(), clock: PROCESS_SURROUNDINGS.clock };
+    const open: OpenPayouts = {
+      phase: 'PROCESSING',
+      needsAttention: false,
+      numbers: [hidden.partnerOrderId],
+    };
+    expect(await movedPayouts(engine, 'default', [open])).toEqual([
+      { partnerOrderId: hidden.partnerOrderId, now: { ended: 'SUCCESS' } },
+    ]);
   });
 
   async function visiblyFailed(runId: string): Promise<void> {
     const query = `RunId = '${runId}' AND ExecutionStatus = 'Failed'`;
     await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
+  }
+
+  /** A client whose lists do not have the runs that came to an end. */
+  function withoutEnds(): Client {
+    const { workflow } = world.client;
+    const behind = new Proxy(workflow, {
+      get: (target, name) => {
+        if (name !== 'list') return Reflect.get(target, name);
+        return async function* list(options: { query: string }) {
+          for await (const run of target.list(options)) if (run.status.name !== 'COMPLETED') yield run;
+        };
+      },
+    });
+    return new Proxy(world.client, {
+      get: (target, name) => (name === 'workflow' ? behind : Reflect.get(target, name)),
+    });
   }
 
   /** A client to which Temporal says that these runs' histories have been deleted. */

@@ -77,7 +77,8 @@ export class PartLife {
 
   heard(news: readonly RowNews[]): void {
     for (const { partnerOrderId, now } of news) {
-      this.close(partnerOrderId);
+      // A row ends once, however often it is told.
+      if (!this.close(partnerOrderId)) continue;
       if ('ended' in now) this.end(partnerOrderId, now.ended);
       else this.open(partnerOrderId, now);
     }
@@ -148,10 +149,13 @@ export class PartLife {
     else open.push({ phase, needsAttention, numbers: [number] });
   }
 
-  private close(number: string): void {
+  /** Whether it was open. */
+  private close(number: string): boolean {
+    const before = this.rowsOpen;
     this.record.open = this.record.open
       .map((group) => ({ ...group, numbers: group.numbers.filter((known) => known !== number) }))
       .filter(({ numbers }) => numbers.length > 0);
+    return this.rowsOpen < before;
   }
 
   private end(number: string, end: RowEnd): void {
