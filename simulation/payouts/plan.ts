@@ -226,7 +226,7 @@ function withoutUsers(seed: number): Plan {
   const network = picked(random, WEATHER);
   const callTimeoutMs = picked(random, [2_000, 5_000, 20_000]);
   // Small and short worlds find most; long waits and many payouts at once cost a hundred times as much.
-  const isLong = random.chance(0.03);
+  const isLong = random.chance(0.01);
   const isBig = random.chance(0.01);
   const troubleMs = isLong
     ? 600_000

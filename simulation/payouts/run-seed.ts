@@ -58,6 +58,8 @@ const ENDS_WITHIN_MS = 3 * 3_600_000;
 /** After the last end: reconciliation runs at least so often, and lists lag. */
 const FOLLOWED_WITHIN_MS = 20 * 60_000;
 const LOOKS_EVERY_MS = 20_000;
+/** A person looks into what a list shows, and now and then into any other. */
+const LOOKS_ANYWAY = 0.3;
 /** Those under way, in each process that gets the lease. */
 const MOST_DEAD_TOKENS = 100;
 /** Renewals rest after tokens that were rejected in a row, as they are where answers lie. */
@@ -343,7 +345,7 @@ class SeededWorld {
     if (taken) this.scene.took(number, { what: 'cancel' });
   }
 
-  /** Looks at every payout, and decides what needs a decision by the provider's ledger. */
+  /** Looks at payouts, and decides what needs a decision by the provider's ledger. */
   private async operate(): Promise<void> {
     const { world } = this.there;
     for (;;) {
@@ -351,7 +353,8 @@ class SeededWorld {
       this.judgeTokens();
       for (const feature of this.features) feature.look?.();
       for (const { number } of this.plan.payouts)
-        if (this.isOpen(number)) world.spawn(this.lookAfter(number));
+        if (this.isListed(number) || (this.isOpen(number) && world.random.chance(LOOKS_ANYWAY)))
+          world.spawn(this.lookAfter(number));
     }
   }
 
@@ -399,6 +402,12 @@ class SeededWorld {
 
   private isOpen(number: number): boolean {
     return this.there.server.latest(payoutId(number))?.isRunning ?? false;
+  }
+
+  /** Among those that wait for a decision. */
+  private isListed(number: number): boolean {
+    const run = this.there.server.latest(payoutId(number));
+    return (run?.isRunning ?? false) && textOf(run?.attributes['PayoutPhase']) === 'NEEDS_REVIEW';
   }
 
   private whyOpen(number: number): string {

@@ -30,7 +30,7 @@ const FAULTS: readonly FaultInput[] = [
   { kind: 'status', status: 429, retryAfter: 60 },
   { kind: 'status', status: 503 },
 ];
-const SELDOM = 0.02;
+const SELDOM = 0.007;
 const MINUTE_MS = 60_000;
 /** A call that waits is flagged after five minutes, and queries without a usable answer after three of them. */
 const FLAGGED_WITHIN_MS = 12 * MINUTE_MS;
@@ -42,7 +42,7 @@ export function standstillIn(random: Random, troubleMs: number): PlannedStandsti
     fault: random.pick(FAULTS) ?? { kind: 'drop-before' },
     // Before most payouts have begun.
     atMs: random.between(0, 0.3 * troubleMs),
-    lastsMs: random.between(20, 60) * MINUTE_MS,
+    lastsMs: random.between(15, 30) * MINUTE_MS,
   };
 }
 

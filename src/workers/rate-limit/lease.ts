@@ -9,7 +9,6 @@ import {
   type LeaseNote,
   type LeaseTerm,
   LONGEST_TERM_MS,
-  RENEW_EVERY_MS,
   type Released,
 } from '../../domain/rate-limit-lease.ts';
 import { type Clock, every } from '../../surroundings/surroundings.ts';
@@ -17,6 +16,11 @@ import { servedAsSignal } from '../../workflows/lease-messages.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
 import { type Ending, Renewals } from './renewals.ts';
+
+/**
+ * The SDK gives up an activity that has told it nothing for the heartbeat timeout and 5 s more. The renewals go past it.
+ */
+const TELL_SDK_EVERY_MS = 2_000;
 
 /** What owning the lease means in this process. */
 export interface LeaseOwner {
@@ -82,8 +86,7 @@ function tellName(client: Client, app: string): void {
 async function untilOver(owner: LeaseOwner, renewals: Renewals, clock: Clock): Promise<Ending> {
   const context = Context.current();
   const over = new AbortController();
-  // Both ways: the SDK's own heartbeats tell it that this activity lives.
-  const stopBeats = every(clock, RENEW_EVERY_MS, () => context.heartbeat(owner.note()));
+  const stopBeats = every(clock, TELL_SDK_EVERY_MS, () => context.heartbeat(owner.note()));
   let stopTerm: () => void = () => undefined;
   try {
     return await new Promise((resolve) => {
