@@ -1,6 +1,6 @@
 /** Which process owns an application's rate-limit lease. */
 import type { ChildProcess } from 'node:child_process';
-import { leaseWorkflowId } from '../src/domain/identity.ts';
+import { leaseWorkflowId } from '../src/contract/ids.ts';
 import type { BenchStage } from './stage.ts';
 
 /** Undefined while nobody has it, or while it is on its way from one to another. */

@@ -4,14 +4,14 @@
  */
 
 import { Worker } from '@temporalio/worker';
-import { temporalHistories } from '../src/activities/earlier-runs.ts';
-import { preparation } from '../src/activities/prepare-payout.ts';
-import type { Claim } from '../src/activities/send-once.ts';
-import { serviceActivities } from '../src/activities/service-activities.ts';
-import { tokenActivities } from '../src/activities/token-activities.ts';
+import { temporalHistories } from '../src/activities/payout/earlier-runs.ts';
+import { preparation } from '../src/activities/payout/prepare-payout.ts';
+import type { Claim } from '../src/activities/payout/send-once.ts';
+import { serviceActivities } from '../src/activities/shared/service-activities.ts';
+import { tokenActivities } from '../src/activities/tokens/token-activities.ts';
 import { sendPolicy, workerConfig } from '../src/config/config.ts';
+import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/contract/ids.ts';
 import { sendWithinMs } from '../src/domain/deadlines.ts';
-import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/domain/identity.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
 import { TokenSeal } from '../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';

@@ -11,7 +11,7 @@ import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
 import { endOwn, startOwn } from '../scripts/own-process.ts';
 import { bundledWorkflows, compilePrograms } from '../scripts/programs.ts';
 import { type SimulatorControlClient, simulatorControl } from '../simulator/control-client.ts';
-import { Payouts } from '../src/starters/payouts.ts';
+import { Payouts } from '../src/client/payouts.ts';
 import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
 

@@ -1,8 +1,8 @@
 /** Invented payouts that show everything an operator may meet, each brought to the state it is shown in. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { simulatorControl } from '../../simulator/control-client.ts';
+import type { Payouts, StartedPayout } from '../../src/client/payouts.ts';
 import type { PayoutPhase, PayoutRequest } from '../../src/domain/payout.ts';
-import type { Payouts, StartedPayout } from '../../src/starters/payouts.ts';
 import { newsOf } from '../../src/temporal/queries.ts';
 
 interface Shown {

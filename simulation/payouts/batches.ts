@@ -1,11 +1,11 @@
 /** Batches in a world: who starts, stops, cancels and resumes them, and what must hold of each. */
 import { WorkflowUpdateFailedError } from '@temporalio/client';
+import { BatchConflictError, Batches as Starter } from '../../src/client/batches.ts';
+import { addUpdate } from '../../src/contract/batch-messages.ts';
+import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/contract/ids.ts';
 import { type BatchResult, endedRows } from '../../src/domain/batch.ts';
-import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/domain/identity.ts';
 import { OUTCOMES, type PayoutOutcome } from '../../src/domain/payout.ts';
-import { BatchConflictError, Batches as Starter } from '../../src/starters/batches.ts';
-import { addUpdate } from '../../src/workflows/batch-messages.ts';
-import type { payoutBatch } from '../../src/workflows/payout-batch.ts';
+import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
 import type { Random } from '../world/random.ts';
 import { payoutId } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './plan.ts';

@@ -1,8 +1,9 @@
 /** Receiving accounts that a world opens: who asks for them, who decides, and what must hold of each. */
+
+import { ReceivingAccountConflictError, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
+import { receivingAccountWorkflowId } from '../../src/contract/ids.ts';
 import { receivingAccountResultSchema } from '../../src/contract/receiving-account.ts';
-import { receivingAccountWorkflowId } from '../../src/domain/identity.ts';
-import { ReceivingAccountConflictError, ReceivingAccounts } from '../../src/starters/receiving-accounts.ts';
-import type { OpeningResolution } from '../../src/workflows/opening-messages.ts';
+import type { OpeningResolution } from '../../src/contract/receiving-account-messages.ts';
 import type { Random } from '../world/random.ts';
 import type { Feature, Scene } from './scene.ts';
 

@@ -2,6 +2,7 @@
 import type { Client } from '@temporalio/client';
 import type { DataConverter, PayloadCodec } from '@temporalio/common';
 import { type InProcessSimulator, type SettingsChange, simulatorInProcess } from '../../simulator/index.ts';
+import { Payouts } from '../../src/client/payouts.ts';
 import { type WorkerConfig, workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys, type Keys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
@@ -11,7 +12,6 @@ import type { KeyRing } from '../../src/encryption/key-ring.ts';
 import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { parseNotification } from '../../src/payments/index.ts';
 import { Receiver } from '../../src/starters/api/receiver.ts';
-import { Payouts } from '../../src/starters/payouts.ts';
 import { Process } from '../process/life.ts';
 import type { Trip } from '../provider/transport.ts';
 import { Wiretap } from '../provider/wiretap.ts';

@@ -2,10 +2,10 @@
 import type { DataConverter } from '@temporalio/common';
 import { lies } from '../../chaos/truth.ts';
 import type { CreateRecord, LedgerOf } from '../../simulator/index.ts';
+import { PayoutConflictError } from '../../src/client/payouts.ts';
+import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/contract/ids.ts';
 import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
-import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/domain/identity.ts';
-import { PayoutConflictError } from '../../src/starters/payouts.ts';
-import type { Resolution } from '../../src/workflows/messages.ts';
+import type { Resolution } from '../../src/contract/payout-messages.ts';
 import { faultsIn, hazardsIn } from '../coverage/hazards.ts';
 import type { Process } from '../process/life.ts';
 import type { Trip } from '../provider/transport.ts';

@@ -1,7 +1,7 @@
 /** A seed's plan and its world, as its people and its oracle see them. */
 import { isGrpcServiceError, QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { stateQuery } from '../../src/contract/payout-messages.ts';
 import type { PayoutResult, PayoutState } from '../../src/domain/payout.ts';
-import { stateQuery } from '../../src/workflows/messages.ts';
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import type { Decided } from './decisions.ts';

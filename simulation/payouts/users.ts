@@ -1,13 +1,14 @@
 /** Users for whom a world's application acts: who authorizes it, late or again, and what must hold of their tokens. */
-import { tokenWorkflowId } from '../../src/domain/identity.ts';
+
 import {
   AttemptRefusedError,
   Authorizations,
   AuthorizationsBusyError,
   StillExchangingError,
-} from '../../src/starters/authorizations.ts';
-import { tokenStateQuery } from '../../src/workflows/token-messages.ts';
-import type { tokenRenewal } from '../../src/workflows/token-renewal.ts';
+} from '../../src/client/authorizations.ts';
+import { tokenWorkflowId } from '../../src/contract/ids.ts';
+import { tokenStateQuery } from '../../src/contract/token-messages.ts';
+import type { tokenRenewal } from '../../src/workflows/tokens/token-renewal.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';

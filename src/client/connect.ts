@@ -1,11 +1,11 @@
 /** One call from nothing to everything that another service does with payouts. */
 import type { Client, ConnectionOptions } from '@temporalio/client';
-import { Batches } from '../starters/batches.ts';
-import { type ListedPayout, listPayouts, type PayoutFilter } from '../starters/payout-list.ts';
-import { Payouts } from '../starters/payouts.ts';
-import { ServiceReads } from '../starters/reads.ts';
-import { ReceivingAccounts } from '../starters/receiving-accounts.ts';
 import { connectClient } from '../temporal/connection.ts';
+import { Batches } from './batches.ts';
+import { type ListedPayout, listPayouts, type PayoutFilter } from './payout-list.ts';
+import { Payouts } from './payouts.ts';
+import { ServiceReads } from './reads.ts';
+import { ReceivingAccounts } from './receiving-accounts.ts';
 
 export interface PayoutsOptions {
   /** Temporal's own options; what is absent is read from `TEMPORAL_ADDRESS`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*`, … */

@@ -3,9 +3,9 @@
  * workflow's first activity use this schema, so the same body is refused for the same reasons everywhere.
  */
 import { z } from 'zod';
-import { APP_NAME } from '../domain/identity.ts';
 import { AMOUNT_PATTERN, normalizeAmount, toMinorUnits } from '../domain/money.ts';
 import { type CheckedPayoutRequest, PAYOUT_TYPES } from '../domain/payout.ts';
+import { APP_NAME } from './ids.ts';
 
 /** One bad field: `path` as `receiver.bankName`, `message` for a person. */
 export interface FieldError {

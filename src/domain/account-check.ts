@@ -1,6 +1,7 @@
 /** Whether a client's account can pay (spec: Account type and status). */
-import type { ClientAccounts, UnreadAccount } from '../payments/types.ts';
+
 import type { Reason } from './payout.ts';
+import type { ClientAccounts, UnreadAccount } from './provider-records.ts';
 
 const AVAILABLE = 'AVAIL_ACCOUNT';
 

@@ -1,7 +1,8 @@
 /** What a follow-up knows of an ended payout, what it finds, and when it looks. Decisions only, no I/O. */
-import type { TradeDetail } from '../payments/types.ts';
+
 import { type Money, totalsByCurrency } from './money.ts';
 import type { Attention, PayoutOutcome, PayoutSettings, Split } from './payout.ts';
+import type { TradeDetail } from './provider-records.ts';
 
 /** An ended payout as its own result reported it. */
 export interface FollowUpRequest {

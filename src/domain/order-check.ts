@@ -1,7 +1,8 @@
 /** Whether an order is the one that was asked for: for this payout (H54), and under the terms of its quote (H13). */
-import type { PayoutOrder, TradeResult } from '../payments/types.ts';
+
 import { compareDecimals, type Money, sameMoney } from './money.ts';
 import type { AgreedQuote, Attention, CheckedPayoutRequest } from './payout.ts';
+import type { PayoutOrder, TradeResult } from './provider-records.ts';
 
 /** How the terms of `order` differ from the quote that it was created with; empty when they do not. */
 export function differsFromQuote(order: PayoutOrder, quote: AgreedQuote): Attention[] {

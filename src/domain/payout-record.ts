@@ -1,5 +1,5 @@
 /** What a payout workflow remembers: everything here survives continue-as-new, so all of it is plain data. */
-import type { TradeResult } from '../payments/types.ts';
+
 import type { Money } from './money.ts';
 import type {
   AgreedQuote,
@@ -9,6 +9,7 @@ import type {
   PayoutResult,
   PayoutSettings,
 } from './payout.ts';
+import type { TradeResult } from './provider-records.ts';
 
 /** Why it is not known whether the order exists. */
 export type UnknownCause =

@@ -1,7 +1,8 @@
 /** Whether a quote may be accepted: asked for, affordable, within the caller's limits. */
-import type { Quote } from '../payments/types.ts';
+
 import { compareDecimals, compareMoney, type Money, sameMoney } from './money.ts';
 import type { AgreedQuote, CheckedPayoutRequest, QuoteLimits, Reason } from './payout.ts';
+import type { Quote } from './provider-records.ts';
 
 /** Undefined when `quote` may be accepted for `request`, else why not. */
 export function quoteProblem(request: CheckedPayoutRequest, quote: Quote): Reason | undefined {

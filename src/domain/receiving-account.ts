@@ -1,6 +1,7 @@
 /** The public words of opening a receiving account: what callers send, what they get back, what operators read. */
-import type { ReceivingAccountRequest } from '../payments/types.ts';
+
 import type { Attention } from './payout.ts';
+import type { ReceivingAccountRequest } from './provider-records.ts';
 
 export const OPENING_PHASES = ['CHECKING', 'OPENING', 'RECONCILING', 'NEEDS_REVIEW', 'DONE'] as const;
 export type OpeningPhase = (typeof OPENING_PHASES)[number];

@@ -1,6 +1,7 @@
 /** The result of a payout whose end the service has told, from records that agree with each other. */
-import type { TradeDetail, TradeResult, TradeSplit } from '../payments/types.ts';
+
 import type { AgreedQuote, PayoutResult, Split } from './payout.ts';
+import type { TradeDetail, TradeResult, TradeSplit } from './provider-records.ts';
 import { auditStatusOf, type FinalStatus } from './trade-verdict.ts';
 
 export interface Settled {

@@ -1,7 +1,8 @@
 /** What the provider's trade records mean, and whether they agree with each other. Decisions only, no I/O. */
-import type { TradeDetail, TradeResult, TradeSplit } from '../payments/types.ts';
+
 import { addMoney, compareMoney, type Money, sameMoney, sumMoney, toMinorUnits } from './money.ts';
 import type { AgreedQuote, Attention, AuditStatus } from './payout.ts';
+import type { TradeDetail, TradeResult, TradeSplit } from './provider-records.ts';
 
 const FINAL_STATUSES = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'] as const;
 export type FinalStatus = (typeof FINAL_STATUSES)[number];

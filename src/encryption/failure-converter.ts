@@ -12,7 +12,7 @@ const encoding = new DefaultFailureConverter({ encodeCommonAttributes: true });
 export const failureConverter = new DefaultFailureConverter({ encodeCommonAttributes: true });
 
 failureConverter.errorToFailure = (error, ...rest) => {
-  // `STALE_WORKFLOW_CLOCK` in src/domain/failure-types.ts.
+  // `STALE_WORKFLOW_CLOCK` in src/contract/failure-types.ts.
   const isStale = error instanceof ApplicationFailure && error.type === 'StaleWorkflowClock';
   return (isStale ? plain : encoding).errorToFailure(error, ...rest);
 };

@@ -3,12 +3,12 @@ import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
 import { payoutsService } from '../client/nexus.ts';
+import { INVALID_PAYOUT_REQUEST } from '../contract/failure-types.ts';
+import { PAYOUTS_TASK_QUEUE, payoutOperationWorkflowId } from '../contract/ids.ts';
 import { checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
-import { INVALID_PAYOUT_REQUEST } from '../domain/failure-types.ts';
-import { PAYOUTS_TASK_QUEUE, payoutOperationWorkflowId } from '../domain/identity.ts';
 import type { PayoutResult } from '../domain/payout.ts';
 import { APP } from '../temporal/search-keys.ts';
-import type { payoutOperation } from '../workflows/payout-operation.ts';
+import type { payoutOperation } from '../workflows/payout/payout-operation.ts';
 
 /** `environment` is recorded with each start, as other starters do. */
 export function payoutsServiceHandler(environment: string) {

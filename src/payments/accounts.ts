@@ -1,8 +1,9 @@
 /** Spec: Query account information. */
+
+import type { ClientAccounts } from '../domain/provider-records.ts';
 import { checked } from './checked.ts';
 import type { CallOptions } from './options.ts';
 import type { RequestPath } from './request.ts';
-import type { ClientAccounts } from './types.ts';
 import { accountsAnswer } from './wire/accounts.ts';
 import { accountsRequest } from './wire/requests.ts';
 

@@ -1,13 +1,5 @@
 /** The payments service as one object: every operation of the spec, one method each. */
-import { type AccountsRequest, accounts } from './accounts.ts';
-import * as oauth from './oauth.ts';
-import type { CallOptions, PaymentsClientOptions } from './options.ts';
-import * as orders from './payout-orders.ts';
-import { quote } from './quotes.ts';
-import * as receiving from './receiving-accounts.ts';
-import { RequestPath } from './request.ts';
-import { checkedAddress } from './target.ts';
-import { tradeDetail, tradeResult } from './trades.ts';
+
 import type {
   ApplicationToken,
   ClientAccounts,
@@ -22,7 +14,16 @@ import type {
   TradeKey,
   TradeResult,
   UserTokens,
-} from './types.ts';
+} from '../domain/provider-records.ts';
+import { type AccountsRequest, accounts } from './accounts.ts';
+import * as oauth from './oauth.ts';
+import type { CallOptions, PaymentsClientOptions } from './options.ts';
+import * as orders from './payout-orders.ts';
+import { quote } from './quotes.ts';
+import * as receiving from './receiving-accounts.ts';
+import { RequestPath } from './request.ts';
+import { checkedAddress } from './target.ts';
+import { tradeDetail, tradeResult } from './trades.ts';
 
 /**
  * Each method sends at most one HTTP request and rejects only with a `PaymentsError`, whose

@@ -1,4 +1,6 @@
 /** The payments service's client. Knows the service and nothing of what is built on it. */
+
+export * from '../domain/provider-records.ts';
 export type { AccountsRequest } from './accounts.ts';
 export { PaymentsClient } from './client.ts';
 export * from './errors.ts';
@@ -40,4 +42,3 @@ export {
   type TransportOptions,
   type WireRequest,
 } from './transport.ts';
-export * from './types.ts';

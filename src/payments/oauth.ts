@@ -1,10 +1,10 @@
 /** Spec: User authorization page, Token exchange and refresh, Application token, Authenticated example call. */
 import { z } from 'zod';
+import type { ApplicationToken, UserTokens } from '../domain/provider-records.ts';
 import { checked } from './checked.ts';
 import type { CallOptions, PaymentsClientOptions } from './options.ts';
 import type { RequestPath } from './request.ts';
 import { checkedAddress, urlOf } from './target.ts';
-import type { ApplicationToken, UserTokens } from './types.ts';
 import { authorizationRequest, codeRequest, refreshRequest } from './wire/requests.ts';
 import { applicationTokenAnswer, userTokensAnswer } from './wire/tokens.ts';
 

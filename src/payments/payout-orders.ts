@@ -1,9 +1,10 @@
 /** Spec: Create a payout (CNY), and Query a payout order. */
+
+import type { CreatePayoutRequest, PayoutOrder } from '../domain/provider-records.ts';
 import { checked } from './checked.ts';
 import type { CallOptions } from './options.ts';
 import type { RequestPath } from './request.ts';
 import { pathPart } from './target.ts';
-import type { CreatePayoutRequest, PayoutOrder } from './types.ts';
 import { createPayoutBody, payoutOrderAnswer } from './wire/payout-order.ts';
 import { createPayoutRequest, payoutOrderRequest } from './wire/requests.ts';
 

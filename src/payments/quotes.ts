@@ -1,8 +1,9 @@
 /** Spec: Query payment fee and exchange rate. */
+
+import type { Quote, QuoteRequest } from '../domain/provider-records.ts';
 import { checked } from './checked.ts';
 import type { CallOptions } from './options.ts';
 import type { RequestPath } from './request.ts';
-import type { Quote, QuoteRequest } from './types.ts';
 import { quoteAnswer, quoteBody } from './wire/quote.ts';
 import { quoteRequest } from './wire/requests.ts';
 

@@ -1,9 +1,14 @@
 /** Spec: Apply for a receiving account, Query receiving accounts, Query receiving account detail. */
+
+import type {
+  OpaqueRecord,
+  ReceivingAccountBalance,
+  ReceivingAccountRequest,
+} from '../domain/provider-records.ts';
 import { checked } from './checked.ts';
 import type { CallOptions } from './options.ts';
 import type { RequestPath } from './request.ts';
 import { pathPart } from './target.ts';
-import type { OpaqueRecord, ReceivingAccountBalance, ReceivingAccountRequest } from './types.ts';
 import { balanceAnswer, opaqueAnswer, receivingAccountBody } from './wire/receiving-account.ts';
 import { accountDetailRequest, balanceRequest, receivingAccountRequest } from './wire/requests.ts';
 

@@ -1,8 +1,9 @@
 /** Spec: Query payout trade result, and Query payout trade detail. */
+
+import type { TradeDetail, TradeKey, TradeResult } from '../domain/provider-records.ts';
 import { checked } from './checked.ts';
 import type { CallOptions } from './options.ts';
 import type { RequestPath } from './request.ts';
-import type { TradeDetail, TradeKey, TradeResult } from './types.ts';
 import { tradeKey } from './wire/requests.ts';
 import { tradeDetailAnswer, tradeKeyBody, tradeResultAnswer } from './wire/trade.ts';
 

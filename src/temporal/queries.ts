@@ -1,6 +1,6 @@
 /**
  * How every client of ours sends a query. One that would have run its workflow on a stale clock fails
- * (`src/workflows/stale-clock.ts`, H52) and is sent again: the workflow task that it came ahead of is on its way, and
+ * (`src/workflows/shared/stale-clock.ts`, H52) and is sent again: the workflow task that it came ahead of is on its way, and
  * Temporal answers the second query with that task.
  */
 import {
@@ -9,7 +9,7 @@ import {
   type WorkflowClientInterceptor,
   type WorkflowHandle,
 } from '@temporalio/client';
-import { STALE_WORKFLOW_CLOCK } from '../domain/failure-types.ts';
+import { STALE_WORKFLOW_CLOCK } from '../contract/failure-types.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
 
 /** Each time it takes another event that arrives while the query is on its way. */

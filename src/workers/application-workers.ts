@@ -4,14 +4,14 @@
  */
 import type { Client } from '@temporalio/client';
 import type { Worker, WorkerOptions } from '@temporalio/worker';
-import { temporalHistories } from '../activities/earlier-runs.ts';
-import type { Claim } from '../activities/send-once.ts';
-import { serviceActivities } from '../activities/service-activities.ts';
-import { tokenActivities } from '../activities/token-activities.ts';
+import { temporalHistories } from '../activities/payout/earlier-runs.ts';
+import type { Claim } from '../activities/payout/send-once.ts';
+import { serviceActivities } from '../activities/shared/service-activities.ts';
+import { tokenActivities } from '../activities/tokens/token-activities.ts';
 import type { Application } from '../config/applications.ts';
 import { sendPolicy, type WorkerConfig } from '../config/config.ts';
+import { apiTaskQueue, leaseTaskQueue } from '../contract/ids.ts';
 import { sendWithinMs } from '../domain/deadlines.ts';
-import { apiTaskQueue, leaseTaskQueue } from '../domain/identity.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import type { PaymentsClientOptions } from '../payments/index.ts';
 import { type Clock, every, type Surroundings } from '../surroundings/surroundings.ts';

@@ -6,7 +6,7 @@ import {
   ScheduleOverlapPolicy,
 } from '@temporalio/client';
 import type { WorkerConfig } from '../config/config.ts';
-import { PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../domain/identity.ts';
+import { PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 
 /** Temporal was away; once they stand, nobody needs to look again. */

@@ -1,12 +1,12 @@
 /** What one worker process runs: the workflows, and for each application, while it owns the lease, its calls. */
 import type { WorkflowBundleOption } from '@temporalio/worker';
-import { batchActivities } from '../activities/batch-activities.ts';
-import { operationActivities } from '../activities/operation-activities.ts';
-import { preparation } from '../activities/prepare-payout.ts';
-import { recallActivities } from '../activities/recall-grant.ts';
-import { reconcileActivities } from '../activities/reconcile-activities.ts';
-import { reportActivities } from '../activities/report-activities.ts';
-import { PAYOUTS_TASK_QUEUE } from '../domain/identity.ts';
+import { reconcileActivities } from '../activities/aftercare/reconcile-activities.ts';
+import { reportActivities } from '../activities/aftercare/report-activities.ts';
+import { batchActivities } from '../activities/batch/batch-activities.ts';
+import { operationActivities } from '../activities/payout/operation-activities.ts';
+import { preparation } from '../activities/payout/prepare-payout.ts';
+import { recallActivities } from '../activities/tokens/recall-grant.ts';
+import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
 import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
 import {

@@ -1,13 +1,12 @@
 /** The workflow types that workers run. */
 
-export { openReceivingAccount } from './open-receiving-account.ts';
-export { payout } from './payout.ts';
-export { payoutBatch } from './payout-batch.ts';
-export { payoutBatchPart } from './payout-batch-part.ts';
-export { payoutFollowUp } from './payout-follow-up.ts';
-export { payoutOperation } from './payout-operation.ts';
-export { payoutReconciliation } from './payout-reconciliation.ts';
-export { payoutReport } from './payout-report.ts';
+export { payoutFollowUp } from './aftercare/payout-follow-up.ts';
+export { payoutReconciliation } from './aftercare/payout-reconciliation.ts';
+export { payoutReport } from './aftercare/payout-report.ts';
+export { payoutBatch } from './batch/payout-batch.ts';
+export { payoutBatchPart } from './batch/payout-batch-part.ts';
+export { payout } from './payout/payout.ts';
+export { payoutOperation } from './payout/payout-operation.ts';
 export { rateLimitLease } from './rate-limit-lease.ts';
 export {
   accountQuery,
@@ -17,5 +16,6 @@ export {
   serviceProbe,
   workerProbe,
 } from './reads.ts';
-export { tokenRenewal } from './token-renewal.ts';
-export { authorizationLink, userAuthorization } from './user-authorization.ts';
+export { openReceivingAccount } from './receiving-account/open-receiving-account.ts';
+export { tokenRenewal } from './tokens/token-renewal.ts';
+export { authorizationLink, userAuthorization } from './tokens/user-authorization.ts';

@@ -17,8 +17,9 @@ import {
   sleep,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import type { LeaseActivities } from '../activities/types.ts';
-import { leaseTaskQueue } from '../domain/identity.ts';
+import type { LeaseActivities } from '../activities/shared/types.ts';
+import { leaseTaskQueue } from '../contract/ids.ts';
+import { rateLimitQuery, servedAsSignal, setCallsPerSecondUpdate } from '../contract/lease-messages.ts';
 import {
   type CallsPerSecondChange,
   changeProblem,
@@ -28,7 +29,6 @@ import {
   type RateLimitState,
   TERM_TIMEOUT_MS,
 } from '../domain/rate-limit-lease.ts';
-import { rateLimitQuery, servedAsSignal, setCallsPerSecondUpdate } from './lease-messages.ts';
 
 /** The next process may begin at once; what has to be waited for is the process's own business. */
 const NEXT_ATTEMPT_AFTER_MS = 20;

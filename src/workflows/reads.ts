@@ -2,11 +2,16 @@
  * Reads for people: only workers talk to the payments service, so whoever wants to look asks through one of
  * these. They move no money and remember nothing.
  */
-import type { ProbeQuestion, ServiceProbed, WorkerView } from '../activities/types.ts';
+import type { ProbeQuestion, ServiceProbed, WorkerView } from '../activities/shared/types.ts';
 import type { PayoutRequest, Reason } from '../domain/payout.ts';
+import type {
+  ClientAccounts,
+  OpaqueRecord,
+  Quote,
+  ReceivingAccountBalance,
+} from '../domain/provider-records.ts';
 import { quoteProblem } from '../domain/quote-check.ts';
-import type { ClientAccounts, OpaqueRecord, Quote, ReceivingAccountBalance } from '../payments/types.ts';
-import { asked, local } from './calls.ts';
+import { asked, local } from './shared/calls.ts';
 
 export interface QuotedPayout {
   quote: Quote;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ServiceReads } from '../../src/client/reads.ts';
 import type { ProbeFinding } from '../../src/domain/open-points.ts';
 import { OPEN_POINTS } from '../../src/domain/open-points.ts';
-import { ServiceReads } from '../../src/starters/reads.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 
 describe('doctor asks the service, through a worker, which open points hold', () => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { RecentAccounts } from '../../src/activities/recent-accounts.ts';
-import type { ClientAccounts } from '../../src/payments/types.ts';
+import { RecentAccounts } from '../../src/activities/receiving-account/recent-accounts.ts';
+import type { ClientAccounts } from '../../src/domain/provider-records.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
 

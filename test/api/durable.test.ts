@@ -5,7 +5,7 @@ import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
-import { Payouts } from '../../src/starters/payouts.ts';
+import { Payouts } from '../../src/client/payouts.ts';
 import { get, post } from '../support/http.ts';
 import { eventually, freshNumber } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';

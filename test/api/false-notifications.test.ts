@@ -1,6 +1,6 @@
 /** Notifications that say what is not so, over HTTP, against what the provider answers when it is asked. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import { type OwnService, post, startService } from '../support/http.ts';
 import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 

@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import { accepted, type OwnService, post, startService } from '../support/http.ts';
 import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { payoutBatchWorkflowId } from '../../src/domain/identity.ts';
-import type { Batches } from '../../src/starters/batches.ts';
+import type { Batches } from '../../src/client/batches.ts';
+import { payoutBatchWorkflowId } from '../../src/contract/ids.ts';
 import { batchesOf, debitsByRow, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
 import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { terminate, untilAdopted } from '../support/reconciliation.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { batchPartWorkflowId } from '../../src/domain/identity.ts';
-import type { Batches, BatchRef } from '../../src/starters/batches.ts';
-import { takenRowsQuery } from '../../src/workflows/batch-messages.ts';
+import type { Batches, BatchRef } from '../../src/client/batches.ts';
+import { takenRowsQuery } from '../../src/contract/batch-messages.ts';
+import { batchPartWorkflowId } from '../../src/contract/ids.ts';
 import { batchesOf, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';
 import { freshNumber, PayoutWorld } from '../support/payout-world.ts';

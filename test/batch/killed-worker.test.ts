@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Batches } from '../../src/starters/batches.ts';
+import type { Batches } from '../../src/client/batches.ts';
 import { batchesOf, debitsByRow, manyRows, untilBatch } from '../support/batches.ts';
 import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Batches } from '../../src/client/batches.ts';
+import { addUpdate } from '../../src/contract/batch-messages.ts';
+import { batchPartWorkflowId, PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/contract/ids.ts';
 import { digestOf } from '../../src/contract/payout-batch.ts';
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
-import { batchPartWorkflowId, PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/domain/identity.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import type { Batches } from '../../src/starters/batches.ts';
-import { addUpdate } from '../../src/workflows/batch-messages.ts';
-import type { payoutBatch } from '../../src/workflows/payout-batch.ts';
+import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
 import { batchesOf, debitsByRow, manyRows, untilBatch } from '../support/batches.ts';
 import { createsOf } from '../support/ledger.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';

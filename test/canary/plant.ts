@@ -2,11 +2,11 @@
 
 import { request } from 'undici';
 import type { FaultInput } from '../../simulator/index.ts';
-import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { type OpeningRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
+import { tokenWorkflowId } from '../../src/contract/ids.ts';
+import { renewUpdate } from '../../src/contract/token-messages.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import type { ReceivingAccountState } from '../../src/domain/receiving-account.ts';
-import { type OpeningRef, ReceivingAccounts } from '../../src/starters/receiving-accounts.ts';
-import { renewUpdate } from '../../src/workflows/token-messages.ts';
 import { cli } from '../support/cli.ts';
 import { eventually, freshNumber } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';

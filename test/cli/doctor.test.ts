@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { startDevServer } from '../../scripts/dev-server.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
-import { reconciliationId } from '../../src/domain/identity.ts';
+import { reconciliationId } from '../../src/contract/ids.ts';
 import { ensureSchedules } from '../../src/workers/schedules.ts';
 import { type CliRun, cli } from '../support/cli.ts';
 import { newKey } from '../support/keys.ts';

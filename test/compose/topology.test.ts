@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { DYNAMIC_CONFIG } from '../../scripts/dev-server.ts';
-import { PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
+import { PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 import { composeFile, ourServices, ROOT, services } from './compose-file.ts';
 

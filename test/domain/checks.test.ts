@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { accountProblem } from '../../src/domain/account-check.ts';
 import { contradiction, differsFromQuote, notThisPayout } from '../../src/domain/order-check.ts';
 import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
+import type { ClientAccount, PayoutOrder, Quote, TradeResult } from '../../src/domain/provider-records.ts';
 import { agreedQuote, quoteProblem, withinApproval } from '../../src/domain/quote-check.ts';
-import type { ClientAccount, PayoutOrder, Quote, TradeResult } from '../../src/payments/types.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const money = (currency: string, amount: string) => ({ currency, amount });

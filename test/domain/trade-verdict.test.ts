@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Money } from '../../src/domain/money.ts';
 import type { AgreedQuote } from '../../src/domain/payout.ts';
+import type { TradeDetail, TradeResult, TradeSplit } from '../../src/domain/provider-records.ts';
 import {
   auditStatusOf,
   disagreement,
@@ -9,7 +10,6 @@ import {
   finalStatus,
   tradeAttention,
 } from '../../src/domain/trade-verdict.ts';
-import type { TradeDetail, TradeResult, TradeSplit } from '../../src/payments/types.ts';
 
 const cny = (amount: string) => ({ currency: 'CNY', amount });
 

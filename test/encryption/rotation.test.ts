@@ -1,12 +1,12 @@
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { afterEach, describe, expect, inject, test } from 'vitest';
+import { type PayoutRef, Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
-import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { tokenWorkflowId } from '../../src/contract/ids.ts';
+import { renewUpdate } from '../../src/contract/token-messages.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
-import { renewUpdate } from '../../src/workflows/token-messages.ts';
 import { newKey } from '../support/keys.ts';
 import { debitsOf } from '../support/ledger.ts';
 import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';

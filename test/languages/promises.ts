@@ -2,9 +2,9 @@
 import type { Payload } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Language, readyExample, whyNot } from '../../scripts/setup/examples.mjs';
-import { payoutWorkflowId } from '../../src/domain/identity.ts';
+import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { startedWith } from '../../src/starters/started-with.ts';
+import { startedWith } from '../../src/temporal/started-with.ts';
 import { type ExampleRun, runExample } from '../support/examples.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { tokenWorkflowId } from '../../src/domain/identity.ts';
-import { renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
+import { tokenWorkflowId } from '../../src/contract/ids.ts';
+import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
 import { authorized } from '../support/authorized.ts';
 import { newKey } from '../support/keys.ts';
 import { eventually, PayoutWorld, type WorldOptions } from '../support/payout-world.ts';

@@ -10,7 +10,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import { get, type OwnService, startService } from '../support/http.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';

@@ -1,8 +1,8 @@
 import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { setCallsPerSecondUpdate } from '../../src/contract/lease-messages.ts';
 import { RENEWAL_COUNTS_MS, WINDOW_MS } from '../../src/domain/rate-limit-lease.ts';
-import { setCallsPerSecondUpdate } from '../../src/workflows/lease-messages.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import type { OwnProcess } from '../support/processes.ts';
 import { strictWorld } from '../support/rate-limit.ts';

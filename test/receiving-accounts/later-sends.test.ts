@@ -1,9 +1,9 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { OpenAnswer } from '../../src/activities/types.ts';
+import type { OpenAnswer } from '../../src/activities/shared/types.ts';
+import type { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { ReceivingAccountOrder } from '../../src/domain/receiving-account.ts';
 import { afterUnsent } from '../../src/domain/receiving-account-state.ts';
-import type { ReceivingAccounts } from '../../src/starters/receiving-accounts.ts';
 import { accountsOf, openingRequest, untilOpening } from '../support/openings.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { type Script, type ScriptedProvider, scriptedProvider } from '../support/scripted-openings.ts';

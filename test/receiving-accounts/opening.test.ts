@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
-import type { ReceivingAccountOrder } from '../../src/domain/receiving-account.ts';
-import { InvalidPayoutRequestError } from '../../src/starters/invalid-request.ts';
+import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
 import {
   ReceivingAccountConflictError,
   type ReceivingAccounts,
-} from '../../src/starters/receiving-accounts.ts';
+} from '../../src/client/receiving-accounts.ts';
+import type { ReceivingAccountOrder } from '../../src/domain/receiving-account.ts';
 import { record, replays } from '../support/histories.ts';
 import { accountsOf, openedFor, openingRequest, untilOpening } from '../support/openings.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';

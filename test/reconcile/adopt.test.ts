@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { adoptStopped } from '../../src/activities/adopt-stopped.ts';
-import { movedPayouts } from '../../src/activities/look-at-payouts.ts';
+import { adoptStopped } from '../../src/activities/aftercare/adopt-stopped.ts';
+import { movedPayouts } from '../../src/activities/batch/look-at-payouts.ts';
+import { PayoutConflictError } from '../../src/client/payouts.ts';
 import type { OpenPayouts } from '../../src/domain/batch-record.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { PayoutConflictError } from '../../src/starters/payouts.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';

@@ -1,12 +1,12 @@
 import { TypedSearchAttributes } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startFollowUp } from '../../src/client/follow-ups.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
+import { changesQuery } from '../../src/contract/follow-up-messages.ts';
+import { payoutFollowUpWorkflowId } from '../../src/contract/ids.ts';
 import { patienceMs } from '../../src/domain/follow-up.ts';
-import { payoutFollowUpWorkflowId } from '../../src/domain/identity.ts';
-import { startFollowUp } from '../../src/starters/follow-ups.ts';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { APP } from '../../src/temporal/search-keys.ts';
-import { changesQuery } from '../../src/workflows/follow-up-messages.ts';
-import type { payoutFollowUp } from '../../src/workflows/payout-follow-up.ts';
+import type { payoutFollowUp } from '../../src/workflows/aftercare/payout-follow-up.ts';
 import { cli } from '../support/cli.ts';
 import { record, replays } from '../support/histories.ts';
 import { accepted, type OwnService, startService } from '../support/http.ts';

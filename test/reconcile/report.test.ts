@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dailyReport } from '../../src/client/reports.ts';
 import { dailyReportSchema } from '../../src/contract/reports.ts';
 import { addParts, boundsOf, dayBefore, emptyAppReport } from '../../src/domain/daily-report.ts';
 import { pauseAfterStops } from '../../src/domain/reconciliation.ts';
-import { dailyReport } from '../../src/starters/reports.ts';
 import { cli } from '../support/cli.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { workerConfig } from '../../src/config/config.ts';
-import { reconciliationId, reportId } from '../../src/domain/identity.ts';
+import { reconciliationId, reportId } from '../../src/contract/ids.ts';
 import { ensureSchedules } from '../../src/workers/schedules.ts';
 import { createsOf } from '../support/ledger.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { PayoutWorld } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { snapshotOf } from '../../simulation/temporal/snapshot.ts';
-import { ReceivingAccounts } from '../../src/starters/receiving-accounts.ts';
+import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 
 const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
 const accountsOf = ({ client }: PayoutWorld) => new ReceivingAccounts({ client, environment: 'test' });

@@ -4,9 +4,9 @@ import { PayoutWorld as SimulatedWorld } from '../../simulation/payouts/payout-w
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { EventType } from '../../simulation/temporal/history.ts';
 import type { SimulatorControl } from '../../simulator/index.ts';
+import type { PayoutRef, Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutPhase, PayoutRequest } from '../../src/domain/payout.ts';
-import type { PayoutRef, Payouts } from '../../src/starters/payouts.ts';
 import { freshNumber, NO_POLLS, PayoutWorld, QUICK } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 

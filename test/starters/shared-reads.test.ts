@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ownReads, ReadSlots, SharedReads, TooManyReadsError } from '../../src/starters/shared-reads.ts';
+import { ownReads, ReadSlots, SharedReads, TooManyReadsError } from '../../src/client/shared-reads.ts';
 
 /** Questions that are answered when the test says so. */
 function questions() {

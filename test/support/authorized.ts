@@ -2,10 +2,10 @@
 
 import { randomUUID } from 'node:crypto';
 import { encryptionKeys } from '../../src/config/encryption.ts';
-import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
+import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
-import type { userAuthorization } from '../../src/workflows/user-authorization.ts';
+import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
 import type { PayoutWorld } from './payout-world.ts';
 
 export async function authorized(world: PayoutWorld, openId = `user-${randomUUID()}`): Promise<string> {

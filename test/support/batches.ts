@@ -1,7 +1,8 @@
 /** Batches for tests: rows by scenario, and what the simulator says of each afterwards. */
+
+import { Batches, type BatchRef } from '../../src/client/batches.ts';
 import type { BatchState } from '../../src/domain/batch.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { Batches, type BatchRef } from '../../src/starters/batches.ts';
 import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
 import { payoutRequest } from './requests.ts';
 

@@ -1,6 +1,6 @@
 /** Which of our worker processes is the lease owner, by Temporal's word. */
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { leaseWorkflowId } from '../../src/domain/identity.ts';
+import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { eventually, type PayoutWorld } from './payout-world.ts';
 import type { OwnProcess } from './processes.ts';
 

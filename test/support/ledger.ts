@@ -1,5 +1,5 @@
 /** The simulator's truth about one payout: what arrived, and what was paid. */
-import type { PayoutRef } from '../../src/starters/payouts.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutWorld } from './payout-world.ts';
 
 export interface Create {

@@ -1,7 +1,8 @@
 /** Receiving accounts for tests: requests, and the simulator's truth about what was opened. */
+
+import { ServiceReads } from '../../src/client/reads.ts';
+import { type OpeningRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { ReceivingAccountOrder, ReceivingAccountState } from '../../src/domain/receiving-account.ts';
-import { ServiceReads } from '../../src/starters/reads.ts';
-import { type OpeningRef, ReceivingAccounts } from '../../src/starters/receiving-accounts.ts';
 import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
 
 /** Each has a payer of its own, so that what one opens is in no other's list. */

@@ -22,12 +22,12 @@ import {
   type Simulator,
   startSimulator,
 } from '../../simulator/index.ts';
+import { type PayoutRef, Payouts } from '../../src/client/payouts.ts';
 import { workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import { type PayoutRef, Payouts } from '../../src/starters/payouts.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import type { Runnable } from '../../src/workers/application-workers.ts';

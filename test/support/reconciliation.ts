@@ -1,8 +1,9 @@
 /** The reconciliation, run now instead of by its schedule; and what to compare afterwards. */
-import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../../src/domain/identity.ts';
+
+import type { PayoutRef } from '../../src/client/payouts.ts';
+import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../../src/contract/ids.ts';
 import type { ReconciliationReport } from '../../src/domain/reconciliation.ts';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
-import type { payoutReconciliation } from '../../src/workflows/payout-reconciliation.ts';
+import type { payoutReconciliation } from '../../src/workflows/aftercare/payout-reconciliation.ts';
 import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
 
 export async function reconcile(world: PayoutWorld): Promise<ReconciliationReport> {

@@ -3,10 +3,15 @@
 import { activityInfo } from '@temporalio/activity';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
-import { preparation } from '../../src/activities/prepare-payout.ts';
-import type { ListedAccounts, OpenAccount, OpenAnswer, WhetherOpened } from '../../src/activities/types.ts';
+import { preparation } from '../../src/activities/payout/prepare-payout.ts';
+import type {
+  ListedAccounts,
+  OpenAccount,
+  OpenAnswer,
+  WhetherOpened,
+} from '../../src/activities/shared/types.ts';
 import { workerConfig } from '../../src/config/config.ts';
-import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/domain/identity.ts';
+import { apiTaskQueue, PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import type { PayoutWorld } from './payout-world.ts';
 

@@ -1,6 +1,6 @@
 /** Trade details drawn at random from what the wire schema accepts: amounts of 16 digits, odd times, any status. */
 import fc from 'fast-check';
-import type { TradeDetail } from '../../src/payments/types.ts';
+import type { TradeDetail } from '../../src/domain/provider-records.ts';
 import { tradeDetailAnswer } from '../../src/payments/wire/trade.ts';
 
 const text = (maxLength: number) => fc.string({ minLength: 1, maxLength });

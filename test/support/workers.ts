@@ -1,8 +1,8 @@
 /** Several worker processes of one world, and the work that keeps them busy. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'vitest';
-import { leaseWorkflowId } from '../../src/domain/identity.ts';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
+import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { ownerAmong } from './lease-owner.ts';
 import { debitsOf } from './ledger.ts';
 import { eventually, type PayoutWorld } from './payout-world.ts';

@@ -13,10 +13,10 @@ const SANDBOXED = /^src\/(workflows|domain)\//;
 const ALLOWED = new Map([
   [OWN, 'is the one place'],
   ['src/config/config.ts', 'checks a setting once, when a process starts'],
-  ['src/starters/shared-reads.ts', 'serves status reads, for which no worker asks'],
+  ['src/client/shared-reads.ts', 'serves status reads, for which no worker asks'],
 ]);
 /** Where a process is put together, or a library that callers build by themselves. */
-const PUTS_TOGETHER = ['src/workers/main.ts', 'src/temporal/connection.ts', 'src/starters/payouts.ts'];
+const PUTS_TOGETHER = ['src/workers/main.ts', 'src/temporal/connection.ts', 'src/client/payouts.ts'];
 
 const FOLDERS = ['activities', 'encryption', 'payments', 'surroundings', 'temporal', 'workers'];
 const listed = FOLDERS.flatMap((folder) => filesIn(join('src', folder)));
@@ -26,9 +26,9 @@ const loaded = [...new Set([...listed, ...loadedBy('src/workers/main.ts')])]
 
 test('the files that are looked at are those of a worker process', () => {
   for (const file of [
-    'src/activities/create-payout.ts',
+    'src/activities/payout/create-payout.ts',
     'src/payments/http-transport.ts',
-    'src/starters/run-that-counts.ts',
+    'src/temporal/run-that-counts.ts',
     'src/workers/rate-limit/limiter.ts',
     'src/workers/tokens/token-renewals.ts',
   ])

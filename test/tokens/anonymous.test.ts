@@ -2,19 +2,19 @@ import { ApplicationFailure, Client, type WorkflowClientInterceptor } from '@tem
 import { NativeConnection, Worker } from '@temporalio/worker';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { Authorizations, type AuthorizationsOptions } from '../../src/client/authorizations.ts';
 import {
   authorizationWorkflowId,
   PAYOUTS_TASK_QUEUE,
   tokenTaskQueue,
   tokenWorkflowId,
-} from '../../src/domain/identity.ts';
+} from '../../src/contract/ids.ts';
+import { tokenStateQuery } from '../../src/contract/token-messages.ts';
 import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
 import { answerProblems } from '../../src/starters/api/problems.ts';
-import { Authorizations, type AuthorizationsOptions } from '../../src/starters/authorizations.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
-import { tokenStateQuery } from '../../src/workflows/token-messages.ts';
-import type { userAuthorization } from '../../src/workflows/user-authorization.ts';
+import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 import { resetBefore } from '../support/resets.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { AttemptStates } from '../../src/client/attempt-states.ts';
 import { KeyRing } from '../../src/encryption/key-ring.ts';
-import { AttemptStates } from '../../src/starters/attempt-states.ts';
 
 const [OLD, NEW] = [randomBytes(32), randomBytes(32)];
 const states = new AttemptStates('production', new KeyRing(new Map([['t1', OLD]])));

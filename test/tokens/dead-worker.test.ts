@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { tokenWorkflowId } from '../../src/contract/ids.ts';
+import { authorizedSignal } from '../../src/contract/token-messages.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
-import { authorizedSignal } from '../../src/workflows/token-messages.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import type { OwnProcess } from '../support/processes.ts';
 import { WorkerProcesses, whoHasIt } from '../support/workers.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, test } from 'vitest';
-import { tokenWorkflowId } from '../../src/domain/identity.ts';
-import { renewUpdate } from '../../src/workflows/token-messages.ts';
+import { tokenWorkflowId } from '../../src/contract/ids.ts';
+import { renewUpdate } from '../../src/contract/token-messages.ts';
 import { authorized } from '../support/authorized.ts';
 import { record, replays } from '../support/histories.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { tokenWorkflowId } from '../../src/contract/ids.ts';
+import { type GrantRequest, grantUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
 import type { CurrentGrant } from '../../src/domain/token-record.ts';
 import { fingerprint, TokenSeal } from '../../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
-import { type GrantRequest, grantUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import { PATIENT } from '../support/patience.ts';
 import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { tokenWorkflowId } from '../../src/domain/identity.ts';
+import { tokenWorkflowId } from '../../src/contract/ids.ts';
+import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
-import { renewUpdate, tokenStateQuery } from '../../src/workflows/token-messages.ts';
 import { authorized } from '../support/authorized.ts';
 import { eventually, NO_POLLS, PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';

@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { currentDetails } from '../../scripts/screenshots/camera.ts';
 import { operatorsStorage } from '../../scripts/screenshots/operators-storage.ts';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';

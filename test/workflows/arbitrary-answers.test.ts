@@ -7,11 +7,11 @@ import { contradiction, differsFromQuote, notThisPayout } from '../../src/domain
 import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
 import { newRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';
+import type { PayoutOrder, Quote, TradeDetail, TradeResult } from '../../src/domain/provider-records.ts';
 import { agreedQuote, quoteProblem, withinApproval } from '../../src/domain/quote-check.ts';
 import { settledResult } from '../../src/domain/settled-result.ts';
 import { disagreement, finalAttention, finalStatus, tradeAttention } from '../../src/domain/trade-verdict.ts';
 import { readExactJson } from '../../src/payments/exact-json.ts';
-import type { PayoutOrder, Quote, TradeDetail, TradeResult } from '../../src/payments/types.ts';
 import { accountsAnswer } from '../../src/payments/wire/accounts.ts';
 import { payoutOrderAnswer } from '../../src/payments/wire/payout-order.ts';
 import { quoteAnswer } from '../../src/payments/wire/quote.ts';

@@ -16,7 +16,7 @@ describe('workflow code is deterministic by construction', () => {
   });
 
   test('the bundle is the one that is looked at', () => {
-    expect(modules.some((name) => name.endsWith('src/workflows/payout.ts'))).toBe(true);
+    expect(modules.some((name) => name.endsWith('src/workflows/payout/payout.ts'))).toBe(true);
     expect(modules.some((name) => name.includes('@temporalio/workflow'))).toBe(true);
   });
 

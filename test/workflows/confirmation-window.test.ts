@@ -1,8 +1,8 @@
 /** How long a create of unknown outcome is asked about, by the times that the server recorded. */
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import { activityTimeoutMs, sendWithinMs } from '../../src/domain/deadlines.ts';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { createsOf } from '../support/ledger.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 

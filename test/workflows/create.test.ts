@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 

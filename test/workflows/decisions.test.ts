@@ -1,8 +1,8 @@
 /** A person's decision, and an order that turns up: each while the other is under way. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { createsOf } from '../support/ledger.ts';
 import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';

@@ -1,7 +1,7 @@
 /** The provider answers the create with an order that its queries deny, or name otherwise. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
-import type { Notification } from '../../src/workflows/messages.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
+import type { Notification } from '../../src/contract/payout-messages.ts';
 import { createsOf } from '../support/ledger.ts';
 import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { payoutBatchWorkflowId, tokenWorkflowId } from '../../src/domain/identity.ts';
-import { renewUpdate } from '../../src/workflows/token-messages.ts';
+import { payoutBatchWorkflowId, tokenWorkflowId } from '../../src/contract/ids.ts';
+import { renewUpdate } from '../../src/contract/token-messages.ts';
 import { batchesOf, manyRows } from '../support/batches.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
 

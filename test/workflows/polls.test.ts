@@ -1,7 +1,7 @@
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { expect, test } from 'vitest';
 import type { CallRecord } from '../../simulator/index.ts';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
 /** Slow enough that those who begin keep the budget for themselves for a long while. */

@@ -1,8 +1,8 @@
 /** Orders that the provider divides: nothing ends before every payment has, and the sums are the ledger's. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/client/payouts.ts';
 import { addMoney, type Money, sumMoney } from '../../src/domain/money.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
-import type { PayoutRef } from '../../src/starters/payouts.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;

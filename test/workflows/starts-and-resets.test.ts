@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { InvalidPayoutRequestError } from '../../src/starters/invalid-request.ts';
-import { PayoutConflictError } from '../../src/starters/payouts.ts';
+import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
+import { PayoutConflictError } from '../../src/client/payouts.ts';
 import { replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';

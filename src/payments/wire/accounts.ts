@@ -1,7 +1,7 @@
 /** Spec: Account information. `data` is null when the client has no account. */
 import { z } from 'zod';
+import type { ClientAccount, ClientAccounts, UnreadAccount } from '../../domain/provider-records.ts';
 import { isJsonObject } from '../exact-json.ts';
-import type { ClientAccount, ClientAccounts, UnreadAccount } from '../types.ts';
 import { amount, currency } from './amounts.ts';
 import { text } from './scalars.ts';
 

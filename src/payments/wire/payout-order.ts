@@ -1,7 +1,7 @@
 /** Spec: Payout order, and Payout creation request. camelCase on the wire. */
 import { z } from 'zod';
+import type { CreatePayoutRequest, PayoutOrder } from '../../domain/provider-records.ts';
 import { jsonNumber } from '../exact-json.ts';
-import type { CreatePayoutRequest, PayoutOrder } from '../types.ts';
 import { currency, money, rate } from './amounts.ts';
 import { compact } from './compact.ts';
 import { description, orAbsent, text } from './scalars.ts';

@@ -1,7 +1,7 @@
 /** Spec: Fee and exchange quote. */
 import { z } from 'zod';
+import type { Quote, QuoteRequest } from '../../domain/provider-records.ts';
 import { jsonNumber } from '../exact-json.ts';
-import type { Quote, QuoteRequest } from '../types.ts';
 import { currency, money, rate } from './amounts.ts';
 import { orAbsent, text } from './scalars.ts';
 

@@ -1,7 +1,11 @@
 /** Spec: Receiving account request, and Receiving account balance response. */
 import { z } from 'zod';
+import type {
+  OpaqueRecord,
+  ReceivingAccountBalance,
+  ReceivingAccountRequest,
+} from '../../domain/provider-records.ts';
 import { numbersToText } from '../exact-json.ts';
-import type { OpaqueRecord, ReceivingAccountBalance, ReceivingAccountRequest } from '../types.ts';
 import { amount } from './amounts.ts';
 import { text } from './scalars.ts';
 

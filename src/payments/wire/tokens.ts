@@ -1,6 +1,6 @@
 /** Spec: Token record, and Application token. */
 import { z } from 'zod';
-import type { ApplicationToken, UserTokens } from '../types.ts';
+import type { ApplicationToken, UserTokens } from '../../domain/provider-records.ts';
 import { seconds, text } from './scalars.ts';
 
 const MAX_TOKEN = 8192;

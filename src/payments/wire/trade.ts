@@ -1,6 +1,12 @@
 /** Spec: Payout trade result, and Payout trade detail. */
 import { z } from 'zod';
-import type { TradeDebit, TradeDetail, TradeKey, TradeResult, TradeSplit } from '../types.ts';
+import type {
+  TradeDebit,
+  TradeDetail,
+  TradeKey,
+  TradeResult,
+  TradeSplit,
+} from '../../domain/provider-records.ts';
 import { amount, currency } from './amounts.ts';
 import { compact } from './compact.ts';
 import { description, entries, flag, orAbsent, text } from './scalars.ts';

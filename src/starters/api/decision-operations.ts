@@ -1,10 +1,10 @@
 /** What people decide about a payout. Who decides is the key's name, which no body can say otherwise. */
 import { z } from 'zod';
+import type { PayoutRef, PayoutStart } from '../../client/payouts.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { payoutStateSchema } from '../../contract/payout-answers.ts';
 import { text } from '../../contract/payout-request.ts';
 import type { PayoutState } from '../../domain/payout.ts';
-import type { PayoutRef, PayoutStart } from '../payouts.ts';
 import { demandAmount, demandApplication } from './callers.ts';
 import type { Engine } from './engine.ts';
 import { unlessEnded } from './explained.ts';

@@ -1,10 +1,10 @@
 /** What the routes do their work with, and how long Temporal may take to answer. */
 import type { Client } from '@temporalio/client';
-import { Batches } from '../batches.ts';
-import { Payouts } from '../payouts.ts';
-import { ServiceReads } from '../reads.ts';
-import { ReceivingAccounts } from '../receiving-accounts.ts';
-import { ReadSlots } from '../shared-reads.ts';
+import { Batches } from '../../client/batches.ts';
+import { Payouts } from '../../client/payouts.ts';
+import { ServiceReads } from '../../client/reads.ts';
+import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
+import { ReadSlots } from '../../client/shared-reads.ts';
 
 const TEMPORAL_ANSWERS_WITHIN_MS = 10_000;
 /** A worker has to ask the payments service first, in its turn. */

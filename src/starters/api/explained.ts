@@ -7,13 +7,13 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
-import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
-import { BatchConflictError } from '../batches.ts';
-import { isEngineError, isGone } from '../engine-errors.ts';
-import { InvalidPayoutRequestError } from '../invalid-request.ts';
-import { PayoutConflictError } from '../payouts.ts';
-import { ReceivingAccountConflictError } from '../receiving-accounts.ts';
-import { TooManyReadsError } from '../shared-reads.ts';
+import { BatchConflictError } from '../../client/batches.ts';
+import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
+import { PayoutConflictError } from '../../client/payouts.ts';
+import { ReceivingAccountConflictError } from '../../client/receiving-accounts.ts';
+import { TooManyReadsError } from '../../client/shared-reads.ts';
+import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
+import { isEngineError, isGone } from '../../temporal/client-errors.ts';
 import { badFields, Problem } from './problem.ts';
 
 const TRY_AGAIN_IN_SECONDS = 5;

@@ -1,6 +1,6 @@
 /** How many workflows stand still, for a metric that many may scrape: Temporal is asked once a minute. */
 import type { Client } from '@temporalio/client';
-import { knownFailing } from '../failing-workflows.ts';
+import { knownFailing } from '../../temporal/failing-workflows.ts';
 
 const KEPT_MS = 60_000;
 /** A scrape waits for it. */

@@ -3,15 +3,15 @@ import { randomBytes } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { appName } from '../../contract/payout-request.ts';
-import type { AuthorizationOutcome } from '../../domain/authorization.ts';
-import { sendPage } from '../../pages/page.ts';
 import {
   AttemptRefusedError,
   type Authorizations,
   AuthorizationsBusyError,
   StillExchangingError,
-} from '../authorizations.ts';
+} from '../../client/authorizations.ts';
+import { appName } from '../../contract/payout-request.ts';
+import type { AuthorizationOutcome } from '../../domain/authorization.ts';
+import { sendPage } from '../../pages/page.ts';
 import { Problem } from './problem.ts';
 
 const COOKIE = 'payouts_oauth';

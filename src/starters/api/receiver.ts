@@ -1,13 +1,13 @@
 /** Brings a notification to its payout. Believes nothing of it: it is a hint to ask the service. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { payoutWorkflowId } from '../../domain/identity.ts';
+import { endedPayout } from '../../client/ended-payout.ts';
+import { tellFollowUp } from '../../client/follow-ups.ts';
+import { payoutWorkflowId } from '../../contract/ids.ts';
+import { type Notification, notificationSignal } from '../../contract/payout-messages.ts';
 import type { Notification as Heard } from '../../payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { type Clock, every } from '../../surroundings/surroundings.ts';
-import { type Notification, notificationSignal } from '../../workflows/messages.ts';
-import { endedPayout } from '../ended-payout.ts';
-import { tellFollowUp } from '../follow-ups.ts';
-import { isQuotable } from '../visibility.ts';
+import { isQuotable } from '../../temporal/visibility.ts';
 import { Coalesced } from './coalesced.ts';
 import { UnknownNotifications, type UnknownOptions } from './unknown-notifications.ts';
 

@@ -1,9 +1,9 @@
 /** The API server, put together. */
 import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
+import { Authorizations } from '../../client/authorizations.ts';
 import type { ServiceConfig } from '../../config/service-config.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
-import { Authorizations } from '../authorizations.ts';
 import { docsRoutes } from './docs-routes.ts';
 import { engineOf } from './engine.ts';
 import { failingCount } from './failing-count.ts';

@@ -1,6 +1,7 @@
 /** What the verbs of `account` do. */
-import type { OpeningResolution } from '../../workflows/opening-messages.ts';
-import type { OpeningRef } from '../receiving-accounts.ts';
+
+import type { OpeningRef } from '../../client/receiving-accounts.ts';
+import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
 import { openingText, recordText } from './account-text.ts';
 import { type Answer, EXIT } from './answer.ts';
 import type { Session } from './session.ts';

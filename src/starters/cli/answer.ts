@@ -1,6 +1,7 @@
 /** What a verb says, and how it is printed: one JSON document, or text for a person. */
+
+import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
 import type { FieldError } from '../../contract/payout-request.ts';
-import { InvalidPayoutRequestError } from '../invalid-request.ts';
 
 /** Stable: scripts rely on them. */
 export const EXIT = {

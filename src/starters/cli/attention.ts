@@ -1,6 +1,7 @@
 /** Why payouts, and follow-ups of payouts, need somebody: as they say themselves. */
+
+import type { ListedPayout } from '../../client/payout-list.ts';
 import type { Attention } from '../../domain/payout.ts';
-import type { ListedPayout } from '../payout-list.ts';
 import type { Session } from './session.ts';
 import { changesOf, sinceItsEnd } from './since-its-end.ts';
 import { wrap } from './text.ts';

@@ -1,11 +1,11 @@
 /** `batch FILE`: many payouts at once. The same command again goes on where it was, or shows how far it is. */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Batches, type BatchRef } from '../../client/batches.ts';
 import { digestOf } from '../../contract/payout-batch.ts';
 import { type BatchResult, type BatchState, ROW_ENDS, TOLD_BY_ROW } from '../../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { newsOf } from '../../temporal/queries.ts';
-import { Batches, type BatchRef } from '../batches.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { showProgress } from './progress.ts';
 import type { Session } from './session.ts';

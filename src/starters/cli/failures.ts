@@ -6,10 +6,10 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../domain/failure-types.ts';
-import { BatchConflictError } from '../batches.ts';
-import { PayoutConflictError } from '../payouts.ts';
-import { ReceivingAccountConflictError } from '../receiving-accounts.ts';
+import { BatchConflictError } from '../../client/batches.ts';
+import { PayoutConflictError } from '../../client/payouts.ts';
+import { ReceivingAccountConflictError } from '../../client/receiving-accounts.ts';
+import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import { bad, EXIT, type Failure } from './answer.ts';
 
 const CONFLICTS = [PayoutConflictError, BatchConflictError, ReceivingAccountConflictError];

@@ -1,6 +1,6 @@
 /** What a person found out about something in review: `--created ID`, or `--not-created end|retry`. */
-import type { Resolution } from '../../workflows/messages.ts';
-import type { OpeningResolution } from '../../workflows/opening-messages.ts';
+import type { Resolution } from '../../contract/payout-messages.ts';
+import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
 import { UsageError } from './answer.ts';
 
 type Finding = { created: true; id: string } | { created: false; then: 'end' | 'retry' };

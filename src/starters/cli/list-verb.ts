@@ -1,5 +1,5 @@
 /** `list`: payouts, without knowing any. */
-import { type ListedPayout, listPayouts, type PayoutFilter } from '../payout-list.ts';
+import { type ListedPayout, listPayouts, type PayoutFilter } from '../../client/payout-list.ts';
 import type { Answer } from './answer.ts';
 import { reasonsOf, reasonsText } from './attention.ts';
 import { colours } from './colours.ts';

@@ -19,7 +19,7 @@ import { BY, type Common, perform, STARTER, verbsOf } from './verb.ts';
 
 // A call loads what its own verb needs, and that only once what it was given is read: most of a call's CPU time is imports.
 const payoutFile = () => import('./payout-file.ts');
-const batchCheck = () => import('../checked-batch.ts');
+const batchCheck = () => import('../../client/checked-batch.ts');
 const payouts = () => import('./payout-verbs.ts');
 const batches = () => import('./batch-verb.ts');
 const lists = () => import('./list-verb.ts');

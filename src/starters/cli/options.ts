@@ -1,8 +1,9 @@
 /** What options may hold. Loads nothing of Temporal: whatever is wrong with a call is told at once. */
+
+import type { PayoutFilter } from '../../client/payout-list.ts';
+import { APP_NAME } from '../../contract/ids.ts';
 import { boundsOf } from '../../domain/daily-report.ts';
-import { APP_NAME } from '../../domain/identity.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
-import type { PayoutFilter } from '../payout-list.ts';
 import { UsageError } from './answer.ts';
 
 export interface ListOptions {

@@ -1,7 +1,8 @@
 /** Payouts as a file holds them: one, or a list. */
+
+import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
-import { InvalidPayoutRequestError } from '../invalid-request.ts';
 import { UsageError } from './answer.ts';
 
 /** All are checked before anything is done with any. */

@@ -1,12 +1,13 @@
 /** The verbs that start, steer and read payouts. */
-import { payoutWorkflowId } from '../../domain/identity.ts';
+
+import { endedPayout } from '../../client/ended-payout.ts';
+import { tellFollowUp } from '../../client/follow-ups.ts';
+import type { PayoutRef, StartedPayout } from '../../client/payouts.ts';
+import { payoutWorkflowId } from '../../contract/ids.ts';
+import type { Notification, Resolution } from '../../contract/payout-messages.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
-import type { Notification, Resolution } from '../../workflows/messages.ts';
-import { endedPayout } from '../ended-payout.ts';
-import { isGone } from '../engine-errors.ts';
-import { tellFollowUp } from '../follow-ups.ts';
-import type { PayoutRef, StartedPayout } from '../payouts.ts';
+import { isGone } from '../../temporal/client-errors.ts';
 import { type Answer, EXIT } from './answer.ts';
 import type { Session } from './session.ts';
 import { changesOf, sinceItsEndIfFollowed } from './since-its-end.ts';

@@ -1,5 +1,5 @@
 /** `rate-limit`: shows an application's rate limit and lease owner, and changes the rate without a restart. */
-import { type RateLimit, RateLimits } from '../rate-limits.ts';
+import { type RateLimit, RateLimits } from '../../client/rate-limits.ts';
 import { type Answer, UsageError } from './answer.ts';
 import type { RateChange } from './options.ts';
 import type { Session } from './session.ts';

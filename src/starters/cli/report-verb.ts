@@ -1,8 +1,9 @@
 /** `report`: the payouts of a day by outcome and difference, and what is open now. */
+
+import { dailyReport } from '../../client/reports.ts';
 import type { AppReport, DailyReport } from '../../domain/daily-report.ts';
 import type { Money } from '../../domain/money.ts';
 import { OUTCOMES } from '../../domain/payout.ts';
-import { dailyReport } from '../reports.ts';
 import type { Answer } from './answer.ts';
 import type { Session } from './session.ts';
 import { grid, money } from './text.ts';

@@ -1,9 +1,9 @@
 /** One call of the command line: connects, runs the verb, prints its answer or its failure, and disconnects. */
 import type { Client } from '@temporalio/client';
+import { Payouts } from '../../client/payouts.ts';
+import { ServiceReads } from '../../client/reads.ts';
+import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { connectClient } from '../../temporal/connection.ts';
-import { Payouts } from '../payouts.ts';
-import { ServiceReads } from '../reads.ts';
-import { ReceivingAccounts } from '../receiving-accounts.ts';
 import { type Answer, print, printFailure } from './answer.ts';
 
 /** A query or an update that no worker answers within this time fails, instead of hanging. */

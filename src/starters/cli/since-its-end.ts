@@ -1,10 +1,11 @@
 /** What a payout's follow-up has found: the result is never rewritten, so this stands beside it. */
+
+import type { PayoutRef } from '../../client/payouts.ts';
+import { changesQuery } from '../../contract/follow-up-messages.ts';
+import { payoutFollowUpWorkflowId } from '../../contract/ids.ts';
 import type { FollowUpResult } from '../../domain/follow-up.ts';
-import { payoutFollowUpWorkflowId } from '../../domain/identity.ts';
 import type { Attention } from '../../domain/payout.ts';
-import { changesQuery } from '../../workflows/follow-up-messages.ts';
-import { isGone } from '../engine-errors.ts';
-import type { PayoutRef } from '../payouts.ts';
+import { isGone } from '../../temporal/client-errors.ts';
 import type { Session } from './session.ts';
 import { money } from './text.ts';
 

@@ -1,9 +1,10 @@
 /** Workflows whose workflow task keeps failing, as `list --attention` shows them: they cannot say it themselves. */
+
+import type { ListedPayout } from '../../client/payout-list.ts';
+import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
 import { type FailingWorkflow, WORKFLOW_TASK_FAILS, whyFailing } from '../../domain/failing-workflow.ts';
-import { payoutOf, payoutOfFollowUp } from '../../domain/identity.ts';
 import type { Attention } from '../../domain/payout.ts';
-import { knownFailing } from '../failing-workflows.ts';
-import type { ListedPayout } from '../payout-list.ts';
+import { knownFailing } from '../../temporal/failing-workflows.ts';
 import type { Session } from './session.ts';
 
 export interface StandingStill {

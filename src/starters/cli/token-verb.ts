@@ -1,6 +1,7 @@
 /** `tokens`: until when each token lives, who has to authorize, and a renewal on demand. */
+
+import { type ListedToken, Tokens } from '../../client/tokens.ts';
 import type { TokenState } from '../../domain/token-record.ts';
-import { type ListedToken, Tokens } from '../tokens.ts';
 import type { Answer } from './answer.ts';
 import { colours } from './colours.ts';
 import type { Session } from './session.ts';

@@ -1,7 +1,7 @@
 /** Sees to it that the rate-limit lease exists: without it, nobody may call. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../domain/identity.ts';
+import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../contract/ids.ts';
 import type { Before, LeasePlace } from '../../domain/rate-limit-lease.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { APP } from '../../temporal/search-keys.ts';

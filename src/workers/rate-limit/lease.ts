@@ -4,7 +4,8 @@
  */
 import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import type { LeaseActivities } from '../../activities/types.ts';
+import type { LeaseActivities } from '../../activities/shared/types.ts';
+import { servedAsSignal } from '../../contract/lease-messages.ts';
 import {
   type LeaseNote,
   type LeaseTerm,
@@ -12,7 +13,6 @@ import {
   type Released,
 } from '../../domain/rate-limit-lease.ts';
 import { type Clock, every } from '../../surroundings/surroundings.ts';
-import { servedAsSignal } from '../../workflows/lease-messages.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
 import { type Ending, Renewals } from './renewals.ts';

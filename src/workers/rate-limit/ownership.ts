@@ -1,6 +1,6 @@
 /** Which leases this process owns, and whether another process should have one of them. */
 import type { Client } from '@temporalio/client';
-import { leaseTaskQueue, leaseWorkflowId } from '../../domain/identity.ts';
+import { leaseTaskQueue, leaseWorkflowId } from '../../contract/ids.ts';
 import type { LeasePlace } from '../../domain/rate-limit-lease.ts';
 import { type Surroundings, sleep } from '../../surroundings/surroundings.ts';
 

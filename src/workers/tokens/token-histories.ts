@@ -9,11 +9,11 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import type { WorkflowRun } from '../../activities/recall-grant.ts';
+import type { WorkflowRun } from '../../activities/tokens/recall-grant.ts';
+import { authorizedSignal } from '../../contract/token-messages.ts';
 import type { Grant } from '../../domain/token-record.ts';
-import { isGone } from '../../starters/engine-errors.ts';
-import { pageOfRuns } from '../../starters/visibility.ts';
-import { authorizedSignal } from '../../workflows/token-messages.ts';
+import { isGone } from '../../temporal/client-errors.ts';
+import { pageOfRuns } from '../../temporal/visibility.ts';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;

@@ -1,14 +1,14 @@
 /** The renewals of one application as a worker process sees them: started, asked, started again when they were ended. */
 import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
+import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../contract/ids.ts';
+import { authorizedSignal, grantUpdate } from '../../contract/token-messages.ts';
 import { HAND_OVER_WITHIN_MS } from '../../domain/deadlines.ts';
-import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../domain/identity.ts';
 import type { CurrentGrant, Grant, TokenOwner } from '../../domain/token-record.ts';
 import { type Surroundings, sleep } from '../../surroundings/surroundings.ts';
 import { APP } from '../../temporal/search-keys.ts';
 import { isStopped, STOPPED_STATUSES } from '../../temporal/stopped.ts';
-import { authorizedSignal, grantUpdate } from '../../workflows/token-messages.ts';
-import type { tokenRenewal } from '../../workflows/token-renewal.ts';
+import type { tokenRenewal } from '../../workflows/tokens/token-renewal.ts';
 
 /** Thrown when a user has never authorized this application, or has to do it again. */
 export class NotAuthorizedError extends Error {

@@ -1,5 +1,5 @@
 /** The Workers of an application's token calls: one for each line, so that none holds the slots of another. */
-import { TOKEN_LINES, type TokenLine, tokenTaskQueue } from '../../domain/identity.ts';
+import { TOKEN_LINES, type TokenLine, tokenTaskQueue } from '../../contract/ids.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import type { ApplicationParts, Runnable } from '../application-workers.ts';
 import { type ActivityWorkerOptions, activityWorker } from '../rate-limit/activity-worker.ts';

@@ -1,10 +1,10 @@
 /** Three ways to an order: the create answered it, a query found it, a person named it. Each is compared first. */
-import type { Confirmation } from '../../activities/types.ts';
+import type { Confirmation } from '../../activities/shared/types.ts';
 import { differsFromQuote, notThisNumberOrAmount, notThisPayout } from '../../domain/order-check.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { KnownOrder, PayoutRecord } from '../../domain/payout-record.ts';
-import type { PayoutOrder } from '../../payments/types.ts';
-import { polled } from '../calls.ts';
+import type { PayoutOrder } from '../../domain/provider-records.ts';
+import { polled } from '../shared/calls.ts';
 import type { PayoutRun } from './run.ts';
 import { enterReview, markOutcomeUnknown, noteUnknownSend } from './stages.ts';
 

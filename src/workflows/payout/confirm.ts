@@ -1,10 +1,10 @@
 /** The order may or may not exist. The workflow asks the provider, then a person; nothing is sent meanwhile. */
 import { workflowInfo } from '@temporalio/workflow';
-import type { Confirmation } from '../../activities/types.ts';
+import type { Confirmation } from '../../activities/shared/types.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
-import { causeOf } from '../call-failures.ts';
-import { asked, polled, untilAnswered } from '../calls.ts';
-import { isDoubtfulStart } from '../doubtful-start.ts';
+import { causeOf } from '../shared/call-failures.ts';
+import { asked, polled, untilAnswered } from '../shared/calls.ts';
+import { isDoubtfulStart } from '../shared/doubtful-start.ts';
 import { adoptFound, isOrderReadable } from './adopt-order.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 import { confirmFirst, enterReview, noteUnknownSend, startOver } from './stages.ts';

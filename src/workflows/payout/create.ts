@@ -11,12 +11,12 @@
  * found order or a person's decision (H58).
  */
 import { workflowInfo } from '@temporalio/workflow';
-import type { CreateAnswer } from '../../activities/types.ts';
+import type { CreateAnswer } from '../../activities/shared/types.ts';
 import { type LockBudget, lockBudget } from '../../domain/deadlines.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
-import { provesNothingSent } from '../call-failures.ts';
-import { local, once } from '../calls.ts';
-import { isDoubtfulStart } from '../doubtful-start.ts';
+import { provesNothingSent } from '../shared/call-failures.ts';
+import { local, once } from '../shared/calls.ts';
+import { isDoubtfulStart } from '../shared/doubtful-start.ts';
 import { adoptCreated } from './adopt-order.ts';
 import { confirm, review } from './confirm.ts';
 import { lockLeftMs } from './lock-quote.ts';

@@ -1,6 +1,5 @@
 /** The messages that a payout takes. Handlers never throw, except to refuse an update with its reason. */
 import { CancellationScope, condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { PayoutState } from '../../domain/payout.ts';
 import {
   approveUpdate,
   type CancelRequest,
@@ -12,9 +11,10 @@ import {
   refuseUpdate,
   resolveUpdate,
   stateQuery,
-} from '../messages.ts';
-import { isRecord, onSignal } from '../raw-signal.ts';
-import { demand, named, notAccepted } from '../refusals.ts';
+} from '../../contract/payout-messages.ts';
+import type { PayoutState } from '../../domain/payout.ts';
+import { isRecord, onSignal } from '../shared/raw-signal.ts';
+import { demand, named, notAccepted } from '../shared/refusals.ts';
 import { adoptNamed } from './adopt-order.ts';
 import type { PayoutRun } from './run.ts';
 import { stateOf } from './show-state.ts';

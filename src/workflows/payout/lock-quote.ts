@@ -2,10 +2,10 @@
 import { lockExpiresAtMs } from '../../domain/deadlines.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
+import type { Quote } from '../../domain/provider-records.ts';
 import { agreedQuote, quoteProblem, withinApproval } from '../../domain/quote-check.ts';
-import type { Quote } from '../../payments/types.ts';
-import { refusalIn } from '../call-failures.ts';
-import { untilAnswered } from '../calls.ts';
+import { refusalIn } from '../shared/call-failures.ts';
+import { untilAnswered } from '../shared/calls.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 
 /** Waits for `notBefore`, cancellably. */

@@ -1,10 +1,10 @@
 /** How the order stands, by one trade query: what is known after it, and what an operator should look at. */
-import type { TradeAnswer } from '../../activities/types.ts';
+import type { TradeAnswer } from '../../activities/shared/types.ts';
 import { contradiction, notThisPayout } from '../../domain/order-check.ts';
+import type { TradeResult } from '../../domain/provider-records.ts';
 import { finalStatus, tradeAttention } from '../../domain/trade-verdict.ts';
-import type { TradeResult } from '../../payments/types.ts';
-import { causeOf, refusalIn } from '../call-failures.ts';
-import { polled, type Urgency } from '../calls.ts';
+import { causeOf, refusalIn } from '../shared/call-failures.ts';
+import { polled, type Urgency } from '../shared/calls.ts';
 import { isOrderReadable, readOrder } from './adopt-order.ts';
 import type { PayoutRun } from './run.ts';
 import { enterReview, noteUnknownSend } from './stages.ts';

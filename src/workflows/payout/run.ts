@@ -7,7 +7,8 @@ import {
   isCancellation,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Caller } from '../../activities/types.ts';
+import type { Caller } from '../../activities/shared/types.ts';
+import type { Resolution } from '../../contract/payout-messages.ts';
 import type { CheckedPayoutRequest, PayoutPhase, PayoutSettings, Reason } from '../../domain/payout.ts';
 import {
   type CarriedOver,
@@ -15,10 +16,9 @@ import {
   newRecord,
   type PayoutRecord,
 } from '../../domain/payout-record.ts';
-import type { TradeKey } from '../../payments/types.ts';
-import type { CallSettings } from '../calls.ts';
-import { isHistoryLong } from '../long-history.ts';
-import type { Resolution } from '../messages.ts';
+import type { TradeKey } from '../../domain/provider-records.ts';
+import type { CallSettings } from '../shared/calls.ts';
+import { isHistoryLong } from '../shared/long-history.ts';
 import { CallWatch } from './call-watch.ts';
 import { showState } from './show-state.ts';
 

@@ -1,5 +1,6 @@
 /** From the created order to its final status: ask at a notification or a poll, accept only what agrees with itself. */
 import type { Attention, PayoutResult } from '../../domain/payout.ts';
+import type { TradeDetail } from '../../domain/provider-records.ts';
 import { settledResult } from '../../domain/settled-result.ts';
 import {
   disagreement,
@@ -9,8 +10,7 @@ import {
   isAboutDebits,
   isDetailMissing,
 } from '../../domain/trade-verdict.ts';
-import type { TradeDetail } from '../../payments/types.ts';
-import { polled } from '../calls.ts';
+import { polled } from '../shared/calls.ts';
 import { type KnownTrade, queryTrade } from './query-trade.ts';
 import type { PayoutRun } from './run.ts';
 import { type LearnedBy, spread, waitForNotificationOrPoll } from './wait-to-ask.ts';

@@ -1,8 +1,9 @@
 /** One call of each operation with the answer the specification's sample gives. Written by hand, from the spec. */
+
+import type { CreatePayoutRequest } from '../../../src/domain/provider-records.ts';
 import type { PaymentsClient } from '../../../src/payments/client.ts';
 import type { ApiOperation } from '../../../src/payments/operations.ts';
 import type { CallOptions } from '../../../src/payments/options.ts';
-import type { CreatePayoutRequest } from '../../../src/payments/types.ts';
 
 export const CREATE: CreatePayoutRequest = {
   partnerOrderId: 'P-1',

@@ -1,9 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
-import { batchActivities } from '../../../src/activities/batch-activities.ts';
-import { preparation } from '../../../src/activities/prepare-payout.ts';
+import { batchActivities } from '../../../src/activities/batch/batch-activities.ts';
+import { preparation } from '../../../src/activities/payout/prepare-payout.ts';
 import { workerConfig } from '../../../src/config/config.ts';
-import { PAYOUTS_TASK_QUEUE } from '../../../src/domain/identity.ts';
+import { PAYOUTS_TASK_QUEUE } from '../../../src/contract/ids.ts';
 import { PROCESS_SURROUNDINGS } from '../../../src/surroundings/process.ts';
 import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
 import type { PayoutWorld } from '../payout-world.ts';

@@ -2,8 +2,8 @@
 import { condition, defineSignal, setHandler, upsertSearchAttributes } from '@temporalio/workflow';
 import type { PayoutRequest } from '../../../src/domain/payout.ts';
 
-export { payoutBatch } from '../../../src/workflows/payout-batch.ts';
-export { payoutBatchPart } from '../../../src/workflows/payout-batch-part.ts';
+export { payoutBatch } from '../../../src/workflows/batch/payout-batch.ts';
+export { payoutBatchPart } from '../../../src/workflows/batch/payout-batch-part.ts';
 
 /** Lets a payout end that was asked for with the platform `held`. */
 export const release = defineSignal('release');

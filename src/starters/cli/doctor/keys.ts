@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { WorkerView } from '../../../activities/types.ts';
+import type { WorkerView } from '../../../activities/shared/types.ts';
 import { encryptionKeys } from '../../../config/encryption.ts';
+import { PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import { type ClockReading, reading } from '../../../domain/clock-reading.ts';
-import { PAYOUTS_TASK_QUEUE } from '../../../domain/identity.ts';
 import { UnknownKeyError } from '../../../encryption/key-ring.ts';
 import type { workerProbe } from '../../../workflows/reads.ts';
 import type { Session } from '../session.ts';

@@ -1,6 +1,6 @@
 /** Whether stopped payouts are looked for, and ended ones followed up. */
 import { ScheduleNotFoundError } from '@temporalio/client';
-import { reconciliationId } from '../../../domain/identity.ts';
+import { reconciliationId } from '../../../contract/ids.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';
 

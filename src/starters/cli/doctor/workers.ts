@@ -1,8 +1,8 @@
 /** The workers: do they serve the queues, and does one of them own the application's rate-limit lease? */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../domain/identity.ts';
-import { RateLimits } from '../../rate-limits.ts';
+import { RateLimits } from '../../../client/rate-limits.ts';
+import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';
 

@@ -1,6 +1,6 @@
 /** Whether every open workflow can go on. */
 import { whyFailing } from '../../../domain/failing-workflow.ts';
-import { findFailing, knownFailing } from '../../failing-workflows.ts';
+import { findFailing, knownFailing } from '../../../temporal/failing-workflows.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';
 

@@ -1,0 +1,38 @@
+/** The reconciliation's activities of one worker process. */
+import { ApplicationFailure } from '@temporalio/activity';
+import type { Client } from '@temporalio/client';
+import type { WorkerConfig } from '../../config/config.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
+import { findFailing } from '../../temporal/failing-workflows.ts';
+import { withHeartbeats } from '../shared/heartbeats.ts';
+import { adoptStopped } from './adopt-stopped.ts';
+import { followEnded } from './follow-ended.ts';
+import type { ReconcileActivities } from './reconcile-types.ts';
+
+const DAY_MS = 86_400_000;
+
+export function reconcileActivities(
+  { env, applications }: WorkerConfig,
+  client: Client,
+  clock: Clock,
+): ReconcileActivities {
+  const environment = env.PAYMENTS_ENVIRONMENT;
+  const here = onlyHere(environment, clock);
+  const common = { client, clock, environment, apps: new Set(applications.keys()) };
+  const adopter = { ...common, reconcileEveryMs: env.PAYOUTS_RECONCILE_EVERY };
+  const follower = { ...common, firstLooksBackMs: (env.PAYOUTS_FOLLOW_UP.at(-1) ?? 0) + DAY_MS };
+  return {
+    adoptStopped: (look) => here(look, () => adoptStopped(adopter, look)),
+    followEnded: (look) => here(look, () => followEnded(follower, look)),
+    findFailing: (look) => here(look, () => findFailing(client, look.known, look.beforeMs)),
+  };
+}
+
+/** All environments of a namespace share the queue of workflows; the next attempt may find the right worker. */
+export function onlyHere(environment: string, clock: Clock) {
+  return async <T>(meant: { environment: string }, work: () => Promise<T>): Promise<T> => {
+    if (meant.environment === environment) return withHeartbeats(clock, work);
+    const message = `this worker serves ${environment}, it was asked for ${meant.environment}`;
+    throw ApplicationFailure.create({ type: 'WRONG_WORKER', message });
+  };
+}

@@ -1,0 +1,85 @@
+/** What follow-ups found on a day, from their memos. */
+import type { Client } from '@temporalio/client';
+import { z } from 'zod';
+import { payoutOfFollowUp } from '../../contract/ids.ts';
+import { moneyAnswer } from '../../contract/payout-answers.ts';
+import {
+  type AppReport,
+  addParts,
+  boundsOf,
+  type ChangedPayout,
+  emptyAppReport,
+} from '../../domain/daily-report.ts';
+import { totalsByCurrency } from '../../domain/money.ts';
+import { type ListedRun, pagesOfRuns } from '../../temporal/visibility.ts';
+import { isMeantFor, memoOf } from './report-pages.ts';
+import type { ReportedPage, ReportPage } from './report-types.ts';
+
+const PAGE = 500;
+
+/** As `payoutFollowUp` writes it. */
+const changesSchema = z.object({
+  returned: z.array(
+    z.object({ distributeId: z.string(), target: moneyAnswer, inResult: z.boolean(), seenAt: z.string() }),
+  ),
+  differences: z.array(z.object({ code: z.string(), seenAt: z.string() })),
+  notChecked: z.object({ seenAt: z.string() }).optional(),
+});
+type Changes = z.output<typeof changesSchema>;
+
+export async function reportChanged(client: Client, { environment, day }: ReportPage): Promise<ReportedPage> {
+  const query =
+    "WorkflowType = 'payoutFollowUp' AND PayoutNeedsAttention = true AND ExecutionStatus != 'ContinuedAsNew'";
+  const found = new Map<string, Changes>();
+  for await (const runs of pagesOfRuns(client, query, PAGE))
+    for (const run of runs) if (await isMeantFor(run, environment)) await collect(found, run);
+  const changes = [...found].flatMap(([workflowId, seen]) => changeOf(workflowId, seen, day));
+  const unknown = [...found].flatMap(([workflowId, seen]) => notCheckedOf(workflowId, seen, day));
+  return { ...addParts([{ apps: [...changes.map(appOf), ...unknown], changes }]) };
+}
+
+/** A follow-up that a late notification started once more sees the same again: what counts is when it was first seen. */
+async function collect(found: Map<string, Changes>, run: ListedRun): Promise<void> {
+  const parsed = changesSchema.safeParse((await memoOf(run))['changes']);
+  if (!parsed.success) return;
+  const known = found.get(run.workflowId) ?? { returned: [], differences: [] };
+  found.set(run.workflowId, {
+    returned: earliest([...known.returned, ...parsed.data.returned], ({ distributeId }) => distributeId),
+    differences: earliest([...known.differences, ...parsed.data.differences], ({ code }) => code),
+    // The latest run is listed first, and it alone tells whether the last look brought an answer.
+    notChecked: found.has(run.workflowId) ? known.notChecked : parsed.data.notChecked,
+  });
+}
+
+function earliest<T extends { seenAt: string }>(all: readonly T[], keyOf: (one: T) => string): T[] {
+  const kept = new Map<string, T>();
+  for (const one of all) {
+    const known = kept.get(keyOf(one));
+    if (!known || one.seenAt < known.seenAt) kept.set(keyOf(one), one);
+  }
+  return [...kept.values()];
+}
+
+function changeOf(workflowId: string, seen: Changes, day: string): ChangedPayout[] {
+  const payout = payoutOfFollowUp(workflowId);
+  // What the payout's own result says is counted with it.
+  const since = seen.returned.filter((one) => !one.inResult && isOf(day, one));
+  const returned = totalsByCurrency(since.map(({ target }) => target));
+  const differences = seen.differences.filter((one) => isOf(day, one)).map(({ code }) => code);
+  return payout && returned.length + differences.length > 0 ? [{ ...payout, returned, differences }] : [];
+}
+
+function notCheckedOf(workflowId: string, { notChecked }: Changes, day: string): AppReport[] {
+  const payout = payoutOfFollowUp(workflowId);
+  if (!payout || !notChecked || !isOf(day, notChecked)) return [];
+  return [{ ...emptyAppReport(payout.app), notChecked: 1 }];
+}
+
+function isOf(day: string, { seenAt }: { seenAt: string }): boolean {
+  const { from = '', until = '' } = boundsOf(day) ?? {};
+  return seenAt >= from && seenAt <= until;
+}
+
+function appOf({ app, returned }: ChangedPayout): AppReport {
+  return { ...emptyAppReport(app), returned, changed: 1 };
+}

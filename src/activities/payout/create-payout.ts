@@ -1,0 +1,72 @@
+/** The one place where money is set in motion. */
+import type { SendPolicy } from '../../domain/payout.ts';
+import {
+  CreateRefusedError,
+  InvalidRequestError,
+  OrderNotExistError,
+  type PaymentsClient,
+} from '../../payments/index.ts';
+import type { Random, Surroundings } from '../../surroundings/surroundings.ts';
+import { optionsOf } from '../shared/caller-options.ts';
+import { asFailure } from '../shared/failures.ts';
+import type { Caller, CreateAnswer, CreateOrder, NothingSent } from '../shared/types.ts';
+import { type Claim, mustNotSend, provablyNotSent, whileClaimed } from './send-once.ts';
+
+export interface CreateDependencies {
+  client: PaymentsClient;
+  claim: Claim;
+  policy: SendPolicy;
+  surroundings: Surroundings;
+}
+
+/**
+ * Sends the create, unless this run cannot be sure that nobody has sent it before; then it says so and sends
+ * nothing. Throws when it was sent and no answer can be trusted: the order may exist.
+ */
+export async function createPayout(
+  { client, claim, policy, surroundings: { clock, random } }: CreateDependencies,
+  caller: Caller,
+  create: CreateOrder,
+): Promise<CreateAnswer> {
+  const deadline = clock.nowMs() + create.sendWithinMs;
+  const held = mustNotSend(create, policy) ?? (await confirmedJustNow(client, policy, caller, create));
+  if (held) return held;
+  try {
+    const order = await whileClaimed(claim, clock, (beforeSend) =>
+      client.createPayout(create.order, { ...optionsOf(caller), deadline, beforeSend }),
+    );
+    return { kind: 'created', order };
+  } catch (error) {
+    return answerOf(error, random);
+  }
+}
+
+/**
+ * With `PAYOUTS_CREATE_CHECK=always`, and for as long as `PAYOUTS_TEMPORAL_RECOVERED_AT` is set, the provider is asked
+ * within seconds before each send: histories may have been deleted (H8) or lost (H53).
+ */
+async function confirmedJustNow(
+  client: PaymentsClient,
+  { createCheck, recoveredAtMs }: SendPolicy,
+  caller: Caller,
+  { order, clientId }: CreateOrder,
+): Promise<NothingSent | undefined> {
+  if (createCheck !== 'always' && recoveredAtMs === undefined) return undefined;
+  try {
+    const key = { clientId, partnerOrderId: order.partnerOrderId };
+    await client.tradeResult(key, optionsOf(caller));
+    return { kind: 'not-sent', why: 'exists' };
+  } catch (error) {
+    return error instanceof OrderNotExistError ? undefined : { kind: 'not-sent', why: 'unconfirmed' };
+  }
+}
+
+function answerOf(error: unknown, random: Random): CreateAnswer {
+  if (error instanceof CreateRefusedError)
+    return { kind: 'not-created', meaning: error.meaning, message: error.message };
+  // Our own check of the body: nothing was sent, and it can only be wrong again.
+  if (error instanceof InvalidRequestError) return { kind: 'invalid', message: error.message };
+  const nothing = provablyNotSent(error);
+  if (nothing) return nothing;
+  throw asFailure(error, random);
+}

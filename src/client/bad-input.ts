@@ -1,0 +1,27 @@
+/** Whether a run failed because it was bad input: then it has asked the provider for nothing. */
+import { type Client, WorkflowFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { INVALID_PAYOUT_REQUEST } from '../contract/failure-types.ts';
+
+/** The failure that names every bad field. Only for a run that has failed: any other is waited for. */
+export async function badInputOf(
+  client: Client,
+  workflowId: string,
+  runId: string,
+): Promise<ApplicationFailure | undefined> {
+  try {
+    await client.workflow.getHandle(workflowId, runId, { followRuns: false }).result();
+    return undefined;
+  } catch (error) {
+    return error instanceof WorkflowFailedError ? ofType(error.cause, INVALID_PAYOUT_REQUEST) : undefined;
+  }
+}
+
+export async function failedAsBadInput(client: Client, workflowId: string, runId: string): Promise<boolean> {
+  return (await badInputOf(client, workflowId, runId)) !== undefined;
+}
+
+function ofType(error: unknown, type: string): ApplicationFailure | undefined {
+  if (error instanceof ApplicationFailure && error.type === type) return error;
+  return error instanceof Error && error.cause !== undefined ? ofType(error.cause, type) : undefined;
+}

@@ -1,0 +1,164 @@
+/**
+ * How other programs pay many payouts at once. Every call can be repeated: whoever crashed in the middle, or is
+ * not sure, calls again with the same rows. Talks to Temporal only.
+ */
+import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
+import { TypedSearchAttributes } from '@temporalio/common';
+import { addUpdate, batchStateQuery, takenRowsQuery } from '../contract/batch-messages.ts';
+import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../contract/ids.ts';
+import { digestOf } from '../contract/payout-batch.ts';
+import type { BatchRequest, BatchResult, BatchState, RowRange, TakenRows } from '../domain/batch.ts';
+import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { APP } from '../temporal/search-keys.ts';
+import type { payoutBatch } from '../workflows/batch/payout-batch.ts';
+import { checkedBatch } from './checked-batch.ts';
+import { untilTaken } from './payouts.ts';
+import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
+import { slicesOf } from './slices.ts';
+
+/** Thrown when the batch was started with other rows, or by somebody else. Nothing was added. */
+export class BatchConflictError extends Error {
+  override readonly name = 'BatchConflictError';
+  constructor(batchId: string, which: string) {
+    super(`batch ${batchId} has been started otherwise: ${which}`);
+  }
+}
+
+export interface BatchRef {
+  app?: string | undefined;
+  batchId: string;
+}
+
+export interface NewBatch extends BatchRef {
+  /** Who starts it: the name of a key. One that somebody else has started is then refused. */
+  startedBy?: string | undefined;
+  /** Payout requests. All are read and checked before anything is started. */
+  payouts: Iterable<unknown> | AsyncIterable<unknown>;
+}
+
+type Soon = <T>(call: () => Promise<T>) => Promise<T>;
+
+export interface BatchesOptions {
+  client: Client;
+  /** Recorded with each start; a worker of another environment refuses it. */
+  environment?: string | undefined;
+  /** Wraps each call but the wait for a result, such as with a deadline. */
+  soon?: Soon | undefined;
+  /** How status reads share workers with others; by default only among the callers of this object. */
+  reads?: Reads | undefined;
+}
+
+export class Batches {
+  private readonly client: Client;
+  private readonly environment: string | undefined;
+  private readonly soon: Soon;
+  private readonly states: SharedReads<BatchState>;
+
+  constructor({ client, environment, soon = (call) => call(), reads = ownReads() }: BatchesOptions) {
+    this.states = new SharedReads({ ...reads, freshMs: 0 });
+    this.client = client;
+    this.environment = environment;
+    this.soon = soon;
+  }
+
+  /**
+   * Starts a batch, or goes on with one that was started with the same rows; answers when all rows are in.
+   * Throws `InvalidPayoutRequestError`, which names every bad row and field, or `BatchConflictError`.
+   */
+  async start(
+    batch: NewBatch,
+    onProgress: (state: BatchState) => void = () => undefined,
+  ): Promise<BatchState> {
+    const { request, rows } = await checkedBatch(batch);
+    const handle = await this.begin(request, batch.startedBy);
+    let state = await this.soon(() => handle.query(batchStateQuery));
+    const taken = await this.soon(() => handle.query(takenRowsQuery));
+    refuseOtherRows(request, state.count, taken, rows);
+    for (const range of state.missing)
+      for (const { offset, payouts } of slicesOf(rows, range)) {
+        onProgress(state);
+        state = await this.soon(() =>
+          untilTaken(() => handle.executeUpdate(addUpdate, { args: [{ offset, payouts }] })),
+        );
+      }
+    return state;
+  }
+
+  async state(ref: BatchRef): Promise<BatchState> {
+    const handle = this.handle(ref);
+    return this.states.read(handle.workflowId, () => this.states.inTurn(() => handle.query(batchStateQuery)));
+  }
+
+  /** Waits for the end. */
+  async result(ref: BatchRef): Promise<BatchResult> {
+    return this.handle(ref).result();
+  }
+
+  /** No more rows are started; the payouts that were started go on. */
+  async cancel(ref: BatchRef): Promise<void> {
+    await this.handle(ref).cancel();
+  }
+
+  handle({ app = 'default', batchId }: BatchRef): WorkflowHandle<typeof payoutBatch> {
+    return this.client.workflow.getHandle<typeof payoutBatch>(payoutBatchWorkflowId(app, batchId));
+  }
+
+  /** One that was stopped or failed is started again, and finds its payouts; one that ended is only looked at. */
+  private async begin(
+    request: BatchRequest,
+    startedBy: string | undefined,
+  ): Promise<WorkflowHandle<typeof payoutBatch>> {
+    const { app, batchId, count } = request;
+    try {
+      await this.soon(() =>
+        this.client.workflow.start<typeof payoutBatch>('payoutBatch', {
+          taskQueue: PAYOUTS_TASK_QUEUE,
+          workflowId: payoutBatchWorkflowId(app, batchId),
+          workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          args: [request],
+          memo: {
+            ...(this.environment && { environment: this.environment }),
+            ...(startedBy !== undefined && { startedBy }),
+          },
+          typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
+          staticSummary: `batch of ${count} payouts`,
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    }
+    const handle = this.handle(request);
+    if (startedBy !== undefined) await this.demandStarter(handle, batchId, startedBy);
+    return handle;
+  }
+
+  /** Rows that somebody adds are recorded as the starter's, who then could not approve them; the other could. */
+  private async demandStarter(
+    handle: WorkflowHandle<typeof payoutBatch>,
+    batchId: string,
+    startedBy: string,
+  ): Promise<void> {
+    const { memo } = await this.soon(() => handle.describe());
+    if (memo?.['startedBy'] !== startedBy) throw new BatchConflictError(batchId, 'somebody else started it');
+  }
+}
+
+function refuseOtherRows(
+  { batchId, count }: BatchRequest,
+  started: number,
+  taken: readonly TakenRows[],
+  rows: readonly CheckedPayoutRequest[],
+): void {
+  if (started !== count) throw new BatchConflictError(batchId, `there were ${started}, and not ${count}`);
+  const other = taken.find((known) => digestOf(rowsIn(rows, known)) !== known.digest);
+  if (other)
+    throw new BatchConflictError(
+      batchId,
+      `look at rows ${other.offset} to ${other.offset + other.count - 1}`,
+    );
+}
+
+function rowsIn<T>(rows: readonly T[], { offset, count }: RowRange): T[] {
+  return rows.slice(offset, offset + count);
+}

@@ -1,0 +1,27 @@
+/** An ended payout as its follow-up needs to know it, read from Temporal. */
+import type { Client } from '@temporalio/client';
+import { payoutResultSchema } from '../contract/payout-answers.ts';
+import { checkPayoutRequest } from '../contract/payout-request.ts';
+import type { FollowUpRequest } from '../domain/follow-up.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
+import { environmentOf } from '../temporal/run-environment.ts';
+import { startedWith } from '../temporal/started-with.ts';
+
+/** Undefined where it has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`, and `ZodError`. */
+export async function endedPayout(
+  client: Client,
+  workflowId: string,
+  clock: Clock,
+): Promise<FollowUpRequest | undefined> {
+  const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
+  if (status.name !== 'COMPLETED') return undefined;
+  const result: unknown = await client.workflow.getHandle(workflowId, runId).result();
+  const { outcome, splits } = payoutResultSchema.parse(result);
+  const { argument, memo } = await startedWith(client, workflowId, runId);
+  const request = checkPayoutRequest(argument);
+  if (!request.ok) return undefined;
+  const { app, openId, clientId, partnerOrderId } = request.value;
+  const environment = await environmentOf(client, { workflowId, runId }, memo);
+  const endedAtMs = closeTime?.getTime() ?? clock.wallMs();
+  return { environment, app, openId, clientId, partnerOrderId, outcome, splits, endedAtMs };
+}

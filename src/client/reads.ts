@@ -1,0 +1,77 @@
+/** Reads of the payments service on behalf of people, each through a small workflow on a worker. */
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import type { ProbeQuestion, ServiceProbed } from '../activities/shared/types.ts';
+import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
+import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../domain/provider-records.ts';
+import type {
+  accountQuery,
+  payoutQuote,
+  QuotedPayout,
+  receivingBalanceQuery,
+  receivingDetailQuery,
+  serviceProbe,
+} from '../workflows/reads.ts';
+
+/** No money moves here, so unlike a payout a read may be given up. */
+const GIVE_UP_AFTER = '2 minutes';
+
+/** `openId`: the user to act for, where user tokens are used. Each throws Temporal's `WorkflowFailedError` when the service could not be asked. */
+export class ServiceReads {
+  private readonly client: Client;
+
+  constructor(client: Client) {
+    this.client = client;
+  }
+
+  async quote(request: CheckedPayoutRequest): Promise<QuotedPayout> {
+    return this.client.workflow.execute<typeof payoutQuote>('payoutQuote', {
+      ...options('payout-quote', request.app),
+      args: [request],
+    });
+  }
+
+  async accounts(app: string, clientId: string, openId?: string): Promise<ClientAccounts | null> {
+    return this.client.workflow.execute<typeof accountQuery>('accountQuery', {
+      ...options('account-query', app),
+      args: [{ app, openId, clientId }],
+    });
+  }
+
+  /** What `payerId` has received in `currency`, and the accounts for it. */
+  async receivingBalance(
+    app: string,
+    payerId: string,
+    currency: string,
+    openId?: string,
+  ): Promise<ReceivingAccountBalance> {
+    return this.client.workflow.execute<typeof receivingBalanceQuery>('receivingBalanceQuery', {
+      ...options('receiving-balance', app),
+      args: [{ app, openId, payerId, currency }],
+    });
+  }
+
+  /** One receiving account as the service writes it; null when it knows none of this number. */
+  async receivingDetail(app: string, accountId: string, openId?: string): Promise<OpaqueRecord | null> {
+    return this.client.workflow.execute<typeof receivingDetailQuery>('receivingDetailQuery', {
+      ...options('receiving-detail', app),
+      args: [{ app, openId, accountId }],
+    });
+  }
+
+  async probe(app: string, question: ProbeQuestion, openId?: string): Promise<ServiceProbed> {
+    return this.client.workflow.execute<typeof serviceProbe>('serviceProbe', {
+      ...options('service-probe', app),
+      args: [{ app, openId, ...question }],
+    });
+  }
+}
+
+function options(kind: string, app: string) {
+  return {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: `${kind}:${app}:${randomUUID()}`,
+    workflowExecutionTimeout: GIVE_UP_AFTER,
+  } as const;
+}

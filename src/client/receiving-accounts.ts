@@ -1,0 +1,120 @@
+/** How other programs open receiving accounts. Talks to Temporal only; balance and detail are in `reads.ts`. */
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { receivingAccountWorkflowId } from '../contract/ids.ts';
+import { checkReceivingAccount, type ReceivingAccountInput } from '../contract/receiving-account.ts';
+import {
+  type OpeningResolution,
+  openingStateQuery,
+  resolveOpeningUpdate,
+} from '../contract/receiving-account-messages.ts';
+import type {
+  CheckedReceivingAccountOrder,
+  ReceivingAccountResult,
+  ReceivingAccountState,
+} from '../domain/receiving-account.ts';
+import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
+import { APP } from '../temporal/search-keys.ts';
+import type { openReceivingAccount } from '../workflows/receiving-account/open-receiving-account.ts';
+import { InvalidPayoutRequestError } from './invalid-request.ts';
+import { type Origin, untilTaken } from './payouts.ts';
+import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
+import { type Once, startOrJoin } from './start-once.ts';
+
+/** Thrown when the number is taken by a request with another body. Nothing was started or changed. */
+export class ReceivingAccountConflictError extends Error {
+  override readonly name = 'ReceivingAccountConflictError';
+  constructor(requestId: string) {
+    super(`requestId ${requestId} belongs to a request with another body`);
+  }
+}
+
+/** Which request: the caller's own number, and the application that asked (`default`). */
+export interface OpeningRef {
+  app?: string | undefined;
+  requestId: string;
+}
+
+export interface StartedOpening {
+  workflowId: string;
+  runId: string;
+  app: string;
+  requestId: string;
+}
+
+export interface ReceivingAccountsOptions {
+  client: Client;
+  /** Recorded with each start; a worker of another environment refuses it. */
+  environment?: string | undefined;
+  /** How status reads share workers with others; by default only among the callers of this object. */
+  reads?: Reads | undefined;
+}
+
+export class ReceivingAccounts {
+  private readonly client: Client;
+  private readonly environment: string | undefined;
+  private readonly states: SharedReads<ReceivingAccountState>;
+
+  constructor({ client, environment, reads = ownReads() }: ReceivingAccountsOptions) {
+    this.client = client;
+    this.environment = environment;
+    // No answer from memory: its end is read beside it, and the two must agree.
+    this.states = new SharedReads({ ...reads, freshMs: 0 });
+  }
+
+  /**
+   * Asks for an account, or joins the request that was made with the same body, running or ended.
+   * Throws `InvalidPayoutRequestError` or `ReceivingAccountConflictError`; nothing is started then.
+   */
+  async open(
+    body: ReceivingAccountInput | unknown,
+    { startedBy }: Pick<Origin, 'startedBy'> = {},
+  ): Promise<StartedOpening> {
+    const checked = checkReceivingAccount(body);
+    if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
+    const { app, requestId, currency } = checked.value;
+    const workflowId = receivingAccountWorkflowId(app, requestId);
+    const once: Once<CheckedReceivingAccountOrder> = {
+      type: 'openReceivingAccount',
+      workflowId,
+      request: checked.value,
+      summary: `receiving account in ${currency}`,
+      memo: {
+        ...(this.environment && { environment: this.environment }),
+        ...(startedBy !== undefined && { startedBy }),
+      },
+      attributes: [{ key: APP, value: app }],
+      read: checkReceivingAccount,
+      conflict: () => new ReceivingAccountConflictError(requestId),
+    };
+    const { runId } = await startOrJoin(this.client, once, PROCESS_SURROUNDINGS.clock);
+    return { workflowId, runId, app, requestId };
+  }
+
+  async state(ref: OpeningRef): Promise<ReceivingAccountState> {
+    const handle = this.handle(ref);
+    return this.states.read(handle.workflowId, () =>
+      this.states.inTurn(() => handle.query(openingStateQuery)),
+    );
+  }
+
+  /** Waits for the end. Throws Temporal's `WorkflowFailedError` where the start was bad input. */
+  async result(ref: OpeningRef): Promise<ReceivingAccountResult> {
+    return this.handle(ref).result();
+  }
+
+  /** Answers once the decision has been acted on. */
+  async resolve(ref: OpeningRef, resolution: OpeningResolution): Promise<ReceivingAccountState> {
+    const handle = this.handle(ref);
+    try {
+      return await untilTaken(() => handle.executeUpdate(resolveOpeningUpdate, { args: [resolution] }));
+    } finally {
+      this.states.forget(handle.workflowId);
+    }
+  }
+
+  handle({ app = 'default', requestId }: OpeningRef): WorkflowHandle<typeof openReceivingAccount> {
+    return this.client.workflow.getHandle<typeof openReceivingAccount>(
+      receivingAccountWorkflowId(app, requestId),
+    );
+  }
+}

@@ -1,0 +1,63 @@
+/** What a batch can be told and asked. Handlers never throw, but for an update that is refused with its reason. */
+import { ApplicationFailure, setHandler } from '@temporalio/workflow';
+import {
+  type AddRows,
+  addUpdate,
+  batchStateQuery,
+  partReportSignal,
+  takenRowsQuery,
+} from '../../contract/batch-messages.ts';
+import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
+import { type BatchState, MOST_ROWS_AT_ONCE, type TakenRows } from '../../domain/batch.ts';
+import { isPartReport } from '../../domain/batch-record.ts';
+import { onSignal } from '../shared/raw-signal.ts';
+import { addRows } from './add-rows.ts';
+import type { BatchLife } from './batch-life.ts';
+
+export function installBatchHandlers(life: BatchLife): void {
+  setHandler(batchStateQuery, () => life.state());
+  setHandler(takenRowsQuery, () => taken(life));
+  onSignal(partReportSignal, (report) => {
+    if (isPartReport(report)) life.heard(report);
+  });
+  setHandler(addUpdate, (rows) => add(life, rows), {
+    validator: (rows) => {
+      const problem = unusable(rows);
+      if (problem) throw notAccepted(problem);
+    },
+  });
+}
+
+function taken({ record }: BatchLife): TakenRows[] {
+  return record.slices
+    .filter(({ held }) => held)
+    .map(({ offset, count, digest }) => ({ offset, count, digest }));
+}
+
+async function add(life: BatchLife, rows: AddRows): Promise<BatchState> {
+  await life.untilPrepared();
+  const refused = await life.inTurn(() => addRows(life, rows));
+  if (refused === undefined) return life.state();
+  if (typeof refused === 'string') throw notAccepted(refused);
+  const [first] = refused;
+  throw ApplicationFailure.nonRetryable(
+    `rows are not valid, and none of this slice was taken: ${first?.path} ${first?.message}${refused.length > 1 ? ', …' : ''}`,
+    INVALID_PAYOUT_REQUEST,
+    refused,
+  );
+}
+
+/** By its shape alone: refused without a trace in the history. */
+function unusable(rows: Partial<AddRows> | undefined): string | undefined {
+  const { offset, payouts } = rows ?? {};
+  if (typeof offset !== 'number' || !Number.isInteger(offset) || offset < 0)
+    return 'offset: must be a whole number from 0';
+  if (!Array.isArray(payouts) || payouts.length === 0) return 'payouts: must be a list of at least one';
+  if (payouts.length > MOST_ROWS_AT_ONCE)
+    return `payouts: must be at most ${MOST_ROWS_AT_ONCE} at once, and not ${payouts.length}`;
+  return undefined;
+}
+
+function notAccepted(problem: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(problem, NOT_ACCEPTED_NOW);
+}

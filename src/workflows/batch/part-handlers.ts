@@ -1,0 +1,13 @@
+/** What a part is told by its batch. */
+import { stopStartingSignal, turnSignal } from '../../contract/batch-messages.ts';
+import { onSignal } from '../shared/raw-signal.ts';
+import type { PartLife } from './part-life.ts';
+
+export function installPartHandlers(part: PartLife): void {
+  onSignal(turnSignal, () => {
+    part.record.hasTurn = true;
+    part.batchIsGone = false;
+    part.mustReport = true;
+  });
+  onSignal(stopStartingSignal, () => part.stopStarting());
+}

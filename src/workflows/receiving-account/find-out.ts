@@ -1,0 +1,114 @@
+/** The account may or may not have been opened. The list of accounts is looked at, then a person decides. */
+import { ActivityFailure, condition, log, sleep, workflowInfo } from '@temporalio/workflow';
+import type { WhetherOpened } from '../../activities/shared/types.ts';
+import { activityTimeoutMs } from '../../domain/deadlines.ts';
+import type { Clearance } from '../../domain/payout-record.ts';
+import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
+import { candidatesOf } from '../../domain/receiving-account-state.ts';
+import { untilAnswered } from '../shared/calls.ts';
+import type { OpeningLife } from './opening-life.ts';
+import { type Doubted, refused } from './send.ts';
+
+type Found = { result: ReceivingAccountResult } | { cleared: Clearance };
+
+const LONGEST_WAIT_MS = 60_000;
+/** A provider that turns the request away this often is a matter for a person. */
+const MOST_TURNED_AWAY = 3;
+
+/** Looks over the confirmation window, which begins where the send's own deadline ends. */
+export async function findOut(life: OpeningLife, doubted: Doubted): Promise<Found> {
+  const { record, settings } = life;
+  if (doubted.doubt === 'unsent') return review(life, doubted.why);
+  record.settlesAtMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
+  life.enter('RECONCILING');
+  for (let wait = 1_000; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+    const seen = await look(life);
+    if (doubted.doubt === 'earlier-run') {
+      // Nobody else has ever set out to open it, so there is nothing that could still turn up.
+      if (!seen.earlierSend) return { cleared: clearanceOf(seen) };
+      record.unsettled = Math.max(1, record.unsettled);
+      // What was there before this run may well be what the earlier one opened.
+      record.before = undefined;
+    }
+    const left = record.settlesAtMs - Date.now();
+    if (left <= 0 || somethingNew(life)) return concluded(life, doubted, seen);
+    await sleep(Math.min(wait, left), { summary: 'looks again for the account' });
+  }
+}
+
+function somethingNew({ record }: OpeningLife): boolean {
+  return record.before !== undefined && candidatesOf(record).length > 0;
+}
+
+/** An account that is not there by then was not opened only where the provider itself says so, of the only send. */
+async function concluded(life: OpeningLife, { doubt, why }: Doubted, seen: WhetherOpened): Promise<Found> {
+  const { record } = life;
+  if (doubt === 'busy') record.turnedAway += 1;
+  const nothingNew = seen.listed !== null && candidatesOf(record).length === 0;
+  if (nothingNew && doubt === 'refused') return refused(life, why);
+  if (nothingNew && doubt === 'busy' && record.turnedAway < MOST_TURNED_AWAY)
+    return { cleared: clearanceOf(seen) };
+  return review(life, why);
+}
+
+/** A person decides. An account that turned up is only shown: it could be somebody else's request. */
+async function review(life: OpeningLife, why: string): Promise<Found> {
+  life.flag('NEEDS_REVIEW', `find out whether the account was opened, then resolve: ${why}`);
+  life.enter('NEEDS_REVIEW');
+  log.warn('a receiving account may or may not have been opened; it waits for the update resolve');
+  for (;;) {
+    await condition(() => life.resolution !== undefined);
+    const found = await actedOn(life);
+    if (!found) continue;
+    life.unflag('NEEDS_REVIEW');
+    return found;
+  }
+}
+
+async function actedOn(life: OpeningLife): Promise<Found | undefined> {
+  const { resolution } = life;
+  if (!resolution) return undefined;
+  const { said, account } = resolution;
+  if (said.created) return { result: life.opened(account ?? {}, 'person', said.accountId) };
+  if (said.then === 'end') {
+    const message = `${said.by} found that it was not opened`;
+    return { result: life.notOpened({ code: 'RESOLVED_NOT_OPENED', message }) };
+  }
+  return askedOnceMore(life);
+}
+
+/** What the person could not see yet makes the decision void. */
+async function askedOnceMore(life: OpeningLife): Promise<Found | undefined> {
+  const shown = candidatesOf(life.record);
+  const seen = await look(life);
+  life.resolution = undefined;
+  if (candidatesOf(life.record).every((accountId) => shown.includes(accountId))) {
+    life.record.unsent = 0;
+    life.unflag('NOT_SENT');
+    return { cleared: clearanceOf(seen) };
+  }
+  life.flag('NEEDS_REVIEW', 'another account turned up since it was resolved: look again, then resolve');
+  life.show();
+  return undefined;
+}
+
+async function look(life: OpeningLife): Promise<WhetherOpened> {
+  const calls = untilAnswered(life.calls, 'account', 'was the account opened?');
+  const { workflowId } = workflowInfo();
+  const { startedAtMs } = life.record;
+  const seen = await life
+    .call(() => calls.askWhetherOpened(life.caller, { ...life.which, workflowId, startedAtMs }))
+    .catch(nobodyKnows);
+  life.record.listed = seen.listed ?? life.record.listed;
+  return seen;
+}
+
+function clearanceOf({ runId, recoveredAtMs }: WhetherOpened): Clearance {
+  return { runId, recoveredAtMs };
+}
+
+/** An answer that clears nothing: no run has this id. */
+function nobodyKnows(error: unknown): WhetherOpened {
+  if (!(error instanceof ActivityFailure)) throw error;
+  return { listed: null, earlierSend: true, runId: '' };
+}

@@ -1,0 +1,116 @@
+/** Before the first send: which accounts there are. The send: at most once where there is any doubt. */
+import { ActivityFailure, ApplicationFailure, isCancellation, log, sleep } from '@temporalio/workflow';
+import type { NothingSent, OpenAnswer } from '../../activities/shared/types.ts';
+import { sendWithinMs } from '../../domain/deadlines.ts';
+import type { Clearance } from '../../domain/payout-record.ts';
+import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
+import { afterUnsent } from '../../domain/receiving-account-state.ts';
+import { openingOnce, untilAnswered } from '../shared/calls.ts';
+import type { OpeningLife } from './opening-life.ts';
+
+/** Why it is not known whether the account was opened, in words for who has to find out. */
+export interface Doubted {
+  /** `refused`: of the only send, and not surely. `unsent`: nothing left this process, again and again. */
+  doubt: 'unknown' | 'busy' | 'refused' | 'earlier-run' | 'unsent';
+  why: string;
+}
+
+type Sent = { result: ReceivingAccountResult } | { nothing: true } | Doubted;
+
+/**
+ * The list of accounts is what an unanswered opening is looked for in, so it is read before the first send, and never
+ * after one that may have taken effect. A read that waits for as long as the provider is away; one that the provider
+ * refuses leaves the list unknown.
+ */
+export async function lookBefore(life: OpeningLife): Promise<void> {
+  life.enter('CHECKING');
+  const calls = untilAnswered(life.calls, 'account', 'which accounts are there?');
+  const listed = await life
+    .call(() => calls.listReceivingAccounts(life.caller, life.which))
+    .catch(listStaysUnknown);
+  life.record.before = listed ?? undefined;
+  life.record.listed = life.record.before;
+}
+
+function listStaysUnknown(error: unknown): null {
+  if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+  log.warn('the list of accounts could not be read; whatever is in it later may be the account');
+  return null;
+}
+
+export async function send(life: OpeningLife, cleared: Clearance | undefined): Promise<Sent> {
+  const { record } = life;
+  life.enter('OPENING');
+  const answer = await attempt(life, cleared);
+  if (answer.kind === 'not-sent') return notSent(life, answer.why);
+  record.unsent = 0;
+  life.unflag('NOT_SENT');
+  switch (answer.kind) {
+    case 'opened':
+      return { result: life.opened(answer.account, 'answer') };
+    case 'refused': {
+      // It says nothing about a send before this one.
+      const isOnlySend = record.unsettled === 0;
+      if (answer.surely && isOnlySend) return refused(life, answer.message);
+      if (!answer.surely) record.unsettled += 1;
+      return { doubt: isOnlySend ? 'refused' : 'unknown', why: answer.message };
+    }
+    case 'busy':
+      record.unsettled += 1;
+      return { doubt: 'busy', why: answer.message };
+    case 'failed':
+      record.unsettled += 1;
+      return { doubt: 'unknown', why: answer.message };
+  }
+}
+
+async function notSent(life: OpeningLife, why: NothingSent['why']): Promise<Sent> {
+  if (why === 'may-have-been-sent') return { doubt: 'unknown', why: 'this run may have sent it already' };
+  if (why === 'earlier-run' || why === 'restored') return sentBefore(why);
+  life.record.unsent += 1;
+  const { unsent } = life.record;
+  const next = afterUnsent(unsent);
+  if (next === 'review') return { doubt: 'unsent', why: `nothing could be sent, ${unsent} times in a row` };
+  if (next.flag) {
+    life.flag('NOT_SENT', `nothing could be sent, ${unsent} times in a row; it is tried again`);
+    life.show();
+  }
+  await sleep(next.pauseMs, { summary: 'nothing was sent; tries again' });
+  return { nothing: true };
+}
+
+/** It may have been sent before this run, of which nothing is left here. */
+export function sentBefore(doubt: 'earlier-run' | 'restored'): Doubted {
+  const who = doubt === 'restored' ? 'the run that Temporal forgot when it was restored' : 'an earlier run';
+  return { doubt: 'earlier-run', why: `${who} may have sent it` };
+}
+
+export function refused(life: OpeningLife, message: string): { result: ReceivingAccountResult } {
+  return { result: life.notOpened({ code: 'REFUSED_BY_PROVIDER', message }) };
+}
+
+async function attempt(
+  life: OpeningLife,
+  cleared: Clearance | undefined,
+): Promise<OpenAnswer | { kind: 'failed'; message: string }> {
+  const { app: _app, openId: _openId, requestId: _requestId, ...request } = life.request;
+  const { callTimeoutMs } = life.settings;
+  try {
+    return await life.call(() =>
+      openingOnce(life.calls, `open a receiving account in ${request.currency}`).openReceivingAccount(
+        life.caller,
+        {
+          request,
+          ...life.runFacts,
+          cleared,
+          sendWithinMs: sendWithinMs(callTimeoutMs),
+        },
+      ),
+    );
+  } catch (error) {
+    // Whatever went wrong, it may have been sent: a failed opening is never taken for "not opened".
+    const cause = error instanceof ActivityFailure ? error.cause : undefined;
+    const told = cause instanceof ApplicationFailure && cause.type !== 'Error' ? cause.message : undefined;
+    return { kind: 'failed', message: told ?? 'it was sent, or may have been, and never answered' };
+  }
+}

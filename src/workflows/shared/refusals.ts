@@ -1,0 +1,19 @@
+/** How a validator refuses an update: with a reason that a person can read. */
+import { ApplicationFailure } from '@temporalio/workflow';
+import { NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
+import { isRecord } from './raw-signal.ts';
+
+export function notAccepted(problem: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(problem, NOT_ACCEPTED_NOW);
+}
+
+/** Throws when there is a problem. */
+export function demand(problem: string | undefined): void {
+  if (problem) throw notAccepted(problem);
+}
+
+/** What is wrong with who decides, if anything is. */
+export function named(message: unknown): string | undefined {
+  const by = isRecord(message) ? message['by'] : undefined;
+  return typeof by === 'string' && by.trim() !== '' ? undefined : 'by: must name who decides';
+}

@@ -1,0 +1,153 @@
+/** One renewal: sent until the provider gives a token or says no. */
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  isCancellation,
+} from '@temporalio/workflow';
+import { type Grant, lateAtMs, refreshEndsSoonAtMs, urgentAtMs } from '../../domain/token-record.ts';
+import { renewing } from '../shared/calls.ts';
+import type { TokenLife } from './token-life.ts';
+
+type Outcome = { grant: Grant } | { error: unknown };
+
+/** After the provider refused an application token, which only a change of its settings can mend. */
+const REFUSED_PAUSE_MS = 60_000;
+
+/** Returns when the token was renewed, refused, overtaken by a new authorization, or has to go on in the next run. */
+export async function renewOnce(life: TokenLife): Promise<void> {
+  const askedAtMs = Date.now();
+  const { generation } = life.record;
+  const overtaken = () => life.record.generation !== generation || life.stopped;
+  const scope = new CancellationScope();
+  let outcome: Outcome | undefined;
+  const asking = settled(scope.run(() => ask(life))).then((how) => {
+    outcome = how;
+  });
+  await watchingTheTime(life, () => outcome !== undefined || overtaken() || life.isFull);
+  if (outcome === undefined) {
+    scope.cancel();
+    // One that is under way is not cut off: its answer may hold the next refresh token.
+    await asking;
+  }
+  if (overtaken()) return;
+  if (outcome && 'grant' in outcome) life.accept(outcome.grant, outcome.grant.obtainedAtMs ?? askedAtMs);
+  else refused(life, outcome?.error);
+}
+
+async function ask(life: TokenLife): Promise<Grant> {
+  const { owner, record, calls } = life;
+  if (owner.openId === undefined) {
+    const livesMs = record.held?.livesMs ?? 0;
+    const calling = renewing(owner, calls, 'application', livesMs, 'fetches the application token');
+    return calling.fetchApplicationToken(owner);
+  }
+  const urgent = life.isWaitedFor || (record.held !== undefined && Date.now() >= urgentAtMs(record.held));
+  return (urgent ? undefined : await refreshUntilUrgent(life)) ?? refresh(life, 'urgent');
+}
+
+/** Undefined: the refresh became urgent before anything came of it. */
+async function refreshUntilUrgent(life: TokenLife): Promise<Grant | undefined> {
+  const scope = new CancellationScope();
+  let outcome: Outcome | undefined;
+  const refreshing = settled(scope.run(() => refresh(life, 'due'))).then((how) => {
+    outcome = how;
+    return how;
+  });
+  // A cancellation from outside reaches the activity, and is over when that is.
+  await CancellationScope.nonCancellable(() => condition(() => outcome !== undefined || life.isWaitedFor));
+  const gaveUp = outcome === undefined;
+  if (gaveUp) scope.cancel();
+  const how = await refreshing;
+  if ('grant' in how) return how.grant;
+  if (!gaveUp || !wasCancelled(how.error)) throw how.error;
+  life.record.triedBefore = true;
+  return undefined;
+}
+
+function refresh({ owner, record, calls }: TokenLife, line: 'urgent' | 'due') {
+  const { livesMs = 0, refresh: sealed = '' } = record.held ?? {};
+  const summary = `refreshes the user token${line === 'urgent' ? ', urgently' : ''}`;
+  const calling = renewing(owner, calls, line, livesMs, summary);
+  const triedBefore = record.triedBefore ?? false;
+  return calling.refreshUserToken(owner, { refresh: sealed, line, triedBefore });
+}
+
+function settled(promise: Promise<Grant>): Promise<Outcome> {
+  return promise.then(
+    (grant) => ({ grant }),
+    (error: unknown) => ({ error }),
+  );
+}
+
+/** Never begun, or not tried again after the attempt that was under way. */
+function wasCancelled(error: unknown): boolean {
+  return (
+    isCancellation(error) || (error instanceof ActivityFailure && error.retryState === 'CANCEL_REQUESTED')
+  );
+}
+
+interface Moment {
+  atMs: number;
+  what: string;
+  act: () => void;
+}
+
+/** Waits for `over`. Says so in the open when the wait begins to matter, and makes the renewal urgent. */
+async function watchingTheTime(life: TokenLife, over: () => boolean): Promise<void> {
+  for (const { atMs, what, act } of moments(life)) {
+    const wait = atMs - Date.now();
+    if (over() || (wait > 0 && (await condition(over, wait, { summary: what })))) return;
+    act();
+    life.show();
+  }
+  await condition(over);
+}
+
+function moments(life: TokenLife): Moment[] {
+  const { held } = life.record;
+  const flag = (atMs: number, code: string, message: string): Moment => ({
+    atMs,
+    what: `flags ${code}`,
+    act: () => life.flag(code, message),
+  });
+  if (!held) return [flag(Date.now() + 60_000, 'NO_TOKEN', 'there is no token yet')];
+  const refreshEnds = refreshEndsSoonAtMs(held);
+  const urgent: Moment = {
+    atMs: urgentAtMs(held),
+    what: 'makes the renewal urgent',
+    act: () => {
+      life.waitedFor = true;
+    },
+  };
+  const all = [
+    flag(lateAtMs(held), 'RENEWAL_LATE', 'half of the time left for the renewal is gone'),
+    flag(held.expiresAtMs, 'TOKEN_EXPIRED', 'the token has expired; calls wait for a new one'),
+    ...(life.owner.openId === undefined ? [] : [urgent]),
+    ...(refreshEnds === undefined
+      ? []
+      : [flag(refreshEnds, 'REFRESH_ENDS', 'the refresh token is nearing its end')]),
+  ];
+  return all.sort((a, b) => a.atMs - b.atMs);
+}
+
+/** The provider said no, and asking again cannot change that: a person has to. */
+function refused(life: TokenLife, error: unknown): void {
+  if (wasCancelled(error)) {
+    life.record.triedBefore = true;
+    return;
+  }
+  const cause = error instanceof ActivityFailure ? error.cause : undefined;
+  const why = cause instanceof ApplicationFailure ? `${cause.type}: ${cause.message}` : 'no answer';
+  life.asked = false;
+  life.waitedFor = false;
+  life.refusals += 1;
+  if (life.owner.openId === undefined) {
+    life.record.nextTryAtMs = Date.now() + REFUSED_PAUSE_MS;
+    life.flag('REFUSED', `the provider gives no application token (${why})`);
+    return;
+  }
+  life.record.needsAuthorization = true;
+  life.flag('REFRESH_REFUSED', `the refresh token was refused (${why}): the user must authorize again`);
+}
