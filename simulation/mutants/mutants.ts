@@ -249,8 +249,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'waiting-call-not-flagged',
     what: 'A payout whose calls get no token is not flagged: nobody knows that it stands still.',
     file: 'src/workflows/payout/call-watch.ts',
-    find: "this.run.flag('CALL_WAITS',",
-    replace: 'void (since,',
+    find: 'this.parts.flag(',
+    replace: 'void (',
   },
 
   // ---- secrets and keys
@@ -399,13 +399,6 @@ export const MUTANTS: readonly Mutant[] = [
   },
 
   // ---- nobody is told
-  {
-    name: 'waiting-call-unflagged',
-    what: 'A call that waits for its answer for hours is not flagged: nobody looks, and the seller waits.',
-    file: 'src/workflows/payout/call-watch.ts',
-    find: "this.run.flag('CALL_WAITS', ",
-    replace: "String('CALL_WAITS', ",
-  },
   {
     name: 'opening-trusts-a-restore',
     what: 'The opening of a receiving account forgets when it began, so a restored Temporal opens a second one.',

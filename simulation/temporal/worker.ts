@@ -4,7 +4,7 @@
  */
 import { msOptionalToNumber } from '@temporalio/common/lib/time.js';
 import type { WorkerOptions } from '@temporalio/worker';
-import type { Runnable } from '../../src/workers/application-workers.ts';
+import type { Runnable } from '../../src/workers/activity-worker.ts';
 import type { Life } from '../process/life.ts';
 import { loadDataConverter, type Workflows } from '../sdk.ts';
 import type { Activities } from './activity-runner.ts';

@@ -11,7 +11,7 @@ import type { BatchRequest, BatchResult, BatchState, RowRange, TakenRows } from 
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { APP } from '../temporal/search-keys.ts';
 import type { payoutBatch } from '../workflows/batch/payout-batch.ts';
-import { checkedBatch } from './checked-batch.ts';
+import { type BatchRef, checkedBatch, type NewBatch } from './checked-batch.ts';
 import { untilTaken } from './payouts.ts';
 import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
 import { slicesOf } from './slices.ts';
@@ -22,18 +22,6 @@ export class BatchConflictError extends Error {
   constructor(batchId: string, which: string) {
     super(`batch ${batchId} has been started otherwise: ${which}`);
   }
-}
-
-export interface BatchRef {
-  app?: string | undefined;
-  batchId: string;
-}
-
-export interface NewBatch extends BatchRef {
-  /** Who starts it: the name of a key. One that somebody else has started is then refused. */
-  startedBy?: string | undefined;
-  /** Payout requests. All are read and checked before anything is started. */
-  payouts: Iterable<unknown> | AsyncIterable<unknown>;
 }
 
 type Soon = <T>(call: () => Promise<T>) => Promise<T>;

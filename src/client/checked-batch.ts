@@ -3,8 +3,19 @@ import { batchRequestSchema, checkRows } from '../contract/payout-batch.ts';
 import { checked } from '../contract/payout-request.ts';
 import type { BatchRequest } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
-import type { NewBatch } from './batches.ts';
 import { InvalidPayoutRequestError } from './invalid-request.ts';
+
+export interface BatchRef {
+  app?: string | undefined;
+  batchId: string;
+}
+
+export interface NewBatch extends BatchRef {
+  /** Who starts it: the name of a key. One that somebody else has started is then refused. */
+  startedBy?: string | undefined;
+  /** Payout requests. All are read and checked before anything is started. */
+  payouts: Iterable<unknown> | AsyncIterable<unknown>;
+}
 
 export interface CheckedBatch {
   request: BatchRequest;

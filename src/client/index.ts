@@ -21,7 +21,8 @@ export type {
 } from '../domain/payout.ts';
 export { OUTCOMES, PHASES } from '../domain/payout.ts';
 export type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
-export { BatchConflictError, Batches, type BatchRef, type NewBatch } from './batches.ts';
+export { BatchConflictError, Batches } from './batches.ts';
+export type { BatchRef, NewBatch } from './checked-batch.ts';
 export { connectPayouts, type PayoutsConnection, type PayoutsOptions } from './connect.ts';
 export { InvalidPayoutRequestError } from './invalid-request.ts';
 export type { ListedPayout, PayoutFilter } from './payout-list.ts';

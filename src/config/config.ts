@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { fieldErrors } from '../contract/payout-request.ts';
 import type { PayoutSettings, SendPolicy } from '../domain/payout.ts';
-import type { CreateMeaning } from '../payments/index.ts';
+import type { CreateMeaning } from '../domain/provider-records.ts';
 import { type Application, readApplications } from './applications.ts';
 import { ConfigError } from './config-error.ts';
 import { duration, durations } from './duration.ts';

@@ -46,6 +46,9 @@ export interface CreatePayoutRequest {
   receiver: Receiver;
 }
 
+/** What a code of `createCnyOrder` means, as confirmed by the service's operator. All mean "not created". */
+export type CreateMeaning = 'refused' | 'lock-expired' | 'insufficient' | 'busy';
+
 /** Data of create and of `GET /v2/b2b/currents/queryDetail/{orderId}` (spec: Payout order). */
 export interface PayoutOrder {
   orderId: string;

@@ -2,9 +2,10 @@
  * What an answer means: one total table for each kind of effect, HTTP status class by answer sort (H26).
  * Nothing is decided elsewhere. Whether the data of a success parses is asked after it.
  */
+
+import type { CreateMeaning } from '../domain/provider-records.ts';
 import type { Answer, AnswerSort } from './envelope.ts';
 import type { Effect } from './operations.ts';
-import type { CreateMeaning } from './options.ts';
 
 export type Verdict =
   | 'success'

@@ -2,8 +2,9 @@
  * What can go wrong, one class a cause. No message, field or stack holds a secret, a URL or personal
  * data, and none has a `cause`: HTTP clients quote URLs there, and one URL carries the secret (H45).
  */
+
+import type { CreateMeaning } from '../domain/provider-records.ts';
 import type { OperationName } from './operations.ts';
-import type { CreateMeaning } from './options.ts';
 
 export type PaymentsErrorCode =
   | 'RATE_LIMITED'

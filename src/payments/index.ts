@@ -6,7 +6,6 @@ export { PaymentsClient } from './client.ts';
 export * from './errors.ts';
 export {
   createNotificationVerifier,
-  type NotificationInput,
   type NotificationResult,
   type NotificationVerdict,
   type NotificationVerifier,
@@ -26,14 +25,13 @@ export type {
   CallEvent,
   CallGate,
   CallOptions,
-  CreateMeaning,
   PaymentsClientOptions,
-  Timeouts,
   TokenKind,
   TokenSource,
 } from './options.ts';
 export { MASK, redact, safeUrl } from './redact.ts';
 export { createSigner, type RequestSigner, type SignatureHeaders, type SigningInput } from './signing.ts';
+export type { NotificationInput } from './standard-webhooks.ts';
 export {
   type Attempt,
   attempted,

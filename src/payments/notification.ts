@@ -6,16 +6,7 @@ import { createPublicKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import { PaymentsSettingError } from './errors.ts';
 import { loadPlugIn, methodOf } from './plug-in.ts';
-import { hmacMatches, rsaMatches, signedNotification } from './standard-webhooks.ts';
-
-export interface NotificationInput {
-  /** The bytes as received, before any parsing. */
-  rawBody: Buffer;
-  /** Names in lower case, as Node gives them. */
-  headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Milliseconds since 1970. */
-  now: number;
-}
+import { hmacMatches, type NotificationInput, rsaMatches, signedNotification } from './standard-webhooks.ts';
 
 export type NotificationResult = 'verified' | 'unverified-accepted' | 'rejected';
 

@@ -1,8 +1,9 @@
 /** What a client is built from, and what each call may say. Durations are milliseconds. */
+import type { CreateMeaning } from '../domain/provider-records.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
 import type { ApiOperation, OperationName } from './operations.ts';
 import type { RequestSigner } from './signing.ts';
-import type { Transport, TransportOptions } from './transport.ts';
+import type { Timeouts, Transport, TransportOptions } from './transport.ts';
 
 export type TokenKind = 'application' | 'user';
 
@@ -46,20 +47,6 @@ export interface CallGate {
   over?(call: GatedCall, end: CallEnd): void;
   /** The provider answered 429, and perhaps said how long to wait. */
   limited?(retryAfterMs: number | undefined): void;
-}
-
-/** What a code of `createCnyOrder` means, as confirmed by the service's operator. All mean "not created". */
-export type CreateMeaning = 'refused' | 'lock-expired' | 'insufficient' | 'busy';
-
-export interface Timeouts {
-  /** To open a connection, TLS included. Default 10 s. */
-  connectMs: number;
-  /** From the request to the last header. Default 30 s. */
-  headersMs: number;
-  /** Between two pieces of the body. Default 30 s. */
-  bodyMs: number;
-  /** The whole exchange, counted from the send. Default 60 s. */
-  totalMs: number;
 }
 
 /** One call, as logs and metrics may see it: no URL, body, token or personal data. */

@@ -1,5 +1,6 @@
 /** Turns what came of an exchange into the parsed answer, or into the one error that says it. */
 import type { z } from 'zod';
+import type { CreateMeaning } from '../domain/provider-records.ts';
 import { classify, type Verdict } from './classify.ts';
 import { type Answer, readAnswer } from './envelope.ts';
 import {
@@ -19,7 +20,6 @@ import {
   UnavailableError,
 } from './errors.ts';
 import { type ApiOperation, rulesOf } from './operations.ts';
-import type { CreateMeaning } from './options.ts';
 import { safeServiceCode } from './redact.ts';
 import type { Exchange } from './transport.ts';
 

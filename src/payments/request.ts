@@ -10,11 +10,11 @@ import {
 import { writeExactJson } from './exact-json.ts';
 import { HttpTransport } from './http-transport.ts';
 import { rulesOf } from './operations.ts';
-import type { CallEnd, CallOptions, GatedCall, PaymentsClientOptions, Timeouts } from './options.ts';
+import type { CallEnd, CallOptions, GatedCall, PaymentsClientOptions } from './options.ts';
 import { type AnswerRules, type Outcome, outcomeOf } from './outcome.ts';
 import { safeErrorName } from './redact.ts';
 import { checkedAddress, pathOf, type Target, urlOf } from './target.ts';
-import type { Exchange, Transport, TransportOptions, WireRequest } from './transport.ts';
+import type { Exchange, Timeouts, Transport, TransportOptions, WireRequest } from './transport.ts';
 
 export interface Call<T> extends AnswerRules<T> {
   target: Target;

@@ -1,12 +1,20 @@
 /** The form of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature: v1,<base64> …`. */
 import { createHmac, createVerify, type KeyObject, timingSafeEqual } from 'node:crypto';
-import type { NotificationInput } from './notification.ts';
 
 /** How far the sender's clock may be from ours, to either side. */
 export const CLOCK_WINDOW_MS = 5 * 60_000;
 
 /** More than any rotation needs; bounds the work a forged notification can cause. */
 const MAX_SIGNATURES = 8;
+
+export interface NotificationInput {
+  /** The bytes as received, before any parsing. */
+  rawBody: Buffer;
+  /** Names in lower case, as Node gives them. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Milliseconds since 1970. */
+  now: number;
+}
 
 export type SignedNotification = { content: Buffer; signatures: Buffer[] } | { problem: string };
 

@@ -1,6 +1,5 @@
 /** How one HTTP exchange is made. `http-transport.ts` makes it for real; whoever tests or simulates may answer in-process. */
 import type { Clock } from '../surroundings/surroundings.ts';
-import type { Timeouts } from './options.ts';
 import { safeErrorCode } from './redact.ts';
 
 export interface WireRequest {
@@ -26,6 +25,18 @@ export type Exchange =
   | { is: 'withheld'; reason: 'deadline' | 'aborted' | 'closed' | 'gate' }
   /** Perhaps written, and no answer. */
   | { is: 'no-answer'; transportCode: string };
+
+/** In milliseconds. */
+export interface Timeouts {
+  /** To open a connection, TLS included. Default 10 s. */
+  connectMs: number;
+  /** From the request to the last header. Default 30 s. */
+  headersMs: number;
+  /** Between two pieces of the body. Default 30 s. */
+  bodyMs: number;
+  /** The whole exchange, counted from the send. Default 60 s. */
+  totalMs: number;
+}
 
 /** What a client wants of its transport. */
 export interface TransportOptions {

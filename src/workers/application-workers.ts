@@ -2,20 +2,17 @@
  * What one process does for one application: it waits for the rate-limit lease, and while it owns it serves the queue
  * of the application's API calls and the queue of its token calls.
  */
-import type { Client } from '@temporalio/client';
-import type { Worker, WorkerOptions } from '@temporalio/worker';
 import { temporalHistories } from '../activities/payout/earlier-runs.ts';
 import type { Claim } from '../activities/payout/send-once.ts';
 import { serviceActivities } from '../activities/shared/service-activities.ts';
 import { tokenActivities } from '../activities/tokens/token-activities.ts';
 import type { Application } from '../config/applications.ts';
-import { sendPolicy, type WorkerConfig } from '../config/config.ts';
+import { sendPolicy } from '../config/config.ts';
 import { apiTaskQueue, leaseTaskQueue } from '../contract/ids.ts';
 import { sendWithinMs } from '../domain/deadlines.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
-import type { PaymentsClientOptions } from '../payments/index.ts';
-import { type Clock, every, type Surroundings } from '../surroundings/surroundings.ts';
-import { activityWorker } from './rate-limit/activity-worker.ts';
+import { type Clock, every } from '../surroundings/surroundings.ts';
+import { type ApplicationParts, activityWorker, type Runnable } from './activity-worker.ts';
 import { LeaseKeeper } from './rate-limit/keep-lease.ts';
 import { leaseActivities } from './rate-limit/lease.ts';
 import { LeaseSlot } from './rate-limit/lease-slot.ts';
@@ -28,23 +25,6 @@ import { RenewedTokens } from './tokens/renewed-tokens.ts';
 import { TokenHistories } from './tokens/token-histories.ts';
 import { TokenRenewals } from './tokens/token-renewals.ts';
 import { tokenWorkers } from './tokens/token-workers.ts';
-
-export interface ApplicationParts {
-  config: WorkerConfig;
-  client: Client;
-  surroundings: Surroundings;
-  createWorker: CreateWorker;
-  /** HTTP by default. */
-  transport?: PaymentsClientOptions['transport'];
-}
-
-/** As much of a Worker as those who run one need. */
-export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
-
-/** A Worker on this process's connection to Temporal. */
-export type CreateWorker = (
-  options: Omit<WorkerOptions, 'connection' | 'namespace'>,
-) => Promise<Runnable & { readonly options: { readonly identity: string } }>;
 
 /** What is under way may finish; an API call takes at most this long. */
 export const SHUTDOWN_GRACE = '30s';

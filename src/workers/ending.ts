@@ -3,7 +3,7 @@
  * workflow, and Temporal may have kept that workflow for this very process.
  */
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
-import type { Runnable } from './application-workers.ts';
+import type { Runnable } from './activity-worker.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 /** For that task; one that comes later waits for Temporal to give it to another process, which takes seconds. */

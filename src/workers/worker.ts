@@ -9,12 +9,8 @@ import { recallActivities } from '../activities/tokens/recall-grant.ts';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
 import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
-import {
-  type ApplicationParts,
-  applicationServer,
-  type Runnable,
-  SHUTDOWN_GRACE,
-} from './application-workers.ts';
+import type { ApplicationParts, Runnable } from './activity-worker.ts';
+import { applicationServer, SHUTDOWN_GRACE } from './application-workers.ts';
 import { Ownership } from './rate-limit/ownership.ts';
 import { TokenHistories } from './tokens/token-histories.ts';
 

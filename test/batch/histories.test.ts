@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Batches, BatchRef } from '../../src/client/batches.ts';
+import type { Batches } from '../../src/client/batches.ts';
+import type { BatchRef } from '../../src/client/checked-batch.ts';
 import { takenRowsQuery } from '../../src/contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../src/contract/ids.ts';
 import { batchesOf, manyRows, rowsOf, untilBatch } from '../support/batches.ts';

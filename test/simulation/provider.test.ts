@@ -15,8 +15,8 @@ import {
   startSimulator,
 } from '../../simulator/index.ts';
 import { type PaymentsClient, PaymentsError } from '../../src/payments/index.ts';
-import type { PaymentsClientOptions, Timeouts } from '../../src/payments/options.ts';
-import type { TransportOptions, WireRequest } from '../../src/payments/transport.ts';
+import type { PaymentsClientOptions } from '../../src/payments/options.ts';
+import type { Timeouts, TransportOptions, WireRequest } from '../../src/payments/transport.ts';
 import type { Clock } from '../../src/surroundings/surroundings.ts';
 import { clientFor, failureOf } from '../payments/support/client.ts';
 import { CREATE, KEY, QUOTE } from '../payments/support/samples.ts';

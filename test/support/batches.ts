@@ -1,6 +1,7 @@
 /** Batches for tests: rows by scenario, and what the simulator says of each afterwards. */
 
-import { Batches, type BatchRef } from '../../src/client/batches.ts';
+import { Batches } from '../../src/client/batches.ts';
+import type { BatchRef } from '../../src/client/checked-batch.ts';
 import type { BatchState } from '../../src/domain/batch.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';

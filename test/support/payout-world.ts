@@ -30,7 +30,7 @@ import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
-import type { Runnable } from '../../src/workers/application-workers.ts';
+import type { Runnable } from '../../src/workers/activity-worker.ts';
 import { keepRenewals } from '../../src/workers/tokens/keep-renewals.ts';
 import { createWorkers } from '../../src/workers/worker.ts';
 import { workflowBundle } from '../../src/workers/workflow-bundle.ts';

@@ -4,10 +4,9 @@
  */
 import { activityInfo, Context } from '@temporalio/activity';
 import type { SendPolicy } from '../../domain/payout.ts';
-import type { Clearance } from '../../domain/payout-record.ts';
 import { NotSentError, UnavailableError } from '../../payments/index.ts';
 import { type Clock, every } from '../../surroundings/surroundings.ts';
-import type { NothingSent, SendGuard } from '../shared/types.ts';
+import type { NothingSent, RunFacts, SendGuard } from '../shared/types.ts';
 
 /**
  * Records with Temporal, as the heartbeat of this activity, that the request may leave from now on. Rejects when
@@ -37,16 +36,6 @@ export function mustNotSend(guard: SendGuard, policy?: SendPolicy): NothingSent 
     return { kind: 'not-sent', why: 'may-have-been-sent' };
   const doubt = doubtAbout(workflowExecution?.runId, guard, policy);
   return doubt && { kind: 'not-sent', why: doubt };
-}
-
-export interface RunFacts {
-  /** The first run of the workflow chain. */
-  firstRunId: string;
-  /** The start does not prove that the payout is new (contract: doubtful start). */
-  isDoubtful: boolean;
-  cleared?: Clearance | undefined;
-  /** When the first run started, where a restore of Temporal matters. Unix milliseconds. */
-  startedAtMs?: number | undefined;
 }
 
 /** Whether an earlier run, or one that a restored Temporal has forgotten, may have sent what `runId` is about to send. */

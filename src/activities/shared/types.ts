@@ -4,8 +4,10 @@ import type { ClockReading } from '../../domain/clock-reading.ts';
 import type { FollowUpPlan } from '../../domain/follow-up.ts';
 import type { ProbeFinding } from '../../domain/open-points.ts';
 import type { CheckedPayoutRequest, PayoutSettings, Reason } from '../../domain/payout.ts';
+import type { Clearance } from '../../domain/payout-record.ts';
 import type {
   ClientAccounts,
+  CreateMeaning,
   CreatePayoutRequest,
   OpaqueRecord,
   PayoutOrder,
@@ -20,14 +22,22 @@ import type {
 import type { LeaseTerm, Released } from '../../domain/rate-limit-lease.ts';
 import type { CheckedReceivingAccountOrder } from '../../domain/receiving-account.ts';
 import type { Grant, TokenOwner } from '../../domain/token-record.ts';
-import type { CreateMeaning } from '../../payments/options.ts';
-import type { RunFacts } from '../payout/send-once.ts';
 
 /** For whom a call is made. A worker of another environment refuses it. */
 export interface Caller {
   environment: string;
   app: string;
   openId?: string | undefined;
+}
+
+export interface RunFacts {
+  /** The first run of the workflow chain. */
+  firstRunId: string;
+  /** The start does not prove that the payout is new (contract: doubtful start). */
+  isDoubtful: boolean;
+  cleared?: Clearance | undefined;
+  /** When the first run started, where a restore of Temporal matters. Unix milliseconds. */
+  startedAtMs?: number | undefined;
 }
 
 /** What the activity needs to know to send at most once. */

@@ -1,7 +1,8 @@
 /** `batch FILE`: many payouts at once. The same command again goes on where it was, or shows how far it is. */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Batches, type BatchRef } from '../../client/batches.ts';
+import { Batches } from '../../client/batches.ts';
+import type { BatchRef } from '../../client/checked-batch.ts';
 import { digestOf } from '../../contract/payout-batch.ts';
 import { type BatchResult, type BatchState, ROW_ENDS, TOLD_BY_ROW } from '../../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';

@@ -1,7 +1,7 @@
 /** `npm run payouts -- <verb>`: the command line. Talks to Temporal only. */
 import { Command, CommanderError } from 'commander';
 import { accountVerbs } from './account-verbs.ts';
-import { EXIT, printFailure, UsageError } from './answer.ts';
+import { EXIT, UsageError } from './answer.ts';
 import { batchRows } from './batch-file.ts';
 import type { BatchOptions } from './batch-verb.ts';
 import { readBytes, readJson } from './files.ts';
@@ -15,6 +15,7 @@ import {
   type ListOptions,
   type RateLimitOptions,
 } from './options.ts';
+import { printFailure } from './print-failure.ts';
 import { BY, type Common, perform, STARTER, verbsOf } from './verb.ts';
 
 // A call loads what its own verb needs, and that only once what it was given is read: most of a call's CPU time is imports.

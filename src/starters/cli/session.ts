@@ -4,7 +4,8 @@ import { Payouts } from '../../client/payouts.ts';
 import { ServiceReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { connectClient } from '../../temporal/connection.ts';
-import { type Answer, print, printFailure } from './answer.ts';
+import { type Answer, print } from './answer.ts';
+import { printFailure } from './print-failure.ts';
 
 /** A query or an update that no worker answers within this time fails, instead of hanging. */
 const NO_WORKER_ANSWERS_MS = 30_000;

@@ -2,7 +2,7 @@
 import { log } from '@temporalio/activity';
 import type { LeaseNote, Released } from '../../domain/rate-limit-lease.ts';
 import { type Clock, sleep } from '../../surroundings/surroundings.ts';
-import type { Runnable } from '../application-workers.ts';
+import type { Runnable } from '../activity-worker.ts';
 import type { Fence } from './fence.ts';
 import type { LeaseOwner } from './lease.ts';
 import type { RateLimiter } from './limiter.ts';

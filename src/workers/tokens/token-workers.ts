@@ -1,8 +1,12 @@
 /** The Workers of an application's token calls: one for each line, so that none holds the slots of another. */
 import { TOKEN_LINES, type TokenLine, tokenTaskQueue } from '../../contract/ids.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
-import type { ApplicationParts, Runnable } from '../application-workers.ts';
-import { type ActivityWorkerOptions, activityWorker } from '../rate-limit/activity-worker.ts';
+import {
+  type ActivityWorkerOptions,
+  type ApplicationParts,
+  activityWorker,
+  type Runnable,
+} from '../activity-worker.ts';
 import { PacedSlots } from './paced-slots.ts';
 
 /** Of each line that waits behind creates: the part of the rate limit that it may take. */

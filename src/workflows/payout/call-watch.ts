@@ -1,17 +1,23 @@
 /** Flags a call to the provider that waits too long for its turn or its answer, with one timer for all calls. */
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
-import type { PayoutRun } from './run.ts';
-import { showState } from './show-state.ts';
+
+export interface CallWatchParts {
+  /** How long a call may wait. */
+  limitMs(): number;
+  /** Told when the current call has waited too long. */
+  flag(message: string): void;
+  unflag(): void;
+}
 
 export class CallWatch {
-  private readonly run: PayoutRun;
+  private readonly parts: CallWatchParts;
   private callSinceMs: number | undefined;
   private timer: CancellationScope | undefined;
   private timerEndsMs = 0;
   private replaceCall: (() => void) | undefined;
 
-  constructor(run: PayoutRun) {
-    this.run = run;
+  constructor(parts: CallWatchParts) {
+    this.parts = parts;
   }
 
   async call<T>(work: () => Promise<T>): Promise<T> {
@@ -21,7 +27,7 @@ export class CallWatch {
       return await work();
     } finally {
       this.callSinceMs = undefined;
-      this.run.unflag('CALL_WAITS');
+      this.parts.unflag();
     }
   }
 
@@ -53,7 +59,7 @@ export class CallWatch {
     if (this.timer) return;
     const scope = new CancellationScope();
     this.timer = scope;
-    this.timerEndsMs = Date.now() + this.run.settings.callWaitsMs;
+    this.timerEndsMs = Date.now() + this.parts.limitMs();
     void scope
       .run(() => this.watchCalls())
       .catch(() => undefined)
@@ -64,17 +70,16 @@ export class CallWatch {
 
   /** When the timer fires, it looks whether the current call has waited too long, and ends when there is none. */
   private async watchCalls(): Promise<void> {
-    const { callWaitsMs } = this.run.settings;
-    let wait = callWaitsMs;
+    const limitMs = this.parts.limitMs();
+    let wait = limitMs;
     while (wait > 0) {
       await sleep(wait, { summary: 'flags a call that waits too long' });
       if (this.callSinceMs === undefined) return;
-      wait = this.callSinceMs + callWaitsMs - Date.now();
+      wait = this.callSinceMs + limitMs - Date.now();
       this.timerEndsMs = Date.now() + wait;
     }
     const since = new Date(this.callSinceMs ?? Date.now()).toISOString();
-    this.run.flag('CALL_WAITS', `a call has waited for its turn or its answer since ${since}`);
-    showState(this.run);
+    this.parts.flag(`a call has waited for its turn or its answer since ${since}`);
     this.replaceCall?.();
   }
 }

@@ -51,7 +51,14 @@ export class PayoutRun {
   private readonly carried: CarriedOver | undefined;
   private prepared: Prepared | undefined;
   private cancellableWork: CancellationScope | undefined;
-  private readonly watch = new CallWatch(this);
+  private readonly watch = new CallWatch({
+    limitMs: () => this.settings.callWaitsMs,
+    flag: (message) => {
+      this.flag('CALL_WAITS', message);
+      showState(this);
+    },
+    unflag: () => this.unflag('CALL_WAITS'),
+  });
 
   constructor(carried: CarriedOver | undefined) {
     this.carried = carried;

@@ -5,11 +5,18 @@
  */
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { Money } from '../../domain/money.ts';
-import type { PayoutState } from '../../domain/payout.ts';
+import type { CheckedPayoutRequest, PayoutSettings, PayoutState } from '../../domain/payout.ts';
+import type { PayoutRecord } from '../../domain/payout-record.ts';
 import { payoutState } from '../../domain/payout-state.ts';
-import type { PayoutRun } from './run.ts';
 
-export function showState(run: PayoutRun): void {
+/** As much of a run as its state needs. There is no request before it is checked. */
+interface ShownRun {
+  readonly record: PayoutRecord;
+  readonly checkedRequest: CheckedPayoutRequest | undefined;
+  readonly settings: PayoutSettings;
+}
+
+export function showState(run: ShownRun): void {
   const state = stateOf(run);
   setCurrentDetails(details(run, state));
   const wanted = attributes(run, state);
@@ -18,14 +25,14 @@ export function showState(run: PayoutRun): void {
   if (changed.length > 0) upsertSearchAttributes(Object.fromEntries(changed));
 }
 
-export function stateOf(run: PayoutRun): PayoutState {
+export function stateOf(run: ShownRun): PayoutState {
   const { record, checkedRequest } = run;
   if (!checkedRequest) return payoutState(record, '');
   return payoutState(record, checkedRequest.partnerOrderId, run.settings.lockLifetimeMs);
 }
 
 /** No personal data here: ids and statuses only. */
-function attributes(run: PayoutRun, state: PayoutState): Record<string, [string] | [boolean]> {
+function attributes(run: ShownRun, state: PayoutState): Record<string, [string] | [boolean]> {
   const known = workflowInfo().searchAttributes;
   return {
     ...(run.checkedRequest && { PayoutApp: [run.checkedRequest.app] }),
@@ -41,7 +48,7 @@ function attributes(run: PayoutRun, state: PayoutState): Record<string, [string]
 }
 
 /** Amounts, why it waits and until when: what an operator would otherwise have to ask for. */
-function details(run: PayoutRun, state: PayoutState): string {
+function details(run: ShownRun, state: PayoutState): string {
   const { quote, received, failed, orderId, auditStatus } = state;
   const { instructedAmount, notBefore } = run.checkedRequest ?? {};
   const lines = [

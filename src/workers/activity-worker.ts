@@ -1,8 +1,27 @@
 /** A Worker that runs activities of one queue and nothing else. */
+import type { Client } from '@temporalio/client';
+import type { ActivitySlotInfo, CustomSlotSupplier, Worker, WorkerOptions } from '@temporalio/worker';
+import type { WorkerConfig } from '../config/config.ts';
+import { dataConverter } from '../encryption/data-converter.ts';
+import type { PaymentsClientOptions } from '../payments/index.ts';
+import type { Surroundings } from '../surroundings/surroundings.ts';
 
-import type { ActivitySlotInfo, CustomSlotSupplier } from '@temporalio/worker';
-import { dataConverter } from '../../encryption/data-converter.ts';
-import type { ApplicationParts, Runnable } from '../application-workers.ts';
+export interface ApplicationParts {
+  config: WorkerConfig;
+  client: Client;
+  surroundings: Surroundings;
+  createWorker: CreateWorker;
+  /** HTTP by default. */
+  transport?: PaymentsClientOptions['transport'];
+}
+
+/** As much of a Worker as those who run one need. */
+export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
+
+/** A Worker on this process's connection to Temporal. */
+export type CreateWorker = (
+  options: Omit<WorkerOptions, 'connection' | 'namespace'>,
+) => Promise<Runnable & { readonly options: { readonly identity: string } }>;
 
 export interface ActivityWorkerOptions {
   taskQueue: string;
