@@ -12,7 +12,7 @@ const UNIT = [
   'test/encryption/{payload-codec,token-seal}.test.ts',
   'test/payments/{exact-json,in-process,notification-body,notification}.test.ts',
   'test/rate-limit/lease-rules.test.ts',
-  'test/setup/counting.test.ts',
+  'test/setup/{counting,layers}.test.ts',
   'test/tokens/attempt-states.test.ts',
   'test/api/unknown-notifications.test.ts',
   'test/bench/measures.test.ts',

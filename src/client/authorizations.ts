@@ -3,15 +3,16 @@
  * comes back once, to the same browser. Anybody can call this, so nothing is started in Temporal before the browser
  * is back from an attempt that began here, and only so often.
  */
+
 import { createHash } from 'node:crypto';
 import { type Client, isGrpcDeadlineError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { AuthorizationOutcome } from '../domain/authorization.ts';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
-import type { authorizationLink, userAuthorization } from '../workflows/tokens/user-authorization.ts';
 import { AttemptStates } from './attempt-states.ts';
 import { TokenBucket } from './token-bucket.ts';
 
@@ -129,7 +130,7 @@ export class Authorizations {
     const place = { environment: this.environment, app };
     try {
       return await this.soon(TEMPORAL_ANSWERS_WITHIN_MS, () =>
-        this.client.workflow.start<typeof userAuthorization>('userAuthorization', {
+        this.client.workflow.start<WorkflowSignatures['userAuthorization']>('userAuthorization', {
           taskQueue: PAYOUTS_TASK_QUEUE,
           workflowId: authorizationWorkflowId(app, attempt),
           workflowIdReusePolicy: 'REJECT_DUPLICATE',
@@ -178,7 +179,7 @@ export class Authorizations {
 
   private async ask(app: string): Promise<Link> {
     const url = await this.soon(TEMPORAL_ANSWERS_WITHIN_MS, () =>
-      this.client.workflow.execute<typeof authorizationLink>('authorizationLink', {
+      this.client.workflow.execute<WorkflowSignatures['authorizationLink']>('authorizationLink', {
         taskQueue: PAYOUTS_TASK_QUEUE,
         workflowId: `authorization-link:${app}:${this.surroundings.random.uuid()}`,
         // Longer than anybody waits for it.

@@ -2,15 +2,16 @@
  * How other programs pay many payouts at once. Every call can be repeated: whoever crashed in the middle, or is
  * not sure, calls again with the same rows. Talks to Temporal only.
  */
+
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { addUpdate, batchStateQuery, takenRowsQuery } from '../contract/batch-messages.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../contract/ids.ts';
 import { digestOf } from '../contract/payout-batch.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { BatchRequest, BatchResult, BatchState, RowRange, TakenRows } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { APP } from '../temporal/search-keys.ts';
-import type { payoutBatch } from '../workflows/batch/payout-batch.ts';
 import { type BatchRef, checkedBatch, type NewBatch } from './checked-batch.ts';
 import { untilTaken } from './payouts.ts';
 import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
@@ -87,19 +88,21 @@ export class Batches {
     await this.handle(ref).cancel();
   }
 
-  handle({ app = 'default', batchId }: BatchRef): WorkflowHandle<typeof payoutBatch> {
-    return this.client.workflow.getHandle<typeof payoutBatch>(payoutBatchWorkflowId(app, batchId));
+  handle({ app = 'default', batchId }: BatchRef): WorkflowHandle<WorkflowSignatures['payoutBatch']> {
+    return this.client.workflow.getHandle<WorkflowSignatures['payoutBatch']>(
+      payoutBatchWorkflowId(app, batchId),
+    );
   }
 
   /** One that was stopped or failed is started again, and finds its payouts; one that ended is only looked at. */
   private async begin(
     request: BatchRequest,
     startedBy: string | undefined,
-  ): Promise<WorkflowHandle<typeof payoutBatch>> {
+  ): Promise<WorkflowHandle<WorkflowSignatures['payoutBatch']>> {
     const { app, batchId, count } = request;
     try {
       await this.soon(() =>
-        this.client.workflow.start<typeof payoutBatch>('payoutBatch', {
+        this.client.workflow.start<WorkflowSignatures['payoutBatch']>('payoutBatch', {
           taskQueue: PAYOUTS_TASK_QUEUE,
           workflowId: payoutBatchWorkflowId(app, batchId),
           workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
@@ -123,7 +126,7 @@ export class Batches {
 
   /** Rows that somebody adds are recorded as the starter's, who then could not approve them; the other could. */
   private async demandStarter(
-    handle: WorkflowHandle<typeof payoutBatch>,
+    handle: WorkflowHandle<WorkflowSignatures['payoutBatch']>,
     batchId: string,
     startedBy: string,
   ): Promise<void> {

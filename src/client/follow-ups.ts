@@ -1,16 +1,17 @@
 /** Starts follow-ups, and tells them of late notifications. */
+
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE, payoutFollowUpWorkflowId } from '../contract/ids.ts';
 import { type Notification, notificationSignal } from '../contract/payout-messages.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { FollowUpRequest } from '../domain/follow-up.ts';
 import { APP } from '../temporal/search-keys.ts';
-import type { payoutFollowUp } from '../workflows/aftercare/payout-follow-up.ts';
 
 /** True when it was started now, false when there is or was one; `again`: was one that was not stopped. */
 export async function startFollowUp(client: Client, ended: FollowUpRequest, again = false): Promise<boolean> {
   try {
-    await client.workflow.start<typeof payoutFollowUp>('payoutFollowUp', {
+    await client.workflow.start<WorkflowSignatures['payoutFollowUp']>('payoutFollowUp', {
       ...options(ended),
       workflowIdReusePolicy: again ? 'ALLOW_DUPLICATE_FAILED_ONLY' : 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
@@ -28,11 +29,14 @@ export async function tellFollowUp(
   ended: FollowUpRequest,
   notification: Notification,
 ): Promise<void> {
-  await client.workflow.signalWithStart<typeof payoutFollowUp, [Notification]>('payoutFollowUp', {
-    ...options(ended),
-    signal: notificationSignal,
-    signalArgs: [notification],
-  });
+  await client.workflow.signalWithStart<WorkflowSignatures['payoutFollowUp'], [Notification]>(
+    'payoutFollowUp',
+    {
+      ...options(ended),
+      signal: notificationSignal,
+      signalArgs: [notification],
+    },
+  );
 }
 
 function options(ended: FollowUpRequest) {

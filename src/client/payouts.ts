@@ -1,6 +1,7 @@
 /**
  * How other programs start, steer and read payouts. Talks to Temporal only; never to the payments service.
  */
+
 import { type Client, isGrpcServiceError, ServiceError, type WorkflowHandle } from '@temporalio/client';
 import { payoutWorkflowId } from '../contract/ids.ts';
 import {
@@ -17,12 +18,12 @@ import {
   stateQuery,
 } from '../contract/payout-messages.ts';
 import { checkPayoutRequest, type PayoutRequestInput } from '../contract/payout-request.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
 import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
-import type { payout } from '../workflows/payout/payout.ts';
 import { InvalidPayoutRequestError } from './invalid-request.ts';
 import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
 import { type Once, startOf, startOrJoin } from './start-once.ts';
@@ -67,7 +68,7 @@ export interface PayoutStart {
   startedBy: string | undefined;
 }
 
-type PayoutHandle = WorkflowHandle<typeof payout>;
+type PayoutHandle = WorkflowHandle<WorkflowSignatures['payout']>;
 
 /** Where a payout stands and, once it has ended, its result. */
 export interface SeenPayout {
@@ -178,7 +179,7 @@ export class Payouts {
 
   private async lookAt(handle: PayoutHandle): Promise<SeenPayout> {
     const { status, runId, typedSearchAttributes } = await handle.describe();
-    const run = this.client.workflow.getHandle<typeof payout>(handle.workflowId, runId);
+    const run = this.client.workflow.getHandle<WorkflowSignatures['payout']>(handle.workflowId, runId);
     if (status.name === 'FAILED') await run.result();
     if (status.name === 'COMPLETED' && !typedSearchAttributes.get(NEEDS_ATTENTION)) {
       const result = await run.result();
@@ -238,7 +239,9 @@ export class Payouts {
   }
 
   handle({ app = 'default', partnerOrderId }: PayoutRef): PayoutHandle {
-    return this.client.workflow.getHandle<typeof payout>(payoutWorkflowId(app, partnerOrderId));
+    return this.client.workflow.getHandle<WorkflowSignatures['payout']>(
+      payoutWorkflowId(app, partnerOrderId),
+    );
   }
 }
 

@@ -1,10 +1,11 @@
 /** The rate limit of an application as operators see it: how many calls a second, set by whom, and the lease owner. */
+
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { leaseWorkflowId } from '../contract/ids.ts';
 import { rateLimitQuery, setCallsPerSecondUpdate } from '../contract/lease-messages.ts';
 import { appName } from '../contract/payout-request.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { RateLimitState } from '../domain/rate-limit-lease.ts';
-import type { rateLimitLease } from '../workflows/rate-limit-lease.ts';
 
 export interface RateLimit extends RateLimitState {
   app: string;
@@ -68,7 +69,7 @@ export class RateLimits {
   }
 
   private handle(workflowId: string) {
-    return this.client.workflow.getHandle<typeof rateLimitLease>(workflowId);
+    return this.client.workflow.getHandle<WorkflowSignatures['rateLimitLease']>(workflowId);
   }
 }
 

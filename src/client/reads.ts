@@ -1,18 +1,16 @@
 /** Reads of the payments service on behalf of people, each through a small workflow on a worker. */
+
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import type { ProbeQuestion, ServiceProbed } from '../activities/shared/types.ts';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
+import type {
+  ProbeQuestion,
+  QuotedPayout,
+  ServiceProbed,
+  WorkflowSignatures,
+} from '../contract/workflows.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../domain/provider-records.ts';
-import type {
-  accountQuery,
-  payoutQuote,
-  QuotedPayout,
-  receivingBalanceQuery,
-  receivingDetailQuery,
-  serviceProbe,
-} from '../workflows/reads.ts';
 
 /** No money moves here, so unlike a payout a read may be given up. */
 const GIVE_UP_AFTER = '2 minutes';
@@ -26,14 +24,14 @@ export class ServiceReads {
   }
 
   async quote(request: CheckedPayoutRequest): Promise<QuotedPayout> {
-    return this.client.workflow.execute<typeof payoutQuote>('payoutQuote', {
+    return this.client.workflow.execute<WorkflowSignatures['payoutQuote']>('payoutQuote', {
       ...options('payout-quote', request.app),
       args: [request],
     });
   }
 
   async accounts(app: string, clientId: string, openId?: string): Promise<ClientAccounts | null> {
-    return this.client.workflow.execute<typeof accountQuery>('accountQuery', {
+    return this.client.workflow.execute<WorkflowSignatures['accountQuery']>('accountQuery', {
       ...options('account-query', app),
       args: [{ app, openId, clientId }],
     });
@@ -46,22 +44,25 @@ export class ServiceReads {
     currency: string,
     openId?: string,
   ): Promise<ReceivingAccountBalance> {
-    return this.client.workflow.execute<typeof receivingBalanceQuery>('receivingBalanceQuery', {
-      ...options('receiving-balance', app),
-      args: [{ app, openId, payerId, currency }],
-    });
+    return this.client.workflow.execute<WorkflowSignatures['receivingBalanceQuery']>(
+      'receivingBalanceQuery',
+      {
+        ...options('receiving-balance', app),
+        args: [{ app, openId, payerId, currency }],
+      },
+    );
   }
 
   /** One receiving account as the service writes it; null when it knows none of this number. */
   async receivingDetail(app: string, accountId: string, openId?: string): Promise<OpaqueRecord | null> {
-    return this.client.workflow.execute<typeof receivingDetailQuery>('receivingDetailQuery', {
+    return this.client.workflow.execute<WorkflowSignatures['receivingDetailQuery']>('receivingDetailQuery', {
       ...options('receiving-detail', app),
       args: [{ app, openId, accountId }],
     });
   }
 
   async probe(app: string, question: ProbeQuestion, openId?: string): Promise<ServiceProbed> {
-    return this.client.workflow.execute<typeof serviceProbe>('serviceProbe', {
+    return this.client.workflow.execute<WorkflowSignatures['serviceProbe']>('serviceProbe', {
       ...options('service-probe', app),
       args: [{ app, openId, ...question }],
     });

@@ -1,4 +1,5 @@
 /** How other programs open receiving accounts. Talks to Temporal only; balance and detail are in `reads.ts`. */
+
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { receivingAccountWorkflowId } from '../contract/ids.ts';
 import { checkReceivingAccount, type ReceivingAccountInput } from '../contract/receiving-account.ts';
@@ -7,6 +8,7 @@ import {
   openingStateQuery,
   resolveOpeningUpdate,
 } from '../contract/receiving-account-messages.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type {
   CheckedReceivingAccountOrder,
   ReceivingAccountResult,
@@ -14,7 +16,6 @@ import type {
 } from '../domain/receiving-account.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { APP } from '../temporal/search-keys.ts';
-import type { openReceivingAccount } from '../workflows/receiving-account/open-receiving-account.ts';
 import { InvalidPayoutRequestError } from './invalid-request.ts';
 import { type Origin, untilTaken } from './payouts.ts';
 import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
@@ -112,8 +113,11 @@ export class ReceivingAccounts {
     }
   }
 
-  handle({ app = 'default', requestId }: OpeningRef): WorkflowHandle<typeof openReceivingAccount> {
-    return this.client.workflow.getHandle<typeof openReceivingAccount>(
+  handle({
+    app = 'default',
+    requestId,
+  }: OpeningRef): WorkflowHandle<WorkflowSignatures['openReceivingAccount']> {
+    return this.client.workflow.getHandle<WorkflowSignatures['openReceivingAccount']>(
       receivingAccountWorkflowId(app, requestId),
     );
   }

@@ -1,9 +1,10 @@
 /** The tokens as operators see them: whose, until when, and whether somebody has to do something. */
+
 import type { Client } from '@temporalio/client';
 import { tokenWorkflowId } from '../contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../contract/token-messages.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { TokenState } from '../domain/token-record.ts';
-import type { tokenRenewal } from '../workflows/tokens/token-renewal.ts';
 
 /** Renewals that do not run any more, with how they ended, are shown too: their tokens run out. */
 export type ListedToken = TokenState | { workflowId: string; app: string; ended: string };
@@ -43,7 +44,7 @@ export class Tokens {
   }
 
   private handle(app: string, openId: string | undefined) {
-    return this.client.workflow.getHandle<typeof tokenRenewal>(tokenWorkflowId(app, openId));
+    return this.client.workflow.getHandle<WorkflowSignatures['tokenRenewal']>(tokenWorkflowId(app, openId));
   }
 }
 

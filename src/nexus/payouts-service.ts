@@ -1,4 +1,5 @@
 /** The Nexus service `payouts`, which workers serve on their workflow queue to callers in other namespaces. */
+
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
@@ -6,9 +7,9 @@ import { payoutsService } from '../client/nexus.ts';
 import { INVALID_PAYOUT_REQUEST } from '../contract/failure-types.ts';
 import { PAYOUTS_TASK_QUEUE, payoutOperationWorkflowId } from '../contract/ids.ts';
 import { checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { PayoutResult } from '../domain/payout.ts';
 import { APP } from '../temporal/search-keys.ts';
-import type { payoutOperation } from '../workflows/payout/payout-operation.ts';
 
 /** `environment` is recorded with each start, as other starters do. */
 export function payoutsServiceHandler(environment: string) {
@@ -31,7 +32,7 @@ function operationOf(environment: string, context: nexus.StartOperationContext, 
   const request = checked.value;
   const { app, partnerOrderId, instructedAmount } = request;
   return new WorkflowRunOperationHandler<void, PayoutResult>(() =>
-    startWorkflow<typeof payoutOperation>(context, 'payoutOperation', {
+    startWorkflow<WorkflowSignatures['payoutOperation']>(context, 'payoutOperation', {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId: payoutOperationWorkflowId(app, partnerOrderId, context.requestId),
       // The caller's engine may ask again for the same operation.

@@ -2,22 +2,17 @@
  * Reads for people: only workers talk to the payments service, so whoever wants to look asks through one of
  * these. They move no money and remember nothing.
  */
-import type { ProbeQuestion, ServiceProbed, WorkerView } from '../activities/shared/types.ts';
-import type { PayoutRequest, Reason } from '../domain/payout.ts';
 import type {
-  ClientAccounts,
-  OpaqueRecord,
-  Quote,
-  ReceivingAccountBalance,
-} from '../domain/provider-records.ts';
+  AsUser,
+  ProbeQuestion,
+  QuotedPayout,
+  ServiceProbed,
+  WorkerView,
+} from '../contract/workflows.ts';
+import type { PayoutRequest } from '../domain/payout.ts';
+import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../domain/provider-records.ts';
 import { quoteProblem } from '../domain/quote-check.ts';
 import { asked, local } from './shared/calls.ts';
-
-export interface QuotedPayout {
-  quote: Quote;
-  /** Why a payout would not accept this quote; absent when it would. */
-  problem?: Reason;
-}
 
 /** What a payout would cost now. Creates nothing; the lock it takes simply runs out. */
 export async function payoutQuote(request: PayoutRequest): Promise<QuotedPayout> {
@@ -35,41 +30,30 @@ export async function payoutQuote(request: PayoutRequest): Promise<QuotedPayout>
 }
 
 /** The client's accounts; null when it has none. */
-export async function accountQuery(question: {
-  app: string;
-  openId?: string | undefined;
-  clientId: string;
-}): Promise<ClientAccounts | null> {
+export async function accountQuery(question: AsUser & { clientId: string }): Promise<ClientAccounts | null> {
   const { caller, calls } = await local.prepareRead(question.app, question.openId);
   return asked(calls, 'which accounts?').checkAccount(caller, question.clientId);
 }
 
 /** What a payer has received in one currency, and the accounts for it. */
-export async function receivingBalanceQuery(question: {
-  app: string;
-  openId?: string | undefined;
-  payerId: string;
-  currency: string;
-}): Promise<ReceivingAccountBalance> {
+export async function receivingBalanceQuery(
+  question: AsUser & { payerId: string; currency: string },
+): Promise<ReceivingAccountBalance> {
   const { caller, calls } = await local.prepareRead(question.app, question.openId);
   const { payerId, currency } = question;
   return asked(calls, 'what was received?').fetchReceivingBalance(caller, { payerId, currency });
 }
 
 /** One receiving account as the service writes it; null when it knows none of this number. */
-export async function receivingDetailQuery(question: {
-  app: string;
-  openId?: string | undefined;
-  accountId: string;
-}): Promise<OpaqueRecord | null> {
+export async function receivingDetailQuery(
+  question: AsUser & { accountId: string },
+): Promise<OpaqueRecord | null> {
   const { caller, calls } = await local.prepareRead(question.app, question.openId);
   return asked(calls, 'what is this account?').fetchReceivingDetail(caller, question.accountId);
 }
 
 /** Which of the specification's open points hold on the service that this worker talks to. */
-export async function serviceProbe(
-  question: { app: string; openId?: string | undefined } & ProbeQuestion,
-): Promise<ServiceProbed> {
+export async function serviceProbe(question: AsUser & ProbeQuestion): Promise<ServiceProbed> {
   const { caller, calls } = await local.prepareRead(question.app, question.openId);
   return asked(calls, 'which open points hold?').probeService(caller, question);
 }

@@ -24,5 +24,5 @@ test('help and bad arguments load no client of Temporal and no schemas', () => {
 test('a bad file is told by the schemas alone', () => {
   const check = join(dirname(MAIN), 'payout-file.ts');
   expect([...new Set(packagesOf(check))]).toEqual(['zod']);
-  expect([...new Set(packagesOf(join(dirname(MAIN), '../checked-batch.ts')))]).toEqual(['zod']);
+  expect([...new Set(packagesOf(join(dirname(MAIN), '../../client/checked-batch.ts')))]).toEqual(['zod']);
 });

@@ -8,18 +8,12 @@ import type { WorkerConfig } from '../../config/config.ts';
 import { INVALID_PAYOUT_REQUEST, PAYOUT_CONFLICT } from '../../contract/failure-types.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { payoutResultSchema } from '../../contract/payout-answers.ts';
-import type { CheckedPayoutRequest, PayoutResult } from '../../domain/payout.ts';
+import type { PayoutOperation } from '../../contract/workflows.ts';
+import type { PayoutResult } from '../../domain/payout.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { isGone } from '../../temporal/client-errors.ts';
 import { runThatCounts } from '../../temporal/run-that-counts.ts';
 import { onlyHere } from '../aftercare/reconcile-activities.ts';
-
-/** Whom to pay, for whom: what one call of `pay` asked for. */
-export interface PayoutOperation {
-  /** A worker of another environment refuses it. */
-  environment: string;
-  request: CheckedPayoutRequest;
-}
 
 /** `cancelled`: the caller cancelled the operation. */
 export type OutcomeQuestion = PayoutOperation & { cancelled: boolean };

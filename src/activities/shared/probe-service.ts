@@ -2,12 +2,12 @@
  * Which of the specification's open points hold on this service, told by harmless reads alone. An answer that
  * cannot be read is a finding like any other: this never throws for what the service does.
  */
+import type { ProbeQuestion, ServiceProbed } from '../../contract/workflows.ts';
 import { type ClockReading, reading } from '../../domain/clock-reading.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import type { TradeKey, TradeResult } from '../../domain/provider-records.ts';
 import { type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Clock, Random, Surroundings } from '../../surroundings/surroundings.ts';
-import type { ProbeQuestion, ServiceProbed } from './types.ts';
 
 /** The part of the client that a probe may use: nothing in it changes anything but a lock that runs out. */
 export type Probed = Pick<PaymentsClient, 'ping' | 'quote' | 'tradeResult' | 'payoutOrder'>;

@@ -1,8 +1,6 @@
 /** What workflows and activities say to each other. Types only, so that workflows can import them. */
-
-import type { ClockReading } from '../../domain/clock-reading.ts';
+import type { ProbeQuestion, ServiceProbed, WorkerView } from '../../contract/workflows.ts';
 import type { FollowUpPlan } from '../../domain/follow-up.ts';
-import type { ProbeFinding } from '../../domain/open-points.ts';
 import type { CheckedPayoutRequest, PayoutSettings, Reason } from '../../domain/payout.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type {
@@ -148,32 +146,6 @@ export interface WhetherOpened {
   earlierSend: boolean;
   runId: string;
   recoveredAtMs?: number | undefined;
-}
-
-/** What a probe may look at: an existing order shows more than none. */
-export interface ProbeQuestion {
-  clientId?: string | undefined;
-  partnerOrderId?: string | undefined;
-  payerId?: string | undefined;
-}
-
-/** What came of a probe. */
-export interface ServiceProbed {
-  findings: ProbeFinding[];
-  /** Whether the service answered at all, be it with a refusal; if not, what came instead. */
-  reached: { ok: boolean; detail: string };
-  /** The service's clock as this worker saw it; absent where its answer carries no date. */
-  clock?: ClockReading;
-}
-
-/** A worker as it describes itself: ids and names only, never a key or a secret. */
-export interface WorkerView {
-  nowMs: number;
-  environment: string;
-  applications: string[];
-  /** The first encrypts. Empty: payloads are plain. */
-  payloadKeys: string[];
-  tokenKeys: string[];
 }
 
 /** One call to the payments service each, where nothing else is said; served by the application's own queue. */

@@ -2,8 +2,9 @@
  * `doctor`: is everything there that payouts need, and which of the specification's open points hold here? Each check
  * says what it saw and what to do; what cannot be told from here is `unknown`, never guessed.
  */
-import type { ProbeQuestion, ServiceProbed } from '../../activities/shared/types.ts';
+
 import { ConfigError } from '../../config/config-error.ts';
+import type { ProbeQuestion, ServiceProbed } from '../../contract/workflows.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { colours } from './colours.ts';

@@ -19,8 +19,9 @@ import {
   startChild,
   WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
-import type { OperationActivities, PayoutOperation } from '../../activities/payout/operation-activities.ts';
+import type { OperationActivities } from '../../activities/payout/operation-activities.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
+import type { PayoutOperation } from '../../contract/workflows.ts';
 import type { PayoutResult } from '../../domain/payout.ts';
 import { WHILE_THE_ENGINE_IS_AWAY } from '../shared/retry-policies.ts';
 import type { payout } from './payout.ts';

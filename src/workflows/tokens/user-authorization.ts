@@ -10,14 +10,10 @@ import {
   TimeoutFailure,
 } from '@temporalio/workflow';
 import type { TokenPlan } from '../../activities/shared/types.ts';
+import type { AuthorizationAttempt } from '../../contract/workflows.ts';
 import type { AuthorizationOutcome } from '../../domain/authorization.ts';
 import type { TokenOwner } from '../../domain/token-record.ts';
 import { exchanging, local } from '../shared/calls.ts';
-
-export interface AuthorizationAttempt extends TokenOwner {
-  /** The authorization code, sealed. */
-  code: string;
-}
 
 /** Nothing reached the provider, so the code is as good as before. */
 const SURELY_NOT_USED = ['RATE_LIMITED', 'UNAVAILABLE', 'NOT_SENT', 'LEASE_MOVED'];

@@ -1,13 +1,13 @@
 /** The payload keys: does this machine hold what the workers write with, and they what it writes with? */
+
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { WorkerView } from '../../../activities/shared/types.ts';
 import { encryptionKeys } from '../../../config/encryption.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
+import type { WorkerView, WorkflowSignatures } from '../../../contract/workflows.ts';
 import { type ClockReading, reading } from '../../../domain/clock-reading.ts';
 import { UnknownKeyError } from '../../../encryption/key-ring.ts';
-import type { workerProbe } from '../../../workflows/reads.ts';
 import type { Session } from '../session.ts';
 import { type Check, problem, well } from './check.ts';
 
@@ -23,13 +23,13 @@ export interface Keys {
   clock?: ClockReading;
 }
 
-type Probe = WorkflowHandle<typeof workerProbe>;
+type Probe = WorkflowHandle<WorkflowSignatures['workerProbe']>;
 
 /** A question and its answer travel encrypted as a payout's would, which proves the keys both ways. */
 export async function keysAgree(session: Session): Promise<Keys> {
   const { client, soon } = session;
   const probe = await soon(() =>
-    client.workflow.start<typeof workerProbe>('workerProbe', {
+    client.workflow.start<WorkflowSignatures['workerProbe']>('workerProbe', {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId: `worker-probe:${randomUUID()}`,
       workflowExecutionTimeout: '1 minute',

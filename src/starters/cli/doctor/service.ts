@@ -1,6 +1,7 @@
 /** The payments service and the tokens for it. Only workers talk to it, so a worker is asked. */
-import type { ProbeQuestion, ServiceProbed } from '../../../activities/shared/types.ts';
+
 import { type ListedToken, Tokens } from '../../../client/tokens.ts';
+import type { ProbeQuestion, ServiceProbed } from '../../../contract/workflows.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';
 

@@ -1,0 +1,91 @@
+/**
+ * The workflow types that others start or ask, with what each takes and gives. A test compares them with the
+ * workflows.
+ */
+import type { AuthorizationOutcome } from '../domain/authorization.ts';
+import type { BatchRequest, BatchResult } from '../domain/batch.ts';
+import type { ClockReading } from '../domain/clock-reading.ts';
+import type { DailyReport } from '../domain/daily-report.ts';
+import type { FollowUpRequest, FollowUpResult } from '../domain/follow-up.ts';
+import type { ProbeFinding } from '../domain/open-points.ts';
+import type { CheckedPayoutRequest, PayoutRequest, PayoutResult, Reason } from '../domain/payout.ts';
+import type {
+  ClientAccounts,
+  OpaqueRecord,
+  Quote,
+  ReceivingAccountBalance,
+} from '../domain/provider-records.ts';
+import type { LeasePlace, LeaseRecord } from '../domain/rate-limit-lease.ts';
+import type { ReceivingAccountOrder, ReceivingAccountResult } from '../domain/receiving-account.ts';
+import type { TokenOwner } from '../domain/token-record.ts';
+
+export interface WorkflowSignatures {
+  payout(request: PayoutRequest): Promise<PayoutResult>;
+  payoutOperation(operation: PayoutOperation): Promise<PayoutResult>;
+  payoutBatch(request: BatchRequest): Promise<BatchResult>;
+  payoutFollowUp(request: FollowUpRequest): Promise<FollowUpResult>;
+  payoutReport(request: { environment: string; day?: string | undefined }): Promise<DailyReport>;
+  openReceivingAccount(request: ReceivingAccountOrder): Promise<ReceivingAccountResult>;
+  tokenRenewal(owner: TokenOwner): Promise<void>;
+  authorizationLink(owner: TokenOwner): Promise<string>;
+  userAuthorization(attempt: AuthorizationAttempt): Promise<AuthorizationOutcome>;
+  rateLimitLease(place: LeasePlace, record: LeaseRecord): Promise<void>;
+  payoutQuote(request: PayoutRequest): Promise<QuotedPayout>;
+  accountQuery(question: AsUser & { clientId: string }): Promise<ClientAccounts | null>;
+  receivingBalanceQuery(
+    question: AsUser & { payerId: string; currency: string },
+  ): Promise<ReceivingAccountBalance>;
+  receivingDetailQuery(question: AsUser & { accountId: string }): Promise<OpaqueRecord | null>;
+  serviceProbe(question: AsUser & ProbeQuestion): Promise<ServiceProbed>;
+  workerProbe(from: string): Promise<WorkerView & { from: string }>;
+}
+
+/** For whom a read calls: the application, and the user that it acts for where user tokens are used. */
+export interface AsUser {
+  app: string;
+  openId?: string | undefined;
+}
+
+/** Whom to pay, for whom: one call of the Nexus operation `pay`. */
+export interface PayoutOperation {
+  /** A worker of another environment refuses it. */
+  environment: string;
+  request: CheckedPayoutRequest;
+}
+
+export interface AuthorizationAttempt extends TokenOwner {
+  /** The authorization code, sealed. */
+  code: string;
+}
+
+export interface QuotedPayout {
+  quote: Quote;
+  /** Why a payout would not accept this quote; absent when it would. */
+  problem?: Reason;
+}
+
+/** What a probe may look at: an existing order shows more than none. */
+export interface ProbeQuestion {
+  clientId?: string | undefined;
+  partnerOrderId?: string | undefined;
+  payerId?: string | undefined;
+}
+
+/** What came of a probe. */
+export interface ServiceProbed {
+  findings: ProbeFinding[];
+  /** Whether the service answered at all, be it with a refusal; if not, what came instead. */
+  reached: { ok: boolean; detail: string };
+  /** The service's clock as this worker saw it; absent where its answer carries no date. */
+  clock?: ClockReading;
+}
+
+/** A worker as it describes itself: ids and names only, never a key or a secret. */
+export interface WorkerView {
+  nowMs: number;
+  environment: string;
+  applications: string[];
+  /** The first encrypts. Empty: payloads are plain. */
+  payloadKeys: string[];
+  tokenKeys: string[];
+}

@@ -1,0 +1,78 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { describe, expect, test } from 'vitest';
+
+const SRC = join(import.meta.dirname, '../../src');
+/** Each folder may import from those before it, types included. */
+const LAYERS = [
+  ...['domain', 'surroundings', 'contract', 'pages', 'encryption', 'payments', 'config', 'temporal'],
+  ...['client', 'nexus', 'activities', 'workflows', 'workers', 'codec-server', 'starters'],
+];
+const IMPORTED = /^(?:import|export)\s[^;]*?from '(\.[^']+)'|import\('(\.[^']+)'\)/gm;
+
+/** By file: the files of ours that it imports. */
+const imports = new Map(
+  readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => [file, importsOf(file)]),
+);
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(SRC, file), 'utf8');
+  return [...text.matchAll(IMPORTED)].map(([, from, lazy]) => join(dirname(file), from ?? lazy ?? ''));
+}
+
+function layerOf(file: string): string {
+  const [layer = ''] = file.split('/');
+  return layer;
+}
+
+/** The files of a cycle in the order in which they import each other; undefined: there is none. */
+function cycle(): string[] | undefined {
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): string[] | undefined => {
+    if (path.includes(file)) return path.slice(path.indexOf(file));
+    if (done.has(file)) return undefined;
+    path.push(file);
+    for (const next of imports.get(file) ?? []) {
+      const found = visit(next);
+      if (found) return found;
+    }
+    path.pop();
+    done.add(file);
+    return undefined;
+  };
+  for (const file of imports.keys()) {
+    const found = visit(file);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+describe('imports of src', () => {
+  test('every import is of a file that is there', () => {
+    const missing = [...imports].flatMap(([file, all]) =>
+      all.filter((one) => !imports.has(one)).map((one) => `${file}: ${one}`),
+    );
+    expect(missing.filter((one) => !one.endsWith('/package.json'))).toEqual([]);
+    expect(imports.size).toBeGreaterThan(200);
+  });
+
+  test('every folder has a place among the layers', () => {
+    expect([...new Set([...imports.keys()].map(layerOf))].sort()).toEqual([...LAYERS].sort());
+  });
+
+  test('none goes up', () => {
+    const up = [...imports].flatMap(([file, all]) =>
+      all
+        .filter((one) => LAYERS.indexOf(layerOf(one)) > LAYERS.indexOf(layerOf(file)))
+        .map((one) => `${file} imports ${relative('.', one)}`),
+    );
+    expect(up).toEqual([]);
+  });
+
+  test('none makes a cycle', () => {
+    expect(cycle()).toBeUndefined();
+  });
+});
