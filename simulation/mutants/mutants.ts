@@ -202,7 +202,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'branch-on-history-length',
     what: 'A wait ends by the length of the history, which is not the same in a replay: the renewal is stuck.',
-    file: 'src/workflows/tokens/token-life.ts',
+    file: 'src/workflows/tokens/renewal-run.ts',
     find: 'return this.updates >= MOST_UPDATES;',
     replace: 'return isHistoryLong() || this.updates >= MOST_UPDATES;',
   },
@@ -220,13 +220,13 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'Whoever was turned away is given the same token again: no call gets through any more.',
     file: 'src/workflows/tokens/handlers.ts',
     find: 'if (held.fingerprint !== rejected) return false;',
-    replace: 'if (held.fingerprint !== rejected || !life.asked) return false;',
+    replace: 'if (held.fingerprint !== rejected || !run.asked) return false;',
   },
 
   {
     name: 'refresh-token-not-replaced',
     what: 'A renewal keeps the refresh token that it has used up: the user has to authorize again, every time.',
-    file: 'src/workflows/tokens/token-life.ts',
+    file: 'src/workflows/tokens/renewal-run.ts',
     find: 'this.record.held = heldFrom(this.owner, grant, askedAtMs, Math.random());',
     replace:
       'const { refresh = grant.refresh } = this.record.held ?? {};\n    this.record.held = heldFrom(this.owner, { ...grant, refresh }, askedAtMs, Math.random());',
@@ -304,7 +304,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'batch-row-started-twice',
     what: 'The last row of a round is still in line at the next one: it is started again, and counted twice.',
-    file: 'src/workflows/batch/part-life.ts',
+    file: 'src/workflows/batch/part-run.ts',
     find: 'const rows = this.waiting.splice(0, Math.min(room, MOST_STARTS_AT_ONCE));',
     replace:
       'const count = Math.min(room, MOST_STARTS_AT_ONCE);\n    const rows = this.waiting.slice(0, count);\n    this.waiting.splice(0, Math.min(count, Math.max(1, rows.length - 1)));',
@@ -312,7 +312,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'batch-goes-on-after-cancel',
     what: 'Rows of a batch that was cancelled are counted as not started, and are started and paid.',
-    file: 'src/workflows/batch/part-life.ts',
+    file: 'src/workflows/batch/part-run.ts',
     find: '    this.waiting = [];\n    this.mustReport = true;',
     replace: '    this.mustReport = true;',
   },
@@ -320,7 +320,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'stopped-part-not-missed',
     what: 'Nobody notices that a part of a batch was terminated: its rows are never paid, and the batch never ends.',
     file: 'src/workflows/batch/tell-parts.ts',
-    find: '    life.lost(slice);\n',
+    find: '    run.lost(slice);\n',
     replace: '',
   },
   {

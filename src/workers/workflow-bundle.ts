@@ -7,7 +7,7 @@ import { FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
 /** In a built package they are `.js`. */
 const EXTENSION = extname(import.meta.url);
 const WORKFLOWS = fileURLToPath(new URL(`../workflows/index${EXTENSION}`, import.meta.url));
-const STALE_CLOCK = fileURLToPath(new URL(`../workflows/stale-clock${EXTENSION}`, import.meta.url));
+const STALE_CLOCK = fileURLToPath(new URL(`../workflows/shared/stale-clock${EXTENSION}`, import.meta.url));
 
 /** Tests bundle workflows of their own as ours are bundled. */
 export function bundleOptions(workflowsPath: string = WORKFLOWS): BundleOptions {

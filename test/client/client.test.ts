@@ -30,15 +30,8 @@ test('the package holds no code of workers, workflows or the payments service, a
     'contract',
     'domain',
     'encryption',
-    'starters',
     'surroundings',
     'temporal',
-    'workflows',
-  ]);
-  expect(code.filter((file) => file.includes('/workflows/')).sort()).toEqual([
-    'package/dist/workflows/batch-messages.js',
-    'package/dist/workflows/messages.js',
-    'package/dist/workflows/opening-messages.js',
   ]);
   expect(code.filter((file) => /service|cli\/|worker|token/.test(file))).toEqual([]);
   expect(Object.keys(consumer.dependencies)).toEqual([

@@ -12,7 +12,7 @@ import { batchPartWorkflowId } from '../../contract/ids.ts';
 import { KEY_LENGTH } from '../../domain/batch.ts';
 import { newSlice, type PartRequest, type Slice } from '../../domain/batch-record.ts';
 import { batchChecks } from './batch-calls.ts';
-import type { BatchLife } from './batch-life.ts';
+import type { BatchRun } from './batch-run.ts';
 import type { payoutBatchPart } from './payout-batch-part.ts';
 
 type BadFields = Extract<CheckedRows, { ok: false }>['errors'];
@@ -21,8 +21,8 @@ type BadFields = Extract<CheckedRows, { ok: false }>['errors'];
 const REUSE: WorkflowIdReusePolicy = 'ALLOW_DUPLICATE';
 
 /** Answers why the rows were not taken: in words, or every bad field. */
-export async function addRows(life: BatchLife, rows: AddRows): Promise<string | BadFields | undefined> {
-  const { record } = life;
+export async function addRows(run: BatchRun, rows: AddRows): Promise<string | BadFields | undefined> {
+  const { record } = run;
   const { app, count } = record.request;
   const { offset, payouts } = rows;
   if (offset + payouts.length > count)
@@ -38,10 +38,10 @@ export async function addRows(life: BatchLife, rows: AddRows): Promise<string | 
   if (twins.length > 0) return twins;
   const slice = known ?? newSlice(offset, payouts.length, checked.digest, checked.keys);
   if (!known) record.slices.push(slice);
-  await hand(life, slice, payouts);
+  await hand(run, slice, payouts);
   slice.held = true;
-  if (life.isComplete) begin(life);
-  life.changed();
+  if (run.isComplete) begin(run);
+  run.changed();
   return undefined;
 }
 
@@ -72,8 +72,8 @@ function split(keys: string): string[] {
 }
 
 /** From here on the rows are the part's; it waits for its turn. */
-async function hand(life: BatchLife, slice: Slice, payouts: AddRows['payouts']): Promise<void> {
-  const { request, window, environment } = life.record;
+async function hand(run: BatchRun, slice: Slice, payouts: AddRows['payouts']): Promise<void> {
+  const { request, window, environment } = run.record;
   const { app, batchId } = request;
   const { offset, count, digest } = slice;
   const startedBy = workflowInfo().memo?.['startedBy'];
@@ -96,7 +96,7 @@ async function hand(life: BatchLife, slice: Slice, payouts: AddRows['payouts']):
 }
 
 /** All rows are in and good: they are fixed now, and no number has to be compared any more. */
-function begin({ record }: BatchLife): void {
+function begin({ record }: BatchRun): void {
   record.begun = true;
   for (const slice of record.slices) slice.keys = '';
 }

@@ -12,15 +12,15 @@ import { type BatchState, MOST_ROWS_AT_ONCE, type TakenRows } from '../../domain
 import { isPartReport } from '../../domain/batch-record.ts';
 import { onSignal } from '../shared/raw-signal.ts';
 import { addRows } from './add-rows.ts';
-import type { BatchLife } from './batch-life.ts';
+import type { BatchRun } from './batch-run.ts';
 
-export function installBatchHandlers(life: BatchLife): void {
-  setHandler(batchStateQuery, () => life.state());
-  setHandler(takenRowsQuery, () => taken(life));
+export function installBatchHandlers(run: BatchRun): void {
+  setHandler(batchStateQuery, () => run.state());
+  setHandler(takenRowsQuery, () => taken(run));
   onSignal(partReportSignal, (report) => {
-    if (isPartReport(report)) life.heard(report);
+    if (isPartReport(report)) run.heard(report);
   });
-  setHandler(addUpdate, (rows) => add(life, rows), {
+  setHandler(addUpdate, (rows) => add(run, rows), {
     validator: (rows) => {
       const problem = unusable(rows);
       if (problem) throw notAccepted(problem);
@@ -28,16 +28,16 @@ export function installBatchHandlers(life: BatchLife): void {
   });
 }
 
-function taken({ record }: BatchLife): TakenRows[] {
+function taken({ record }: BatchRun): TakenRows[] {
   return record.slices
     .filter(({ held }) => held)
     .map(({ offset, count, digest }) => ({ offset, count, digest }));
 }
 
-async function add(life: BatchLife, rows: AddRows): Promise<BatchState> {
-  await life.untilPrepared();
-  const refused = await life.inTurn(() => addRows(life, rows));
-  if (refused === undefined) return life.state();
+async function add(run: BatchRun, rows: AddRows): Promise<BatchState> {
+  await run.untilPrepared();
+  const refused = await run.inTurn(() => addRows(run, rows));
+  if (refused === undefined) return run.state();
   if (typeof refused === 'string') throw notAccepted(refused);
   const [first] = refused;
   throw ApplicationFailure.nonRetryable(

@@ -2,13 +2,13 @@
 import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { RowNews } from '../../activities/batch/batch-types.ts';
 import { batchCalls } from './batch-calls.ts';
-import type { PartLife } from './part-life.ts';
+import type { PartRun } from './part-run.ts';
 
 /** Progress is told this often at most; what the batch acts on is told at once. */
 const REPORT_EVERY_MS = 2_000;
 
 /** Fills the window. */
-export async function startSome(part: PartLife): Promise<void> {
+export async function startSome(part: PartRun): Promise<void> {
   const { environment, app, batchId, startedBy } = part.request;
   for (let rows = part.takeRows(); rows.length > 0; rows = part.takeRows()) {
     const calls = batchCalls(`starts ${rows.length} payouts, or joins them`);
@@ -17,14 +17,14 @@ export async function startSome(part: PartLife): Promise<void> {
   }
 }
 
-export async function reportWhenDue(part: PartLife): Promise<void> {
+export async function reportWhenDue(part: PartRun): Promise<void> {
   const { unreported, reportedAtMs } = part.record;
   const due = unreported && Date.now() - reportedAtMs >= REPORT_EVERY_MS;
   if (part.mustReport || part.hasTurnedACorner || due) await part.report();
 }
 
 /** Waits for news, however long that takes; the batch gets its answers meanwhile. */
-export async function lookForNews(part: PartLife): Promise<void> {
+export async function lookForNews(part: PartRun): Promise<void> {
   let outcome: { news: RowNews[] } | { error: unknown } | undefined;
   const look = new CancellationScope();
   const { app } = part.request;
@@ -48,7 +48,7 @@ export async function lookForNews(part: PartLife): Promise<void> {
   else if (!isCancellation(outcome.error)) throw outcome.error;
 }
 
-async function untilSomethingIsDue(part: PartLife, wake: () => boolean): Promise<void> {
+async function untilSomethingIsDue(part: PartRun, wake: () => boolean): Promise<void> {
   const { unreported, reportedAtMs } = part.record;
   if (!unreported) return condition(wake);
   const left = Math.max(1, reportedAtMs + REPORT_EVERY_MS - Date.now());

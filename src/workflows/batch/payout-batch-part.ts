@@ -5,14 +5,14 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 import type { PartRecord, PartRequest } from '../../domain/batch-record.ts';
 import { installPartHandlers } from './part-handlers.ts';
-import { PartLife } from './part-life.ts';
 import { lookForNews, reportWhenDue, startSome } from './part-rounds.ts';
+import { PartRun } from './part-run.ts';
 
 /** A part whose batch was stopped before it began must not wait for ever. */
 const LOOK_FOR_BATCH_EVERY = '6h';
 
 export async function payoutBatchPart(request: PartRequest, carried?: PartRecord): Promise<void> {
-  const part = new PartLife(request, carried);
+  const part = new PartRun(request, carried);
   installPartHandlers(part);
   CancellationScope.current().cancelRequested.catch(() => part.stopStarting());
   await CancellationScope.nonCancellable(async () => {
@@ -28,7 +28,7 @@ export async function payoutBatchPart(request: PartRequest, carried?: PartRecord
   });
 }
 
-async function turn(part: PartLife): Promise<void> {
+async function turn(part: PartRun): Promise<void> {
   while (!part.batchIsGone && !part.isDone) {
     const called = await condition(() => part.record.hasTurn || part.isDone, LOOK_FOR_BATCH_EVERY, {
       summary: 'looks whether the batch is still there',

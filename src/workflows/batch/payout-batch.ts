@@ -9,7 +9,7 @@ import { allHandlersFinished, CancellationScope, condition, workflowInfo } from 
 import type { BatchRequest, BatchResult } from '../../domain/batch.ts';
 import type { BatchRecord } from '../../domain/batch-record.ts';
 import { batchChecks } from './batch-calls.ts';
-import { BatchLife } from './batch-life.ts';
+import { BatchRun } from './batch-run.ts';
 import { installBatchHandlers } from './handlers.ts';
 import { tellParts } from './tell-parts.ts';
 
@@ -17,31 +17,31 @@ import { tellParts } from './tell-parts.ts';
 const ASK_PARTS_EVERY = '10m';
 
 export async function payoutBatch(request: BatchRequest, carried?: BatchRecord): Promise<BatchResult> {
-  const life = new BatchLife(request, carried);
-  installBatchHandlers(life);
-  CancellationScope.current().cancelRequested.catch(() => life.cancel());
+  const run = new BatchRun(request, carried);
+  installBatchHandlers(run);
+  CancellationScope.current().cancelRequested.catch(() => run.cancel());
   return CancellationScope.nonCancellable(async () => {
-    await life.prepare(() => prepare(request));
-    while (!life.isDone) {
-      await untilDone(life);
+    await run.prepare(() => prepare(request));
+    while (!run.isDone) {
+      await untilDone(run);
       // Whoever asked for something just now still gets an answer, and rows that came in just now their part.
       await condition(allHandlersFinished);
     }
-    return life.result();
+    return run.result();
   });
 }
 
-async function untilDone(life: BatchLife): Promise<void> {
-  while (!life.isDone) {
-    const changes = life.changes;
-    await tellParts(life);
-    await life.continueAsNewWhenLong();
-    const heard = await condition(() => life.changes > changes || life.shouldContinue, ASK_PARTS_EVERY, {
+async function untilDone(run: BatchRun): Promise<void> {
+  while (!run.isDone) {
+    const changes = run.changes;
+    await tellParts(run);
+    await run.continueAsNewWhenLong();
+    const heard = await condition(() => run.changes > changes || run.shouldContinue, ASK_PARTS_EVERY, {
       summary: 'asks the parts how they are',
     });
-    if (!heard) life.doubtParts();
+    if (!heard) run.doubtParts();
   }
-  life.show();
+  run.show();
 }
 
 /** Decides bad input: the only way for this workflow to fail. */

@@ -3,20 +3,20 @@ import { getExternalWorkflowHandle, type SignalDefinition } from '@temporalio/wo
 import { stopStartingSignal, turnSignal } from '../../contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
 import type { Slice } from '../../domain/batch-record.ts';
-import type { BatchLife } from './batch-life.ts';
+import type { BatchRun } from './batch-run.ts';
 
-export async function tellParts(life: BatchLife): Promise<void> {
-  const { record } = life;
+export async function tellParts(run: BatchRun): Promise<void> {
+  const { record } = run;
   const open = record.slices.filter(({ held, report }) => held && !report?.ended);
   if (record.cancelled)
     for (const slice of open.filter(({ toldToStop }) => !toldToStop)) {
       slice.toldToStop = true;
-      await tell(life, slice, stopStartingSignal);
+      await tell(run, slice, stopStartingSignal);
     }
   if (!record.begun) return;
   for (const slice of mayBeAtWork(open).filter(({ hasTurn }) => !hasTurn)) {
     slice.hasTurn = true;
-    await tell(life, slice, turnSignal);
+    await tell(run, slice, turnSignal);
   }
 }
 
@@ -28,12 +28,12 @@ function mayBeAtWork(open: readonly Slice[]): Slice[] {
 }
 
 /** Each signal is awaited: a part that cannot be reached is gone. */
-async function tell(life: BatchLife, slice: Slice, signal: SignalDefinition): Promise<void> {
-  const { app, batchId } = life.record.request;
+async function tell(run: BatchRun, slice: Slice, signal: SignalDefinition): Promise<void> {
+  const { app, batchId } = run.record.request;
   const part = batchPartWorkflowId(app, batchId, slice.offset, slice.digest);
   try {
     await getExternalWorkflowHandle(part).signal(signal);
   } catch {
-    life.lost(slice);
+    run.lost(slice);
   }
 }

@@ -6,7 +6,7 @@ import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { candidatesOf } from '../../domain/receiving-account-state.ts';
 import { untilAnswered } from '../shared/calls.ts';
-import type { OpeningLife } from './opening-life.ts';
+import type { OpeningRun } from './opening-run.ts';
 import { type Doubted, refused } from './send.ts';
 
 type Found = { result: ReceivingAccountResult } | { cleared: Clearance };
@@ -16,13 +16,13 @@ const LONGEST_WAIT_MS = 60_000;
 const MOST_TURNED_AWAY = 3;
 
 /** Looks over the confirmation window, which begins where the send's own deadline ends. */
-export async function findOut(life: OpeningLife, doubted: Doubted): Promise<Found> {
-  const { record, settings } = life;
-  if (doubted.doubt === 'unsent') return review(life, doubted.why);
+export async function findOut(run: OpeningRun, doubted: Doubted): Promise<Found> {
+  const { record, settings } = run;
+  if (doubted.doubt === 'unsent') return review(run, doubted.why);
   record.settlesAtMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
-  life.enter('RECONCILING');
+  run.enter('RECONCILING');
   for (let wait = 1_000; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
-    const seen = await look(life);
+    const seen = await look(run);
     if (doubted.doubt === 'earlier-run') {
       // Nobody else has ever set out to open it, so there is nothing that could still turn up.
       if (!seen.earlierSend) return { cleared: clearanceOf(seen) };
@@ -31,75 +31,75 @@ export async function findOut(life: OpeningLife, doubted: Doubted): Promise<Foun
       record.before = undefined;
     }
     const left = record.settlesAtMs - Date.now();
-    if (left <= 0 || somethingNew(life)) return concluded(life, doubted, seen);
+    if (left <= 0 || somethingNew(run)) return concluded(run, doubted, seen);
     await sleep(Math.min(wait, left), { summary: 'looks again for the account' });
   }
 }
 
-function somethingNew({ record }: OpeningLife): boolean {
+function somethingNew({ record }: OpeningRun): boolean {
   return record.before !== undefined && candidatesOf(record).length > 0;
 }
 
 /** An account that is not there by then was not opened only where the provider itself says so, of the only send. */
-async function concluded(life: OpeningLife, { doubt, why }: Doubted, seen: WhetherOpened): Promise<Found> {
-  const { record } = life;
+async function concluded(run: OpeningRun, { doubt, why }: Doubted, seen: WhetherOpened): Promise<Found> {
+  const { record } = run;
   if (doubt === 'busy') record.turnedAway += 1;
   const nothingNew = seen.listed !== null && candidatesOf(record).length === 0;
-  if (nothingNew && doubt === 'refused') return refused(life, why);
+  if (nothingNew && doubt === 'refused') return refused(run, why);
   if (nothingNew && doubt === 'busy' && record.turnedAway < MOST_TURNED_AWAY)
     return { cleared: clearanceOf(seen) };
-  return review(life, why);
+  return review(run, why);
 }
 
 /** A person decides. An account that turned up is only shown: it could be somebody else's request. */
-async function review(life: OpeningLife, why: string): Promise<Found> {
-  life.flag('NEEDS_REVIEW', `find out whether the account was opened, then resolve: ${why}`);
-  life.enter('NEEDS_REVIEW');
+async function review(run: OpeningRun, why: string): Promise<Found> {
+  run.flag('NEEDS_REVIEW', `find out whether the account was opened, then resolve: ${why}`);
+  run.enter('NEEDS_REVIEW');
   log.warn('a receiving account may or may not have been opened; it waits for the update resolve');
   for (;;) {
-    await condition(() => life.resolution !== undefined);
-    const found = await actedOn(life);
+    await condition(() => run.resolution !== undefined);
+    const found = await actedOn(run);
     if (!found) continue;
-    life.unflag('NEEDS_REVIEW');
+    run.unflag('NEEDS_REVIEW');
     return found;
   }
 }
 
-async function actedOn(life: OpeningLife): Promise<Found | undefined> {
-  const { resolution } = life;
+async function actedOn(run: OpeningRun): Promise<Found | undefined> {
+  const { resolution } = run;
   if (!resolution) return undefined;
   const { said, account } = resolution;
-  if (said.created) return { result: life.opened(account ?? {}, 'person', said.accountId) };
+  if (said.created) return { result: run.opened(account ?? {}, 'person', said.accountId) };
   if (said.then === 'end') {
     const message = `${said.by} found that it was not opened`;
-    return { result: life.notOpened({ code: 'RESOLVED_NOT_OPENED', message }) };
+    return { result: run.notOpened({ code: 'RESOLVED_NOT_OPENED', message }) };
   }
-  return askedOnceMore(life);
+  return askedOnceMore(run);
 }
 
 /** What the person could not see yet makes the decision void. */
-async function askedOnceMore(life: OpeningLife): Promise<Found | undefined> {
-  const shown = candidatesOf(life.record);
-  const seen = await look(life);
-  life.resolution = undefined;
-  if (candidatesOf(life.record).every((accountId) => shown.includes(accountId))) {
-    life.record.unsent = 0;
-    life.unflag('NOT_SENT');
+async function askedOnceMore(run: OpeningRun): Promise<Found | undefined> {
+  const shown = candidatesOf(run.record);
+  const seen = await look(run);
+  run.resolution = undefined;
+  if (candidatesOf(run.record).every((accountId) => shown.includes(accountId))) {
+    run.record.unsent = 0;
+    run.unflag('NOT_SENT');
     return { cleared: clearanceOf(seen) };
   }
-  life.flag('NEEDS_REVIEW', 'another account turned up since it was resolved: look again, then resolve');
-  life.show();
+  run.flag('NEEDS_REVIEW', 'another account turned up since it was resolved: look again, then resolve');
+  run.show();
   return undefined;
 }
 
-async function look(life: OpeningLife): Promise<WhetherOpened> {
-  const calls = untilAnswered(life.calls, 'account', 'was the account opened?');
+async function look(run: OpeningRun): Promise<WhetherOpened> {
+  const calls = untilAnswered(run.calls, 'account', 'was the account opened?');
   const { workflowId } = workflowInfo();
-  const { startedAtMs } = life.record;
-  const seen = await life
-    .call(() => calls.askWhetherOpened(life.caller, { ...life.which, workflowId, startedAtMs }))
+  const { startedAtMs } = run.record;
+  const seen = await run
+    .call(() => calls.askWhetherOpened(run.caller, { ...run.which, workflowId, startedAtMs }))
     .catch(nobodyKnows);
-  life.record.listed = seen.listed ?? life.record.listed;
+  run.record.listed = seen.listed ?? run.record.listed;
   return seen;
 }
 

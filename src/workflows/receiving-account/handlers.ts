@@ -8,34 +8,32 @@ import {
 import { notThisAccount, type ReceivingAccountState } from '../../domain/receiving-account.ts';
 import { asked } from '../shared/calls.ts';
 import { demand, named, notAccepted } from '../shared/refusals.ts';
-import type { OpeningLife } from './opening-life.ts';
+import type { OpeningRun } from './opening-run.ts';
 
-export function takeMessages(life: OpeningLife): void {
+export function takeMessages(run: OpeningRun): void {
   let checking = false;
-  setHandler(openingStateQuery, () => life.state);
+  setHandler(openingStateQuery, () => run.state);
   const resolve = async (said: OpeningResolution): Promise<ReceivingAccountState> => {
     checking = true;
     try {
-      life.resolution = said.created
-        ? { said, account: await checkedAccount(life, said.accountId) }
-        : { said };
+      run.resolution = said.created ? { said, account: await checkedAccount(run, said.accountId) } : { said };
     } finally {
       checking = false;
     }
     // Until it has been acted on, so that the answer says what came of it.
-    await condition(() => life.resolution === undefined || life.record.phase !== 'NEEDS_REVIEW');
-    return life.state;
+    await condition(() => run.resolution === undefined || run.record.phase !== 'NEEDS_REVIEW');
+    return run.state;
   };
   // Handlers run in the root scope, which a cancellation that came too late has ended: nobody could resolve it any more.
   setHandler(resolveOpeningUpdate, (said) => CancellationScope.nonCancellable(() => resolve(said)), {
-    validator: (said) => demand(named(said) ?? resolvable(life, said, checking)),
+    validator: (said) => demand(named(said) ?? resolvable(run, said, checking)),
   });
 }
 
-function resolvable(life: OpeningLife, said: OpeningResolution, checking: boolean): string | undefined {
-  const { phase } = life.record;
+function resolvable(run: OpeningRun, said: OpeningResolution, checking: boolean): string | undefined {
+  const { phase } = run.record;
   if (phase !== 'NEEDS_REVIEW') return `there is nothing to resolve: the request is ${phase}`;
-  if (life.resolution || checking) return 'it is being resolved already';
+  if (run.resolution || checking) return 'it is being resolved already';
   if (said.created === true)
     return typeof said.accountId === 'string' && said.accountId !== '' ? undefined : 'accountId: is missing';
   if (said.created !== false) return 'created: must be true or false';
@@ -43,17 +41,17 @@ function resolvable(life: OpeningLife, said: OpeningResolution, checking: boolea
 }
 
 /** The service's own record of it; refuses the update when that is not what was asked for. */
-async function checkedAccount(life: OpeningLife, accountId: string): Promise<Record<string, unknown>> {
-  const calls = asked(life.calls, 'is this the account?');
+async function checkedAccount(run: OpeningRun, accountId: string): Promise<Record<string, unknown>> {
+  const calls = asked(run.calls, 'is this the account?');
   const read = <T>(work: () => Promise<T>): Promise<T> =>
     work().catch(() => {
       throw notAccepted('the payments service could not be asked about this account now');
     });
-  const record = await read(() => calls.fetchReceivingDetail(life.caller, accountId));
+  const record = await read(() => calls.fetchReceivingDetail(run.caller, accountId));
   if (!record) throw notAccepted('the payments service knows no such account');
-  const listed = await read(() => calls.listReceivingAccounts(life.caller, life.which));
-  const named = { accountId, record, listed: listed ?? undefined, before: life.record.before };
-  const problem = notThisAccount(life.request, named);
+  const listed = await read(() => calls.listReceivingAccounts(run.caller, run.which));
+  const named = { accountId, record, listed: listed ?? undefined, before: run.record.before };
+  const problem = notThisAccount(run.request, named);
   if (problem) throw notAccepted(`this is not the account that was asked for: ${problem}`);
   return record;
 }

@@ -16,48 +16,48 @@ import type { ReceivingAccountOrder, ReceivingAccountResult } from '../../domain
 import { local } from '../shared/calls.ts';
 import { findOut } from './find-out.ts';
 import { takeMessages } from './handlers.ts';
-import { OpeningLife } from './opening-life.ts';
+import { OpeningRun } from './opening-run.ts';
 import { lookBefore, send, sentBefore } from './send.ts';
 
 export async function openReceivingAccount(request: ReceivingAccountOrder): Promise<ReceivingAccountResult> {
-  const life = new OpeningLife();
-  takeMessages(life);
+  const run = new OpeningRun();
+  takeMessages(run);
   const { workflowId, memo } = workflowInfo();
-  life.prepared = await CancellationScope.nonCancellable(() =>
+  run.prepared = await CancellationScope.nonCancellable(() =>
     local.prepareReceivingAccount(request, { workflowId, environment: memo?.['environment'] }),
   );
-  const result = await unlessCancelled(life);
-  life.record.result = result;
-  life.enter('DONE');
+  const result = await unlessCancelled(run);
+  run.record.result = result;
+  run.enter('DONE');
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   return result;
 }
 
 /** A cancellation is heeded only where it is sure that no send has taken effect, by whichever run. */
-async function unlessCancelled(life: OpeningLife): Promise<ReceivingAccountResult> {
+async function unlessCancelled(run: OpeningRun): Promise<ReceivingAccountResult> {
   try {
-    return await open(life);
+    return await open(run);
   } catch (error) {
     if (!isCancellation(error)) throw error;
-    return CancellationScope.nonCancellable(() => cancelled(life));
+    return CancellationScope.nonCancellable(() => cancelled(run));
   }
 }
 
-async function cancelled(life: OpeningLife): Promise<ReceivingAccountResult> {
-  const doubt = await local.doubtAboutEnd(life.runFacts);
-  const found = doubt ? await findOut(life, sentBefore(doubt)) : undefined;
+async function cancelled(run: OpeningRun): Promise<ReceivingAccountResult> {
+  const doubt = await local.doubtAboutEnd(run.runFacts);
+  const found = doubt ? await findOut(run, sentBefore(doubt)) : undefined;
   if (found && 'result' in found) return found.result;
-  return life.notOpened({ code: 'CANCELLED', message: 'cancelled before it was asked for' });
+  return run.notOpened({ code: 'CANCELLED', message: 'cancelled before it was asked for' });
 }
 
-async function open(life: OpeningLife): Promise<ReceivingAccountResult> {
+async function open(run: OpeningRun): Promise<ReceivingAccountResult> {
   let cleared: Clearance | undefined;
   for (;;) {
-    if (life.record.unsettled === 0) await lookBefore(life);
-    const sent = await CancellationScope.nonCancellable(() => send(life, cleared));
+    if (run.record.unsettled === 0) await lookBefore(run);
+    const sent = await CancellationScope.nonCancellable(() => send(run, cleared));
     if ('result' in sent) return sent.result;
     if ('nothing' in sent) continue;
-    const found = await CancellationScope.nonCancellable(() => findOut(life, sent));
+    const found = await CancellationScope.nonCancellable(() => findOut(run, sent));
     if ('result' in found) return found.result;
     cleared = found.cleared;
   }

@@ -6,7 +6,7 @@ import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { afterUnsent } from '../../domain/receiving-account-state.ts';
 import { openingOnce, untilAnswered } from '../shared/calls.ts';
-import type { OpeningLife } from './opening-life.ts';
+import type { OpeningRun } from './opening-run.ts';
 
 /** Why it is not known whether the account was opened, in words for who has to find out. */
 export interface Doubted {
@@ -22,14 +22,14 @@ type Sent = { result: ReceivingAccountResult } | { nothing: true } | Doubted;
  * after one that may have taken effect. A read that waits for as long as the provider is away; one that the provider
  * refuses leaves the list unknown.
  */
-export async function lookBefore(life: OpeningLife): Promise<void> {
-  life.enter('CHECKING');
-  const calls = untilAnswered(life.calls, 'account', 'which accounts are there?');
-  const listed = await life
-    .call(() => calls.listReceivingAccounts(life.caller, life.which))
+export async function lookBefore(run: OpeningRun): Promise<void> {
+  run.enter('CHECKING');
+  const calls = untilAnswered(run.calls, 'account', 'which accounts are there?');
+  const listed = await run
+    .call(() => calls.listReceivingAccounts(run.caller, run.which))
     .catch(listStaysUnknown);
-  life.record.before = listed ?? undefined;
-  life.record.listed = life.record.before;
+  run.record.before = listed ?? undefined;
+  run.record.listed = run.record.before;
 }
 
 function listStaysUnknown(error: unknown): null {
@@ -38,20 +38,20 @@ function listStaysUnknown(error: unknown): null {
   return null;
 }
 
-export async function send(life: OpeningLife, cleared: Clearance | undefined): Promise<Sent> {
-  const { record } = life;
-  life.enter('OPENING');
-  const answer = await attempt(life, cleared);
-  if (answer.kind === 'not-sent') return notSent(life, answer.why);
+export async function send(run: OpeningRun, cleared: Clearance | undefined): Promise<Sent> {
+  const { record } = run;
+  run.enter('OPENING');
+  const answer = await attempt(run, cleared);
+  if (answer.kind === 'not-sent') return notSent(run, answer.why);
   record.unsent = 0;
-  life.unflag('NOT_SENT');
+  run.unflag('NOT_SENT');
   switch (answer.kind) {
     case 'opened':
-      return { result: life.opened(answer.account, 'answer') };
+      return { result: run.opened(answer.account, 'answer') };
     case 'refused': {
       // It says nothing about a send before this one.
       const isOnlySend = record.unsettled === 0;
-      if (answer.surely && isOnlySend) return refused(life, answer.message);
+      if (answer.surely && isOnlySend) return refused(run, answer.message);
       if (!answer.surely) record.unsettled += 1;
       return { doubt: isOnlySend ? 'refused' : 'unknown', why: answer.message };
     }
@@ -64,16 +64,16 @@ export async function send(life: OpeningLife, cleared: Clearance | undefined): P
   }
 }
 
-async function notSent(life: OpeningLife, why: NothingSent['why']): Promise<Sent> {
+async function notSent(run: OpeningRun, why: NothingSent['why']): Promise<Sent> {
   if (why === 'may-have-been-sent') return { doubt: 'unknown', why: 'this run may have sent it already' };
   if (why === 'earlier-run' || why === 'restored') return sentBefore(why);
-  life.record.unsent += 1;
-  const { unsent } = life.record;
+  run.record.unsent += 1;
+  const { unsent } = run.record;
   const next = afterUnsent(unsent);
   if (next === 'review') return { doubt: 'unsent', why: `nothing could be sent, ${unsent} times in a row` };
   if (next.flag) {
-    life.flag('NOT_SENT', `nothing could be sent, ${unsent} times in a row; it is tried again`);
-    life.show();
+    run.flag('NOT_SENT', `nothing could be sent, ${unsent} times in a row; it is tried again`);
+    run.show();
   }
   await sleep(next.pauseMs, { summary: 'nothing was sent; tries again' });
   return { nothing: true };
@@ -85,23 +85,23 @@ export function sentBefore(doubt: 'earlier-run' | 'restored'): Doubted {
   return { doubt: 'earlier-run', why: `${who} may have sent it` };
 }
 
-export function refused(life: OpeningLife, message: string): { result: ReceivingAccountResult } {
-  return { result: life.notOpened({ code: 'REFUSED_BY_PROVIDER', message }) };
+export function refused(run: OpeningRun, message: string): { result: ReceivingAccountResult } {
+  return { result: run.notOpened({ code: 'REFUSED_BY_PROVIDER', message }) };
 }
 
 async function attempt(
-  life: OpeningLife,
+  run: OpeningRun,
   cleared: Clearance | undefined,
 ): Promise<OpenAnswer | { kind: 'failed'; message: string }> {
-  const { app: _app, openId: _openId, requestId: _requestId, ...request } = life.request;
-  const { callTimeoutMs } = life.settings;
+  const { app: _app, openId: _openId, requestId: _requestId, ...request } = run.request;
+  const { callTimeoutMs } = run.settings;
   try {
-    return await life.call(() =>
-      openingOnce(life.calls, `open a receiving account in ${request.currency}`).openReceivingAccount(
-        life.caller,
+    return await run.call(() =>
+      openingOnce(run.calls, `open a receiving account in ${request.currency}`).openReceivingAccount(
+        run.caller,
         {
           request,
-          ...life.runFacts,
+          ...run.runFacts,
           cleared,
           sendWithinMs: sendWithinMs(callTimeoutMs),
         },

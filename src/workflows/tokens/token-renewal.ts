@@ -13,21 +13,21 @@ import {
 import { local, recalling } from '../shared/calls.ts';
 import { installTokenHandlers } from './handlers.ts';
 import { renewOnce } from './renew.ts';
-import { TokenLife } from './token-life.ts';
+import { RenewalRun } from './renewal-run.ts';
 
 export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Promise<void> {
-  const life = new TokenLife(owner, carried);
-  installTokenHandlers(life);
+  const run = new RenewalRun(owner, carried);
+  installTokenHandlers(run);
   CancellationScope.current().cancelRequested.catch(() => {
-    life.stopped = true;
+    run.stopped = true;
   });
   await CancellationScope.nonCancellable(async () => {
-    await life.prepare(() => local.prepareToken(owner));
-    await recall(life);
-    life.recalled = true;
-    while (!life.stopped) {
-      if (await isDue(life)) await renewOnce(life);
-      await life.continueAsNewWhenLong();
+    await run.prepare(() => local.prepareToken(owner));
+    await recall(run);
+    run.recalled = true;
+    while (!run.stopped) {
+      if (await isDue(run)) await renewOnce(run);
+      await run.continueAsNewWhenLong();
     }
     await condition(allHandlersFinished);
   });
@@ -37,42 +37,42 @@ export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Pr
  * The run before this one may have been terminated, or a Workflow Reset may have made this run from an old history:
  * other runs can hold a newer refresh token. The application token needs none of it; a new one costs one call.
  */
-async function recall(life: TokenLife): Promise<void> {
-  const { owner, record } = life;
+async function recall(run: RenewalRun): Promise<void> {
+  const { owner, record } = run;
   if (owner.openId === undefined) return;
   const known = await recalling.recallGrant(owner);
   const obtainedAtMs = known?.obtainedAtMs;
   if (!known || obtainedAtMs === undefined || known.fingerprint === record.held?.fingerprint) return;
-  if (record.held === undefined || record.held.obtainedAtMs < obtainedAtMs) life.accept(known, obtainedAtMs);
+  if (record.held === undefined || record.held.obtainedAtMs < obtainedAtMs) run.accept(known, obtainedAtMs);
 }
 
 /** Waits until the token should be renewed, by its age or because somebody asked; false when things changed. */
-async function isDue(life: TokenLife): Promise<boolean> {
-  const { record } = life;
-  if (life.owner.openId !== undefined && !record.held?.refresh) askForAuthorization(life);
-  life.show();
+async function isDue(run: RenewalRun): Promise<boolean> {
+  const { record } = run;
+  if (run.owner.openId !== undefined && !record.held?.refresh) askForAuthorization(run);
+  run.show();
   const { generation } = record;
-  const changed = () => record.generation !== generation || life.stopped || life.isFull;
-  if (record.needsAuthorization) await condition(() => changed() || life.asked);
-  else if (record.nextTryAtMs !== undefined) await nextTry(life, record.nextTryAtMs, changed);
-  else if (record.held) await ageOf(life, record.held, changed);
+  const changed = () => record.generation !== generation || run.stopped || run.isFull;
+  if (record.needsAuthorization) await condition(() => changed() || run.asked);
+  else if (record.nextTryAtMs !== undefined) await nextTry(run, record.nextTryAtMs, changed);
+  else if (record.held) await ageOf(run, record.held, changed);
   return !changed();
 }
 
-async function nextTry(life: TokenLife, atMs: number, changed: () => boolean): Promise<void> {
+async function nextTry(run: RenewalRun, atMs: number, changed: () => boolean): Promise<void> {
   const wait = atMs - Date.now();
-  if (wait > 0) await condition(() => changed() || life.asked, wait, { summary: 'asks again' });
+  if (wait > 0) await condition(() => changed() || run.asked, wait, { summary: 'asks again' });
 }
 
-async function ageOf(life: TokenLife, held: HeldGrant, changed: () => boolean): Promise<void> {
+async function ageOf(run: RenewalRun, held: HeldGrant, changed: () => boolean): Promise<void> {
   const wait = held.renewsAtMs - Date.now();
-  if (wait > 0) await condition(() => changed() || life.asked, wait, { summary: 'renews the token' });
-  const early = (pausedUntilMs(life.record) ?? 0) - Date.now();
-  if (life.asked && early > 0) await condition(changed, early, { summary: 'pauses between renewals' });
+  if (wait > 0) await condition(() => changed() || run.asked, wait, { summary: 'renews the token' });
+  const early = (pausedUntilMs(run.record) ?? 0) - Date.now();
+  if (run.asked && early > 0) await condition(changed, early, { summary: 'pauses between renewals' });
 }
 
-function askForAuthorization(life: TokenLife): void {
-  if (life.record.needsAuthorization) return;
-  life.record.needsAuthorization = true;
-  life.flag('NO_REFRESH_TOKEN', 'there is no refresh token: the user must authorize');
+function askForAuthorization(run: RenewalRun): void {
+  if (run.record.needsAuthorization) return;
+  run.record.needsAuthorization = true;
+  run.flag('NO_REFRESH_TOKEN', 'there is no refresh token: the user must authorize');
 }

@@ -21,7 +21,7 @@ import { batchResult, batchState } from '../../domain/batch-state.ts';
 const LONG_HISTORY_EVENTS = 400;
 const BIG_HISTORY_BYTES = 3_000_000;
 
-export class BatchLife {
+export class BatchRun {
   readonly record: BatchRecord;
   /** Counts what the main loop has to look at. */
   changes = 0;

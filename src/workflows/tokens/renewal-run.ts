@@ -24,7 +24,7 @@ import { isHistoryLong } from '../shared/long-history.ts';
 /** An update is about five history events, and workers fetch the token by updates however long a renewal is off. */
 const MOST_UPDATES = 50;
 
-export class TokenLife {
+export class RenewalRun {
   readonly owner: TokenOwner;
   readonly record: TokenRecord;
   /** Somebody asked for a renewal that has not been done yet. */

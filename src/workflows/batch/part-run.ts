@@ -18,7 +18,7 @@ import { isHistoryLong } from '../shared/long-history.ts';
 
 const MOST_STARTS_AT_ONCE = 100;
 
-export class PartLife {
+export class PartRun {
   readonly request: PartRequest;
   readonly record: PartRecord;
   /** Nobody is left to report to: then no more rows are started. */

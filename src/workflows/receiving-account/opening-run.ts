@@ -19,7 +19,7 @@ import { accountIdOf } from '../../domain/receiving-account.ts';
 import { newOpening, openingState } from '../../domain/receiving-account-state.ts';
 import { isDoubtfulStart } from '../shared/doubtful-start.ts';
 
-export class OpeningLife {
+export class OpeningRun {
   readonly record = newOpening(Date.now());
   prepared: Prepared<CheckedReceivingAccountOrder> | undefined;
   /** What a person said in review, until the review has acted on it; with the account that was checked. */
