@@ -41,6 +41,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "creation.cause === 'restored'",
   },
   {
+    name: 'forgotten-start-trusted',
+    what: 'A start that a restored Temporal has lost, started again before queries show its order, pays twice.',
+    file: 'src/activities/payout/send-once.ts',
+    find: 'if (startedAtMs < recoveredAtMs + visibleWithinMs) return',
+    replace: 'if (startedAtMs < recoveredAtMs) return',
+  },
+  {
     name: 'number-for-each-try',
     what: 'A create that is made again gets a number of its own, by which nobody looks for its order.',
     file: 'src/workflows/payout/create.ts',

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { fieldErrors } from '../contract/payout-request.ts';
+import { activityTimeoutMs } from '../domain/deadlines.ts';
 import type { PayoutSettings, SendPolicy } from '../domain/payout.ts';
 import type { CreateMeaning } from '../domain/provider-records.ts';
 import { type Application, readApplications } from './applications.ts';
@@ -132,5 +133,6 @@ export function sendPolicy(env: WorkerEnvironment): SendPolicy {
     createCheck: env.PAYOUTS_CREATE_CHECK,
     repeatedCreate: env.PAYMENTS_REPEATED_CREATE,
     recoveredAtMs: env.PAYOUTS_TEMPORAL_RECOVERED_AT,
+    visibleWithinMs: activityTimeoutMs(env.PAYMENTS_CALL_TIMEOUT) + env.PAYOUTS_CONFIRMATION_WINDOW,
   };
 }

@@ -20,7 +20,9 @@ export type UnknownCause =
   /** This run did not send it, but an earlier run or start may have (H6, H7). */
   | 'earlier-run'
   /** The payout started before Temporal was restored to an earlier state, so its history may lack a create (H53). */
-  | 'restored';
+  | 'restored'
+  /** The payout started soon after that: it may repeat a start that Temporal has lost, whose order is not visible yet (H53). */
+  | 'forgotten';
 
 /** How far the creation of the order has come. */
 export type Creation =
@@ -35,7 +37,7 @@ export type Creation =
 /** Proof for the create activity that the run named here has confirmed that no order exists. */
 export interface Clearance {
   runId: string;
-  /** The `PAYOUTS_TEMPORAL_RECOVERED_AT` that was in force at a person's decision to send again. */
+  /** The `PAYOUTS_TEMPORAL_RECOVERED_AT` that was in force when a person, or a whole confirmation window, cleared the send. */
   recoveredAtMs?: number | undefined;
 }
 

@@ -190,4 +190,6 @@ export interface SendPolicy {
   repeatedCreate: 'review' | 'safe';
   /** `PAYOUTS_TEMPORAL_RECOVERED_AT`. Unix milliseconds. */
   recoveredAtMs?: number | undefined;
+  /** How long after that instant an order that was created before it may stay invisible to queries. */
+  visibleWithinMs: number;
 }

@@ -17,7 +17,10 @@ const surroundings = PROCESS_SURROUNDINGS;
 const RUN = 'the-first-run';
 const STARTED_AT_MS = Date.parse('2026-01-01T00:00:00Z');
 const RECOVERED = { recoveredAtMs: STARTED_AT_MS + 1 };
-const POLICY: SendPolicy = { createCheck: 'doubtful', repeatedCreate: 'review' };
+/** An order that was created before the restore is visible a minute after it at the latest. */
+const SETTLING = { ...RECOVERED, visibleWithinMs: 60_000 };
+const SOON_AFTER = RECOVERED.recoveredAtMs + 59_999;
+const POLICY: SendPolicy = { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 };
 const caller = { environment: 'test', app: 'default' };
 const ours: Claim = async () => undefined;
 
@@ -110,6 +113,13 @@ describe('the create activity sends only when it is sure that nobody has sent be
     ['H6 an attempt that an operator made anew', {}, { repeatedAfterMs: 5 }, 'may-have-been-sent'],
     ['H53 a payout from before a restore', {}, { policy: RECOVERED }, 'restored'],
     ['H53 one that was cleared before it', { cleared }, { policy: RECOVERED }, 'restored'],
+    ['H53 one that started soon after it', { startedAtMs: SOON_AFTER }, { policy: SETTLING }, 'forgotten'],
+    [
+      'H53 one that started soon after it and was cleared by no whole window',
+      { startedAtMs: SOON_AFTER, cleared },
+      { policy: SETTLING },
+      'forgotten',
+    ],
   ])('%s sends nothing', async (_name, change, options, why) => {
     expect(await run(change, options)).toEqual({ kind: 'not-sent', why });
     expect(posts()).toBe(0);
@@ -118,6 +128,14 @@ describe('the create activity sends only when it is sure that nobody has sent be
   test('H53 a person who decided after the restore clears the send, and a new payout needs nobody', async () => {
     const decided = { cleared: { runId: RUN, ...RECOVERED } };
     expect(await run(decided, { policy: RECOVERED })).toMatchObject({ kind: 'created' });
+    expect(posts()).toBe(1);
+  });
+
+  test.each([
+    ['started soon after it, once a whole window has cleared it', SOON_AFTER, { runId: RUN, ...RECOVERED }],
+    ['started when every order from before it is visible', SOON_AFTER + 1, undefined],
+  ])('H53 a payout that %s is sent', async (_name, startedAtMs, cleared) => {
+    expect(await run({ startedAtMs, cleared }, { policy: SETTLING })).toMatchObject({ kind: 'created' });
     expect(posts()).toBe(1);
   });
 

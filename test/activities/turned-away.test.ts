@@ -26,7 +26,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     histories: { runsOf: async () => [], scheduled: async () => false, argumentOf: async () => undefined },
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review' },
+    policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 },
   });
   await expect(new MockActivityEnvironment().run(() => fetchOrder(CALLER, 'an order'))).rejects.toMatchObject(
     { type: 'UNAUTHORISED' },

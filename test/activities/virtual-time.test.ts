@@ -27,7 +27,7 @@ function workerWith(provider: InProcessOptions) {
     surroundings,
     histories: { runsOf: async () => [], scheduled: async () => false, argumentOf: async () => undefined },
     claim: async () => void claims.push(clock.nowMs() - beganMs),
-    policy: { createCheck: 'doubtful', repeatedCreate: 'review' },
+    policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 },
   });
   const environment = new MockActivityEnvironment({
     attempt: 1,

@@ -48,4 +48,39 @@ describe('H53 Temporal restored to before a payout paid', () => {
     expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
     expect(provider.control.ledgerOf(partnerOrderId).creates).toHaveLength(1);
   });
+
+  test.each(['waits', 'cancels'])(
+    'that it forgot, and whose order no query shows yet: started again, it waits for the order; somebody %s',
+    async (then) => {
+      const there = new PayoutWorld({ workflows, seed: 1, settings: { readLagMs: 9_000 } });
+      const { world, payouts, provider, server } = there;
+      const snapshot = snapshotOf(server);
+      await world.finish(there.start(1));
+      const ledger = () => provider.control.ledgerOf(partnerOrderId);
+      await world.run({ done: () => ledger().creates.length > 0, withinMs: 60_000 });
+      there.restore(snapshot);
+      await world.finish(there.start(1));
+      if (then === 'cancels') {
+        await world.run({ withinMs: 5_000 });
+        const cancelled = world.finish(payouts.cancel({ partnerOrderId }, { by: 'olga' }));
+        await expect(cancelled).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
+      }
+      expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
+      expect([ledger().creates.length, ledger().debits]).toEqual([1, 1]);
+      expect(world.violations).toEqual([]);
+    },
+  );
+
+  test('a payout that starts soon after it is paid once the confirmation window has passed', async () => {
+    const env = { PAYOUTS_CONFIRMATION_WINDOW: '60s' };
+    const there = new PayoutWorld({ workflows, seed: 1, env });
+    const { world, payouts, provider, server } = there;
+    there.restore(snapshotOf(server));
+    const restoredAt = world.now;
+    await world.finish(there.start(1));
+    expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
+    const [create] = provider.control.ledgerOf(partnerOrderId).creates;
+    expect(create?.atMs).toBeGreaterThan(restoredAt + 60_000);
+    expect(provider.control.ledgerOf(partnerOrderId).creates).toHaveLength(1);
+  });
 });

@@ -52,7 +52,12 @@ export async function scriptedProvider(world: PayoutWorld): Promise<ScriptedProv
     async askWhetherOpened(_caller: unknown, { payerId }: ListedAccounts): Promise<WhetherOpened> {
       const { script, counts } = known(payerId);
       const runId = activityInfo().workflowExecution?.runId ?? '';
-      return { listed: (await script.look?.(counts.sends)) ?? [], earlierSend: false, runId };
+      return {
+        listed: (await script.look?.(counts.sends)) ?? [],
+        earlierSend: false,
+        mayStillAppear: false,
+        runId,
+      };
     },
     async openReceivingAccount(_caller: unknown, { request }: OpenAccount): Promise<OpenAnswer> {
       const { script, counts } = known(request.payerId);

@@ -28,7 +28,7 @@ export const MAY_SEND = 'may-send';
  * though it is never retried. The comparison stands here and not in the workflow, where a branch on the run id would
  * make a reset run replay differently from its own history (H6).
  */
-export function mustNotSend(guard: SendGuard, policy?: SendPolicy): NothingSent | undefined {
+export function mustNotSend(guard: SendGuard, policy: SendPolicy): NothingSent | undefined {
   const { attempt, heartbeatDetails, workflowExecution, ...scheduled } = activityInfo();
   // An operator can make Temporal repeat an activity that is never retried, with its attempts and heartbeats reset.
   const isRepeated = scheduled.currentAttemptScheduledTimestampMs !== scheduled.scheduledTimestampMs;
@@ -42,11 +42,15 @@ export function mustNotSend(guard: SendGuard, policy?: SendPolicy): NothingSent 
 export function doubtAbout(
   runId: string | undefined,
   { firstRunId, isDoubtful, cleared, startedAtMs }: RunFacts,
-  policy?: SendPolicy,
-): 'restored' | 'earlier-run' | undefined {
-  const recoveredAtMs = policy?.recoveredAtMs;
-  if (recoveredAtMs !== undefined && startedAtMs !== undefined && startedAtMs < recoveredAtMs)
-    return cleared?.runId === runId && cleared?.recoveredAtMs === recoveredAtMs ? undefined : 'restored';
+  policy: SendPolicy,
+): 'restored' | 'forgotten' | 'earlier-run' | undefined {
+  const { recoveredAtMs, visibleWithinMs } = policy;
+  const isCleared = cleared?.runId === runId && cleared?.recoveredAtMs === recoveredAtMs;
+  if (recoveredAtMs !== undefined && startedAtMs !== undefined && !isCleared) {
+    if (startedAtMs < recoveredAtMs) return 'restored';
+    // By the time at which it started alone: no clock of a worker is asked.
+    if (startedAtMs < recoveredAtMs + visibleWithinMs) return 'forgotten';
+  }
   if (cleared) return cleared.runId === runId ? undefined : 'earlier-run';
   return isDoubtful || firstRunId !== runId ? 'earlier-run' : undefined;
 }

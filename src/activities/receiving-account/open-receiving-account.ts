@@ -90,7 +90,7 @@ const REFUSALS = [RefusedError, MalformedAnswerError, IllegalParameterError, Inv
  * request an account is of. So only an empty list clears an opening after a restore, and none from before it (H53).
  */
 export async function askWhetherOpened(
-  { client, policy: { recoveredAtMs } }: Pick<CreateDependencies, 'client' | 'policy'>,
+  { client, policy: { recoveredAtMs, visibleWithinMs } }: Pick<CreateDependencies, 'client' | 'policy'>,
   histories: RunHistories,
   caller: Caller,
   { workflowId, startedAtMs, ...which }: OpeningInDoubt,
@@ -105,7 +105,8 @@ export async function askWhetherOpened(
     recoveredAtMs,
   );
   const isForgotten = recoveredAtMs !== undefined && (startedAtMs < recoveredAtMs || listed?.length !== 0);
-  return { listed, earlierSend: isForgotten || senders.length > 0, runId, recoveredAtMs };
+  const mayStillAppear = recoveredAtMs !== undefined && startedAtMs < recoveredAtMs + visibleWithinMs;
+  return { listed, earlierSend: isForgotten || senders.length > 0, mayStillAppear, runId, recoveredAtMs };
 }
 
 /** Null: the service answers that there is no such account. */

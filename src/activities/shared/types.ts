@@ -58,6 +58,8 @@ export type NothingSent = {
     | 'earlier-run'
     /** Temporal was restored since this payout started (H53). */
     | 'restored'
+    /** It started soon after: a run that Temporal has lost may have created an order that is not visible yet (H53). */
+    | 'forgotten'
     /** This very run may have sent it: the activity runs a second time. */
     | 'may-have-been-sent'
     /** The provider was asked right before the send: it knows the order. */
@@ -144,6 +146,8 @@ export interface WhetherOpened {
   listed: string[] | null;
   /** Another run under the id, or one that a restored Temporal has forgotten (H53). */
   earlierSend: boolean;
+  /** Temporal was restored a short time before: an account that a forgotten run opened may not be listed yet. */
+  mayStillAppear: boolean;
   runId: string;
   recoveredAtMs?: number | undefined;
 }
@@ -241,5 +245,5 @@ export interface LocalActivities {
   /** When to look, and on which queue. */
   prepareFollowUp(request: unknown): Promise<FollowUpPlan>;
   /** Whether an earlier run, or one that a restored Temporal has forgotten, may have sent the create. */
-  doubtAboutEnd(facts: RunFacts): Promise<'restored' | 'earlier-run' | null>;
+  doubtAboutEnd(facts: RunFacts): Promise<'restored' | 'forgotten' | 'earlier-run' | null>;
 }

@@ -1,7 +1,7 @@
 /** The order may or may not exist. The workflow asks the provider, then a person; nothing is sent meanwhile. */
 import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/shared/types.ts';
-import type { Clearance } from '../../domain/payout-record.ts';
+import type { Clearance, UnknownCause } from '../../domain/payout-record.ts';
 import { causeOf } from '../shared/call-failures.ts';
 import { asked, polled, untilAnswered } from '../shared/calls.ts';
 import { isDoubtfulStart } from '../shared/doubtful-start.ts';
@@ -46,7 +46,7 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
   } else if (answer && mayGoOn(run, answer)) {
-    sendAgain(run, { runId: answer.runId });
+    sendAgain(run, clearanceBy(answer, creation.cause));
     return;
   }
   if (record.creation.stage !== 'confirming') return;
@@ -62,6 +62,14 @@ export async function confirm(run: PayoutRun): Promise<void> {
   await waitForNotificationOrPoll(run, left > 0 ? Math.min(wait, left) : wait, WHAT);
 }
 
+/** A whole window clears a payout that started soon after a restore; nothing but a person clears one from before it. */
+function clearanceBy(
+  { runId, recoveredAtMs }: Confirmation & { exists: false },
+  cause: UnknownCause,
+): Clearance {
+  return cause === 'forgotten' ? { runId, recoveredAtMs } : { runId };
+}
+
 /** Whether the payout may go on to another send without a person, given that the provider knows no order now. */
 function mayGoOn({ record }: PayoutRun, answer: Confirmation & { exists: false }): boolean {
   const { creation } = record;
@@ -69,7 +77,7 @@ function mayGoOn({ record }: PayoutRun, answer: Confirmation & { exists: false }
   // No other run has ever set out to create this order, so there is nothing that could still turn up.
   if (creation.cause === 'earlier-run' && !record.unknownSend) return true;
   if (creation.cause === 'restored' || Date.now() < creation.untilMs) return false;
-  return creation.cause === 'busy' || answer.mayRepeat;
+  return creation.cause === 'busy' || creation.cause === 'forgotten' || answer.mayRepeat;
 }
 
 /** A person decides. Until then the provider is still asked, for the order may turn up. */

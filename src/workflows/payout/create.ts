@@ -113,7 +113,7 @@ function runFacts({ record, cleared }: PayoutRun) {
 }
 
 function notSent(run: PayoutRun, why: (CreateAnswer & { kind: 'not-sent' })['why']): void {
-  if (why === 'earlier-run') confirmFirst(run, why);
+  if (why === 'earlier-run' || why === 'forgotten') confirmFirst(run, why);
   else if (why === 'restored') markOutcomeUnknown(run, why);
   else if (why === 'may-have-been-sent' || why === 'exists') markOutcomeUnknown(run, 'unanswered');
   else requote(run);

@@ -23,14 +23,15 @@ export async function findOut(run: OpeningRun, doubted: Doubted): Promise<Found>
   run.enter('RECONCILING');
   for (let wait = 1_000; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
     const seen = await look(run);
-    if (doubted.doubt === 'earlier-run') {
+    const left = record.settlesAtMs - Date.now();
+    if (doubted.doubt === 'earlier-run' && !seen.earlierSend) {
       // Nobody else has ever set out to open it, so there is nothing that could still turn up.
-      if (!seen.earlierSend) return { cleared: clearanceOf(seen) };
+      if (!seen.mayStillAppear || left <= 0) return { cleared: clearanceOf(seen) };
+    } else if (doubted.doubt === 'earlier-run') {
       record.unsettled = Math.max(1, record.unsettled);
       // What was there before this run may well be what the earlier one opened.
       record.before = undefined;
     }
-    const left = record.settlesAtMs - Date.now();
     if (left <= 0 || somethingNew(run)) return concluded(run, doubted, seen);
     await sleep(Math.min(wait, left), { summary: 'looks again for the account' });
   }
@@ -110,5 +111,5 @@ function clearanceOf({ runId, recoveredAtMs }: WhetherOpened): Clearance {
 /** An answer that clears nothing: no run has this id. */
 function nobodyKnows(error: unknown): WhetherOpened {
   if (!(error instanceof ActivityFailure)) throw error;
-  return { listed: null, earlierSend: true, runId: '' };
+  return { listed: null, earlierSend: true, mayStillAppear: true, runId: '' };
 }

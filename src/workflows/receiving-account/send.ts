@@ -66,7 +66,7 @@ export async function send(run: OpeningRun, cleared: Clearance | undefined): Pro
 
 async function notSent(run: OpeningRun, why: NothingSent['why']): Promise<Sent> {
   if (why === 'may-have-been-sent') return { doubt: 'unknown', why: 'this run may have sent it already' };
-  if (why === 'earlier-run' || why === 'restored') return sentBefore(why);
+  if (why === 'earlier-run' || why === 'restored' || why === 'forgotten') return sentBefore(why);
   run.record.unsent += 1;
   const { unsent } = run.record;
   const next = afterUnsent(unsent);
@@ -80,8 +80,9 @@ async function notSent(run: OpeningRun, why: NothingSent['why']): Promise<Sent> 
 }
 
 /** It may have been sent before this run, of which nothing is left here. */
-export function sentBefore(doubt: 'earlier-run' | 'restored'): Doubted {
-  const who = doubt === 'restored' ? 'the run that Temporal forgot when it was restored' : 'an earlier run';
+export function sentBefore(doubt: 'earlier-run' | 'restored' | 'forgotten'): Doubted {
+  const who =
+    doubt === 'earlier-run' ? 'an earlier run' : 'the run that Temporal forgot when it was restored';
   return { doubt: 'earlier-run', why: `${who} may have sent it` };
 }
 
