@@ -19,25 +19,26 @@ import type { LeasePlace, LeaseRecord } from '../domain/rate-limit-lease.ts';
 import type { ReceivingAccountOrder, ReceivingAccountResult } from '../domain/receiving-account.ts';
 import type { TokenOwner } from '../domain/token-record.ts';
 
+/** Properties, for the parameters of methods are not compared strictly. */
 export interface WorkflowSignatures {
-  payout(request: PayoutRequest): Promise<PayoutResult>;
-  payoutOperation(operation: PayoutOperation): Promise<PayoutResult>;
-  payoutBatch(request: BatchRequest): Promise<BatchResult>;
-  payoutFollowUp(request: FollowUpRequest): Promise<FollowUpResult>;
-  payoutReport(request: { environment: string; day?: string | undefined }): Promise<DailyReport>;
-  openReceivingAccount(request: ReceivingAccountOrder): Promise<ReceivingAccountResult>;
-  tokenRenewal(owner: TokenOwner): Promise<void>;
-  authorizationLink(owner: TokenOwner): Promise<string>;
-  userAuthorization(attempt: AuthorizationAttempt): Promise<AuthorizationOutcome>;
-  rateLimitLease(place: LeasePlace, record: LeaseRecord): Promise<void>;
-  payoutQuote(request: PayoutRequest): Promise<QuotedPayout>;
-  accountQuery(question: AsUser & { clientId: string }): Promise<ClientAccounts | null>;
-  receivingBalanceQuery(
+  payout: (request: PayoutRequest) => Promise<PayoutResult>;
+  payoutOperation: (operation: PayoutOperation) => Promise<PayoutResult>;
+  payoutBatch: (request: BatchRequest) => Promise<BatchResult>;
+  payoutFollowUp: (request: FollowUpRequest) => Promise<FollowUpResult>;
+  payoutReport: (request: { environment: string; day?: string | undefined }) => Promise<DailyReport>;
+  openReceivingAccount: (request: ReceivingAccountOrder) => Promise<ReceivingAccountResult>;
+  tokenRenewal: (owner: TokenOwner) => Promise<void>;
+  authorizationLink: (owner: TokenOwner) => Promise<string>;
+  userAuthorization: (attempt: AuthorizationAttempt) => Promise<AuthorizationOutcome>;
+  rateLimitLease: (place: LeasePlace, record: LeaseRecord) => Promise<void>;
+  payoutQuote: (request: PayoutRequest) => Promise<QuotedPayout>;
+  accountQuery: (question: AsUser & { clientId: string }) => Promise<ClientAccounts | null>;
+  receivingBalanceQuery: (
     question: AsUser & { payerId: string; currency: string },
-  ): Promise<ReceivingAccountBalance>;
-  receivingDetailQuery(question: AsUser & { accountId: string }): Promise<OpaqueRecord | null>;
-  serviceProbe(question: AsUser & ProbeQuestion): Promise<ServiceProbed>;
-  workerProbe(from: string): Promise<WorkerView & { from: string }>;
+  ) => Promise<ReceivingAccountBalance>;
+  receivingDetailQuery: (question: AsUser & { accountId: string }) => Promise<OpaqueRecord | null>;
+  serviceProbe: (question: AsUser & ProbeQuestion) => Promise<ServiceProbed>;
+  workerProbe: (from: string) => Promise<WorkerView & { from: string }>;
 }
 
 /** For whom a read calls: the application, and the user that it acts for where user tokens are used. */

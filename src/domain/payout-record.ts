@@ -29,7 +29,8 @@ export type Creation =
   /** No create is under way. Whether an earlier one has an unknown outcome is in `unknownSend`. */
   | { stage: 'quoting' }
   | { stage: 'sending' }
-  | { stage: 'confirming'; cause: UnknownCause; untilMs: number; asks: number }
+  /** `wasSeen`: an answer said that there is an order, and it could not be adopted. */
+  | { stage: 'confirming'; cause: UnknownCause; untilMs: number; asks: number; wasSeen?: boolean }
   /** A person decides. `why` says what stands against going on, in words. */
   | { stage: 'review'; why: string }
   | { stage: 'created' };

@@ -115,6 +115,18 @@ describe('the create activity sends only when it is sure that nobody has sent be
     ['H53 one that was cleared before it', { cleared }, { policy: RECOVERED }, 'restored'],
     ['H53 one that started soon after it', { startedAtMs: SOON_AFTER }, { policy: SETTLING }, 'forgotten'],
     [
+      'H53 H6 one that started soon after it, in another run than the first',
+      { startedAtMs: SOON_AFTER, firstRunId: 'another-run' },
+      { policy: SETTLING },
+      'earlier-run',
+    ],
+    [
+      'H53 H7 one that started soon after it, by a doubtful start',
+      { startedAtMs: SOON_AFTER, isDoubtful: true },
+      { policy: SETTLING },
+      'earlier-run',
+    ],
+    [
       'H53 one that started soon after it and was cleared by no whole window',
       { startedAtMs: SOON_AFTER, cleared },
       { policy: SETTLING },

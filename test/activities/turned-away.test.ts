@@ -23,7 +23,12 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
   const { fetchOrder } = serviceActivities({
     ...CALLER,
     client: clientFor(server.origin, { tokens }),
-    histories: { runsOf: async () => [], scheduled: async () => false, argumentOf: async () => undefined },
+    histories: {
+      runsOf: async () => [],
+      basesOf: async () => [],
+      scheduled: async () => false,
+      argumentOf: async () => undefined,
+    },
     claim: async () => undefined,
     surroundings: PROCESS_SURROUNDINGS,
     policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 },

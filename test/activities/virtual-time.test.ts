@@ -25,7 +25,12 @@ function workerWith(provider: InProcessOptions) {
     ...CALLER,
     client,
     surroundings,
-    histories: { runsOf: async () => [], scheduled: async () => false, argumentOf: async () => undefined },
+    histories: {
+      runsOf: async () => [],
+      basesOf: async () => [],
+      scheduled: async () => false,
+      argumentOf: async () => undefined,
+    },
     claim: async () => void claims.push(clock.nowMs() - beganMs),
     policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 },
   });

@@ -7,6 +7,8 @@ import { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 const request = { requestId: 'ra-1', payerId: 'payer-1', currency: 'USD' };
 const accountsOf = ({ client }: PayoutWorld) => new ReceivingAccounts({ client, environment: 'test' });
 
+const MINUTE_MS = 60_000;
+
 let workflows: Workflows;
 beforeAll(async () => {
   workflows = await loadWorkflows(inject('workflowBundle'));
@@ -84,14 +86,24 @@ describe('H53 Temporal restored to before an account was opened', () => {
     expect(provider.control.ledger().receivingAccounts).toHaveLength(1);
   });
 
-  test('a payer without any account in this currency needs nobody', async () => {
-    const there = new PayoutWorld({ workflows, seed: 1 });
-    const { world } = there;
-    const { accounts } = await openedAndForgotten(there, false);
-    const other = { ...request, requestId: 'ra-2', currency: 'EUR' };
-    await world.finish(accounts.open(other));
-    expect((await world.finish(accounts.result(other), 60_000)).outcome).toBe('OPENED');
-  });
+  test.each([
+    ['soon after it, once the confirmation window has passed', 0, [10, 14]],
+    ['later, at once', 13, [0, 1]],
+  ] as const)(
+    'a payer without any account in this currency needs nobody: %s',
+    async (_when, afterMinutes, [least, most]) => {
+      const there = new PayoutWorld({ workflows, seed: 1 });
+      const { world } = there;
+      const { accounts } = await openedAndForgotten(there, false);
+      await world.run({ withinMs: afterMinutes * MINUTE_MS });
+      const other = { ...request, requestId: 'ra-2', currency: 'EUR' };
+      await world.finish(accounts.open(other));
+      const askedAt = world.now;
+      expect((await world.finish(accounts.result(other))).outcome).toBe('OPENED');
+      const minutes = (world.now - askedAt) / MINUTE_MS;
+      expect([minutes >= least, minutes <= most]).toEqual([true, true]);
+    },
+  );
 
   test('a person finds that none was opened: it is sent once', async () => {
     const there = new PayoutWorld({ workflows, seed: 1 });

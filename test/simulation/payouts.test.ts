@@ -160,6 +160,26 @@ describe('whoever steers a payout', () => {
     expect(debitsOf(there)).toBe(1);
   });
 
+  test('H6 resets it, and again, before lists show any run that sent: its order is found', async () => {
+    const there = worldOf({ settings: { readLagMs: 5_000 } });
+    const { world, server, service, payouts, provider } = there;
+    const ledger = () => provider.control.ledgerOf(partnerOrderId);
+    service.visibility.lagMs = 24 * HOUR_MS;
+    await world.finish(there.start(1));
+    await world.run({ done: () => ledger().creates.length > 0, withinMs: HOUR_MS });
+    const first = server.find(payoutId(1));
+    const finished = first.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
+    const second = server.reset(first, finished?.id ?? 0, 'a try');
+    service.visibility.lagMs = SOON_MS;
+    server.reset(second, finished?.id ?? 0, 'another');
+    const cancelled = world.finish(payouts.cancel({ partnerOrderId }, { by: 'olga' }));
+    await expect(cancelled).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
+    expect(await world.finish(payouts.result({ partnerOrderId }), HOUR_MS)).toMatchObject({
+      outcome: 'SUCCESS',
+    });
+    expect([ledger().creates.length, world.violations]).toEqual([1, []]);
+  });
+
   test('resets it to an earlier workflow task: it does not pay twice', async () => {
     const { there, world, payouts, run } = await awaitingApproval();
     const finished = run.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);

@@ -4,9 +4,11 @@
  */
 import { ApplicationFailure } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { sameBody } from '../../client/start-once.ts';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
+import { isGone } from '../../temporal/client-errors.ts';
 import { startedWith } from '../../temporal/started-with.ts';
 
 export interface OtherRun {
@@ -21,6 +23,8 @@ export interface RunHistories {
   runsOf(workflowId: string): Promise<OtherRun[]>;
   /** Whether the run has ever scheduled an activity of this type; undefined when its history is gone. */
   scheduled(workflowId: string, runId: string, activityType: string): Promise<boolean | undefined>;
+  /** The runs that this one, and they themselves, were reset from, by their histories. */
+  basesOf(workflowId: string, runId: string): Promise<OtherRun[]>;
   /** What the run was started with; undefined when its history is gone. */
   argumentOf(workflowId: string, runId: string): Promise<unknown>;
 }
@@ -48,8 +52,9 @@ export async function runsThatMayHaveSent(
 }
 
 /**
- * Waits until visibility shows the asking run itself: it is written in the order of events, so whatever came
- * before this run is shown by then. Retryable when it does not come about.
+ * Waits until visibility shows the asking run itself. What came before it is most likely shown by then, but visibility
+ * does not promise the order: the runs that a reset began from are read from histories. Retryable when it does not come
+ * about.
  */
 async function otherRuns(histories: RunHistories, workflowId: string, ownRunId: string): Promise<OtherRun[]> {
   const runs = await histories.runsOf(workflowId);
@@ -58,7 +63,10 @@ async function otherRuns(histories: RunHistories, workflowId: string, ownRunId: 
       type: 'VISIBILITY_LAGS',
       message: 'visibility does not show this run yet, so earlier ones may be missing too',
     });
-  return runs.filter(({ runId }) => runId !== ownRunId);
+  const bases = await histories.basesOf(workflowId, ownRunId);
+  const others = new Map([...bases, ...runs].map((run) => [run.runId, run]));
+  others.delete(ownRunId);
+  return [...others.values()];
 }
 
 /** Whether one of `runs` was started with another body than `request`, so that the order may be of that body. */
@@ -84,6 +92,16 @@ export function temporalHistories(client: Client): RunHistories {
         runs.push({ runId: run.runId, startedAtMs: run.startTime.getTime() });
       return runs;
     },
+    async basesOf(workflowId, runId) {
+      const bases = new Map<string, OtherRun>();
+      let queue = [runId];
+      for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
+        const { startedAtMs, baseRunIds } = await beginningOf(client, workflowId, next);
+        if (next !== runId) bases.set(next, { runId: next, startedAtMs });
+        queue = [...new Set([...queue, ...baseRunIds])].filter((one) => one !== runId && !bases.has(one));
+      }
+      return [...bases.values()];
+    },
     async scheduled(workflowId, runId, activityType) {
       try {
         const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
@@ -102,4 +120,23 @@ export function temporalHistories(client: Client): RunHistories {
       }
     },
   };
+}
+
+/** When the run began, and which runs it was reset from. One whose history is gone began long ago, from nothing known. */
+async function beginningOf(
+  client: Client,
+  workflowId: string,
+  runId: string,
+): Promise<{ startedAtMs: number; baseRunIds: string[] }> {
+  try {
+    const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+    const [first] = events ?? [];
+    const baseRunIds = (events ?? []).flatMap(
+      ({ workflowTaskFailedEventAttributes: failed }) => failed?.baseRunId || [],
+    );
+    return { startedAtMs: first?.eventTime ? tsToMs(first.eventTime) : 0, baseRunIds };
+  } catch (error) {
+    if (isGone(error)) return { startedAtMs: 0, baseRunIds: [] };
+    throw error;
+  }
 }

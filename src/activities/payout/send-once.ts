@@ -45,14 +45,18 @@ export function doubtAbout(
   policy: SendPolicy,
 ): 'restored' | 'forgotten' | 'earlier-run' | undefined {
   const { recoveredAtMs, visibleWithinMs } = policy;
-  const isCleared = cleared?.runId === runId && cleared?.recoveredAtMs === recoveredAtMs;
-  if (recoveredAtMs !== undefined && startedAtMs !== undefined && !isCleared) {
-    if (startedAtMs < recoveredAtMs) return 'restored';
-    // By the time at which it started alone: no clock of a worker is asked.
-    if (startedAtMs < recoveredAtMs + visibleWithinMs) return 'forgotten';
-  }
-  if (cleared) return cleared.runId === runId ? undefined : 'earlier-run';
-  return isDoubtful || firstRunId !== runId ? 'earlier-run' : undefined;
+  const isOurs = cleared?.runId === runId;
+  // By the time at which it started alone: no clock of a worker is asked.
+  const afterRestoreMs =
+    recoveredAtMs === undefined ||
+    startedAtMs === undefined ||
+    (isOurs && cleared?.recoveredAtMs === recoveredAtMs)
+      ? undefined
+      : startedAtMs - recoveredAtMs;
+  if (afterRestoreMs !== undefined && afterRestoreMs < 0) return 'restored';
+  // First: what another run may have sent needs more than a window without an order.
+  if (cleared ? !isOurs : isDoubtful || firstRunId !== runId) return 'earlier-run';
+  return afterRestoreMs !== undefined && afterRestoreMs < visibleWithinMs ? 'forgotten' : undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** The order may or may not exist. The workflow asks the provider, then a person; nothing is sent meanwhile. */
 import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/shared/types.ts';
-import type { Clearance, UnknownCause } from '../../domain/payout-record.ts';
+import type { Clearance } from '../../domain/payout-record.ts';
 import { causeOf } from '../shared/call-failures.ts';
 import { asked, polled, untilAnswered } from '../shared/calls.ts';
 import { isDoubtfulStart } from '../shared/doubtful-start.ts';
@@ -9,6 +9,8 @@ import { adoptFound, isOrderReadable } from './adopt-order.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 import { confirmFirst, enterReview, noteUnknownSend, startOver } from './stages.ts';
 import { query, spread, waitForNotificationOrPoll } from './wait-to-ask.ts';
+
+type NotFound = Confirmation & { exists: false };
 
 const LONGEST_CONFIRM_WAIT_MS = 30_000;
 /** Stops of one payout's workflow that pass as a mistake. */
@@ -41,17 +43,19 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (creation.stage !== 'confirming') return;
   run.enter('RECONCILING');
   await run.continueAsNewWhenLong();
+  const askedAtMs = Date.now();
   const answer = await confirmUntilAnswered(run);
   if (answer?.earlierSend && creation.cause === 'earlier-run') noteUnknownSend(run, creation.cause);
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
-  } else if (answer && mayGoOn(run, answer)) {
-    sendAgain(run, clearanceBy(answer, creation.cause));
+    creation.wasSeen = true;
+  } else if (answer && mayGoOn(run, answer, askedAtMs)) {
+    sendAgain(run, clearanceBy(run, answer, askedAtMs));
     return;
   }
   if (record.creation.stage !== 'confirming') return;
   // The end of the window means something only together with an answer: without one, nothing is known.
-  if (answer && Date.now() >= creation.untilMs) {
+  if (answer && isOver(run, askedAtMs)) {
     if (answer.exists) enterReview(run, FOUND_BUT_NOT_COMPARED, answer.trade.orderId);
     else enterReview(run, NOT_FOUND);
     return;
@@ -62,22 +66,36 @@ export async function confirm(run: PayoutRun): Promise<void> {
   await waitForNotificationOrPoll(run, left > 0 ? Math.min(wait, left) : wait, WHAT);
 }
 
-/** A whole window clears a payout that started soon after a restore; nothing but a person clears one from before it. */
+/** A whole window clears a payout that started after a restore; nothing but a person clears one from before it. */
 function clearanceBy(
-  { runId, recoveredAtMs }: Confirmation & { exists: false },
-  cause: UnknownCause,
+  { record }: PayoutRun,
+  { runId, recoveredAtMs }: NotFound,
+  askedAtMs: number,
 ): Clearance {
-  return cause === 'forgotten' ? { runId, recoveredAtMs } : { runId };
+  const { creation, startedAtMs } = record;
+  const isWhole = creation.stage === 'confirming' && askedAtMs >= creation.untilMs;
+  const isAfter = recoveredAtMs !== undefined && startedAtMs >= recoveredAtMs;
+  return isWhole && isAfter ? { runId, recoveredAtMs } : { runId };
+}
+
+/** Whether the confirmation window is over. */
+function isOver({ record: { creation, unknownSend } }: PayoutRun, askedAtMs: number): boolean {
+  if (creation.stage !== 'confirming') return false;
+  const isAskedAgain = creation.cause === 'forgotten' && !unknownSend;
+  return (isAskedAgain ? askedAtMs : Date.now()) >= creation.untilMs;
 }
 
 /** Whether the payout may go on to another send without a person, given that the provider knows no order now. */
-function mayGoOn({ record }: PayoutRun, answer: Confirmation & { exists: false }): boolean {
+function mayGoOn({ record }: PayoutRun, answer: NotFound, askedAtMs: number): boolean {
   const { creation } = record;
-  if (creation.stage !== 'confirming') return false;
+  // An order that was there once is there, whatever a later answer says.
+  if (creation.stage !== 'confirming' || creation.wasSeen) return false;
   // No other run has ever set out to create this order, so there is nothing that could still turn up.
   if (creation.cause === 'earlier-run' && !record.unknownSend) return true;
   if (creation.cause === 'restored' || Date.now() < creation.untilMs) return false;
-  return creation.cause === 'busy' || creation.cause === 'forgotten' || answer.mayRepeat;
+  // An answer may have waited for this workflow: what counts is when it was asked for.
+  if (creation.cause === 'forgotten') return !record.unknownSend && askedAtMs >= creation.untilMs;
+  return creation.cause === 'busy' || answer.mayRepeat;
 }
 
 /** A person decides. Until then the provider is still asked, for the order may turn up. */

@@ -22,19 +22,33 @@ export async function findOut(run: OpeningRun, doubted: Doubted): Promise<Found>
   record.settlesAtMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
   run.enter('RECONCILING');
   for (let wait = 1_000; ; wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
-    const seen = await look(run);
+    const askedAtMs = Date.now();
+    const found = await whatFollows(run, doubted, await look(run), askedAtMs);
+    if (found) return found;
     const left = record.settlesAtMs - Date.now();
-    if (doubted.doubt === 'earlier-run' && !seen.earlierSend) {
-      // Nobody else has ever set out to open it, so there is nothing that could still turn up.
-      if (!seen.mayStillAppear || left <= 0) return { cleared: clearanceOf(seen) };
-    } else if (doubted.doubt === 'earlier-run') {
-      record.unsettled = Math.max(1, record.unsettled);
-      // What was there before this run may well be what the earlier one opened.
-      record.before = undefined;
-    }
-    if (left <= 0 || somethingNew(run)) return concluded(run, doubted, seen);
-    await sleep(Math.min(wait, left), { summary: 'looks again for the account' });
+    await sleep(Math.max(1, Math.min(wait, left)), { summary: 'looks again for the account' });
   }
+}
+
+/** Undefined: it is looked again. */
+async function whatFollows(
+  run: OpeningRun,
+  doubted: Doubted,
+  seen: WhetherOpened,
+  askedAtMs: number,
+): Promise<Found | undefined> {
+  const { record } = run;
+  const { settlesAtMs } = record;
+  if (doubted.doubt === 'earlier-run') {
+    // Nobody else has ever set out to open it: nothing can turn up, but for what a restore has lost just now.
+    if (!seen.earlierSend)
+      return seen.mayStillAppear && askedAtMs < settlesAtMs ? undefined : { cleared: clearanceOf(seen) };
+    record.unsettled = Math.max(1, record.unsettled);
+    // What was there before this run may well be what the earlier one opened.
+    record.before = undefined;
+  }
+  if (Date.now() >= settlesAtMs || somethingNew(run)) return concluded(run, doubted, seen);
+  return undefined;
 }
 
 function somethingNew({ record }: OpeningRun): boolean {
