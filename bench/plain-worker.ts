@@ -72,7 +72,7 @@ const workers = await Promise.all([
     activities: {
       ...tokenActivities({
         ...shared,
-        stillOurs: claim,
+        assertAttemptIsCurrent: claim,
         seal,
         sendWithinMs: sendWithinMs(config.env.PAYMENTS_CALL_TIMEOUT),
         histories: new TokenHistories(client),

@@ -3,7 +3,7 @@
  * with what it asked for, and the result with the detail. An answer that passes every comparison and is untrue is a
  * lie that nobody can tell from the truth, so no drawn answer is one. `docs/simulator.md` lists the comparisons.
  *
- * Everything is read as leniently as any client could: a stricter one believes less.
+ * Everything is read as leniently as any client could: a stricter client accepts fewer answers.
  */
 import { isLosslessNumber } from 'lossless-json';
 import { isJsonObject, type JsonObject } from '../json.ts';

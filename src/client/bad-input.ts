@@ -1,4 +1,4 @@
-/** Whether a run failed because it was bad input: then it has asked the provider for nothing. */
+/** Tells whether a run failed as bad input. Such a run has sent nothing to the provider. */
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { INVALID_PAYOUT_REQUEST } from '../contract/failure-types.ts';

@@ -71,7 +71,7 @@ export function accountIdOf(record: Record<string, unknown>): string | undefined
   );
 }
 
-/** What a person says was opened is believed when the service's own record does not say otherwise. */
+/** An account that a person names. It counts unless the provider's own record contradicts it. */
 export interface NamedAccount {
   accountId: string;
   /** The service's detail of it. */

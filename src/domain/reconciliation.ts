@@ -25,7 +25,7 @@ export interface ReconciliationReport {
   seenUntilMs: number;
 }
 
-/** Stops in a row after which nobody believes in a mistake any more. */
+/** Stops in a row after which they are no longer taken for a mistake. */
 const STOPS_WITHOUT_PAUSE = 3;
 export const LONGEST_PAUSE_MS = 6 * 3_600_000;
 

@@ -47,7 +47,7 @@ export class PaymentsClient {
     return oauth.exchangeCode(this.#path, code, call);
   }
 
-  /** With `openId` in `call`, an answer for another user is not believed. */
+  /** With `openId` in `call`, an answer for another user is rejected. */
   refreshUserToken(refreshToken: string, call?: CallOptions): Promise<UserTokens> {
     return oauth.refreshUserToken(this.#path, refreshToken, call);
   }

@@ -18,7 +18,7 @@ export interface NotificationInput {
 
 export type SignedNotification = { content: Buffer; signatures: Buffer[] } | { problem: string };
 
-/** What was signed and with which signatures, or why the headers cannot be believed. */
+/** What was signed and with which signatures, or why the headers cannot be trusted. */
 export function signedNotification({ headers, rawBody, now }: NotificationInput): SignedNotification {
   const id = headers['webhook-id'];
   const timestamp = headers['webhook-timestamp'];

@@ -54,7 +54,7 @@ export async function runThatCounts(
   return begun;
 }
 
-/** The latest first. Visibility is written in the order of events: what shows `known` shows whatever came before. */
+/** The latest first. A list that shows `known` most likely shows what came before it; it does not promise that. */
 async function allRuns(
   client: Client,
   workflowId: string,

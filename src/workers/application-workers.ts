@@ -160,7 +160,7 @@ async function callActivities(
     }),
     token: tokenActivities({
       ...shared,
-      stillOurs: claim,
+      assertAttemptIsCurrent: claim,
       seal,
       histories: new TokenHistories(client),
       sendWithinMs: sendWithinMs(config.env.PAYMENTS_CALL_TIMEOUT),

@@ -14,7 +14,7 @@ export interface Adopted {
   /** Stopped again and again: their next turn comes later. */
   waiting: number;
   leftAlone: LeftAlone[];
-  /** There is more to do; a pause first keeps the call budget for others. */
+  /** There is more to do; a pause first leaves the rate limit to others. */
   more: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Starts the payouts of a batch's rows just as any other starter does, and so under the same rules. */
+/** Starts the payouts of a batch's rows through the client library, under the same rules as every start. */
 import { log } from '@temporalio/activity';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';

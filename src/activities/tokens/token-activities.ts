@@ -16,7 +16,7 @@ export interface TokenDependencies {
   app: string;
   client: Pick<PaymentsClient, 'applicationToken' | 'refreshUserToken' | 'exchangeCode'>;
   seal: TokenSeal;
-  stillOurs: Claim;
+  assertAttemptIsCurrent: Claim;
   /** Counted from an activity's start: later than this nothing is sent. */
   sendWithinMs: number;
   /** This process uses the tokens too: it need not ask the renewal for what it has just got. */
@@ -33,7 +33,7 @@ export interface TokenDependencies {
 }
 
 export function tokenActivities(parts: TokenDependencies): TokenActivities & AuthorizationActivities {
-  const { client, seal, stillOurs, feed } = parts;
+  const { client, seal, assertAttemptIsCurrent, feed } = parts;
   const deadline = () => parts.surroundings.clock.nowMs() + parts.sendWithinMs;
 
   const userGrant = (owner: TokenOwner, tokens: UserTokens): Grant => ({
@@ -63,7 +63,7 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
           const newer = await parts.histories.newerThan(ownRun(), refresh);
           if (newer) return newer;
           const refreshToken = seal.open(refresh, owner, 'refresh');
-          await claim(stillOurs);
+          await claim(assertAttemptIsCurrent);
           const tokens = await client.refreshUserToken(refreshToken, options);
           feed(owner, tokens.accessToken, tokens.expiresInSeconds * 1_000);
           return userGrant(owner, tokens);
@@ -77,7 +77,7 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
         const code = seal.open(sealedCode, owner, 'code');
         if (await parts.histories.isReset(ownRun()))
           throw ApplicationFailure.create({ type: 'MAY_BE_USED', message: 'this run was made by a reset' });
-        await claim(stillOurs);
+        await claim(assertAttemptIsCurrent);
         const tokens = await client.exchangeCode(code, options);
         const user = { ...owner, openId: tokens.openId };
         await stored(parts.handOver(user, userGrant(user, tokens)));
@@ -107,9 +107,9 @@ function call<T>(
 }
 
 /** A process that was frozen must not use up a refresh token that another has used meanwhile. */
-async function claim(stillOurs: Claim): Promise<void> {
+async function claim(assertAttemptIsCurrent: Claim): Promise<void> {
   try {
-    await claimSend(stillOurs);
+    await claimSend(assertAttemptIsCurrent);
   } catch {
     throw ApplicationFailure.create({ type: 'NOT_SENT', message: 'Temporal does not confirm this attempt' });
   }

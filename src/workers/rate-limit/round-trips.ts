@@ -3,7 +3,7 @@
  * is the most that its request can have been late.
  */
 
-/** What is known goes back one to two spans: a provider that became slower for good is believed by then. */
+/** What is known goes back one to two spans: a provider that became slower for good counts as such by then. */
 const SPAN_MS = 60_000;
 /** With fewer than this, nothing is known. */
 const LEAST_ROUND_TRIPS = 30;

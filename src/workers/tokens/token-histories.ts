@@ -70,7 +70,7 @@ export class TokenHistories {
     return found;
   }
 
-  /** Visibility is written in the order of events: once it shows this run, it shows those before it. */
+  /** A list that shows this run most likely shows those before it; it does not promise that. */
   private async othersLatestFirst({ workflowId, runId: ownRunId }: WorkflowRun): Promise<string[]> {
     const quote = workflowId.includes("'") ? '"' : "'";
     const query = `WorkflowId = ${quote}${workflowId}${quote}`;

@@ -1,4 +1,4 @@
-/** Activities that read all of Temporal for a schedule or a report: no call budget, no priorities. */
+/** Activities that read all of Temporal for a schedule or a report: no rate limit, no priorities. */
 import { proxyActivities } from '@temporalio/workflow';
 import type { ReconcileActivities } from '../../activities/aftercare/reconcile-types.ts';
 import type { ReportActivities } from '../../activities/aftercare/report-types.ts';

@@ -1,4 +1,4 @@
-/** What batches ask of their activities, which talk to Temporal only: no call budget, no priorities. */
+/** What batches ask of their activities, which talk to Temporal only: no rate limit, no priorities. */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { BatchActivities, BatchChecks } from '../../activities/batch/batch-types.ts';
 

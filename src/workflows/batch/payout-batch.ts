@@ -1,6 +1,6 @@
 /**
  * Many payouts at once. The rows come in slices by `add`, each is checked and handed to a part at once, and none
- * is paid before all are there. Then the parts take turns, so that only a window of payouts uses the call budget.
+ * is paid before all are there. Then the parts take turns, so that only a window of payouts uses the rate limit.
  *
  * The payouts are no children of anything here: whatever becomes of the batch or a part, they live on, and a
  * batch that is started again finds them.
