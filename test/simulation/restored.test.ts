@@ -1,11 +1,14 @@
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { PayoutWorld, partnerOrderIdOf } from '../../simulation/payouts/payout-world.ts';
+import { PayoutWorld, partnerOrderIdOf, payoutId } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
+import { EventType } from '../../simulation/temporal/history.ts';
 import { snapshotOf } from '../../simulation/temporal/snapshot.ts';
 
 const partnerOrderId = partnerOrderIdOf(1);
 const approval = { approval: 'required' as const };
+
+const HOUR_MS = 3_600_000;
 
 let workflows: Workflows;
 beforeAll(async () => {
@@ -82,5 +85,23 @@ describe('H53 Temporal restored to before a payout paid', () => {
     const [create] = provider.control.ledgerOf(partnerOrderId).creates;
     expect(create?.atMs).toBeGreaterThan(restoredAt + 60_000);
     expect(provider.control.ledgerOf(partnerOrderId).creates).toHaveLength(1);
+  });
+
+  test('H6 one that starts soon after it, sends, and is reset: a person decides, and nothing is sent again', async () => {
+    const there = new PayoutWorld({ workflows, seed: 1, settings: { readLagMs: 48 * HOUR_MS } });
+    const { world, payouts, provider, server } = there;
+    provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault: { kind: 'drop-after' } });
+    there.restore(snapshotOf(server));
+    await world.finish(there.start(1));
+    const inReview = async () => {
+      await world.run({ withinMs: HOUR_MS });
+      expect(await world.finish(payouts.state({ partnerOrderId }))).toMatchObject({ phase: 'NEEDS_REVIEW' });
+      expect(provider.control.ledgerOf(partnerOrderId).creates).toHaveLength(1);
+    };
+    await inReview();
+    const run = server.find(payoutId(1));
+    const finished = run.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
+    server.reset(run, finished?.id ?? 0, 'a try');
+    await inReview();
   });
 });
