@@ -45,18 +45,15 @@ export function doubtAbout(
   policy: SendPolicy,
 ): 'restored' | 'forgotten' | 'earlier-run' | undefined {
   const { recoveredAtMs, visibleWithinMs } = policy;
-  const isOurs = cleared?.runId === runId;
+  const isCleared = cleared?.runId === runId;
+  const isSettled = isCleared && cleared?.recoveredAtMs === recoveredAtMs;
+  const forever = Number.POSITIVE_INFINITY;
   // By the time at which it started alone: no clock of a worker is asked.
-  const afterRestoreMs =
-    recoveredAtMs === undefined ||
-    startedAtMs === undefined ||
-    (isOurs && cleared?.recoveredAtMs === recoveredAtMs)
-      ? undefined
-      : startedAtMs - recoveredAtMs;
-  if (afterRestoreMs !== undefined && afterRestoreMs < 0) return 'restored';
+  const sinceRestoreMs = isSettled ? forever : (startedAtMs ?? forever) - (recoveredAtMs ?? -forever);
+  if (sinceRestoreMs < 0) return 'restored';
   // First: what another run may have sent needs more than a window without an order.
-  if (cleared ? !isOurs : isDoubtful || firstRunId !== runId) return 'earlier-run';
-  return afterRestoreMs !== undefined && afterRestoreMs < visibleWithinMs ? 'forgotten' : undefined;
+  if (cleared ? !isCleared : isDoubtful || firstRunId !== runId) return 'earlier-run';
+  return sinceRestoreMs < visibleWithinMs ? 'forgotten' : undefined;
 }
 
 /**
