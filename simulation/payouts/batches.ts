@@ -214,12 +214,16 @@ export class Batches implements Feature {
     const isCancelled = batch.meddling.some(({ kind }) => kind === 'cancel');
     const isStopped = batch.meddling.some(({ kind }) => kind.startsWith('terminate'));
     const isRestored = this.scene.plan.restored !== undefined;
+    const isReopened = rows.some(({ number }) => this.scene.reopened.has(number));
     return [
       count !== rows.length && `there are ${rows.length} rows`,
       endedRows(result) !== count && 'not every row has ended',
       outcomes.conflict + outcomes.invalid > 0 && 'rows are bad, and none is',
-      differing((said, known) => said > known).length > 0 && 'more payouts ended so than did',
-      unseen === 0 && differing((said, known) => said !== known).length > 0 && 'not as the payouts ended',
+      !isReopened && differing((said, known) => said > known).length > 0 && 'more payouts ended so than did',
+      !isReopened &&
+        unseen === 0 &&
+        differing((said, known) => said !== known).length > 0 &&
+        'not as the payouts ended',
       outcomes.notStarted > 0 && !isCancelled && 'rows were not started, and nobody cancelled it',
       outcomes.stopped > 0 && !isStopped && !isRestored && 'rows were stopped, and nobody stopped a part',
       without > unseen && `${without} rows have no payout`,

@@ -323,9 +323,10 @@ class SeededWorld {
     const { number } = payout;
     const run = server.latest(payoutId(number));
     if (!run) return;
-    const what = run.isRunning ? 'reset' : 'reset after its end';
+    const hadEnded = !run.isRunning;
     if (!this.scene.reset(run, part)) return;
-    this.scene.act('payout', partnerOrderIdOf(number), what);
+    if (hadEnded) this.scene.reopened.add(number);
+    this.scene.act('payout', partnerOrderIdOf(number), hadEnded ? 'reset after its end' : 'reset');
     if (this.scene.open.has(payoutId(number))) return;
     this.scene.open.set(payoutId(number), payout);
     if (payout.approval) world.spawn(this.approve(payout, payout.approval));
@@ -501,7 +502,7 @@ function oddCreates(creates: readonly CreateRecord[]): string[] {
   const payers = new Map<string, string | null>();
   const odd: string[] = [];
   for (const { body, partnerOrderId } of creates) {
-    const [text = '', lock = ''] = /"lockRateId":"([^"]*)"/.exec(body) ?? [];
+    const [text = '', lock = ''] = /"lockRateId":"((?:[^"\\]|\\.)*)"/.exec(body) ?? [];
     const rest = body.replace(text, '');
     if ((bodies.get(partnerOrderId) ?? rest) !== rest) odd.push(`${partnerOrderId} was sent with two bodies`);
     if (payers.has(lock) && payers.get(lock) !== partnerOrderId) odd.push(`lock ${lock} is of two payouts`);

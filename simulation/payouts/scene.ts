@@ -39,6 +39,8 @@ export class Scene {
   readonly results = new Map<number, PayoutResult>();
   /** How often somebody has terminated each payout: in a restored Temporal perhaps once more. */
   readonly terminations = new Map<number, number>();
+  /** Those that somebody has reset after their end: whoever was told of that end may never hear of another. */
+  readonly reopened = new Set<number>();
   /** What people have decided about each payout, and were told that it is taken. */
   readonly decided = new Map<number, Decided[]>();
 
