@@ -20,19 +20,28 @@ export interface LeasePlace {
   appId: string;
 }
 
-/** An owner's last words: after them it sends nothing. */
-export interface Released {
-  /**
-   * The run of the lease's workflow in which it owned the lease. In any other run these words may be old: a workflow
-   * reset replays them while a later owner still sends.
-   */
-  runId: string;
+/** What an owner says at the end of its term: after it, it sends nothing. */
+export interface LastWords {
   /** How long before it stopped each call of the last window arrived at the latest. */
   sendAgesMs: number[];
   /** The margin that it had learned to need. */
   marginMs: number;
   /** How many owners in a row, this one included, gave the lease up because no call of theirs reached the provider. */
   unreachedTerms: number;
+}
+
+/** Last words, and where they count. */
+export interface Released extends LastWords {
+  /**
+   * The run of the lease's workflow in which it owned the lease. In any other run these words may be old: a workflow
+   * reset replays them while a later owner still sends.
+   */
+  runId: string;
+  /**
+   * The `PAYOUTS_TEMPORAL_RECOVERED_AT` of its process, in Unix milliseconds. Under another setting these words may be
+   * old: a restored Temporal knows nothing of later owners.
+   */
+  recoveredAtMs?: number | undefined;
 }
 
 /** What an owner's heartbeats say, for the next one if this one dies. */

@@ -70,7 +70,14 @@ export async function applicationServer(
   });
   const lease = await activityWorker(parts, {
     taskQueue: leaseTaskQueue(environment, appId),
-    activities: { ...leaseActivities(queues, client, clock) },
+    activities: {
+      ...leaseActivities({
+        owner: queues,
+        client,
+        clock,
+        recoveredAtMs: config.env.PAYOUTS_TEMPORAL_RECOVERED_AT,
+      }),
+    },
     slots: new LeaseSlot(appId, ownership, clock),
     polls: 1,
     graceTime: 0,

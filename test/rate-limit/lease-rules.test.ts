@@ -53,6 +53,14 @@ describe('H37 what a new owner knows about the one before', () => {
     expect(predecessor({ ...start, runId: 'run-2' })).toEqual({ silentMs: FENCE_AND_WINDOW });
   });
 
+  test('H53 words from before a restore of Temporal are old: owners that it has forgotten may still send', () => {
+    const recoveredAtMs = Date.UTC(2026, 10, 1);
+    expect(predecessor({ ...start, recoveredAtMs })).toEqual({ silentMs: FENCE_AND_WINDOW });
+    const since = { ...released, recoveredAtMs };
+    expect(predecessor({ ...start, before: since, recoveredAtMs })).toEqual({ silentMs: 0, released: since });
+    expect(predecessor({ ...start, before: since })).toEqual({ silentMs: FENCE_AND_WINDOW });
+  });
+
   test('after an owner that was ended by force, its fence has to shut first', () => {
     expect(predecessor({ ...start, before: 'unknown' }).silentMs).toBe(FENCE_AND_WINDOW);
     expect(predecessor({ ...start, before: 'nobody' }).silentMs).toBe(WINDOW);

@@ -7,6 +7,7 @@ import type { Client } from '@temporalio/client';
 import type { LeaseActivities } from '../../activities/shared/types.ts';
 import { servedAsSignal } from '../../contract/lease-messages.ts';
 import {
+  type LastWords,
   type LeaseNote,
   type LeaseTerm,
   LONGEST_TERM_MS,
@@ -29,20 +30,26 @@ export interface LeaseOwner {
   /** The lease is ours, for as long as `fence` says. */
   begin(fence: Fence, before: Predecessor, callsPerSecond: number | undefined): Promise<void>;
   /** From the moment it is called, nothing is sent any more. */
-  end(): Omit<Released, 'runId'>;
+  end(): LastWords;
   note(): LeaseNote;
   /** Resolves when this process wants to give the lease to another. */
   wantsToGive(signal: AbortSignal): Promise<void>;
 }
 
-export function leaseActivities(owner: LeaseOwner, client: Client, clock: Clock): LeaseActivities {
-  return { holdLease: (term) => holdLease(owner, client, clock, term) };
+export interface LeaseParts {
+  owner: LeaseOwner;
+  client: Client;
+  clock: Clock;
+  /** `PAYOUTS_TEMPORAL_RECOVERED_AT`. Unix milliseconds. */
+  recoveredAtMs: number | undefined;
+}
+
+export function leaseActivities(parts: LeaseParts): LeaseActivities {
+  return { holdLease: (term) => holdLease(parts, term) };
 }
 
 async function holdLease(
-  owner: LeaseOwner,
-  client: Client,
-  clock: Clock,
+  { owner, client, clock, recoveredAtMs }: LeaseParts,
   term: LeaseTerm,
 ): Promise<Released> {
   const { taskToken, attempt, heartbeatDetails, workflowExecution } = activityInfo();
@@ -50,11 +57,14 @@ async function holdLease(
   const { app } = owner;
   const fence = new Fence(clock);
   const renewals = new Renewals({ client, taskToken, fence, clock, note: () => owner.note() });
-  const before = predecessor({ before: term.before, runId, attempt, details: heartbeatDetails });
+  const before = predecessor({
+    ...{ before: term.before, runId, recoveredAtMs },
+    ...{ attempt, details: heartbeatDetails },
+  });
   // This task may have lain in a frozen process: only an answer from Temporal makes it count.
   await renewals.confirm();
   if (term.app !== app) tellName(client, app);
-  let released: Omit<Released, 'runId'>;
+  let released: LastWords;
   let ending: Ending;
   try {
     const ended = untilOver(owner, renewals, clock);
@@ -69,7 +79,7 @@ async function holdLease(
   log.info('the rate-limit lease goes', { app, ending });
   if (ending === 'lost')
     throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'another process may have it' });
-  return { ...released, runId };
+  return { ...released, runId, recoveredAtMs };
 }
 
 /** The lease belongs to an `app_id`; people look for it by the name that the application has now. */

@@ -2,7 +2,7 @@
  * The rate limit of one `app_id`, inside the lease owner: calls leave evenly spaced, no second holds more arrivals than
  * the limit, and nothing leaves unless the lease counts at the very moment of writing.
  */
-import { type LeaseNote, type Released, WINDOW_MS } from '../../domain/rate-limit-lease.ts';
+import { type LastWords, type LeaseNote, WINDOW_MS } from '../../domain/rate-limit-lease.ts';
 import { type CallEnd, type CallGate, GateTooLateError } from '../../payments/index.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { AdaptiveMargin } from './margin.ts';
@@ -22,12 +22,12 @@ export interface Term {
   /** Nothing leaves for this long. */
   silentMs: number;
   /** The last words of the previous owner: its sends are still being counted. */
-  before?: Pick<Released, 'sendAgesMs' | 'marginMs'> | undefined;
+  before?: LastSends | undefined;
   learnedMarginMs?: number | undefined;
 }
 
 /** What the next owner has to know about this one's calls. */
-export type LastWords = Pick<Released, 'sendAgesMs' | 'marginMs'>;
+export type LastSends = Pick<LastWords, 'sendAgesMs' | 'marginMs'>;
 
 /** A call that got its turn. */
 interface UnderWay {
@@ -84,7 +84,7 @@ export class RateLimiter implements CallGate {
   }
 
   /** From this moment nothing leaves. Calls that wait are refused. */
-  close(): LastWords {
+  close(): LastSends {
     const now = this.clock.nowMs();
     this.term = undefined;
     for (const turn of this.turns.takeAll()) turn.refuse(new NotOwnerError('the lease has moved'));

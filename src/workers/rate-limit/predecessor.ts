@@ -18,6 +18,8 @@ export interface TermStart {
   before: Before;
   /** The run of the lease's workflow that this activity belongs to. */
   runId: string;
+  /** `PAYOUTS_TEMPORAL_RECOVERED_AT` of this process. */
+  recoveredAtMs?: number | undefined;
   attempt: number;
   /** Of the last heartbeat of any earlier attempt; absent at the first. */
   details: unknown;
@@ -29,21 +31,25 @@ const ONE_WINDOW_MS = WINDOW_MS + STRAGGLES_MS;
 /** An owner that may still be sending loses its fence first; then a window has to pass. */
 const FENCE_AND_WINDOW_MS = RENEWAL_COUNTS_MS + ONE_WINDOW_MS;
 
-export function predecessor({ before, runId, attempt, details }: TermStart): Predecessor {
+export function predecessor(start: TermStart): Predecessor {
+  const { before, attempt, details } = start;
   if (attempt === 1) {
     if (before === 'nobody') return { silentMs: ONE_WINDOW_MS };
-    return isOurs(before, runId) ? { silentMs: 0, released: before } : { silentMs: FENCE_AND_WINDOW_MS };
+    return isCurrent(before, start) ? { silentMs: 0, released: before } : { silentMs: FENCE_AND_WINDOW_MS };
   }
   // An earlier attempt of this activity: it timed out, and then its fence is shut, or it ended by itself.
   const note = noteIn(details);
   const learnedMarginMs = note?.marginMs;
-  const onlyThatOne = note?.alone || before === 'nobody' || isOurs(before, runId);
+  const onlyThatOne = note?.alone || before === 'nobody' || isCurrent(before, start);
   return { silentMs: onlyThatOne ? ONE_WINDOW_MS : FENCE_AND_WINDOW_MS, learnedMarginMs };
 }
 
-/** Words of another run prove nothing: a workflow reset hands out old ones, whose owner another has followed since. */
-function isOurs(before: Before, runId: string): before is Released {
-  return typeof before === 'object' && before.runId === runId;
+/**
+ * Words of another run prove nothing: a workflow reset hands out old ones, whose owner another has followed since. Nor do
+ * words from before a restore of Temporal, by the setting that announces it.
+ */
+function isCurrent(before: Before, { runId, recoveredAtMs }: TermStart): before is Released {
+  return typeof before === 'object' && before.runId === runId && before.recoveredAtMs === recoveredAtMs;
 }
 
 function noteIn(details: unknown): LeaseNote | undefined {
