@@ -233,7 +233,13 @@ export class Run {
     };
   }
 
-  /** All there is to know, for a task or for a query on its own. */
+  /** A worker has a task that brought updates. */
+  get isUpdating(): boolean {
+    const isSent = ({ state }: Update) => state === 'sent';
+    return this.task?.startedId !== undefined && [...this.updates.values()].some(isSent);
+  }
+
+  /** All there is to know, for a task or for a query on its own: of a task under way, even what is not written yet. */
   work(): Work {
     const history = [...this.entries, ...(this.task?.unwritten ?? [])];
     return { history, previousStartedId: this.lastCompletedStartedId, updates: [] };

@@ -230,18 +230,21 @@ export class Temporal implements RunHost {
   private queryAlone(run: Run, query: Query): void {
     const { sticky } = run;
     let isTaken = false;
-    const take = (worker: SimulatedWorker) => {
-      isTaken = true;
-      this.world.spawn(worker.takeQuery(run, query));
-    };
     const wanted = () => !isTaken;
     const queue = run.started.taskQueue?.name ?? '';
-    this.wait({ queue, worker: sticky, isWanted: wanted, take });
+    const wait = (holder: SimulatedWorker | undefined) => {
+      const take = (worker: SimulatedWorker) => {
+        isTaken = true;
+        this.world.spawn(worker.takeQuery(run, query, holder !== undefined));
+      };
+      this.wait({ queue, worker: holder, isWanted: wanted, take });
+    };
+    wait(sticky);
     if (sticky)
       this.world.at(sticky.stickyTimeoutMs, () => {
         if (isTaken) return;
         run.sticky = undefined;
-        this.wait({ queue, worker: undefined, isWanted: wanted, take });
+        wait(undefined);
       });
   }
 

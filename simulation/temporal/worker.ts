@@ -86,8 +86,8 @@ export class SimulatedWorker implements Runnable {
     return this.workflowTasks?.take(work) ?? Promise.resolve();
   }
 
-  takeQuery(run: Run, query: Query): Promise<void> {
-    return this.workflowTasks?.answer(run, query) ?? Promise.resolve();
+  takeQuery(run: Run, query: Query, isSticky: boolean): Promise<void> {
+    return this.workflowTasks?.answer(run, query, isSticky) ?? Promise.resolve();
   }
 
   getState(): ReturnType<Runnable['getState']> {

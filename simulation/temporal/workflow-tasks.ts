@@ -21,7 +21,7 @@ import { infoFor } from './activity-tasks.ts';
 import { bytesOf, type Failure } from './commands.ts';
 import { EventType } from './history.ts';
 import type { LocalActivity } from './machine-kinds.ts';
-import { type Activation, type Asked, Machines, Nondeterminism } from './machines.ts';
+import { type Activation, type Asked, Machines, Nondeterminism, type Work } from './machines.ts';
 import type { Query, QueryAnswer, Run, TaskWork } from './run.ts';
 import { durationMs, toMs } from './time.ts';
 import type { SimulatedWorker } from './worker.ts';
@@ -56,6 +56,8 @@ interface Cached {
   doing: Promise<void> | undefined;
   /** Its process was killed: nothing of it goes on. */
   isGone: boolean;
+  /** A query showed it the start of a task that another worker has: without the updates that came with that task. */
+  missesUpdates: boolean;
   arrived: (() => void)[];
 }
 
@@ -135,7 +137,7 @@ export class WorkflowTasks {
     const { worker, faults } = this.parts;
     await this.life.awake();
     const isEvicted = faults !== undefined && this.world.random.chance(faults.evicted);
-    await this.exclusively(run, isEvicted ? undefined : work.previousStartedId, async (cached) => {
+    await this.exclusively(run, !isEvicted, async (cached) => {
       const { machines } = cached;
       try {
         machines.take(work);
@@ -155,16 +157,16 @@ export class WorkflowTasks {
         if (taken === 'forgotten') machines.forgetSpeculativeTask(work.previousStartedId);
         if (taken === 'refused' || !run.isRunning) await this.evict(run.runId);
       } catch (error) {
-        await this.failed(run, work, error);
+        await this.failed(run, work, error, cached);
       }
     });
   }
 
-  private async failed(run: Run, { task }: TaskWork, error: unknown): Promise<void> {
+  private async failed(run: Run, { task }: TaskWork, error: unknown, cached: Cached): Promise<void> {
     const causes = WorkflowTaskFailedCause;
     const isDifferent = error instanceof Nondeterminism;
     if (!(error instanceof TaskFailed || error instanceof OutOfMemory || isDifferent)) throw error;
-    if (isDifferent) this.world.violation(`${run.workflowId}: a replay ${error.message}`);
+    if (isDifferent) this.noteDifference(error, run, cached);
     if (error instanceof TaskFailed)
       this.world.violation(`${run.workflowId}: a workflow task failed: ${error.message}`);
     await this.evict(run.runId);
@@ -179,24 +181,22 @@ export class WorkflowTasks {
     );
   }
 
-  /** A query that comes on its own. The history may go on after the last workflow task: the workflow runs ahead. */
-  async answer(run: Run, query: Query): Promise<void> {
+  /**
+   * A query that comes on its own. Without `isSticky`, the history comes with it, and may go on after the last workflow
+   * task: the workflow runs ahead.
+   */
+  async answer(run: Run, query: Query, isSticky: boolean): Promise<void> {
     await this.life.awake();
     const work = run.work();
     let answer: QueryAnswer | undefined;
-    await this.exclusively(run, work.previousStartedId, async (cached) => {
+    await this.exclusively(run, true, async (cached) => {
+      // Core drops such a query: nobody answers it.
+      if (work.previousStartedId < cached.machines.startedId) return;
       try {
-        if (cached.vm === undefined) {
-          this.noteWhetherAhead(run);
-          cached.machines.take(work);
-          await this.work(cached, run);
-        }
+        if (cached.vm === undefined || !isSticky) await this.runAhead(cached, run, work);
         answer = (await this.answers(cached, [{ ...query, id: LONE_QUERY }])).get(LONE_QUERY);
       } catch (error) {
-        if (error instanceof Nondeterminism)
-          this.world.violation(`${run.workflowId}: a replay ${error.message}`);
-        else if (!(error instanceof TaskFailed)) throw error;
-        answer = { failure: error instanceof TaskFailed ? error.failure : { message: error.message } };
+        answer = { failure: this.failureOf(error, run, cached) };
         await this.evict(run.runId);
       }
       if (!run.isRunning) await this.evict(run.runId);
@@ -205,15 +205,35 @@ export class WorkflowTasks {
     if (answer) query.answered(answer);
   }
 
+  private async runAhead(cached: Cached, run: Run, work: Work): Promise<void> {
+    this.noteWhetherAhead(run);
+    cached.missesUpdates ||= run.isUpdating;
+    cached.machines.take(work);
+    await this.work(cached, run);
+  }
+
+  private failureOf(error: unknown, run: Run, cached: Cached): Failure {
+    if (error instanceof TaskFailed) return error.failure;
+    if (!(error instanceof Nondeterminism)) throw error;
+    this.noteDifference(error, run, cached);
+    return { message: error.message };
+  }
+
+  /** Where core itself missed something, the next replay is right. */
+  private noteDifference({ message }: Nondeterminism, { workflowId }: Run, { missesUpdates }: Cached): void {
+    if (missesUpdates) this.world.met.add('core missed an update');
+    else this.world.violation(`${workflowId}: a replay ${message}`);
+  }
+
   private noteWhetherAhead({ entries, lastCompletedId }: Run): void {
     if (lastCompletedId > 0 && entries.slice(lastCompletedId).some(({ type }) => AHEAD.has(type)))
       this.world.met.add('a query ran ahead of the next workflow task');
   }
 
-  /** With the workflow as it stood after `startedId`, from memory if it is there; undefined: it is not. */
+  /** With the workflow from memory, if it is there and `fromMemory` allows it. */
   private async exclusively(
     run: Run,
-    startedId: number | undefined,
+    fromMemory: boolean,
     act: (cached: Cached) => Promise<void>,
   ): Promise<void> {
     await this.life.awake();
@@ -222,7 +242,7 @@ export class WorkflowTasks {
       await this.life.awake();
     }
     const known = this.cache.get(run.runId);
-    const cached = known && known.machines.startedId === startedId ? known : this.fresh(run);
+    const cached = known && fromMemory ? known : this.fresh(run);
     const acting = act(cached);
     cached.doing = acting.then(
       () => undefined,
@@ -239,7 +259,10 @@ export class WorkflowTasks {
   private fresh(run: Run): Cached {
     const machines = new Machines(run.workflowId, run.runId);
     const codec = newCodecRunner(this.parts.converter, run.workflowId);
-    const cached: Cached = { vm: undefined, codec, machines, doing: undefined, isGone: false, arrived: [] };
+    const cached: Cached = {
+      ...{ vm: undefined, codec, machines, doing: undefined },
+      ...{ isGone: false, missesUpdates: false, arrived: [] },
+    };
     this.cache.set(run.runId, cached);
     if (run.lastCompletedStartedId > 0) this.world.counts.replays += 1;
     return cached;

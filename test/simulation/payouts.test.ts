@@ -261,6 +261,41 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
     await endsWell();
   });
 
+  test('core answers it with the task of an update, but without the update: one failed task, and the payout goes on', async () => {
+    const there = worldOf({ workers: 2 });
+    const { world, server, processes, payouts } = there;
+    await world.finish(there.start(1, { approval: 'required' }));
+    await world.run({ withinMs: 60_000 });
+    const run = server.find(payoutId(1));
+    const holder = run.sticky;
+    if (!(holder instanceof SimulatedWorker)) throw new Error('no worker has it in memory');
+    const other = processes.find((process) => process !== holder.life.process);
+    if (!other) throw new Error('there is one worker');
+    // The query waits for any worker; the holder is given the update.
+    for (const process of processes) process.cutOff = true;
+    run.sticky = undefined;
+    const client = there.service.client({ dataConverter: there.converter, interceptors: {} });
+    const answer = client.workflow.getHandle(payoutId(1)).query('state');
+    await world.run({ withinMs: 100 });
+    const approved = payouts.approve({ partnerOrderId }, { by: 'approver' });
+    await world.run({ done: () => run.task !== undefined, withinMs: 1_000 });
+    const work = run.task && run.startTask(run.task, holder);
+    if (!work) throw new Error('no task to start');
+    other.cutOff = false;
+    expect(await world.finish(answer)).toMatchObject({ phase: 'AWAITING_APPROVAL' });
+    world.spawn(holder.takeTask(work));
+    holder.life.process.cutOff = false;
+    await world.finish(approved);
+    holder.life.process.kill();
+    expect(await world.finish(payouts.result({ partnerOrderId }), HOUR_MS)).toMatchObject({
+      outcome: 'SUCCESS',
+    });
+    expect(world.met).toContain('core missed an update');
+    expect(typesOf(run).filter((type) => type === 'WORKFLOW_TASK_FAILED')).toHaveLength(1);
+    expect([debitsOf(there), world.violations]).toEqual([1, []]);
+    await replaysIn(there, run.entries);
+  });
+
   test('a query of a payout that waits in memory is answered at once', async () => {
     const there = worldOf({ env: { PAYOUTS_POLL_FIRST: '5s' }, settings: { finalAfterMs: 20_000 } });
     const { world, server } = there;
