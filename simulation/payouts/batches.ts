@@ -185,6 +185,8 @@ export class Batches implements Feature {
 
   private async startOtherRows(batch: PlannedBatch): Promise<void> {
     const { scene } = this;
+    // A batch that was stopped may be started again with any rows: each is compared with its payout.
+    if (batch.meddling.some(({ kind }) => kind === 'terminate')) return;
     const about = `batch ${batch.batchId}`;
     const state = await scene.tolerant(about, () => this.starter.state(batch));
     // Rows that are not there may be any.

@@ -51,7 +51,8 @@ export class Batches {
   }
 
   /**
-   * Starts a batch, or goes on with one that was started with the same rows; answers when all rows are in.
+   * Starts a batch, or goes on with one that was started with the same rows; answers when all rows are in. A batch
+   * whose workflow was stopped takes any rows: one whose payout was started with another body ends as a conflict.
    * Throws `InvalidPayoutRequestError`, which names every bad row and field, or `BatchConflictError`.
    */
   async start(
