@@ -12,7 +12,7 @@ import { payoutRequestSchema } from '../src/contract/payout-request.ts';
 import { OUTCOMES, type PayoutResult } from '../src/domain/payout.ts';
 import { dataConverter } from '../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
-import { clientInterceptors, newsOf } from '../src/temporal/queries.ts';
+import { changeDetector, clientInterceptors } from '../src/temporal/queries.ts';
 import { Progress, type Row, table } from './show.ts';
 import { type Stage, setStage } from './stage.ts';
 
@@ -66,7 +66,7 @@ async function main(): Promise<void> {
 
 /** Follows one payout; the one that needs an approval gets it here, from somebody else than who started it. */
 async function follow(payouts: Payouts, started: StartedPayout, progress: Progress): Promise<PayoutResult> {
-  const hasNews = newsOf(payouts.handle(started));
+  const hasNews = changeDetector(payouts.handle(started));
   for (; ; await sleep(LOOK_EVERY_MS)) {
     if (!(await hasNews())) continue;
     const state = await payouts.state(started);

@@ -11,7 +11,7 @@ import { VERBS } from '../../src/config/callers.ts';
 import { type ServiceConfig, serviceConfig } from '../../src/config/service-config.ts';
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import { checkReceivingAccount } from '../../src/contract/receiving-account.ts';
-import { ROW_ENDS, TOLD_BY_ROW } from '../../src/domain/batch.ts';
+import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../src/domain/batch.ts';
 import { engineOf } from '../../src/starters/api/engine.ts';
 import { OPEN_ROUTES } from '../../src/starters/api/open-routes.ts';
 import type { Operation } from '../../src/starters/api/operation.ts';
@@ -307,8 +307,8 @@ function standIn(): StandIn {
   const state = { phase: 'PROCESSING', sentence: 's', nextStep: 'n', needsAttention: false, reasons: [] };
   const counts = { added: 1, started: 1, joined: 0, done: 0, bad: 0, needingAttention: 0 };
   const zero = <T extends string>(names: readonly T[]) => Object.fromEntries(names.map((name) => [name, 0]));
-  const outcomes = zero(ROW_ENDS);
-  const rows = Object.fromEntries(TOLD_BY_ROW.map((end) => [end, []]));
+  const outcomes = zero(ROW_OUTCOMES);
+  const rows = Object.fromEntries(LISTED_OUTCOMES.map((end) => [end, []]));
   const batch = (argument: unknown) => ({
     ...{
       app: 'default',

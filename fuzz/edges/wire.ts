@@ -145,19 +145,19 @@ export const wire: Edge<Input> = {
         return {
           operation,
           exchange: {
-            is: 'broken-answer',
+            kind: 'broken-answer',
             status,
             transportCode: broken,
             tooLarge: broken === 'BODY_TOO_LARGE',
           },
         };
-      if (broken !== undefined) return { operation, exchange: { is: 'no-answer', transportCode: broken } };
-      return { operation, exchange: { is: 'answer', status, body: bytes, retryAfter } };
+      if (broken !== undefined) return { operation, exchange: { kind: 'no-answer', transportCode: broken } };
+      return { operation, exchange: { kind: 'answer', status, body: bytes, retryAfter } };
     },
   ),
   open,
   show: ({ operation, exchange }) =>
-    `${operation}: ${exchange.is} ${'status' in exchange ? exchange.status : ''} ${exchange.is === 'answer' ? shown(exchange.body) : ''}`,
+    `${operation}: ${exchange.kind} ${'status' in exchange ? exchange.status : ''} ${exchange.kind === 'answer' ? shown(exchange.body) : ''}`,
 };
 
 /** Half as the spec has them, in the envelope of the operation; half as the simulator lies. */
@@ -191,11 +191,11 @@ function withEcho(record: Record<string, unknown>, echo: Record<string, unknown>
 const SECRETS = ['fuzz-app-secret', 'fuzz-token', '6222000011112222', 'Zhang San'];
 
 async function open(): Promise<Judge<Input>> {
-  let exchange: Exchange = { is: 'no-answer', transportCode: 'UNKNOWN' };
+  let exchange: Exchange = { kind: 'no-answer', transportCode: 'UNKNOWN' };
   let sends = 0;
   const transport: Transport = {
     exchange: async ({ mayWrite }) => {
-      if (mayWrite?.() === false) return { is: 'withheld', reason: 'gate' };
+      if (mayWrite?.() === false) return { kind: 'withheld', reason: 'gate' };
       sends += 1;
       return exchange;
     },
@@ -221,7 +221,7 @@ async function open(): Promise<Judge<Input>> {
       sends = 0;
       const verdict = await judged(client, input);
       demand(sends === 1, `sent ${sends} times`);
-      if (exchange.is === 'answer') demandReaders(exchange.body);
+      if (exchange.kind === 'answer') demandReaders(exchange.body);
       return verdict;
     },
     settle: async () => undefined,
@@ -237,7 +237,7 @@ async function judged(client: PaymentsClient, { operation, exchange }: Input): P
     demandError(error, operation, exchange);
     return 'refused';
   }
-  demand(exchange.is === 'answer', 'believed an answer that did not come');
+  demand(exchange.kind === 'answer', 'believed an answer that did not come');
   demand(
     exchange.status >= 200 && exchange.status < 300,
     `believed an answer with status ${exchange.status}`,
@@ -259,7 +259,7 @@ function demandError(error: unknown, operation: ApiOperation, exchange: Exchange
   demand(error.message.length < 600, 'an error quotes the answer');
   for (const secret of SECRETS) demand(!error.message.includes(secret), 'an error holds a secret');
   const { effect } = OPERATIONS[operation];
-  const said = 'status' in exchange && exchange.status < 500 && exchange.is === 'answer';
+  const said = 'status' in exchange && exchange.status < 500 && exchange.kind === 'answer';
   if (effect !== 'read' && !said)
     demand(error.mayHaveTakenEffect, 'says that nothing was done, and nobody knows');
   demand(

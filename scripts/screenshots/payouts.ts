@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { simulatorControl } from '../../simulator/control-client.ts';
 import type { Payouts, StartedPayout } from '../../src/client/payouts.ts';
 import type { PayoutPhase, PayoutRequest } from '../../src/domain/payout.ts';
-import { newsOf } from '../../src/temporal/queries.ts';
+import { changeDetector } from '../../src/temporal/queries.ts';
 
 interface Shown {
   number: string;
@@ -72,7 +72,7 @@ async function loseTheCreate(control: ReturnType<typeof simulatorControl>): Prom
 }
 
 async function untilAtRest(payouts: Payouts, ref: StartedPayout, rests: PayoutPhase): Promise<void> {
-  const hasNews = newsOf(payouts.handle(ref));
+  const hasNews = changeDetector(payouts.handle(ref));
   for (; ; await sleep(LOOK_EVERY_MS)) {
     if (!(await hasNews())) continue;
     const { phase, lastConfirmedAt } = await payouts.state(ref);

@@ -159,8 +159,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'other-beneficiary-adopted',
     what: 'An order that pays somebody else counts as the payout: nobody is asked.',
     file: 'src/domain/order-check.ts',
-    find: 'notThisNumberOrAmount(order, request) ?? notThisBeneficiary(order, request)',
-    replace: 'notThisNumberOrAmount(order, request)',
+    find: 'identityMismatch(order, request) ?? beneficiaryMismatch(order, request)',
+    replace: 'identityMismatch(order, request)',
   },
   {
     name: 'approval-not-needed',
@@ -234,9 +234,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'refresh-token-not-replaced',
     what: 'A renewal keeps the refresh token that it has used up: the user has to authorize again, every time.',
     file: 'src/workflows/tokens/renewal-run.ts',
-    find: 'this.record.held = heldFrom(this.owner, grant, askedAtMs, Math.random());',
+    find: 'this.record.held = toHeldGrant(this.owner, grant, askedAtMs, Math.random());',
     replace:
-      'const { refresh = grant.refresh } = this.record.held ?? {};\n    this.record.held = heldFrom(this.owner, { ...grant, refresh }, askedAtMs, Math.random());',
+      'const { refresh = grant.refresh } = this.record.held ?? {};\n    this.record.held = toHeldGrant(this.owner, { ...grant, refresh }, askedAtMs, Math.random());',
   },
   {
     name: 'tokens-shared-by-users',
@@ -334,7 +334,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'batch-takes-other-rows',
     what: 'A batch is started with other rows under the same name, and its caller is told that all is well.',
     file: 'src/client/batches.ts',
-    find: 'digestOf(rowsIn(rows, known)) !== known.digest',
+    find: 'rowsDigest(rowsIn(rows, known)) !== known.digest',
     replace: 'rowsIn(rows, known).length !== known.count',
   },
   {
@@ -394,8 +394,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'lease-outlives-its-time',
     what: 'A lease counts for longer than Temporal waits for its owner: two processes send.',
     file: 'src/domain/rate-limit-lease.ts',
-    find: 'export const RENEWAL_COUNTS_MS = 1_300;',
-    replace: 'export const RENEWAL_COUNTS_MS = 13_000;',
+    find: 'export const RENEWAL_VALID_MS = 1_300;',
+    replace: 'export const RENEWAL_VALID_MS = 13_000;',
   },
   {
     name: 'fence-unchecked-at-write',

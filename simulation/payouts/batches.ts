@@ -3,7 +3,7 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { BatchConflictError, Batches as Starter } from '../../src/client/batches.ts';
 import { addUpdate } from '../../src/contract/batch-messages.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/contract/ids.ts';
-import { type BatchResult, endedRows } from '../../src/domain/batch.ts';
+import { type BatchResult, countEndedRows } from '../../src/domain/batch.ts';
 import { OUTCOMES, type PayoutOutcome } from '../../src/domain/payout.ts';
 import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
 import type { Random } from '../world/random.ts';
@@ -219,7 +219,7 @@ export class Batches implements Feature {
     const isReopened = rows.some(({ number }) => this.scene.reopened.has(number));
     return [
       count !== rows.length && `there are ${rows.length} rows`,
-      endedRows(result) !== count && 'not every row has ended',
+      countEndedRows(result) !== count && 'not every row has ended',
       outcomes.conflict + outcomes.invalid > 0 && 'rows are bad, and none is',
       !isReopened && differing((said, known) => said > known).length > 0 && 'more payouts ended so than did',
       !isReopened &&

@@ -2,14 +2,14 @@
 import type { InProcessAnswer, InProcessSimulator } from '../../simulator/index.ts';
 import {
   type Attempt,
-  attempted,
-  coded,
   type Exchange,
+  errorWithCode,
+  runAttempt,
   type Transport,
   type TransportOptions,
   type WireRequest,
 } from '../../src/payments/transport.ts';
-import { sleep, unless } from '../../src/surroundings/surroundings.ts';
+import { abortable, sleep } from '../../src/surroundings/surroundings.ts';
 import type { World } from '../world/world.ts';
 
 /** What becomes of one exchange on its way. A loss is noticed by nobody: the total time-out ends the exchange. */
@@ -44,7 +44,7 @@ export class SimulatedTransport implements Transport {
   }
 
   async exchange(request: WireRequest): Promise<Exchange> {
-    const exchange = attempted(request, this.#options, (attempt) => this.#carry(request, attempt));
+    const exchange = runAttempt(request, this.#options, (attempt) => this.#carry(request, attempt));
     this.#underWay.add(exchange);
     try {
       return await exchange;
@@ -58,31 +58,31 @@ export class SimulatedTransport implements Transport {
     await Promise.all(this.#underWay);
   }
 
-  async #carry(request: WireRequest, { givenUp, mayWrite }: Attempt): Promise<Exchange> {
-    if (this.#closed) throw coded('CLOSED');
+  async #carry(request: WireRequest, { signal, mayWrite }: Attempt): Promise<Exchange> {
+    if (this.#closed) throw errorWithCode('CLOSED');
     const trip = this.#network.trip(request);
-    await this.#connections.take(givenUp);
+    await this.#connections.take(signal);
     try {
-      await this.#connect(trip, givenUp);
-      givenUp.throwIfAborted();
-      if (!mayWrite()) throw coded('WITHHELD');
-      const answer = await unless(givenUp, this.#roundTrip(request, trip));
+      await this.#connect(trip, signal);
+      signal.throwIfAborted();
+      if (!mayWrite()) throw errorWithCode('WITHHELD');
+      const answer = await abortable(signal, this.#roundTrip(request, trip));
       // A process that stands still takes it in when it goes on, and one that died never does.
-      await sleep(this.#options.clock, 0, givenUp);
+      await sleep(this.#options.clock, 0, signal);
       return exchangeOf(answer, this.#options.maxBodyBytes);
     } finally {
       this.#connections.give();
     }
   }
 
-  async #connect({ connectMs, fate }: Trip, givenUp: AbortSignal): Promise<void> {
+  async #connect({ connectMs, fate }: Trip, signal: AbortSignal): Promise<void> {
     const { clock, timeouts } = this.#options;
-    await sleep(clock, Math.min(connectMs, timeouts.connectMs), givenUp);
+    await sleep(clock, Math.min(connectMs, timeouts.connectMs), signal);
     if (connectMs >= timeouts.connectMs || this.#network.isCutOff()) {
-      await sleep(clock, Math.max(0, timeouts.connectMs - connectMs), givenUp);
-      throw coded('UND_ERR_CONNECT_TIMEOUT');
+      await sleep(clock, Math.max(0, timeouts.connectMs - connectMs), signal);
+      throw errorWithCode('UND_ERR_CONNECT_TIMEOUT');
     }
-    if (fate === 'refused') throw coded('ECONNREFUSED');
+    if (fate === 'refused') throw errorWithCode('ECONNREFUSED');
   }
 
   /** There and back, whatever becomes of the process meanwhile. Open for good where one of the two is lost. */
@@ -104,14 +104,14 @@ export class SimulatedTransport implements Transport {
 }
 
 function exchangeOf(answer: InProcessAnswer, maxBodyBytes: number): Exchange {
-  if (answer.is === 'dropped') throw coded('UND_ERR_SOCKET');
+  if (answer.is === 'dropped') throw errorWithCode('UND_ERR_SOCKET');
   const { status } = answer;
   if (answer.is === 'broken-answer')
-    return { is: 'broken-answer', status, transportCode: 'UND_ERR_SOCKET', tooLarge: false };
+    return { kind: 'broken-answer', status, transportCode: 'UND_ERR_SOCKET', tooLarge: false };
   const { headers, body } = answer;
   if (body.length > maxBodyBytes)
-    return { is: 'broken-answer', status, transportCode: 'BODY_TOO_LARGE', tooLarge: true };
-  return { is: 'answer', status, body, retryAfter: headers['retry-after'], date: headers['date'] };
+    return { kind: 'broken-answer', status, transportCode: 'BODY_TOO_LARGE', tooLarge: true };
+  return { kind: 'answer', status, body, retryAfter: headers['retry-after'], date: headers['date'] };
 }
 
 /** Each carries one exchange at a time. Whoever comes when all are taken waits in line. */
@@ -123,8 +123,8 @@ class Connections {
     this.#free = free;
   }
 
-  async take(givenUp: AbortSignal): Promise<void> {
-    givenUp.throwIfAborted();
+  async take(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
     if (this.#free > 0) {
       this.#free -= 1;
       return;
@@ -135,7 +135,7 @@ class Connections {
     });
     this.#line.push(turn);
     try {
-      await unless(givenUp, itsTurn);
+      await abortable(signal, itsTurn);
     } catch (error) {
       const at = this.#line.indexOf(turn);
       // It may have been its turn in the same moment.

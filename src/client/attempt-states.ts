@@ -12,7 +12,7 @@ const EXPIRES_MS = 30 * 60_000;
 const CLOCKS_DIFFER_MS = 5 * 60_000;
 const SHAPE = /^([\w-]{1,64})\.([\w-]{1,128})$/;
 
-export type StateStanding = 'valid' | 'expired' | 'unknown';
+export type StateValidity = 'valid' | 'expired' | 'unknown';
 
 export class AttemptStates {
   private readonly environment: string;
@@ -33,7 +33,7 @@ export class AttemptStates {
   }
 
   /** `unknown`: not from us, or for another application or browser. */
-  standing(app: string, browser: string, state: string, nowMs: number): StateStanding {
+  check(app: string, browser: string, state: string, nowMs: number): StateValidity {
     const issuedAtMs = this.issuedAtMs(app, browser, state);
     if (issuedAtMs === undefined || issuedAtMs > nowMs + CLOCKS_DIFFER_MS) return 'unknown';
     return nowMs < issuedAtMs + EXPIRES_MS ? 'valid' : 'expired';

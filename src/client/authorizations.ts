@@ -114,11 +114,11 @@ export class Authorizations {
     browser: string,
     { state, code }: { state: string; code?: string | undefined },
   ): Promise<AuthorizationOutcome> {
-    const standing = this.states.standing(app, browser, state, this.nowMs());
+    const validity = this.states.check(app, browser, state, this.nowMs());
     const attempt = hashOf(state);
-    if (standing === 'unknown' || this.used.has(attempt))
+    if (validity === 'unknown' || this.used.has(attempt))
       throw new AttemptRefusedError('the attempt is unknown, used, or of another browser');
-    if (standing === 'expired') return EXPIRED;
+    if (validity === 'expired') return EXPIRED;
     if (code === undefined) return DENIED;
     if (!this.exchanges.take()) throw new AuthorizationsBusyError('too many authorizations at once');
     this.remember(attempt);
@@ -129,7 +129,7 @@ export class Authorizations {
   private async start(app: string, attempt: string, code: string) {
     const place = { environment: this.environment, app };
     try {
-      return await this.soon(TEMPORAL_ANSWERS_WITHIN_MS, () =>
+      return await this.withinDeadline(TEMPORAL_ANSWERS_WITHIN_MS, () =>
         this.client.workflow.start<WorkflowSignatures['userAuthorization']>('userAuthorization', {
           taskQueue: PAYOUTS_TASK_QUEUE,
           workflowId: authorizationWorkflowId(app, attempt),
@@ -150,7 +150,7 @@ export class Authorizations {
 
   private async outcome(handle: { result(): Promise<AuthorizationOutcome> }): Promise<AuthorizationOutcome> {
     try {
-      return await this.soon(this.outcomeWithinMs, () => handle.result());
+      return await this.withinDeadline(this.outcomeWithinMs, () => handle.result());
     } catch (error) {
       if (isGrpcDeadlineError(error)) throw new StillExchangingError('the exchange is under way');
       throw error;
@@ -178,7 +178,7 @@ export class Authorizations {
   }
 
   private async ask(app: string): Promise<Link> {
-    const url = await this.soon(TEMPORAL_ANSWERS_WITHIN_MS, () =>
+    const url = await this.withinDeadline(TEMPORAL_ANSWERS_WITHIN_MS, () =>
       this.client.workflow.execute<WorkflowSignatures['authorizationLink']>('authorizationLink', {
         taskQueue: PAYOUTS_TASK_QUEUE,
         workflowId: `authorization-link:${app}:${this.surroundings.random.uuid()}`,
@@ -199,7 +199,7 @@ export class Authorizations {
     this.used.add(attempt);
   }
 
-  private soon<T>(withinMs: number, ask: () => Promise<T>): Promise<T> {
+  private withinDeadline<T>(withinMs: number, ask: () => Promise<T>): Promise<T> {
     return this.client.withDeadline(this.nowMs() + withinMs, ask);
   }
 }

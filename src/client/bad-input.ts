@@ -4,7 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { INVALID_PAYOUT_REQUEST } from '../contract/failure-types.ts';
 
 /** The failure that names every bad field. Only for a run that has failed: any other is waited for. */
-export async function badInputOf(
+export async function badInputFailure(
   client: Client,
   workflowId: string,
   runId: string,
@@ -18,7 +18,7 @@ export async function badInputOf(
 }
 
 export async function failedAsBadInput(client: Client, workflowId: string, runId: string): Promise<boolean> {
-  return (await badInputOf(client, workflowId, runId)) !== undefined;
+  return (await badInputFailure(client, workflowId, runId)) !== undefined;
 }
 
 function ofType(error: unknown, type: string): ApplicationFailure | undefined {

@@ -5,16 +5,16 @@
 
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { addUpdate, batchStateQuery, takenRowsQuery } from '../contract/batch-messages.ts';
+import { addedRowsQuery, addUpdate, batchStateQuery } from '../contract/batch-messages.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../contract/ids.ts';
-import { digestOf } from '../contract/payout-batch.ts';
+import { rowsDigest } from '../contract/payout-batch.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { BatchRequest, BatchResult, BatchState, RowRange, TakenRows } from '../domain/batch.ts';
+import type { AddedRows, BatchRequest, BatchResult, BatchState, RowRange } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { type BatchRef, checkedBatch, type NewBatch } from './checked-batch.ts';
-import { untilTaken } from './payouts.ts';
-import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
+import { retryDroppedUpdate } from './payouts.ts';
+import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
 import { slicesOf } from './slices.ts';
 
 /** Thrown when the batch was started with other rows, or by somebody else. Nothing was added. */
@@ -34,7 +34,7 @@ export interface BatchesOptions {
   /** Wraps each call but the wait for a result, such as with a deadline. */
   soon?: Soon | undefined;
   /** How status reads share workers with others; by default only among the callers of this object. */
-  reads?: Reads | undefined;
+  reads?: ReadSharing | undefined;
 }
 
 export class Batches {
@@ -43,7 +43,7 @@ export class Batches {
   private readonly soon: Soon;
   private readonly states: SharedReads<BatchState>;
 
-  constructor({ client, environment, soon = (call) => call(), reads = ownReads() }: BatchesOptions) {
+  constructor({ client, environment, soon = (call) => call(), reads = unlimitedReads() }: BatchesOptions) {
     this.states = new SharedReads({ ...reads, freshMs: 0 });
     this.client = client;
     this.environment = environment;
@@ -62,13 +62,13 @@ export class Batches {
     const { request, rows } = await checkedBatch(batch);
     const handle = await this.begin(request, batch.startedBy);
     let state = await this.soon(() => handle.query(batchStateQuery));
-    const taken = await this.soon(() => handle.query(takenRowsQuery));
+    const taken = await this.soon(() => handle.query(addedRowsQuery));
     refuseOtherRows(request, state.count, taken, rows);
     for (const range of state.missing)
       for (const { offset, payouts } of slicesOf(rows, range)) {
         onProgress(state);
         state = await this.soon(() =>
-          untilTaken(() => handle.executeUpdate(addUpdate, { args: [{ offset, payouts }] })),
+          retryDroppedUpdate(() => handle.executeUpdate(addUpdate, { args: [{ offset, payouts }] })),
         );
       }
     return state;
@@ -76,7 +76,9 @@ export class Batches {
 
   async state(ref: BatchRef): Promise<BatchState> {
     const handle = this.handle(ref);
-    return this.states.read(handle.workflowId, () => this.states.inTurn(() => handle.query(batchStateQuery)));
+    return this.states.read(handle.workflowId, () =>
+      this.states.withSlot(() => handle.query(batchStateQuery)),
+    );
   }
 
   /** Waits for the end. */
@@ -121,12 +123,12 @@ export class Batches {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     }
     const handle = this.handle(request);
-    if (startedBy !== undefined) await this.demandStarter(handle, batchId, startedBy);
+    if (startedBy !== undefined) await this.requireSameStarter(handle, batchId, startedBy);
     return handle;
   }
 
   /** Rows that somebody adds are recorded as the starter's, who then could not approve them; the other could. */
-  private async demandStarter(
+  private async requireSameStarter(
     handle: WorkflowHandle<WorkflowSignatures['payoutBatch']>,
     batchId: string,
     startedBy: string,
@@ -139,11 +141,11 @@ export class Batches {
 function refuseOtherRows(
   { batchId, count }: BatchRequest,
   started: number,
-  taken: readonly TakenRows[],
+  taken: readonly AddedRows[],
   rows: readonly CheckedPayoutRequest[],
 ): void {
   if (started !== count) throw new BatchConflictError(batchId, `there were ${started}, and not ${count}`);
-  const other = taken.find((known) => digestOf(rowsIn(rows, known)) !== known.digest);
+  const other = taken.find((known) => rowsDigest(rowsIn(rows, known)) !== known.digest);
   if (other)
     throw new BatchConflictError(
       batchId,

@@ -1,6 +1,6 @@
 /** A batch as it was checked. On its own, so that whoever only checks a batch loads nothing of Temporal. */
 import { batchRequestSchema, checkRows } from '../contract/payout-batch.ts';
-import { checked } from '../contract/payout-request.ts';
+import { checkBody } from '../contract/payout-request.ts';
 import type { BatchRequest } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { InvalidPayoutRequestError } from './invalid-request.ts';
@@ -26,7 +26,7 @@ export interface CheckedBatch {
 export async function checkedBatch({ app = 'default', batchId, payouts }: NewBatch): Promise<CheckedBatch> {
   const bodies: unknown[] = [];
   for await (const body of payouts) bodies.push(body);
-  const request = checked(batchRequestSchema, { app, batchId, count: bodies.length });
+  const request = checkBody(batchRequestSchema, { app, batchId, count: bodies.length });
   if (!request.ok) throw new InvalidPayoutRequestError(request.errors);
   const rows = checkRows(app, bodies);
   if (!rows.ok) throw new InvalidPayoutRequestError(rows.errors);

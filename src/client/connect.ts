@@ -4,7 +4,7 @@ import { connectClient } from '../temporal/connection.ts';
 import { Batches } from './batches.ts';
 import { type ListedPayout, listPayouts, type PayoutFilter } from './payout-list.ts';
 import { Payouts } from './payouts.ts';
-import { ServiceReads } from './reads.ts';
+import { ProviderReads } from './reads.ts';
 import { ReceivingAccounts } from './receiving-accounts.ts';
 
 export interface PayoutsOptions {
@@ -24,7 +24,7 @@ export interface PayoutsConnection {
   /** Opens accounts that receive; their balance and detail are in `reads`. */
   receivingAccounts: ReceivingAccounts;
   /** Quotes and accounts; a worker asks the payments service. */
-  reads: ServiceReads;
+  reads: ProviderReads;
   /** The newest first, as Temporal's visibility knows them. */
   list(filter?: PayoutFilter): AsyncGenerator<ListedPayout>;
   /** Temporal's own client, for what is not here. */
@@ -45,7 +45,7 @@ export async function connectPayouts(options: PayoutsOptions = {}): Promise<Payo
     payouts: new Payouts({ client, environment }),
     batches: new Batches({ client, environment }),
     receivingAccounts: new ReceivingAccounts({ client, environment }),
-    reads: new ServiceReads(client),
+    reads: new ProviderReads(client),
     list: (filter) => listPayouts(client, filter),
     client,
     close: () => connection.close(),

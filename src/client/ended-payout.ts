@@ -5,7 +5,7 @@ import { checkPayoutRequest } from '../contract/payout-request.ts';
 import type { FollowUpRequest } from '../domain/follow-up.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { environmentOf } from '../temporal/run-environment.ts';
-import { startedWith } from '../temporal/started-with.ts';
+import { readStartEvent } from '../temporal/start-event.ts';
 
 /** Undefined where it has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`, and `ZodError`. */
 export async function endedPayout(
@@ -17,7 +17,7 @@ export async function endedPayout(
   if (status.name !== 'COMPLETED') return undefined;
   const result: unknown = await client.workflow.getHandle(workflowId, runId).result();
   const { outcome, splits } = payoutResultSchema.parse(result);
-  const { argument, memo } = await startedWith(client, workflowId, runId);
+  const { argument, memo } = await readStartEvent(client, workflowId, runId);
   const request = checkPayoutRequest(argument);
   if (!request.ok) return undefined;
   const { app, openId, clientId, partnerOrderId } = request.value;

@@ -24,7 +24,7 @@ export async function startFollowUp(client: Client, ended: FollowUpRequest, agai
 }
 
 /** Resolves when Temporal has it; starts the follow-up, again if it had ended. */
-export async function tellFollowUp(
+export async function notifyFollowUp(
   client: Client,
   ended: FollowUpRequest,
   notification: Notification,

@@ -30,11 +30,11 @@ export {
   type Origin,
   PayoutConflictError,
   type PayoutRef,
+  type PayoutSnapshot,
   Payouts,
-  type SeenPayout,
   type StartedPayout,
 } from './payouts.ts';
-export { ServiceReads } from './reads.ts';
+export { ProviderReads } from './reads.ts';
 export {
   type OpeningRef,
   ReceivingAccountConflictError,

@@ -1,7 +1,7 @@
 /** Payouts as operators look for them. Temporal's visibility answers, which lags the payouts by up to a few seconds. */
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
-import { appName, checked } from '../contract/payout-request.ts';
+import { appName, checkBody } from '../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
 import { InvalidPayoutRequestError } from './invalid-request.ts';
 
@@ -33,7 +33,7 @@ export interface ListedPayout {
 /** The newest first. Throws `InvalidPayoutRequestError` on a filter that means nothing. */
 export async function* listPayouts(client: Client, filter: PayoutFilter = {}): AsyncGenerator<ListedPayout> {
   // Only known words get into the query, so there is nothing to escape.
-  const known = checked(filterSchema, filter);
+  const known = checkBody(filterSchema, filter);
   if (!known.ok) throw new InvalidPayoutRequestError(known.errors);
   for await (const run of client.workflow.list({ query: queryOf(known.value) })) yield listed(run);
 }

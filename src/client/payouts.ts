@@ -25,8 +25,8 @@ import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
 import { InvalidPayoutRequestError } from './invalid-request.ts';
-import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
-import { type Once, startOf, startOrJoin } from './start-once.ts';
+import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
+import { startDetails, startOrJoin, type UniqueStart } from './start-once.ts';
 
 /** Thrown when the number is taken by a payout with another body. Nothing was started or changed. */
 export class PayoutConflictError extends Error {
@@ -71,7 +71,7 @@ export interface PayoutStart {
 type PayoutHandle = WorkflowHandle<WorkflowSignatures['payout']>;
 
 /** Where a payout stands and, once it has ended, its result. */
-export interface SeenPayout {
+export interface PayoutSnapshot {
   state: PayoutState;
   result?: PayoutResult;
 }
@@ -84,7 +84,7 @@ export interface PayoutsOptions {
   /** Recorded with each start; a worker of another environment refuses it. */
   environment?: string | undefined;
   /** How status reads share workers with others; by default only among the callers of this object. */
-  reads?: Reads | undefined;
+  reads?: ReadSharing | undefined;
   /** By which a lag of Temporal's visibility is waited for; by default this process's own. */
   clock?: Clock | undefined;
 }
@@ -93,12 +93,12 @@ export class Payouts {
   private readonly client: Client;
   private readonly environment: string | undefined;
   private readonly clock: Clock;
-  private readonly seen: SharedReads<SeenPayout>;
+  private readonly seen: SharedReads<PayoutSnapshot>;
 
   constructor({
     client,
     environment,
-    reads = ownReads(),
+    reads = unlimitedReads(),
     clock = PROCESS_SURROUNDINGS.clock,
   }: PayoutsOptions) {
     this.client = client;
@@ -130,7 +130,7 @@ export class Payouts {
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
     const { app, partnerOrderId, instructedAmount } = checked.value;
     const workflowId = payoutWorkflowId(app, partnerOrderId);
-    const once: Once<CheckedPayoutRequest> = {
+    const once: UniqueStart<CheckedPayoutRequest> = {
       type: 'payout',
       workflowId,
       request: checked.value,
@@ -152,8 +152,8 @@ export class Payouts {
   }
 
   /** Throws Temporal's `WorkflowNotFoundError`, and `PayoutConflictError` where it cannot be read as a payout. */
-  async startOf(ref: PayoutRef): Promise<PayoutStart> {
-    const { argument, startedBy } = await startOf(
+  async startDetails(ref: PayoutRef): Promise<PayoutStart> {
+    const { argument, startedBy } = await startDetails(
       this.client,
       payoutWorkflowId(ref.app ?? 'default', ref.partnerOrderId),
     );
@@ -172,12 +172,12 @@ export class Payouts {
    * needing attention. Callers who look at the same payout at the same time share one answer. Throws Temporal's
    * `WorkflowNotFoundError`, and `WorkflowFailedError` where the start was bad input.
    */
-  look(ref: PayoutRef): Promise<SeenPayout> {
+  look(ref: PayoutRef): Promise<PayoutSnapshot> {
     const handle = this.handle(ref);
     return this.seen.read(handle.workflowId, () => this.lookAt(handle));
   }
 
-  private async lookAt(handle: PayoutHandle): Promise<SeenPayout> {
+  private async lookAt(handle: PayoutHandle): Promise<PayoutSnapshot> {
     const { status, runId, typedSearchAttributes } = await handle.describe();
     const run = this.client.workflow.getHandle<WorkflowSignatures['payout']>(handle.workflowId, runId);
     if (status.name === 'FAILED') await run.result();
@@ -185,7 +185,7 @@ export class Payouts {
       const result = await run.result();
       return { state: endedState(result), result };
     }
-    const state = await this.seen.inTurn(() => handle.query(stateQuery));
+    const state = await this.seen.withSlot(() => handle.query(stateQuery));
     // One that says it is done ends in this very moment.
     const ended = status.name === 'COMPLETED' || (status.name === 'RUNNING' && state.phase === 'DONE');
     return ended ? { state, result: await handle.result() } : { state };
@@ -198,30 +198,30 @@ export class Payouts {
 
   async approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
     return this.steer(ref, (handle) =>
-      untilTaken(() => handle.executeUpdate(approveUpdate, { args: [decision] })),
+      retryDroppedUpdate(() => handle.executeUpdate(approveUpdate, { args: [decision] })),
     );
   }
 
   async refuse(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
     return this.steer(ref, (handle) =>
-      untilTaken(() => handle.executeUpdate(refuseUpdate, { args: [decision] })),
+      retryDroppedUpdate(() => handle.executeUpdate(refuseUpdate, { args: [decision] })),
     );
   }
 
   async cancel(ref: PayoutRef, request: CancelRequest): Promise<PayoutState> {
     return this.steer(ref, (handle) =>
-      untilTaken(() => handle.executeUpdate(cancelUpdate, { args: [request] })),
+      retryDroppedUpdate(() => handle.executeUpdate(cancelUpdate, { args: [request] })),
     );
   }
 
   async resolve(ref: PayoutRef, resolution: Resolution): Promise<PayoutState> {
     return this.steer(ref, (handle) =>
-      untilTaken(() => handle.executeUpdate(resolveUpdate, { args: [resolution] })),
+      retryDroppedUpdate(() => handle.executeUpdate(resolveUpdate, { args: [resolution] })),
     );
   }
 
   async poll(ref: PayoutRef): Promise<PayoutState> {
-    return this.steer(ref, (handle) => untilTaken(() => handle.executeUpdate(pollUpdate)));
+    return this.steer(ref, (handle) => retryDroppedUpdate(() => handle.executeUpdate(pollUpdate)));
   }
 
   async notify(ref: PayoutRef, notification: Notification): Promise<void> {
@@ -249,7 +249,7 @@ export class Payouts {
  * An update that reaches a workflow task which the engine then has to repeat is dropped before it was accepted
  * (gRPC FAILED_PRECONDITION): nothing has happened, so it is simply sent again.
  */
-export async function untilTaken<T>(send: () => Promise<T>): Promise<T> {
+export async function retryDroppedUpdate<T>(send: () => Promise<T>): Promise<T> {
   for (let left = 5; ; left -= 1) {
     try {
       return await send();

@@ -3,12 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
-import type {
-  ProbeQuestion,
-  QuotedPayout,
-  ServiceProbed,
-  WorkflowSignatures,
-} from '../contract/workflows.ts';
+import type { ProbeResult, ProbeTarget, QuotedPayout, WorkflowSignatures } from '../contract/workflows.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../domain/provider-records.ts';
 
@@ -16,7 +11,7 @@ import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../d
 const GIVE_UP_AFTER = '2 minutes';
 
 /** `openId`: the user to act for, where user tokens are used. Each throws Temporal's `WorkflowFailedError` when the service could not be asked. */
-export class ServiceReads {
+export class ProviderReads {
   private readonly client: Client;
 
   constructor(client: Client) {
@@ -61,7 +56,7 @@ export class ServiceReads {
     });
   }
 
-  async probe(app: string, question: ProbeQuestion, openId?: string): Promise<ServiceProbed> {
+  async probe(app: string, question: ProbeTarget, openId?: string): Promise<ProbeResult> {
     return this.client.workflow.execute<WorkflowSignatures['serviceProbe']>('serviceProbe', {
       ...options('service-probe', app),
       args: [{ app, openId, ...question }],

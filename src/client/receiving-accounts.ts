@@ -10,16 +10,16 @@ import {
 } from '../contract/receiving-account-messages.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type {
-  CheckedReceivingAccountOrder,
+  CheckedOpeningRequest,
   ReceivingAccountResult,
   ReceivingAccountState,
 } from '../domain/receiving-account.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { InvalidPayoutRequestError } from './invalid-request.ts';
-import { type Origin, untilTaken } from './payouts.ts';
-import { ownReads, type Reads, SharedReads } from './shared-reads.ts';
-import { type Once, startOrJoin } from './start-once.ts';
+import { type Origin, retryDroppedUpdate } from './payouts.ts';
+import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
+import { startOrJoin, type UniqueStart } from './start-once.ts';
 
 /** Thrown when the number is taken by a request with another body. Nothing was started or changed. */
 export class ReceivingAccountConflictError extends Error {
@@ -47,7 +47,7 @@ export interface ReceivingAccountsOptions {
   /** Recorded with each start; a worker of another environment refuses it. */
   environment?: string | undefined;
   /** How status reads share workers with others; by default only among the callers of this object. */
-  reads?: Reads | undefined;
+  reads?: ReadSharing | undefined;
 }
 
 export class ReceivingAccounts {
@@ -55,7 +55,7 @@ export class ReceivingAccounts {
   private readonly environment: string | undefined;
   private readonly states: SharedReads<ReceivingAccountState>;
 
-  constructor({ client, environment, reads = ownReads() }: ReceivingAccountsOptions) {
+  constructor({ client, environment, reads = unlimitedReads() }: ReceivingAccountsOptions) {
     this.client = client;
     this.environment = environment;
     // No answer from memory: its end is read beside it, and the two must agree.
@@ -74,7 +74,7 @@ export class ReceivingAccounts {
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
     const { app, requestId, currency } = checked.value;
     const workflowId = receivingAccountWorkflowId(app, requestId);
-    const once: Once<CheckedReceivingAccountOrder> = {
+    const once: UniqueStart<CheckedOpeningRequest> = {
       type: 'openReceivingAccount',
       workflowId,
       request: checked.value,
@@ -94,7 +94,7 @@ export class ReceivingAccounts {
   async state(ref: OpeningRef): Promise<ReceivingAccountState> {
     const handle = this.handle(ref);
     return this.states.read(handle.workflowId, () =>
-      this.states.inTurn(() => handle.query(openingStateQuery)),
+      this.states.withSlot(() => handle.query(openingStateQuery)),
     );
   }
 
@@ -107,7 +107,9 @@ export class ReceivingAccounts {
   async resolve(ref: OpeningRef, resolution: OpeningResolution): Promise<ReceivingAccountState> {
     const handle = this.handle(ref);
     try {
-      return await untilTaken(() => handle.executeUpdate(resolveOpeningUpdate, { args: [resolution] }));
+      return await retryDroppedUpdate(() =>
+        handle.executeUpdate(resolveOpeningUpdate, { args: [resolution] }),
+      );
     } finally {
       this.states.forget(handle.workflowId);
     }

@@ -18,7 +18,7 @@ export interface ReadLimits {
    * never queue ahead of workflow tasks.
    */
   inFlight: number;
-  /** Reads that wait for their turn; one more is refused. */
+  /** ReadSharing that wait for their turn; one more is refused. */
   waiting: number;
   /** A read that has waited this long is refused. */
   waitMs: number;
@@ -86,14 +86,14 @@ export class ReadSlots {
 }
 
 /** How reads of one kind share workers with those of others. */
-export interface Reads {
+export interface ReadSharing {
   slots: ReadSlots;
   /** For how long an answer is given again; 0: only to those who waited for it. */
   freshMs: number;
 }
 
 /** For programs that read what they have just done elsewhere: nothing is answered from memory. */
-export function ownReads(): Reads {
+export function unlimitedReads(): ReadSharing {
   return { slots: new ReadSlots(PATIENT), freshMs: 0 };
 }
 
@@ -103,7 +103,7 @@ export class SharedReads<T> {
   private readonly freshMs: number;
   private readonly known = new Map<string, Promise<T>>();
 
-  constructor({ slots, freshMs }: Reads) {
+  constructor({ slots, freshMs }: ReadSharing) {
     this.slots = slots;
     this.freshMs = freshMs;
   }
@@ -122,7 +122,7 @@ export class SharedReads<T> {
   }
 
   /** For the part of a read that needs a worker. Throws `TooManyReadsError` without having asked. */
-  inTurn<Q>(ask: () => Promise<Q>): Promise<Q> {
+  withSlot<Q>(ask: () => Promise<Q>): Promise<Q> {
     return this.slots.run(ask);
   }
 

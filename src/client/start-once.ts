@@ -6,14 +6,14 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
-import type { CheckedOr } from '../contract/payout-request.ts';
+import type { CheckResult } from '../contract/payout-request.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
-import { runThatCounts } from '../temporal/run-that-counts.ts';
-import { startedWith } from '../temporal/started-with.ts';
+import { decisiveRun } from '../temporal/decisive-run.ts';
+import { readStartEvent } from '../temporal/start-event.ts';
 import { failedAsBadInput } from './bad-input.ts';
 
 /** What is started, and how it is told from something else under the same number. */
-export interface Once<Request> {
+export interface UniqueStart<Request> {
   type: string;
   workflowId: string;
   request: Request;
@@ -21,13 +21,13 @@ export interface Once<Request> {
   memo: Record<string, unknown>;
   attributes: SearchAttributePair[];
   /** Reads what another start gave. */
-  read(argument: unknown): CheckedOr<Request>;
+  read(argument: unknown): CheckResult<Request>;
   /** What is thrown when that was another body. */
   conflict(): Error;
 }
 
 /** The run that was started, and what its starter wrote beside it. */
-export interface JoinedRun {
+export interface StartedRun {
   runId: string;
   memo: Record<string, unknown>;
 }
@@ -37,14 +37,14 @@ type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
 /** `clock`: by which a lag of visibility is waited for. */
 export async function startOrJoin<Request>(
   client: Client,
-  once: Once<Request>,
+  once: UniqueStart<Request>,
   clock: Clock,
-): Promise<JoinedRun> {
+): Promise<StartedRun> {
   const fresh = await begin(client, once, 'REJECT_DUPLICATE');
   if (fresh) return fresh;
   const { runId, status } = await client.workflow.getHandle(once.workflowId).describe();
   if (status.name === 'FAILED' && (await failedAsBadInput(client, once.workflowId, runId))) {
-    const earlier = await runThatCounts(client, once.workflowId, { runId, isBadInput: true }, clock);
+    const earlier = await decisiveRun(client, once.workflowId, { runId, isBadInput: true }, clock);
     if (earlier?.isGone) throw once.conflict();
     if (earlier) return joined(client, once, earlier.runId);
     const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY');
@@ -55,13 +55,13 @@ export async function startOrJoin<Request>(
 }
 
 /** What it was started with, and by whom if its starter said so. Throws Temporal's `WorkflowNotFoundError`. */
-export async function startOf(
+export async function startDetails(
   client: Client,
   workflowId: string,
 ): Promise<{ argument: unknown; startedBy: string | undefined }> {
   const { runId } = await client.workflow.getHandle(workflowId).describe();
-  const { argument, memo, firstRunId } = await startedWith(client, workflowId, runId);
-  const first = firstRunId === runId ? memo : (await startedWith(client, workflowId, firstRunId)).memo;
+  const { argument, memo, firstRunId } = await readStartEvent(client, workflowId, runId);
+  const first = firstRunId === runId ? memo : (await readStartEvent(client, workflowId, firstRunId)).memo;
   const startedBy = memo['startedBy'] ?? first['startedBy'];
   return { argument, startedBy: typeof startedBy === 'string' ? startedBy : undefined };
 }
@@ -69,9 +69,9 @@ export async function startOf(
 /** Undefined when the id is taken. */
 async function begin<Request>(
   client: Client,
-  once: Once<Request>,
+  once: UniqueStart<Request>,
   reuse: Reuse,
-): Promise<JoinedRun | undefined> {
+): Promise<StartedRun | undefined> {
   // What the worker takes as the promise that no earlier run had this number.
   const memo = { rejectDuplicate: reuse === 'REJECT_DUPLICATE', ...once.memo };
   const options = {
@@ -94,8 +94,12 @@ async function begin<Request>(
 }
 
 /** Of one that is there already, and whose body is compared. */
-async function joined<Request>(client: Client, once: Once<Request>, runId: string): Promise<JoinedRun> {
-  const { argument, memo, firstRunId } = await startedWith(client, once.workflowId, runId);
+async function joined<Request>(
+  client: Client,
+  once: UniqueStart<Request>,
+  runId: string,
+): Promise<StartedRun> {
+  const { argument, memo, firstRunId } = await readStartEvent(client, once.workflowId, runId);
   const theirs = once.read(argument);
   if (!theirs.ok || !sameBody(theirs.value, once.request)) throw once.conflict();
   // One that was continued as new is still the run that was started.

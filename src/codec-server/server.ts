@@ -15,7 +15,7 @@ import type { CodecConfig } from '../config/codec-config.ts';
 import { UnknownKeyError } from '../encryption/key-ring.ts';
 import { EncryptionCodec } from '../encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
-import { isKnown, mayUse } from './session.ts';
+import { isAuthorized, isKnownKey } from './session.ts';
 import { signInRoutes } from './sign-in.ts';
 
 /** A page of a history, and Temporal's own limit of 2 MiB for one payload. */
@@ -46,10 +46,10 @@ export async function buildCodecServer(config: CodecConfig): Promise<FastifyInst
   });
   server.setErrorHandler(answerError);
   server.get('/healthz', async () => ({ status: 'ok' }));
-  signInRoutes(server, (key) => isKnown(config.keys, key));
+  signInRoutes(server, (key) => isKnownKey(config.keys, key));
   server.register(async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
-      if (!mayUse(config.keys, request))
+      if (!isAuthorized(config.keys, request))
         return reply.code(401).send({ message: 'a key is needed: sign in at /' });
       return undefined;
     });

@@ -3,7 +3,7 @@
  * are in; what a part and its batch tell each other are signals, which survive each other's continue-as-new.
  */
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { BatchState, TakenRows } from '../domain/batch.ts';
+import type { AddedRows, BatchState } from '../domain/batch.ts';
 import type { PartReport } from '../domain/batch-record.ts';
 import type { PayoutRequest } from '../domain/payout.ts';
 
@@ -17,7 +17,7 @@ export interface AddRows {
 export const addUpdate = defineUpdate<BatchState, [AddRows]>('add');
 export const batchStateQuery = defineQuery<BatchState>('state');
 /** For whoever goes on with a batch: what it has, to compare with what should be there. */
-export const takenRowsQuery = defineQuery<TakenRows[]>('taken');
+export const addedRowsQuery = defineQuery<AddedRows[]>('taken');
 /** From the batch to a part: begin, and report where you stand. */
 export const turnSignal = defineSignal('turn');
 /** From the batch to a part: start no more rows. */

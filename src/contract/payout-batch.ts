@@ -1,9 +1,9 @@
 /** A batch as callers send it: every row is checked before anything is started. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { KEY_LENGTH, MOST_ROWS_IN_A_BATCH } from '../domain/batch.ts';
+import { MAX_ROWS_PER_BATCH, ROW_KEY_LENGTH } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
-import { appName, type CheckedOr, checkPayoutRequest, type FieldError } from './payout-request.ts';
+import { appName, type CheckResult, checkPayoutRequest, type FieldError } from './payout-request.ts';
 
 export const batchId = z
   .string()
@@ -12,7 +12,7 @@ export const batchId = z
 export const batchRequestSchema = z.strictObject({
   app: appName,
   batchId,
-  count: z.int().min(1).max(MOST_ROWS_IN_A_BATCH, `must be at most ${MOST_ROWS_IN_A_BATCH}`),
+  count: z.int().min(1).max(MAX_ROWS_PER_BATCH, `must be at most ${MAX_ROWS_PER_BATCH}`),
 });
 
 /** More than a row has fields: every bad row is named, and none of them fills the answer by itself. */
@@ -26,7 +26,7 @@ export function checkRows(
   app: string,
   rows: readonly unknown[],
   offset = 0,
-): CheckedOr<CheckedPayoutRequest[]> {
+): CheckResult<CheckedPayoutRequest[]> {
   const errors: FieldError[] = [];
   const value: CheckedPayoutRequest[] = [];
   const rowOf = new Map<string, number>();
@@ -47,7 +47,7 @@ function checkRow(
   app: string,
   row: unknown,
   rowOf: ReadonlyMap<string, number>,
-): CheckedOr<CheckedPayoutRequest> {
+): CheckResult<CheckedPayoutRequest> {
   const checked = checkPayoutRequest(inApplication(app, row));
   if (!checked.ok) return checked;
   if (checked.value.app !== app)
@@ -66,16 +66,16 @@ function pathIn(row: number, { path }: FieldError): string {
 }
 
 /** A fingerprint of each row's number, one after the other. */
-export function keysOf(rows: readonly CheckedPayoutRequest[]): string {
+export function rowKeys(rows: readonly CheckedPayoutRequest[]): string {
   return rows
     .map(({ partnerOrderId }) =>
-      createHash('sha256').update(partnerOrderId).digest('base64').slice(0, KEY_LENGTH),
+      createHash('sha256').update(partnerOrderId).digest('base64').slice(0, ROW_KEY_LENGTH),
     )
     .join('');
 }
 
 /** The same for the same rows in the same order, however their amounts and keys were written. */
-export function digestOf(rows: readonly CheckedPayoutRequest[]): string {
+export function rowsDigest(rows: readonly CheckedPayoutRequest[]): string {
   const hash = createHash('sha256');
   // The schema writes its keys in its own order, so equal rows are equal text.
   for (const row of rows) hash.update(JSON.stringify(row)).update('\n');

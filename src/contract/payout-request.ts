@@ -26,7 +26,7 @@ export const text = (max = MAX_TEXT_LENGTH) =>
     .refine((value) => !/\p{Cs}/u.test(value), 'must not contain half of a surrogate pair');
 
 // The numbers stand in workflow ids and in visibility queries, where a quote or a backslash would be syntax.
-export const number = () => text(64).regex(/^[^'"`\\]*$/, 'must not contain quotes or backslashes');
+export const identifier = () => text(64).regex(/^[^'"`\\]*$/, 'must not contain quotes or backslashes');
 
 export const currency = () => z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters, such as USD');
 
@@ -70,9 +70,9 @@ export const payoutRequestSchema = z
   .strictObject({
     app: appName.default('default'),
     openId: text(128).optional(),
-    clientId: number(),
-    payerId: number(),
-    partnerOrderId: number(),
+    clientId: identifier(),
+    payerId: identifier(),
+    partnerOrderId: identifier(),
     type: z.enum(PAYOUT_TYPES),
     instructedAmount: positiveMoney,
     originCurrency: currency(),
@@ -105,14 +105,14 @@ export const payoutRequestSchema = z
 /** A request as it arrives: amounts as the caller wrote them, defaults absent. */
 export type PayoutRequestInput = z.input<typeof payoutRequestSchema>;
 
-export type CheckedOr<T> = { ok: true; value: T } | { ok: false; errors: FieldError[] };
+export type CheckResult<T> = { ok: true; value: T } | { ok: false; errors: FieldError[] };
 
 /** Checks `body`; names every bad field at once. Amounts come out with two decimals, defaults filled in. */
-export function checkPayoutRequest(body: unknown): CheckedOr<CheckedPayoutRequest> {
-  return checked(payoutRequestSchema, body);
+export function checkPayoutRequest(body: unknown): CheckResult<CheckedPayoutRequest> {
+  return checkBody(payoutRequestSchema, body);
 }
 
-export function checked<T>(schema: z.ZodType<T>, body: unknown): CheckedOr<T> {
+export function checkBody<T>(schema: z.ZodType<T>, body: unknown): CheckResult<T> {
   const parsed = schema.safeParse(body);
   if (parsed.success) return { ok: true, value: parsed.data };
   return { ok: false, errors: fieldErrors(parsed.error) };

@@ -1,21 +1,21 @@
 /** The request to open a receiving account, checked once and for all; and what is answered, for other languages. */
 import { z } from 'zod';
 import {
-  type CheckedReceivingAccountOrder,
+  type CheckedOpeningRequest,
   OPENING_OUTCOMES,
   OPENING_PHASES,
   OPENING_REASON_CODES,
   type ReceivingAccountResult,
   type ReceivingAccountState,
 } from '../domain/receiving-account.ts';
-import { appName, type CheckedOr, checked, currency, number, text } from './payout-request.ts';
+import { appName, type CheckResult, checkBody, currency, identifier, text } from './payout-request.ts';
 import type { Same } from './same.ts';
 
 const MOST_USAGES = 64;
 
 /** It is a part of a path too, when the balance is asked for. */
 export const payer = () =>
-  number()
+  identifier()
     .regex(/^[^/]*$/, 'must not contain slashes')
     .refine((value) => !/^\.{1,2}$/.test(value), 'must not be a dot or two');
 
@@ -25,7 +25,7 @@ export const accountId = payer;
 export const receivingAccountSchema = z.strictObject({
   app: appName.default('default'),
   openId: text(128).optional(),
-  requestId: number().describe('your own number of this request; spent by any outcome'),
+  requestId: identifier().describe('your own number of this request; spent by any outcome'),
   payerId: payer(),
   currency: currency(),
   bankLocation: z
@@ -46,8 +46,8 @@ export const receivingAccountSchema = z.strictObject({
 export type ReceivingAccountInput = z.input<typeof receivingAccountSchema>;
 
 /** Checks `body`; names every bad field at once. */
-export function checkReceivingAccount(body: unknown): CheckedOr<CheckedReceivingAccountOrder> {
-  return checked(receivingAccountSchema, body);
+export function checkReceivingAccount(body: unknown): CheckResult<CheckedOpeningRequest> {
+  return checkBody(receivingAccountSchema, body);
 }
 
 const result = {

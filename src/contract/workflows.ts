@@ -4,7 +4,7 @@
  */
 import type { AuthorizationOutcome } from '../domain/authorization.ts';
 import type { BatchRequest, BatchResult } from '../domain/batch.ts';
-import type { ClockReading } from '../domain/clock-reading.ts';
+import type { ClockOffset } from '../domain/clock-offset.ts';
 import type { DailyReport } from '../domain/daily-report.ts';
 import type { FollowUpRequest, FollowUpResult } from '../domain/follow-up.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
@@ -15,8 +15,8 @@ import type {
   Quote,
   ReceivingAccountBalance,
 } from '../domain/provider-records.ts';
-import type { LeasePlace, LeaseRecord } from '../domain/rate-limit-lease.ts';
-import type { ReceivingAccountOrder, ReceivingAccountResult } from '../domain/receiving-account.ts';
+import type { LeaseKey, LeaseRecord } from '../domain/rate-limit-lease.ts';
+import type { OpeningRequest, ReceivingAccountResult } from '../domain/receiving-account.ts';
 import type { TokenOwner } from '../domain/token-record.ts';
 
 /** Properties, for the parameters of methods are not compared strictly. */
@@ -26,23 +26,23 @@ export interface WorkflowSignatures {
   payoutBatch: (request: BatchRequest) => Promise<BatchResult>;
   payoutFollowUp: (request: FollowUpRequest) => Promise<FollowUpResult>;
   payoutReport: (request: { environment: string; day?: string | undefined }) => Promise<DailyReport>;
-  openReceivingAccount: (request: ReceivingAccountOrder) => Promise<ReceivingAccountResult>;
+  openReceivingAccount: (request: OpeningRequest) => Promise<ReceivingAccountResult>;
   tokenRenewal: (owner: TokenOwner) => Promise<void>;
   authorizationLink: (owner: TokenOwner) => Promise<string>;
   userAuthorization: (attempt: AuthorizationAttempt) => Promise<AuthorizationOutcome>;
-  rateLimitLease: (place: LeasePlace, record: LeaseRecord) => Promise<void>;
+  rateLimitLease: (place: LeaseKey, record: LeaseRecord) => Promise<void>;
   payoutQuote: (request: PayoutRequest) => Promise<QuotedPayout>;
-  accountQuery: (question: AsUser & { clientId: string }) => Promise<ClientAccounts | null>;
+  accountQuery: (question: CallIdentity & { clientId: string }) => Promise<ClientAccounts | null>;
   receivingBalanceQuery: (
-    question: AsUser & { payerId: string; currency: string },
+    question: CallIdentity & { payerId: string; currency: string },
   ) => Promise<ReceivingAccountBalance>;
-  receivingDetailQuery: (question: AsUser & { accountId: string }) => Promise<OpaqueRecord | null>;
-  serviceProbe: (question: AsUser & ProbeQuestion) => Promise<ServiceProbed>;
-  workerProbe: (from: string) => Promise<WorkerView & { from: string }>;
+  receivingDetailQuery: (question: CallIdentity & { accountId: string }) => Promise<OpaqueRecord | null>;
+  serviceProbe: (question: CallIdentity & ProbeTarget) => Promise<ProbeResult>;
+  workerProbe: (from: string) => Promise<WorkerDescription & { from: string }>;
 }
 
 /** For whom a read calls: the application, and the user that it acts for where user tokens are used. */
-export interface AsUser {
+export interface CallIdentity {
   app: string;
   openId?: string | undefined;
 }
@@ -66,23 +66,23 @@ export interface QuotedPayout {
 }
 
 /** What a probe may look at: an existing order shows more than none. */
-export interface ProbeQuestion {
+export interface ProbeTarget {
   clientId?: string | undefined;
   partnerOrderId?: string | undefined;
   payerId?: string | undefined;
 }
 
 /** What came of a probe. */
-export interface ServiceProbed {
+export interface ProbeResult {
   findings: ProbeFinding[];
   /** Whether the service answered at all, be it with a refusal; if not, what came instead. */
   reached: { ok: boolean; detail: string };
   /** The service's clock as this worker saw it; absent where its answer carries no date. */
-  clock?: ClockReading;
+  clock?: ClockOffset;
 }
 
 /** A worker as it describes itself: ids and names only, never a key or a secret. */
-export interface WorkerView {
+export interface WorkerDescription {
   nowMs: number;
   environment: string;
   applications: string[];

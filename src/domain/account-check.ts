@@ -1,7 +1,7 @@
 /** Whether a client's account can pay (spec: Account type and status). */
 
 import type { Reason } from './payout.ts';
-import type { ClientAccounts, UnreadAccount } from './provider-records.ts';
+import type { ClientAccounts, UnreadableAccount } from './provider-records.ts';
 
 const AVAILABLE = 'AVAIL_ACCOUNT';
 
@@ -24,7 +24,7 @@ export function accountProblem(accounts: ClientAccounts | null, currency: string
 }
 
 /** What the row leaves open could be the available account of this currency. */
-function mayBe(row: UnreadAccount, currency: string): boolean {
+function mayBe(row: UnreadableAccount, currency: string): boolean {
   return isOrUnknown(row.currency, currency) && isOrUnknown(row.accountType, AVAILABLE);
 }
 

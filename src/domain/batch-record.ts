@@ -1,12 +1,12 @@
 /** What a batch and its parts remember: all of it survives continue-as-new, so all of it is plain data. */
 import {
+  type AddedRows,
   type BatchRequest,
   type BatchTally,
-  noTally,
-  ROW_ENDS,
+  emptyTally,
+  LISTED_OUTCOMES,
+  ROW_OUTCOMES,
   type RowRange,
-  type TakenRows,
-  TOLD_BY_ROW,
 } from './batch.ts';
 import { type PayoutPhase, type PayoutRequest, PHASES } from './payout.ts';
 
@@ -27,8 +27,8 @@ export function isPartReport(value: unknown): value is PartReport {
   if (typeof digest !== 'string' || typeof begun !== 'boolean' || typeof ended !== 'boolean') return false;
   if (!isObject(phases) || !isObject(outcomes) || !isObject(rows)) return false;
   const counts = ['offset', 'started', 'joined', 'needingAttention'].map((name) => value[name]);
-  counts.push(...PHASES.map((phase) => phases[phase] ?? 0), ...ROW_ENDS.map((end) => outcomes[end]));
-  const told = TOLD_BY_ROW.map((end) => rows[end]);
+  counts.push(...PHASES.map((phase) => phases[phase] ?? 0), ...ROW_OUTCOMES.map((end) => outcomes[end]));
+  const told = LISTED_OUTCOMES.map((end) => rows[end]);
   return counts.every(isCount) && told.every((list) => Array.isArray(list) && list.every(isCount));
 }
 
@@ -41,7 +41,7 @@ function isCount(value: unknown): boolean {
 }
 
 /** One `add`, as the batch remembers it: the rows themselves are with the part. */
-export interface Slice extends TakenRows {
+export interface Slice extends AddedRows {
   /** Fingerprints of the rows' numbers, for as long as more rows may be added. */
   keys: string;
   /** A part holds the rows. False again when somebody stopped that part: the rows have to be added again. */
@@ -84,7 +84,7 @@ export function missingRows(count: number, slices: readonly Slice[]): RowRange[]
   return missing;
 }
 
-export interface PartRequest extends TakenRows {
+export interface PartRequest extends AddedRows {
   environment: string;
   app: string;
   batchId: string;
@@ -129,7 +129,7 @@ export function newPartRecord(payouts: readonly PayoutRequest[]): PartRecord {
   return {
     numbers: payouts.map(({ partnerOrderId }) => partnerOrderId),
     open: [],
-    tally: noTally(),
+    tally: emptyTally(),
     hasTurn: false,
     unreported: false,
     reportedStage: 'beginning',

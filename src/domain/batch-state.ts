@@ -3,10 +3,10 @@ import {
   type BatchResult,
   type BatchState,
   type BatchTally,
-  badRows,
-  endedRows,
-  noTally,
-  sumOf,
+  countBadRows,
+  countEndedRows,
+  emptyTally,
+  sumTallies,
 } from './batch.ts';
 import { type BatchRecord, missingRows } from './batch-record.ts';
 
@@ -27,9 +27,9 @@ export function batchState(record: BatchRecord, isDone: boolean): BatchState {
 }
 
 export function batchResult({ request, slices, cancelled }: BatchRecord): BatchResult {
-  const tally = sumOf(slices.map(({ report }) => report ?? noTally()));
+  const tally = sumTallies(slices.map(({ report }) => report ?? emptyTally()));
   if (cancelled) endAbsentRows(tally, { request, slices });
-  return { ...request, ...tally, done: endedRows(tally), bad: badRows(tally) };
+  return { ...request, ...tally, done: countEndedRows(tally), bad: countBadRows(tally) };
 }
 
 /** Nobody will ever start what was not there when the batch was cancelled; nobody knows of rows whose part is gone. */

@@ -2,11 +2,11 @@
 import { OUTCOMES, type PayoutPhase, PHASES } from './payout.ts';
 
 /** How many rows one `add` may bring, and one part holds. */
-export const MOST_ROWS_AT_ONCE = 500;
-export const MOST_ROWS_IN_A_BATCH = 50_000;
+export const MAX_ROWS_PER_ADD = 500;
+export const MAX_ROWS_PER_BATCH = 50_000;
 
 /** Of the fingerprint of a row's number: short, and still never the same for two numbers of a batch (72 bits). */
-export const KEY_LENGTH = 12;
+export const ROW_KEY_LENGTH = 12;
 
 /**
  * How a row can end: as its payout did, or
@@ -15,12 +15,12 @@ export const KEY_LENGTH = 12;
  * `stopped`: nothing is left of the payout's workflow, or nobody watches it any more, so look at it;
  * `notStarted`: the batch was cancelled first.
  */
-export const ROW_ENDS = [...OUTCOMES, 'conflict', 'invalid', 'stopped', 'notStarted'] as const;
-export type RowEnd = (typeof ROW_ENDS)[number];
+export const ROW_OUTCOMES = [...OUTCOMES, 'conflict', 'invalid', 'stopped', 'notStarted'] as const;
+export type RowOutcome = (typeof ROW_OUTCOMES)[number];
 
 /** Ends that somebody should look at row by row. */
-export const TOLD_BY_ROW = ['conflict', 'invalid', 'stopped'] as const;
-export type ToldByRow = (typeof TOLD_BY_ROW)[number];
+export const LISTED_OUTCOMES = ['conflict', 'invalid', 'stopped'] as const;
+export type ListedOutcome = (typeof LISTED_OUTCOMES)[number];
 
 /** What a batch is started with; its rows follow by `add`. */
 export interface BatchRequest {
@@ -45,8 +45,8 @@ export interface BatchTally {
   phases: Partial<Record<PayoutPhase, number>>;
   /** Of those, the ones that wait for a person. */
   needingAttention: number;
-  outcomes: Record<RowEnd, number>;
-  rows: Record<ToldByRow, number[]>;
+  outcomes: Record<RowOutcome, number>;
+  rows: Record<ListedOutcome, number[]>;
 }
 
 export interface BatchResult extends BatchTally {
@@ -70,11 +70,11 @@ export interface BatchState extends BatchResult {
 }
 
 /** Rows that the batch has taken: whoever adds them again can compare. */
-export interface TakenRows extends RowRange {
+export interface AddedRows extends RowRange {
   digest: string;
 }
 
-export function noTally(): BatchTally {
+export function emptyTally(): BatchTally {
   return {
     started: 0,
     joined: 0,
@@ -94,8 +94,8 @@ export function noTally(): BatchTally {
   };
 }
 
-export function sumOf(tallies: readonly BatchTally[]): BatchTally {
-  const sum = noTally();
+export function sumTallies(tallies: readonly BatchTally[]): BatchTally {
+  const sum = emptyTally();
   for (const one of tallies) {
     sum.started += one.started;
     sum.joined += one.joined;
@@ -104,16 +104,16 @@ export function sumOf(tallies: readonly BatchTally[]): BatchTally {
       const count = (sum.phases[phase] ?? 0) + (one.phases[phase] ?? 0);
       if (count > 0) sum.phases[phase] = count;
     }
-    for (const end of ROW_ENDS) sum.outcomes[end] += one.outcomes[end];
-    for (const end of TOLD_BY_ROW) sum.rows[end].push(...one.rows[end]);
+    for (const end of ROW_OUTCOMES) sum.outcomes[end] += one.outcomes[end];
+    for (const end of LISTED_OUTCOMES) sum.rows[end].push(...one.rows[end]);
   }
   return sum;
 }
 
-export function endedRows({ outcomes }: BatchTally): number {
-  return ROW_ENDS.reduce((sum, end) => sum + outcomes[end], 0);
+export function countEndedRows({ outcomes }: BatchTally): number {
+  return ROW_OUTCOMES.reduce((sum, end) => sum + outcomes[end], 0);
 }
 
-export function badRows({ outcomes }: BatchTally): number {
+export function countBadRows({ outcomes }: BatchTally): number {
   return outcomes.conflict + outcomes.invalid;
 }

@@ -58,7 +58,7 @@ export interface DailyReport extends ReportPart {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-export const MOST_CHANGES = 1_000;
+export const MAX_CHANGES = 1_000;
 
 export function emptyAppReport(app: string): AppReport {
   const [SUCCESS, PARTIAL_SUCCESS, FAILED, NOT_CREATED] = [0, 0, 0, 0];
@@ -76,16 +76,16 @@ export function emptyAppReport(app: string): AppReport {
   };
 }
 
-export function addParts(parts: readonly ReportPart[]): ReportPart {
+export function mergeReportParts(parts: readonly ReportPart[]): ReportPart {
   const all = parts.flatMap(({ apps }) => apps);
   const names = [...new Set(all.map(({ app }) => app))].sort();
   return {
-    apps: names.map((name) => all.filter(({ app }) => app === name).reduce(addApp)),
+    apps: names.map((name) => all.filter(({ app }) => app === name).reduce(mergeAppReports)),
     changes: parts.flatMap(({ changes }) => changes),
   };
 }
 
-function addApp(one: AppReport, other: AppReport): AppReport {
+function mergeAppReports(one: AppReport, other: AppReport): AppReport {
   const outcomes = { ...one.outcomes };
   for (const outcome of OUTCOMES) outcomes[outcome] += other.outcomes[outcome];
   return {
@@ -109,7 +109,7 @@ function addApp(one: AppReport, other: AppReport): AppReport {
 }
 
 /** What an ended payout moved. A payment that came back was not received, although the provider counts it so. */
-export function moneyOf({
+export function movedMoney({
   received,
   failed,
   splits,
@@ -139,7 +139,7 @@ export function dayBefore(nowMs: number): string {
 }
 
 /** First and last moment of a day, ISO 8601; undefined where there is no such day. */
-export function boundsOf(day: string): { from: string; until: string } | undefined {
+export function dayBounds(day: string): { from: string; until: string } | undefined {
   const fromMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00.000Z`) : Number.NaN;
   if (Number.isNaN(fromMs) || new Date(fromMs).toISOString().slice(0, 10) !== day) return undefined;
   return { from: new Date(fromMs).toISOString(), until: new Date(fromMs + DAY_MS - 1).toISOString() };

@@ -37,4 +37,4 @@ const SHORTEST_SEND_MS = 50;
 /** A create says nothing before its claim, so its turn must come within the heartbeat timeout (8 s), with room to spare. */
 const LONGEST_TURN_MS = 6_000;
 /** Tokens that were exchanged for a code are offered to their renewal for this long: the code works only once. */
-export const HAND_OVER_WITHIN_MS = 10 * 60_000;
+export const TOKEN_HANDOVER_TIMEOUT_MS = 10 * 60_000;

@@ -4,7 +4,7 @@
 export const WORKFLOW_TASK_FAILS = 'WORKFLOW_TASK_FAILS';
 
 /** From this attempt on Temporal itself answers no query of the workflow; a worker that dies costs one attempt. */
-export const KEEPS_FAILING_FROM_ATTEMPT = 3;
+export const FAILING_FROM_ATTEMPT = 3;
 
 export interface FailingWorkflow {
   workflowId: string;
@@ -20,7 +20,7 @@ export interface FailingWorkflow {
 }
 
 /** Nothing of a payload is in it. */
-export function whyFailing({ attempt, sinceMs, cause }: FailingWorkflow): string {
+export function describeFailingWorkflow({ attempt, sinceMs, cause }: FailingWorkflow): string {
   const since = new Date(sinceMs).toISOString();
   return `its workflow task has failed since ${since}, ${attempt - 1} times (${cause}): it stands still`;
 }

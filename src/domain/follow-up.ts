@@ -89,7 +89,7 @@ export function newFollowUpRecord(): FollowUpRecord {
 }
 
 /** The next look by the plan; several that were missed are one. Undefined after the last. */
-export function nextLookMs(
+export function nextCheckMs(
   { endedAtMs }: Pick<FollowUpRequest, 'endedAtMs'>,
   { looksAfterMs }: Pick<FollowUpPlan, 'looksAfterMs'>,
   lookedAtMs: number,
@@ -129,12 +129,12 @@ export function notChecked(why: string, known: Difference | undefined, nowMs: nu
 const DAY_MS = 86_400_000;
 
 /** How long one look may take before it counts as unanswered: until the next one is due, and never less than a day. */
-export function patienceMs(
+export function checkTimeoutMs(
   request: Pick<FollowUpRequest, 'endedAtMs'>,
   plan: Pick<FollowUpPlan, 'looksAfterMs'>,
   nowMs: number,
 ): number {
-  const nextMs = nextLookMs(request, plan, nowMs) ?? nowMs + 7 * DAY_MS;
+  const nextMs = nextCheckMs(request, plan, nowMs) ?? nowMs + 7 * DAY_MS;
   return Math.max(DAY_MS, nextMs - nowMs);
 }
 

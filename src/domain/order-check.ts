@@ -5,7 +5,7 @@ import type { AgreedQuote, Attention, CheckedPayoutRequest } from './payout.ts';
 import type { PayoutOrder, TradeResult } from './provider-records.ts';
 
 /** How the terms of `order` differ from the quote that it was created with; empty when they do not. */
-export function differsFromQuote(order: PayoutOrder, quote: AgreedQuote): Attention[] {
+export function quoteMismatches(order: PayoutOrder, quote: AgreedQuote): Attention[] {
   const found = [
     order.lockRateId !== quote.lockRateId &&
       `its lock is ${order.lockRateId ?? 'absent'}, sent was ${quote.lockRateId}`,
@@ -26,12 +26,12 @@ export function differsFromQuote(order: PayoutOrder, quote: AgreedQuote): Attent
  * Why `order` is not the order of this payout, or undefined when every field that the provider returns matches the
  * request. A field that is absent proves nothing either way. The words name no personal data.
  */
-export function notThisPayout(order: PayoutOrder, request: CheckedPayoutRequest): string | undefined {
-  return notThisNumberOrAmount(order, request) ?? notThisBeneficiary(order, request);
+export function orderMismatch(order: PayoutOrder, request: CheckedPayoutRequest): string | undefined {
+  return identityMismatch(order, request) ?? beneficiaryMismatch(order, request);
 }
 
 /** What a person's decision cannot override: the partner's order id, the currencies and the amount. */
-export function notThisNumberOrAmount(order: PayoutOrder, request: CheckedPayoutRequest): string | undefined {
+export function identityMismatch(order: PayoutOrder, request: CheckedPayoutRequest): string | undefined {
   const { partnerOrderId, instructedAmount, originCurrency, targetCurrency } = request;
   if (order.partnerOrderId !== undefined && order.partnerOrderId !== partnerOrderId)
     return `its partner order id is ${order.partnerOrderId}, not ${partnerOrderId}`;
@@ -50,7 +50,7 @@ function otherAmount(order: PayoutOrder, instructed: Money, targetCurrency: stri
   return differs('the receiver gets', order.target, instructed) || undefined;
 }
 
-function notThisBeneficiary(order: PayoutOrder, { receiver }: CheckedPayoutRequest): string | undefined {
+function beneficiaryMismatch(order: PayoutOrder, { receiver }: CheckedPayoutRequest): string | undefined {
   const { bankAccountNumber, bankAccountName, bankName } = order;
   const different = [
     otherText(bankAccountNumber, receiver.bankAccountNumber) && 'account number',
@@ -74,7 +74,7 @@ function otherCurrency(what: string, found: string | undefined, asked: string): 
 }
 
 /** The trade query wins over the order's own status; a contradiction is flagged (H21). */
-export function contradiction(orderStatus: string | undefined, trade: TradeResult): Attention[] {
+export function statusContradiction(orderStatus: string | undefined, trade: TradeResult): Attention[] {
   const against =
     (orderStatus === 'fail' && (trade.status === 'SUCCESS' || trade.status === 'PARTIAL_SUCCESS')) ||
     (orderStatus === 'success' && trade.status === 'FAILED');

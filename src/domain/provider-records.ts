@@ -139,11 +139,11 @@ export interface ClientAccounts {
   clientId: string;
   accounts: ClientAccount[];
   /** Rows of the answer that could not be read; absent where there are none. */
-  unread?: UnreadAccount[];
+  unread?: UnreadableAccount[];
 }
 
 /** What can be read of such a row: absent fields could name any account. */
-export interface UnreadAccount {
+export interface UnreadableAccount {
   currency?: string;
   accountType?: string;
 }

@@ -8,20 +8,20 @@ export const WINDOW_MS = 1_000;
 /** An owner that Temporal has not heard of for this long has lost the lease. */
 export const LEASE_TIMEOUT_MS = 1_500;
 /** An acknowledged renewal counts for this long after it was sent: it ends before Temporal gives the lease away. */
-export const RENEWAL_COUNTS_MS = 1_300;
-export const RENEW_EVERY_MS = 450;
+export const RENEWAL_VALID_MS = 1_300;
+export const RENEWAL_INTERVAL_MS = 450;
 /** A term ends by itself long before its activity would time out, so that Temporal never takes it away unasked. */
-export const LONGEST_TERM_MS = 24 * 3_600_000;
-export const TERM_TIMEOUT_MS = 2 * LONGEST_TERM_MS;
+export const MAX_TERM_MS = 24 * 3_600_000;
+export const TERM_TIMEOUT_MS = 2 * MAX_TERM_MS;
 
 /** The provider limits an `app_id`, whatever name we give to it: so the name is no part of the lease's identity. */
-export interface LeasePlace {
+export interface LeaseKey {
   environment: string;
   appId: string;
 }
 
 /** What an owner says at the end of its term: after it, it sends nothing. */
-export interface LastWords {
+export interface LeaseHandover {
   /** How long before it stopped each call of the last window arrived at the latest. */
   sendAgesMs: number[];
   /** The margin that it had learned to need. */
@@ -31,7 +31,7 @@ export interface LastWords {
 }
 
 /** Last words, and where they count. */
-export interface Released extends LastWords {
+export interface ReleasedLease extends LeaseHandover {
   /**
    * The run of the lease's workflow in which it owned the lease. In any other run these words may be old: a workflow
    * reset replays them while a later owner still sends.
@@ -45,17 +45,17 @@ export interface Released extends LastWords {
 }
 
 /** What an owner's heartbeats say, for the next one if this one dies. */
-export interface LeaseNote {
+export interface LeaseHeartbeat {
   marginMs: number;
   /** Its own silence is over: no call of an earlier owner can still be counted, and none can still send. */
   alone: boolean;
 }
 
 /** Who had the lease before this term's first attempt: `unknown` may still be sending. */
-export type Before = 'nobody' | 'unknown' | Released;
+export type PreviousOwner = 'nobody' | 'unknown' | ReleasedLease;
 
 export interface LeaseTerm {
-  before: Before;
+  before: PreviousOwner;
   /** Set by an operator; each process's own configuration otherwise. */
   callsPerSecond?: number | undefined;
   /** The application's name, as the last owner's configuration has it. */

@@ -26,7 +26,7 @@ export interface OpeningRecord {
   result?: ReceivingAccountResult | undefined;
 }
 
-export function newOpening(startedAtMs: number): OpeningRecord {
+export function newOpeningRecord(startedAtMs: number): OpeningRecord {
   return {
     phase: 'CHECKING',
     startedAtMs,
@@ -45,14 +45,14 @@ const UNSENT_BEFORE_FLAG = 3;
 const UNSENT_BEFORE_REVIEW = 24;
 
 /** What follows when nothing could be sent once more. */
-export function afterUnsent(unsent: number): { pauseMs: number; flag: boolean } | 'review' {
+export function unsentBackoff(unsent: number): { pauseMs: number; flag: boolean } | 'review' {
   if (unsent >= UNSENT_BEFORE_REVIEW) return 'review';
   const pauseMs = Math.min(LONGEST_UNSENT_PAUSE_MS, 1_000 * 2 ** (unsent - 1));
   return { pauseMs, flag: unsent >= UNSENT_BEFORE_FLAG };
 }
 
 /** Accounts that may be the one whose opening was never answered. */
-export function candidatesOf({ before = [], listed = [] }: OpeningRecord): string[] {
+export function candidateAccounts({ before = [], listed = [] }: OpeningRecord): string[] {
   return listed.filter((accountId) => !before.includes(accountId));
 }
 
@@ -64,7 +64,7 @@ export function openingState(record: OpeningRecord, requestId: string): Receivin
     ...SENTENCES[phase](record),
     needsAttention: attention.length > 0,
     reasons: attention,
-    ...(phase === 'NEEDS_REVIEW' && { candidates: candidatesOf(record) }),
+    ...(phase === 'NEEDS_REVIEW' && { candidates: candidateAccounts(record) }),
     ...(lastAskedAtMs > 0 && { lastAskedAt: iso(lastAskedAtMs) }),
     ...result,
   };
@@ -89,7 +89,7 @@ const SENTENCES: Record<OpeningPhase, (record: OpeningRecord) => Said> = {
     nextStep: `Asked again until ${iso(settlesAtMs)}; nothing is sent before.`,
   }),
   NEEDS_REVIEW: (record) => ({
-    sentence: `It is not known whether the account was opened; ${found(candidatesOf(record).length)}.`,
+    sentence: `It is not known whether the account was opened; ${found(candidateAccounts(record).length)}.`,
     nextStep: 'A person finds out and uses the update resolve; nothing is sent before.',
   }),
   DONE: ({ result }) => ({

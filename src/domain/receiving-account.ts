@@ -18,7 +18,7 @@ export interface OpeningReason {
 }
 
 /** Spec: Receiving account request, in the caller's spelling. */
-export interface ReceivingAccountOrder extends ReceivingAccountRequest {
+export interface OpeningRequest extends ReceivingAccountRequest {
   /** The application that asks; `default` when absent. */
   app?: string | undefined;
   /** The user the application acts for, where user tokens are used. */
@@ -28,7 +28,7 @@ export interface ReceivingAccountOrder extends ReceivingAccountRequest {
 }
 
 /** A request after checking: defaults filled in. */
-export interface CheckedReceivingAccountOrder extends ReceivingAccountOrder {
+export interface CheckedOpeningRequest extends OpeningRequest {
   app: string;
 }
 
@@ -82,8 +82,8 @@ export interface NamedAccount {
 }
 
 /** Why the account cannot be the one that was asked for, or undefined. */
-export function notThisAccount(
-  { payerId, currency }: CheckedReceivingAccountOrder,
+export function accountMismatch(
+  { payerId, currency }: CheckedOpeningRequest,
   { accountId, record, listed, before }: NamedAccount,
 ): string | undefined {
   const said = (...names: string[]) => names.map((name) => record[name]).find((value) => value !== undefined);

@@ -27,10 +27,10 @@ export interface ReconciliationReport {
 
 /** Stops in a row after which they are no longer taken for a mistake. */
 const STOPS_WITHOUT_PAUSE = 3;
-export const LONGEST_PAUSE_MS = 6 * 3_600_000;
+export const MAX_RESTART_DELAY_MS = 6 * 3_600_000;
 
 /** How long after its `stops`-th stop a payout rests: not at all at first, then ever longer. */
-export function pauseAfterStops(stops: number, everyMs: number): number {
+export function restartDelayMs(stops: number, everyMs: number): number {
   if (stops <= STOPS_WITHOUT_PAUSE) return 0;
-  return Math.min(LONGEST_PAUSE_MS, everyMs * 2 ** Math.min(stops - STOPS_WITHOUT_PAUSE, 30));
+  return Math.min(MAX_RESTART_DELAY_MS, everyMs * 2 ** Math.min(stops - STOPS_WITHOUT_PAUSE, 30));
 }

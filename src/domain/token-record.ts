@@ -87,25 +87,25 @@ const NEAR_ITS_END = 1 / 6;
 /** After the second fresh token in a row was rejected: a provider that accepts none is not asked on and on. */
 const REJECTED_BEFORE_PAUSE = 2;
 const PAUSE_PART = 0.02;
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_REJECTION_PAUSE_MS = 30_000;
 
 /** Until then a token that was rejected is not replaced: the ones before it fared no better. */
 export function pausedUntilMs({ held, rejectedInARow }: TokenRecord): number | undefined {
   if (!held || rejectedInARow < REJECTED_BEFORE_PAUSE) return undefined;
-  return held.obtainedAtMs + Math.min(LONGEST_PAUSE_MS, held.livesMs * PAUSE_PART);
+  return held.obtainedAtMs + Math.min(MAX_REJECTION_PAUSE_MS, held.livesMs * PAUSE_PART);
 }
 
 export function newTokenRecord(): TokenRecord {
   return { generation: 0, needsAuthorization: false, rejectedInARow: 0, attention: [] };
 }
 
-export function kindOf(owner: TokenOwner): 'application' | 'user' {
+export function tokenKind(owner: TokenOwner): 'application' | 'user' {
   return owner.openId === undefined ? 'application' : 'user';
 }
 
 /** `chance` in [0, 1) spreads the renewal. */
-export function heldFrom(owner: TokenOwner, grant: Grant, askedAtMs: number, chance: number): HeldGrant {
-  const wait = grant.livesMs * RENEW_AFTER[kindOf(owner)] * (1 + JITTER * (chance - 0.5));
+export function toHeldGrant(owner: TokenOwner, grant: Grant, askedAtMs: number, chance: number): HeldGrant {
+  const wait = grant.livesMs * RENEW_AFTER[tokenKind(owner)] * (1 + JITTER * (chance - 0.5));
   return {
     ...grant,
     obtainedAtMs: askedAtMs,
@@ -140,7 +140,7 @@ export function tokenState(owner: TokenOwner, record: TokenRecord, nowMs: number
   const refreshEnd = held && iso(refreshExpiresAtMs(held));
   return {
     app: owner.app,
-    kind: kindOf(owner),
+    kind: tokenKind(owner),
     ...(owner.openId !== undefined && { openId: owner.openId }),
     sentence: sentenceOf(record, nowMs),
     ...(held && {

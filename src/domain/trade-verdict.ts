@@ -57,7 +57,7 @@ export function tradeAttention(trade: TradeResult): Attention[] {
 export function disagreement(
   result: TradeResult,
   detail: TradeDetail,
-  expected: Expected,
+  expected: ExpectedTrade,
 ): string | undefined {
   return (
     flagsDisagree(result, detail, expected) ??
@@ -69,7 +69,7 @@ export function disagreement(
 }
 
 /** What the payout knows before the trade ends. */
-export interface Expected {
+export interface ExpectedTrade {
   targetCurrency: string;
   /** The order's target amount, where the order could be read. */
   target: Money | undefined;
@@ -99,7 +99,7 @@ export function finalAttention(
   return found;
 }
 
-export function isAboutDebits({ code }: Attention): boolean {
+export function isDebitMismatch({ code }: Attention): boolean {
   return code === DEBITS_DIFFER;
 }
 
@@ -117,7 +117,11 @@ function debitProblem(status: FinalStatus, { debits }: TradeDetail, quote: Agree
   return `the debits add up to ${show(pay)}, quoted was ${show(quote.pay)}`;
 }
 
-function flagsDisagree(result: TradeResult, detail: TradeDetail, expected: Expected): string | undefined {
+function flagsDisagree(
+  result: TradeResult,
+  detail: TradeDetail,
+  expected: ExpectedTrade,
+): string | undefined {
   if (result.orderId !== detail.orderId) return 'result and detail name different orders';
   if (result.status !== detail.status) return `the result says ${result.status}, the detail ${detail.status}`;
   if (result.targetCurrency !== detail.targetCurrency)

@@ -3,7 +3,7 @@
 import type { ClientAccounts } from '../domain/provider-records.ts';
 import { checked } from './checked.ts';
 import type { CallOptions } from './options.ts';
-import type { RequestPath } from './request.ts';
+import type { RequestSender } from './request.ts';
 import { accountsAnswer } from './wire/accounts.ts';
 import { accountsRequest } from './wire/requests.ts';
 
@@ -17,7 +17,7 @@ export interface AccountsRequest {
 
 /** Null when the client has no account. */
 export async function accounts(
-  path: RequestPath,
+  sender: RequestSender,
   request: AccountsRequest,
   options?: CallOptions,
 ): Promise<ClientAccounts | null> {
@@ -28,8 +28,8 @@ export async function accounts(
     currency: asked.currency,
     extra_info: asked.extraInfo,
   };
-  const foreign = (answer: ClientAccounts | null) =>
+  const mismatch = (answer: ClientAccounts | null) =>
     answer !== null && answer.clientId !== asked.clientId ? 'client_id' : undefined;
   const target = { path: '/v1/mid-open-api/account/query' };
-  return path.send({ operation: 'accounts', target, body, schema: accountsAnswer, foreign }, options);
+  return sender.send({ operation: 'accounts', target, body, schema: accountsAnswer, mismatch }, options);
 }

@@ -50,12 +50,12 @@ async function tokenText(
     });
   if (WRITABLE.test(text)) return text;
   // It would stay the token at hand for its whole life.
-  tellRejected(options, { kind, openId, text });
+  reportRejectedToken(options, { kind, openId, text });
   throw new NotSentError(context, 'token', 'UnwritableToken');
 }
 
 /** A source that cannot take the news must not change what the call came to. */
-export function tellRejected({ tokens }: PaymentsClientOptions, { kind, openId, text }: Token): void {
+export function reportRejectedToken({ tokens }: PaymentsClientOptions, { kind, openId, text }: Token): void {
   try {
     tokens.rejected?.(kind, openId, text);
   } catch {}

@@ -4,7 +4,7 @@
  */
 
 import type { CreateMeaning } from '../domain/provider-records.ts';
-import type { Answer, AnswerSort } from './envelope.ts';
+import type { Answer, AnswerKind } from './envelope.ts';
 import type { Effect } from './operations.ts';
 
 export type Verdict =
@@ -23,7 +23,7 @@ export type Verdict =
 /** `failed` is 5xx, and every status that HTTP does not define. */
 export type StatusClass = 'ok' | 'redirect' | 'unauthorised' | 'limited' | 'rejected' | 'failed';
 
-type Row = Readonly<Record<AnswerSort, Exclude<Verdict, object>>>;
+type Row = Readonly<Record<AnswerKind, Exclude<Verdict, object>>>;
 
 export function statusClass(status: number): StatusClass {
   if (status === 401 || status === 403) return 'unauthorised';
@@ -41,8 +41,8 @@ export function classify(
   createCodes: ReadonlyMap<string, CreateMeaning>,
 ): Verdict {
   const status = statusClass(httpStatus);
-  if (effect === 'read') return READ[status][answer.sort];
-  if (effect === 'once') return ONCE[status][answer.sort];
+  if (effect === 'read') return READ[status][answer.kind];
+  if (effect === 'once') return ONCE[status][answer.kind];
   return classifyCreate(status, answer, createCodes);
 }
 
@@ -52,7 +52,7 @@ function classifyCreate(
   answer: Answer,
   createCodes: ReadonlyMap<string, CreateMeaning>,
 ): Verdict {
-  if (status === 'ok' && answer.sort === 'success') return 'success';
+  if (status === 'ok' && answer.kind === 'success') return 'success';
   const code = provenFailure(status, answer);
   const meaning = code === undefined ? undefined : createCodes.get(code);
   return meaning === undefined ? 'ambiguous' : { createRefused: meaning };
@@ -60,7 +60,7 @@ function classifyCreate(
 
 /** The failing code that status and envelope agree on, if they do. */
 function provenFailure(status: StatusClass, answer: Answer): string | undefined {
-  if (answer.sort === 'success' || answer.sort === 'doubtful' || answer.sort === 'broken') return undefined;
+  if (answer.kind === 'success' || answer.kind === 'doubtful' || answer.kind === 'broken') return undefined;
   if (status === 'redirect' || status === 'failed') return undefined;
   if (status !== 'limited') return answer.serviceCode;
   return (answer.serviceCode ?? '429') === '429' ? '429' : undefined;

@@ -21,7 +21,7 @@ import type { CallOptions, PaymentsClientOptions } from './options.ts';
 import * as orders from './payout-orders.ts';
 import { quote } from './quotes.ts';
 import * as receiving from './receiving-accounts.ts';
-import { RequestPath } from './request.ts';
+import { RequestSender } from './request.ts';
 import { checkedAddress } from './target.ts';
 import { tradeDetail, tradeResult } from './trades.ts';
 
@@ -30,38 +30,38 @@ import { tradeDetail, tradeResult } from './trades.ts';
  * `mayHaveTakenEffect` says whether the service may have done what was asked. Nothing is retried here.
  */
 export class PaymentsClient {
-  readonly #path: RequestPath;
+  readonly #sender: RequestSender;
 
   /** Throws `PaymentsSettingError` when an address may not be talked to. */
   constructor(options: PaymentsClientOptions) {
     checkedAddress('authUrl', options.authUrl, options.allowedHosts);
-    this.#path = new RequestPath(options);
+    this.#sender = new RequestSender(options);
   }
 
   /** Builds a link, calls nobody. Throws `InvalidRequestError`. */
   authorizationUrl(link: oauth.AuthorizationLink = {}): URL {
-    return oauth.authorizationUrl(this.#path.options, link);
+    return oauth.authorizationUrl(this.#sender.options, link);
   }
 
   exchangeCode(code: string, call?: CallOptions): Promise<UserTokens> {
-    return oauth.exchangeCode(this.#path, code, call);
+    return oauth.exchangeCode(this.#sender, code, call);
   }
 
   /** With `openId` in `call`, an answer for another user is rejected. */
   refreshUserToken(refreshToken: string, call?: CallOptions): Promise<UserTokens> {
-    return oauth.refreshUserToken(this.#path, refreshToken, call);
+    return oauth.refreshUserToken(this.#sender, refreshToken, call);
   }
 
   applicationToken(call?: CallOptions): Promise<ApplicationToken> {
-    return oauth.applicationToken(this.#path, call);
+    return oauth.applicationToken(this.#sender, call);
   }
 
-  ping(call?: CallOptions & { dated?: (date: string) => void }): Promise<void> {
-    return oauth.ping(this.#path, call);
+  ping(call?: CallOptions & { onDate?: (date: string) => void }): Promise<void> {
+    return oauth.ping(this.#sender, call);
   }
 
   openReceivingAccount(request: ReceivingAccountRequest, call?: CallOptions): Promise<OpaqueRecord> {
-    return receiving.openReceivingAccount(this.#path, request, call);
+    return receiving.openReceivingAccount(this.#sender, request, call);
   }
 
   receivingAccountBalance(
@@ -69,39 +69,39 @@ export class PaymentsClient {
     currency: string,
     call?: CallOptions,
   ): Promise<ReceivingAccountBalance> {
-    return receiving.receivingAccountBalance(this.#path, payerId, currency, call);
+    return receiving.receivingAccountBalance(this.#sender, payerId, currency, call);
   }
 
   receivingAccountDetail(accountId: string, call?: CallOptions): Promise<OpaqueRecord> {
-    return receiving.receivingAccountDetail(this.#path, accountId, call);
+    return receiving.receivingAccountDetail(this.#sender, accountId, call);
   }
 
   quote(request: QuoteRequest, call?: CallOptions): Promise<Quote> {
-    return quote(this.#path, request, call);
+    return quote(this.#sender, request, call);
   }
 
   createPayout(request: CreatePayoutRequest, call?: CallOptions): Promise<PayoutOrder> {
-    return orders.createPayout(this.#path, request, call);
+    return orders.createPayout(this.#sender, request, call);
   }
 
   payoutOrder(orderId: string, call?: CallOptions): Promise<PayoutOrder> {
-    return orders.payoutOrder(this.#path, orderId, call);
+    return orders.payoutOrder(this.#sender, orderId, call);
   }
 
   tradeResult(key: TradeKey, call?: CallOptions): Promise<TradeResult> {
-    return tradeResult(this.#path, key, call);
+    return tradeResult(this.#sender, key, call);
   }
 
   tradeDetail(key: TradeKey, call?: CallOptions): Promise<TradeDetail> {
-    return tradeDetail(this.#path, key, call);
+    return tradeDetail(this.#sender, key, call);
   }
 
   accounts(request: AccountsRequest, call?: CallOptions): Promise<ClientAccounts | null> {
-    return accounts(this.#path, request, call);
+    return accounts(this.#sender, request, call);
   }
 
   /** Lets running calls end; later ones are `NotSentError`. */
   close(): Promise<void> {
-    return this.#path.close();
+    return this.#sender.close();
   }
 }

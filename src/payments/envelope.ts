@@ -7,7 +7,7 @@ import type { EnvelopeStyle } from './operations.ts';
  * `doubtful`: it began to say something that cannot be trusted: cut JSON, or another style's success code.
  * `broken`: the connection ended inside it. The rest is what an envelope's code says.
  */
-export type AnswerSort =
+export type AnswerKind =
   | 'success'
   | 'limited'
   | 'unauthorised'
@@ -21,7 +21,7 @@ export type AnswerSort =
   | 'broken';
 
 export interface Answer {
-  sort: AnswerSort;
+  kind: AnswerKind;
   /** The envelope's code as text, where there is one. */
   serviceCode?: string;
   /** The envelope's `data`, or a bare record. */
@@ -37,7 +37,7 @@ const SUCCESS_CODES: Record<EnvelopeStyle, readonly string[]> = {
 };
 
 /** The spec names the 900… codes for the trade endpoints; elsewhere they are taken to mean the same. */
-const NAMED_CODES: Readonly<Record<string, AnswerSort>> = {
+const NAMED_CODES: Readonly<Record<string, AnswerKind>> = {
   '401': 'unauthorised',
   '403': 'unauthorised',
   '429': 'limited',
@@ -48,24 +48,24 @@ const NAMED_CODES: Readonly<Record<string, AnswerSort>> = {
 
 /** `body` undefined: the answer broke off. */
 export function readAnswer(style: EnvelopeStyle, httpStatus: number, body: Buffer | undefined): Answer {
-  if (body === undefined) return { sort: 'broken', dataPath: '' };
-  if (body.length === 0) return { sort: 'empty', dataPath: '' };
+  if (body === undefined) return { kind: 'broken', dataPath: '' };
+  if (body.length === 0) return { kind: 'empty', dataPath: '' };
   const value = readOrNothing(body);
-  if (value === undefined) return { sort: looksLikeJson(body) ? 'doubtful' : 'unreadable', dataPath: '' };
-  if (!isJsonObject(value)) return { sort: 'unreadable', dataPath: '' };
+  if (value === undefined) return { kind: looksLikeJson(body) ? 'doubtful' : 'unreadable', dataPath: '' };
+  if (!isJsonObject(value)) return { kind: 'unreadable', dataPath: '' };
   if (isEnvelope(style, value)) return readEnvelope(style, value);
   const bareRecord = style === 'plain' && httpStatus >= 200 && httpStatus < 300;
-  return bareRecord ? { sort: 'success', data: value, dataPath: '' } : { sort: 'unreadable', dataPath: '' };
+  return bareRecord ? { kind: 'success', data: value, dataPath: '' } : { kind: 'unreadable', dataPath: '' };
 }
 
 function readEnvelope(style: EnvelopeStyle, envelope: Record<string, unknown>): Answer {
   const serviceCode = codeText(envelope['code']);
-  if (serviceCode === undefined) return { sort: 'doubtful', dataPath: '' };
-  const sort = sortOf(style, serviceCode);
-  return { sort, serviceCode, data: envelope['data'], dataPath: 'data.' };
+  if (serviceCode === undefined) return { kind: 'doubtful', dataPath: '' };
+  const kind = kindOf(style, serviceCode);
+  return { kind, serviceCode, data: envelope['data'], dataPath: 'data.' };
 }
 
-function sortOf(style: EnvelopeStyle, code: string): AnswerSort {
+function kindOf(style: EnvelopeStyle, code: string): AnswerKind {
   if (SUCCESS_CODES[style].includes(code)) return 'success';
   if (SUCCESS_CODES.plain.includes(code)) return 'doubtful';
   return Object.hasOwn(NAMED_CODES, code) ? (NAMED_CODES[code] ?? 'other-code') : 'other-code';

@@ -3,13 +3,13 @@
  * are timed by undici's own timers; all that decides whether a request leaves is timed by the given clock.
  */
 import { type Dispatcher, Pool } from 'undici';
-import { unless } from '../surroundings/surroundings.ts';
+import { abortable } from '../surroundings/surroundings.ts';
 import { safeErrorCode } from './redact.ts';
 import {
   type Attempt,
-  attempted,
-  coded,
   type Exchange,
+  errorWithCode,
+  runAttempt,
   type Transport,
   type TransportOptions,
   type WireRequest,
@@ -35,9 +35,9 @@ export class HttpTransport implements Transport {
   }
 
   exchange(request: WireRequest): Promise<Exchange> {
-    return attempted(request, this.#options, async (attempt) => {
+    return runAttempt(request, this.#options, async (attempt) => {
       // undici itself would first wait for its connection.
-      const response = await unless(attempt.givenUp, this.#dispatch(request, attempt));
+      const response = await abortable(attempt.signal, this.#dispatch(request, attempt));
       return this.#answer(response);
     });
   }
@@ -56,7 +56,7 @@ export class HttpTransport implements Transport {
       path: request.path,
       headers: request.headers,
       body: request.body ?? null,
-      signal: attempt.givenUp,
+      signal: attempt.signal,
     });
   }
 
@@ -66,10 +66,10 @@ export class HttpTransport implements Transport {
     const date = first(response.headers['date']);
     try {
       const body = await readCapped(response.body, this.#options.maxBodyBytes);
-      return { is: 'answer', status, body, retryAfter, date };
+      return { kind: 'answer', status, body, retryAfter, date };
     } catch (error) {
       const transportCode = safeErrorCode(error);
-      return { is: 'broken-answer', status, transportCode, tooLarge: transportCode === 'BODY_TOO_LARGE' };
+      return { kind: 'broken-answer', status, transportCode, tooLarge: transportCode === 'BODY_TOO_LARGE' };
     }
   }
 }
@@ -84,7 +84,7 @@ async function readCapped(body: Dispatcher.ResponseData['body'], maxBytes: numbe
   for await (const chunk of body) {
     const piece = Buffer.from(chunk);
     bytes += piece.length;
-    if (bytes > maxBytes) throw coded('BODY_TOO_LARGE');
+    if (bytes > maxBytes) throw errorWithCode('BODY_TOO_LARGE');
     chunks.push(piece);
   }
   return Buffer.concat(chunks);

@@ -34,8 +34,8 @@ export { createSigner, type RequestSigner, type SignatureHeaders, type SigningIn
 export type { NotificationInput } from './standard-webhooks.ts';
 export {
   type Attempt,
-  attempted,
   type Exchange,
+  runAttempt,
   type Transport,
   type TransportOptions,
   type WireRequest,

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ApplicationToken, UserTokens } from '../domain/provider-records.ts';
 import { checked } from './checked.ts';
 import type { CallOptions, PaymentsClientOptions } from './options.ts';
-import type { RequestPath } from './request.ts';
+import type { RequestSender } from './request.ts';
 import { checkedAddress, urlOf } from './target.ts';
 import { authorizationRequest, codeRequest, refreshRequest } from './wire/requests.ts';
 import { applicationTokenAnswer, userTokensAnswer } from './wire/tokens.ts';
@@ -44,31 +44,34 @@ export function authorizationUrl(page: AuthorizationPage, link: AuthorizationLin
 
 /** A code works once: a lost answer is `AmbiguousError`, never to be repeated. */
 export async function exchangeCode(
-  path: RequestPath,
+  sender: RequestSender,
   code: string,
   options?: CallOptions,
 ): Promise<UserTokens> {
   const request = checked('exchangeCode', codeRequest, { code });
   const grant = { grant_type: 'authorization_code', code: request.code };
-  return grantTokens(path, 'exchangeCode', grant, options);
+  return grantTokens(sender, 'exchangeCode', grant, options);
 }
 
 /** The answer holds a new refresh token; a lost one is `AmbiguousError`. */
 export async function refreshUserToken(
-  path: RequestPath,
+  sender: RequestSender,
   refreshToken: string,
   options?: CallOptions,
 ): Promise<UserTokens> {
   const request = checked('refreshUserToken', refreshRequest, { refreshToken });
   const grant = { grant_type: 'refresh_token', refresh_token: request.refreshToken };
-  return grantTokens(path, 'refreshUserToken', grant, options);
+  return grantTokens(sender, 'refreshUserToken', grant, options);
 }
 
 /** The secret travels in the query, so neither this URL nor anything quoting it may be logged (H45). */
-export async function applicationToken(path: RequestPath, options?: CallOptions): Promise<ApplicationToken> {
-  const query = { app_id: path.options.appId, app_secret: path.options.appSecret };
+export async function applicationToken(
+  sender: RequestSender,
+  options?: CallOptions,
+): Promise<ApplicationToken> {
+  const query = { app_id: sender.options.appId, app_secret: sender.options.appSecret };
   const target = { path: '/v2/token/get', query };
-  return path.send({ operation: 'applicationToken', target, schema: applicationTokenAnswer }, options);
+  return sender.send({ operation: 'applicationToken', target, schema: applicationTokenAnswer }, options);
 }
 
 /**
@@ -76,26 +79,26 @@ export async function applicationToken(path: RequestPath, options?: CallOptions)
  * the `Date` header, of a refusal too.
  */
 export async function ping(
-  path: RequestPath,
-  options?: CallOptions & { dated?: (date: string) => void },
+  sender: RequestSender,
+  options?: CallOptions & { onDate?: (date: string) => void },
 ): Promise<void> {
   const target = { path: '/v2/httpbin/get' };
-  await path.send({ operation: 'ping', target, schema: z.unknown(), dated: options?.dated }, options);
+  await sender.send({ operation: 'ping', target, schema: z.unknown(), onDate: options?.onDate }, options);
 }
 
 function grantTokens(
-  path: RequestPath,
+  sender: RequestSender,
   operation: 'exchangeCode' | 'refreshUserToken',
   grant: Record<string, string>,
   options: CallOptions | undefined,
 ): Promise<UserTokens> {
-  const { appId, appSecret } = path.options;
+  const { appId, appSecret } = sender.options;
   const body = { app_id: appId, app_secret: appSecret, ...grant };
   const openId = options?.openId;
-  const foreign = (tokens: UserTokens) =>
+  const mismatch = (tokens: UserTokens) =>
     openId !== undefined && tokens.openId !== openId ? 'open_id' : undefined;
-  return path.send(
-    { operation, target: { path: TOKEN_PATH }, body, schema: userTokensAnswer, foreign },
+  return sender.send(
+    { operation, target: { path: TOKEN_PATH }, body, schema: userTokensAnswer, mismatch },
     options,
   );
 }

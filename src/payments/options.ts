@@ -44,7 +44,7 @@ export interface CallGate {
   /** Asked in the moment of writing, for a connection may have taken its time; false: nothing is written. */
   mayWrite?(call: GatedCall): boolean;
   /** The call is over, whether it was written or not. */
-  over?(call: GatedCall, end: CallEnd): void;
+  finished?(call: GatedCall, end: CallEnd): void;
   /** The provider answered 429, and perhaps said how long to wait. */
   limited?(retryAfterMs: number | undefined): void;
 }

@@ -28,7 +28,7 @@ export interface AnswerRules<T> {
   operation: ApiOperation;
   schema: z.ZodType<T>;
   /** The field that names something else than was asked for, as the service spells it (H15). */
-  foreign?: ((value: T) => string | undefined) | undefined;
+  mismatch?: ((value: T) => string | undefined) | undefined;
 }
 
 export interface Outcome<T> {
@@ -43,7 +43,7 @@ export function outcomeOf<T>(
   exchange: Exchange,
   createCodes: ReadonlyMap<string, CreateMeaning>,
 ): Outcome<T> {
-  if (exchange.is !== 'answer' && exchange.is !== 'broken-answer')
+  if (exchange.kind !== 'answer' && exchange.kind !== 'broken-answer')
     return { context: called, result: { error: noAnswer(rules, called, exchange) } };
   const { style, effect } = rulesOf(rules.operation);
   const answer = answerOf(style, exchange);
@@ -51,7 +51,7 @@ export function outcomeOf<T>(
     ...called,
     httpStatus: exchange.status,
     serviceCode: safeServiceCode(answer.serviceCode),
-    transportCode: exchange.is === 'broken-answer' ? exchange.transportCode : undefined,
+    transportCode: exchange.kind === 'broken-answer' ? exchange.transportCode : undefined,
   };
   const verdict = classify(effect, exchange.status, answer, createCodes);
   const result =
@@ -63,8 +63,8 @@ function answerOf(
   style: Parameters<typeof readAnswer>[0],
   exchange: Extract<Exchange, { status: number }>,
 ): Answer {
-  if (exchange.is === 'answer') return readAnswer(style, exchange.status, exchange.body);
-  return { sort: exchange.tooLarge ? 'doubtful' : 'broken', dataPath: '' };
+  if (exchange.kind === 'answer') return readAnswer(style, exchange.status, exchange.body);
+  return { kind: exchange.tooLarge ? 'doubtful' : 'broken', dataPath: '' };
 }
 
 function noAnswer<T>(
@@ -72,10 +72,10 @@ function noAnswer<T>(
   called: ErrorContext,
   exchange: Exclude<Exchange, { status: number }>,
 ): PaymentsError {
-  if (exchange.is === 'withheld') return new NotSentError(called, exchange.reason);
+  if (exchange.kind === 'withheld') return new NotSentError(called, exchange.reason);
   const context = { ...called, transportCode: exchange.transportCode };
   const detail = `(${exchange.transportCode})`;
-  if (exchange.is === 'not-received')
+  if (exchange.kind === 'not-received')
     return new UnavailableError(context, `the service was not reached ${detail}`);
   return rulesOf(rules.operation).effect === 'read'
     ? new UnavailableError(context, `no answer ${detail}`)
@@ -89,9 +89,9 @@ function parsed<T>(rules: AnswerRules<T>, context: ErrorContext, answer: Answer)
     const field = (answer.dataPath + path).replace(/\.$/, '') || undefined;
     return { error: unusable(rules, context, `cannot use ${field ?? 'the answer'}`, field) };
   }
-  const foreign = rules.foreign?.(read.data);
-  if (foreign === undefined) return { value: read.data };
-  const field = answer.dataPath + foreign;
+  const mismatch = rules.mismatch?.(read.data);
+  if (mismatch === undefined) return { value: read.data };
+  const field = answer.dataPath + mismatch;
   return { error: unusable(rules, context, `${field} is not what was asked for`, field) };
 }
 

@@ -3,7 +3,7 @@
 import type { CreatePayoutRequest, PayoutOrder } from '../domain/provider-records.ts';
 import { checked } from './checked.ts';
 import type { CallOptions } from './options.ts';
-import type { RequestPath } from './request.ts';
+import type { RequestSender } from './request.ts';
 import { pathPart } from './target.ts';
 import { createPayoutBody, payoutOrderAnswer } from './wire/payout-order.ts';
 import { createPayoutRequest, payoutOrderRequest } from './wire/requests.ts';
@@ -14,27 +14,30 @@ import { createPayoutRequest, payoutOrderRequest } from './wire/requests.ts';
  * else is `AmbiguousError`: ask by the partner's number, never repeat blindly.
  */
 export async function createPayout(
-  path: RequestPath,
+  sender: RequestSender,
   request: CreatePayoutRequest,
   options?: CallOptions,
 ): Promise<PayoutOrder> {
   const sent = checked('createPayout', createPayoutRequest, request);
-  const foreign = ({ partnerOrderId }: PayoutOrder) =>
+  const mismatch = ({ partnerOrderId }: PayoutOrder) =>
     partnerOrderId !== undefined && partnerOrderId !== sent.partnerOrderId
       ? 'receiver.outOrderId'
       : undefined;
   const target = { path: '/v2/b2b/currents/createCnyOrder' };
   const body = createPayoutBody(sent);
-  return path.send({ operation: 'createPayout', target, body, schema: payoutOrderAnswer, foreign }, options);
+  return sender.send(
+    { operation: 'createPayout', target, body, schema: payoutOrderAnswer, mismatch },
+    options,
+  );
 }
 
 export async function payoutOrder(
-  path: RequestPath,
+  sender: RequestSender,
   orderId: string,
   options?: CallOptions,
 ): Promise<PayoutOrder> {
   const request = checked('payoutOrder', payoutOrderRequest, { orderId });
   const target = { path: `/v2/b2b/currents/queryDetail/${pathPart(request.orderId)}` };
-  const foreign = (order: PayoutOrder) => (order.orderId === request.orderId ? undefined : 'orderId');
-  return path.send({ operation: 'payoutOrder', target, schema: payoutOrderAnswer, foreign }, options);
+  const mismatch = (order: PayoutOrder) => (order.orderId === request.orderId ? undefined : 'orderId');
+  return sender.send({ operation: 'payoutOrder', target, schema: payoutOrderAnswer, mismatch }, options);
 }

@@ -7,24 +7,24 @@ import type {
 } from '../domain/provider-records.ts';
 import { checked } from './checked.ts';
 import type { CallOptions } from './options.ts';
-import type { RequestPath } from './request.ts';
+import type { RequestSender } from './request.ts';
 import { pathPart } from './target.ts';
 import { balanceAnswer, opaqueAnswer, receivingAccountBody } from './wire/receiving-account.ts';
 import { accountDetailRequest, balanceRequest, receivingAccountRequest } from './wire/requests.ts';
 
 /** Opens an account: a lost answer is `AmbiguousError`. */
 export async function openReceivingAccount(
-  path: RequestPath,
+  sender: RequestSender,
   request: ReceivingAccountRequest,
   options?: CallOptions,
 ): Promise<OpaqueRecord> {
   const body = receivingAccountBody(checked('openReceivingAccount', receivingAccountRequest, request));
   const target = { path: '/v1/accounts/receiving-account' };
-  return path.send({ operation: 'openReceivingAccount', target, body, schema: opaqueAnswer }, options);
+  return sender.send({ operation: 'openReceivingAccount', target, body, schema: opaqueAnswer }, options);
 }
 
 export async function receivingAccountBalance(
-  path: RequestPath,
+  sender: RequestSender,
   payerId: string,
   currency: string,
   options?: CallOptions,
@@ -33,16 +33,16 @@ export async function receivingAccountBalance(
   const parts = `${pathPart(request.payerId)}/${pathPart(request.currency)}`;
   const target = { path: `/v1/accounts/receiving-account/${parts}` };
   const schema = balanceAnswer(request.currency);
-  return path.send({ operation: 'receivingAccountBalance', target, schema }, options);
+  return sender.send({ operation: 'receivingAccountBalance', target, schema }, options);
 }
 
 /** The path spells `receving` as the service does. */
 export async function receivingAccountDetail(
-  path: RequestPath,
+  sender: RequestSender,
   accountId: string,
   options?: CallOptions,
 ): Promise<OpaqueRecord> {
   const request = checked('receivingAccountDetail', accountDetailRequest, { accountId });
   const target = { path: `/v1/payments/receving-account/${pathPart(request.accountId)}` };
-  return path.send({ operation: 'receivingAccountDetail', target, schema: opaqueAnswer }, options);
+  return sender.send({ operation: 'receivingAccountDetail', target, schema: opaqueAnswer }, options);
 }

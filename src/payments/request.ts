@@ -1,5 +1,5 @@
 /** The one path every call takes: token, signature, turn, last checks, send, judge, report. */
-import { authorizationHeaders, type Token, tellRejected } from './authorization.ts';
+import { authorizationHeaders, reportRejectedToken, type Token } from './authorization.ts';
 import {
   type ErrorContext,
   GateTooLateError,
@@ -21,7 +21,7 @@ export interface Call<T> extends AnswerRules<T> {
   /** Written with `writeExactJson`. */
   body?: unknown;
   /** Told the answer's `Date` header, whatever the answer says. */
-  dated?: ((date: string) => void) | undefined;
+  onDate?: ((date: string) => void) | undefined;
 }
 
 interface Prepared {
@@ -38,7 +38,7 @@ const TIMEOUTS: Timeouts = {
   totalMs: 60_000,
 };
 
-export class RequestPath {
+export class RequestSender {
   readonly options: PaymentsClientOptions;
   readonly #base: URL;
   readonly #transport: Transport;
@@ -87,17 +87,17 @@ export class RequestPath {
       await this.#lastWord(context, options);
       const mayWrite = () => this.options.gate?.mayWrite?.(gated) ?? true;
       const exchange = await this.#transport.exchange({ ...request, mayWrite });
-      end = END[exchange.is];
-      if (exchange.is === 'answer' && exchange.date !== undefined) call.dated?.(exchange.date);
+      end = END[exchange.kind];
+      if (exchange.kind === 'answer' && exchange.date !== undefined) call.onDate?.(exchange.date);
       const outcome = outcomeOf(call, context, exchange, this.options.createCodes);
-      if (token && isTokenRejected(outcome.context)) tellRejected(this.options, token);
+      if (token && isTokenRejected(outcome.context)) reportRejectedToken(this.options, token);
       if (wasLimited(outcome)) this.options.gate?.limited?.(retryAfterMs(exchange));
       return outcome;
     } catch (error) {
       if (!(error instanceof PaymentsError)) throw error;
       return { context, result: { error } };
     } finally {
-      this.options.gate?.over?.(gated, end);
+      this.options.gate?.finished?.(gated, end);
     }
   }
 
@@ -202,7 +202,7 @@ export class RequestPath {
   }
 }
 
-const END: Record<Exchange['is'], CallEnd> = {
+const END: Record<Exchange['kind'], CallEnd> = {
   answer: 'answered',
   'broken-answer': 'answered',
   'no-answer': 'unanswered',
@@ -217,6 +217,6 @@ function wasLimited({ context }: { context: ErrorContext }): boolean {
 
 /** Seconds, as `Retry-After` mostly is; a date would need two clocks that agree. */
 function retryAfterMs(exchange: Exchange): number | undefined {
-  if (exchange.is !== 'answer' || !/^\d{1,5}$/.test(exchange.retryAfter ?? '')) return undefined;
+  if (exchange.kind !== 'answer' || !/^\d{1,5}$/.test(exchange.retryAfter ?? '')) return undefined;
   return Number(exchange.retryAfter) * 1_000;
 }

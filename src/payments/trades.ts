@@ -3,7 +3,7 @@
 import type { TradeDetail, TradeKey, TradeResult } from '../domain/provider-records.ts';
 import { checked } from './checked.ts';
 import type { CallOptions } from './options.ts';
-import type { RequestPath } from './request.ts';
+import type { RequestSender } from './request.ts';
 import { tradeKey } from './wire/requests.ts';
 import { tradeDetailAnswer, tradeKeyBody, tradeResultAnswer } from './wire/trade.ts';
 
@@ -11,7 +11,7 @@ const FOLDER = '/v1/mid-open-api/trade/payout';
 
 /** `OrderNotExistError` is no proof of absence: the service's reads may lag (H2). */
 export async function tradeResult(
-  path: RequestPath,
+  sender: RequestSender,
   key: TradeKey,
   options?: CallOptions,
 ): Promise<TradeResult> {
@@ -19,13 +19,13 @@ export async function tradeResult(
   const call = {
     target: { path: `${FOLDER}/queryResult` },
     body: tradeKeyBody(asked),
-    foreign: other(asked),
+    mismatch: other(asked),
   };
-  return path.send({ operation: 'tradeResult', schema: tradeResultAnswer, ...call }, options);
+  return sender.send({ operation: 'tradeResult', schema: tradeResultAnswer, ...call }, options);
 }
 
 export async function tradeDetail(
-  path: RequestPath,
+  sender: RequestSender,
   key: TradeKey,
   options?: CallOptions,
 ): Promise<TradeDetail> {
@@ -33,9 +33,9 @@ export async function tradeDetail(
   const call = {
     target: { path: `${FOLDER}/queryPayDetail` },
     body: tradeKeyBody(asked),
-    foreign: other(asked),
+    mismatch: other(asked),
   };
-  return path.send({ operation: 'tradeDetail', schema: tradeDetailAnswer, ...call }, options);
+  return sender.send({ operation: 'tradeDetail', schema: tradeDetailAnswer, ...call }, options);
 }
 
 /** An answer about another trade or client is no answer (H15). */

@@ -17,14 +17,20 @@ export interface WireRequest {
 
 /** `status` without `body`: the answer broke off. `tooLarge`: it went over the cap. */
 export type Exchange =
-  | { is: 'answer'; status: number; body: Buffer; retryAfter?: string | undefined; date?: string | undefined }
-  | { is: 'broken-answer'; status: number; transportCode: string; tooLarge: boolean }
+  | {
+      kind: 'answer';
+      status: number;
+      body: Buffer;
+      retryAfter?: string | undefined;
+      date?: string | undefined;
+    }
+  | { kind: 'broken-answer'; status: number; transportCode: string; tooLarge: boolean }
   /** Nothing of the request was written, for want of a connection. */
-  | { is: 'not-received'; transportCode: string }
+  | { kind: 'not-received'; transportCode: string }
   /** Nothing was written, because we did not want to any more. */
-  | { is: 'withheld'; reason: 'deadline' | 'aborted' | 'closed' | 'gate' }
+  | { kind: 'withheld'; reason: 'deadline' | 'aborted' | 'closed' | 'gate' }
   /** Perhaps written, and no answer. */
-  | { is: 'no-answer'; transportCode: string };
+  | { kind: 'no-answer'; transportCode: string };
 
 /** In milliseconds. */
 export interface Timeouts {
@@ -65,7 +71,7 @@ export interface Attempt {
    */
   readonly mayWrite: () => boolean;
   /** Aborted when nobody waits for the answer any more: by the caller, or by the total time-out. */
-  readonly givenUp: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
 /** The codes of a transport that takes no more requests. */
@@ -75,14 +81,14 @@ const CLOSED: readonly string[] = ['CLOSED', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYE
  * What every transport owes its caller, however it carries the request over: deadline, abort, the total time-out and the
  * gate's last word, and what it all came to. `carry` rejects, with a `code` in its error, where no answer began.
  */
-export async function attempted(
+export async function runAttempt(
   request: WireRequest,
   { clock, timeouts }: Pick<TransportOptions, 'clock' | 'timeouts'>,
   carry: (attempt: Attempt) => Promise<Exchange>,
 ): Promise<Exchange> {
   const giveUp = new AbortController();
-  const stopTotal = clock.after(timeouts.totalMs, () => giveUp.abort(coded('TOTAL_TIMEOUT')));
-  const onAbort = () => giveUp.abort(coded('ABORTED'));
+  const stopTotal = clock.after(timeouts.totalMs, () => giveUp.abort(errorWithCode('TOTAL_TIMEOUT')));
+  const onAbort = () => giveUp.abort(errorWithCode('ABORTED'));
   request.signal?.addEventListener('abort', onAbort, { once: true });
   if (request.signal?.aborted) onAbort();
   const attempt = new GuardedAttempt(request, clock, giveUp.signal);
@@ -97,7 +103,7 @@ export async function attempted(
 }
 
 class GuardedAttempt implements Attempt {
-  readonly givenUp: AbortSignal;
+  readonly signal: AbortSignal;
   readonly #request: WireRequest;
   readonly #clock: Clock;
   /** The request's first byte may have left. */
@@ -107,17 +113,17 @@ class GuardedAttempt implements Attempt {
   /** It was held back because the gate had closed. */
   #shut = false;
 
-  constructor(request: WireRequest, clock: Clock, givenUp: AbortSignal) {
+  constructor(request: WireRequest, clock: Clock, signal: AbortSignal) {
     this.#request = request;
     this.#clock = clock;
-    this.givenUp = givenUp;
+    this.signal = signal;
   }
 
   readonly mayWrite = (): boolean => {
     const { deadline, mayWrite } = this.#request;
     if (this.#written) return false;
     this.#late = deadline !== undefined && this.#clock.nowMs() >= deadline;
-    if (this.#late || this.givenUp.aborted) return false;
+    if (this.#late || this.signal.aborted) return false;
     // Last, for a yes counts as a send.
     this.#shut = mayWrite?.() === false;
     this.#written = !this.#shut;
@@ -125,16 +131,16 @@ class GuardedAttempt implements Attempt {
   };
 
   withoutAnswer(transportCode: string): Exchange {
-    if (this.#written) return { is: 'no-answer', transportCode };
-    if (this.#late) return { is: 'withheld', reason: 'deadline' };
-    if (this.#shut) return { is: 'withheld', reason: 'gate' };
-    if (this.#request.signal?.aborted) return { is: 'withheld', reason: 'aborted' };
-    if (CLOSED.includes(transportCode)) return { is: 'withheld', reason: 'closed' };
-    return { is: 'not-received', transportCode };
+    if (this.#written) return { kind: 'no-answer', transportCode };
+    if (this.#late) return { kind: 'withheld', reason: 'deadline' };
+    if (this.#shut) return { kind: 'withheld', reason: 'gate' };
+    if (this.#request.signal?.aborted) return { kind: 'withheld', reason: 'aborted' };
+    if (CLOSED.includes(transportCode)) return { kind: 'withheld', reason: 'closed' };
+    return { kind: 'not-received', transportCode };
   }
 }
 
 /** An error with a stable code. */
-export function coded(code: string): Error {
+export function errorWithCode(code: string): Error {
   return Object.assign(new Error(code), { code });
 }

@@ -36,10 +36,10 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
       return;
     }
     const onAbort = () => {
-      callOff();
+      cancel();
       reject(signal?.reason);
     };
-    const callOff = clock.after(ms, () => {
+    const cancel = clock.after(ms, () => {
       signal?.removeEventListener('abort', onAbort);
       resolve();
     });
@@ -48,19 +48,19 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 }
 
 /** Calls `run` every `ms`, the first time after `ms`. Answers how to stop. */
-export function every(clock: Clock, ms: number, run: () => void): () => void {
-  let callOff: () => void;
+export function repeat(clock: Clock, ms: number, run: () => void): () => void {
+  let cancel: () => void;
   const again = () => {
     // First, for `run` may stop it, or throw.
-    callOff = clock.after(ms, again);
+    cancel = clock.after(ms, again);
     run();
   };
-  callOff = clock.after(ms, again);
-  return () => callOff();
+  cancel = clock.after(ms, again);
+  return () => cancel();
 }
 
 /** Rejects as soon as `signal` says so, whatever the work does then. */
-export function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+export function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
     if (signal.aborted) onAbort();

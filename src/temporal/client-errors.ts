@@ -14,7 +14,7 @@ export function isGone(error: unknown): boolean {
 }
 
 /** Worth another try later; a question that the engine will never take is not. */
-export function isEngineError(error: unknown): boolean {
+export function isRetryableTemporalError(error: unknown): boolean {
   if (isStaleClock(error)) return true;
   const cause = error instanceof ServiceError ? error.cause : error;
   if (isGrpcServiceError(cause)) return cause.code !== INVALID_ARGUMENT;

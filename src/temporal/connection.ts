@@ -1,5 +1,5 @@
 /**
- * The only place where programs that start and look connect to Temporal (`worker-connection.ts` is the workers'). Where
+ * The only place where programs that start and look connect to Temporal (`worker-connection.ts` is the workers'). ConnectOptions
  * to is read from Temporal's own variables and profiles
  * (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*`, `TEMPORAL_PROFILE`), so the
  * same program talks to the dev server, a self-hosted cluster and Temporal Cloud.
@@ -14,17 +14,17 @@ import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Random } from '../surroundings/surroundings.ts';
 import { clientInterceptors } from './queries.ts';
 
-export interface Engine<C> {
+export interface TemporalConnection<C> {
   connection: C;
   namespace: string;
   address: string;
 }
 
 /** What stands here counts before the variables. */
-export interface Where {
+export interface ConnectOptions {
   connection?: ConnectionOptions | undefined;
   namespace?: string | undefined;
-  /** Where the payload keys are read from; this process's environment by default. */
+  /** ConnectOptions the payload keys are read from; this process's environment by default. */
   environment?: Environment | undefined;
 }
 
@@ -32,9 +32,11 @@ export interface Where {
  * For processes that start, signal and look. Throws when the engine cannot be reached, and `ConfigError` where
  * payloads have to be encrypted and no key is there.
  */
-export async function connectClient(where: Where = {}): Promise<Engine<Connection> & { client: Client }> {
+export async function connectClient(
+  where: ConnectOptions = {},
+): Promise<TemporalConnection<Connection> & { client: Client }> {
   const { clock, random } = PROCESS_SURROUNDINGS;
-  const converter = ownDataConverter(random, where.environment);
+  const converter = configuredDataConverter(random, where.environment);
   const { connectionOptions, namespace } = loadClientConnectConfig();
   const options = { connectTimeout: '10s', ...connectionOptions, ...where.connection } as const;
   const connection = await Connection.connect(options);
@@ -53,6 +55,9 @@ export async function connectClient(where: Where = {}): Promise<Engine<Connectio
 }
 
 /** The one of this process's environment, so that nobody can forget it. */
-export function ownDataConverter(random: Random, environment: Environment = process.env): DataConverter {
+export function configuredDataConverter(
+  random: Random,
+  environment: Environment = process.env,
+): DataConverter {
   return dataConverter(encryptionKeys(environment).payloads, random);
 }

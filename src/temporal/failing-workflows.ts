@@ -8,9 +8,9 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { z } from 'zod';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../contract/ids.ts';
-import { type FailingWorkflow, KEEPS_FAILING_FROM_ATTEMPT } from '../domain/failing-workflow.ts';
+import { FAILING_FROM_ATTEMPT, type FailingWorkflow } from '../domain/failing-workflow.ts';
 import { isGone } from './client-errors.ts';
-import { type ListedRun, pageOfRuns, pagesOfRuns } from './visibility.ts';
+import { type ListedRun, listRunPage, listRunPages } from './visibility.ts';
 
 const PAGE = 100;
 const DESCRIBED_AT_ONCE = 8;
@@ -35,7 +35,7 @@ export interface FoundFailing {
 }
 
 /** `known`: found before, and looked at again. */
-export async function findFailing(
+export async function findFailingWorkflows(
   client: Client,
   known: readonly string[],
   beforeMs?: number | undefined,
@@ -47,7 +47,7 @@ export async function findFailing(
 }
 
 /** As the last reconciliation and the server know them, each looked at again. Undefined where neither has ever looked. */
-export async function knownFailing(
+export async function knownFailingWorkflows(
   client: Client,
   environment: string,
 ): Promise<FailingWorkflow[] | undefined> {
@@ -77,7 +77,7 @@ async function failingNow(client: Client, workflowId: string): Promise<FailingWo
         execution: { workflowId },
       });
     const attempt = task?.attempt ?? 0;
-    if (!task || attempt < KEEPS_FAILING_FROM_ATTEMPT) return undefined;
+    if (!task || attempt < FAILING_FROM_ATTEMPT) return undefined;
     const runId = info?.execution?.runId ?? '';
     const scheduled = task.originalScheduledTime ?? task.scheduledTime;
     return {
@@ -129,7 +129,7 @@ async function serverReports(client: Client): Promise<boolean> {
 }
 
 async function reportedByServer(client: Client): Promise<string[]> {
-  const { runs } = await pageOfRuns(client, `${OPEN} AND TemporalReportedProblems IS NOT NULL`, PAGE);
+  const { runs } = await listRunPage(client, `${OPEN} AND TemporalReportedProblems IS NOT NULL`, PAGE);
   return runs.map(({ workflowId }) => workflowId);
 }
 
@@ -148,7 +148,7 @@ async function idsToLookAt(client: Client, beforeMs: number | undefined) {
 
 async function firstOf(client: Client, query: string, most: number): Promise<ListedRun[]> {
   const found: ListedRun[] = [];
-  for await (const runs of pagesOfRuns(client, query, PAGE)) {
+  for await (const runs of listRunPages(client, query, PAGE)) {
     found.push(...runs);
     if (found.length >= most) break;
   }
@@ -160,7 +160,7 @@ async function lastReported(client: Client, environment: string): Promise<string
   const ended = `WorkflowType = 'payoutReconciliation' AND ExecutionStatus = 'Completed'`;
   const query = `${ended} AND WorkflowId STARTS_WITH '${reconciliationId(environment)}'`;
   // The one that ended last comes first.
-  const { runs } = await pageOfRuns(client, query, 1);
+  const { runs } = await listRunPage(client, query, 1);
   const [last] = runs;
   if (!last) return undefined;
   const { failing } = reportSchema.parse(

@@ -43,7 +43,7 @@ export function clientInterceptors(clock: Clock): ClientInterceptors {
  * Whether anything has happened in a workflow since this was last asked, at first yes. Whoever watches a workflow asks
  * this again and again and queries it where the answer is yes: this costs no worker anything, and runs no workflow.
  */
-export function newsOf(workflow: Pick<WorkflowHandle, 'describe'>): () => Promise<boolean> {
+export function changeDetector(workflow: Pick<WorkflowHandle, 'describe'>): () => Promise<boolean> {
   let seen: string | undefined;
   return async () => {
     const { runId, historyLength } = await workflow.describe();

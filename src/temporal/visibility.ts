@@ -30,7 +30,7 @@ export interface RunPage {
 }
 
 /** At most `size` runs from `after` on. */
-export async function pageOfRuns(
+export async function listRunPage(
   client: Client,
   query: string,
   size: number,
@@ -63,10 +63,14 @@ function plain(data: Uint8Array | null | undefined): unknown {
 }
 
 /** Every run, a page at a time. */
-export async function* pagesOfRuns(client: Client, query: string, size: number): AsyncGenerator<ListedRun[]> {
+export async function* listRunPages(
+  client: Client,
+  query: string,
+  size: number,
+): AsyncGenerator<ListedRun[]> {
   let next: Uint8Array | undefined;
   do {
-    const page = await pageOfRuns(client, query, size, next);
+    const page = await listRunPage(client, query, size, next);
     next = page.next;
     yield page.runs;
   } while (next);
@@ -78,7 +82,7 @@ export function isQuotable(id: string): boolean {
 }
 
 /** Ids as a query takes them. */
-export function quotedIds(workflowIds: readonly string[]): string {
+export function quoteIds(workflowIds: readonly string[]): string {
   return workflowIds
     .filter(isQuotable)
     .map((id) => `'${id}'`)

@@ -3,14 +3,14 @@ import { Client } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
 import type { Surroundings } from '../surroundings/surroundings.ts';
-import { type Engine, ownDataConverter } from './connection.ts';
+import { configuredDataConverter, type TemporalConnection } from './connection.ts';
 import { clientInterceptors } from './queries.ts';
 
 export async function connectWorker({
   clock,
   random,
-}: Surroundings): Promise<Engine<NativeConnection> & { client: Client }> {
-  const converter = ownDataConverter(random);
+}: Surroundings): Promise<TemporalConnection<NativeConnection> & { client: Client }> {
+  const converter = configuredDataConverter(random);
   const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
   const connection = await NativeConnection.connect(connectionOptions);
   const client = new Client({

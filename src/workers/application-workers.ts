@@ -11,7 +11,7 @@ import { sendPolicy } from '../config/config.ts';
 import { apiTaskQueue, leaseTaskQueue } from '../contract/ids.ts';
 import { sendWithinMs } from '../domain/deadlines.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
-import { type Clock, every } from '../surroundings/surroundings.ts';
+import { type Clock, repeat } from '../surroundings/surroundings.ts';
 import { type ApplicationParts, activityWorker, type Runnable } from './activity-worker.ts';
 import { LeaseKeeper } from './rate-limit/keep-lease.ts';
 import { leaseActivities } from './rate-limit/lease.ts';
@@ -107,7 +107,7 @@ class ApplicationServer implements Runnable {
     const { lease, queues, keeper, clock, warm } = this.parts;
     keeper.look();
     warm();
-    const stopWarming = every(clock, WARM_EVERY_MS, warm);
+    const stopWarming = repeat(clock, WARM_EVERY_MS, warm);
     try {
       await lease.run();
     } finally {

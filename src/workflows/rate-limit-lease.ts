@@ -24,7 +24,7 @@ import {
   type CallsPerSecondChange,
   changeProblem,
   LEASE_TIMEOUT_MS,
-  type LeasePlace,
+  type LeaseKey,
   type LeaseRecord,
   type RateLimitState,
   TERM_TIMEOUT_MS,
@@ -36,7 +36,7 @@ const AFTER_A_FAILURE_MS = 1_000;
 /** A term is about ten history events. */
 const TERMS_PER_RUN = 30;
 
-export async function rateLimitLease(place: LeasePlace, carried: LeaseRecord): Promise<void> {
+export async function rateLimitLease(place: LeaseKey, carried: LeaseRecord): Promise<void> {
   const record: LeaseRecord = { ...carried };
   let term = new CancellationScope();
   setHandler(rateLimitQuery, () => stateOf(record));
@@ -61,7 +61,7 @@ export async function rateLimitLease(place: LeasePlace, carried: LeaseRecord): P
 }
 
 /** One term. Keeps what the next one has to know. */
-async function hold(place: LeasePlace, record: LeaseRecord, scope: CancellationScope): Promise<void> {
+async function hold(place: LeaseKey, record: LeaseRecord, scope: CancellationScope): Promise<void> {
   const { before, callsPerSecond, app } = record;
   try {
     record.before = await scope.run(() => holder(place, app).holdLease({ before, callsPerSecond, app }));
@@ -71,7 +71,7 @@ async function hold(place: LeasePlace, record: LeaseRecord, scope: CancellationS
   }
 }
 
-function holder({ environment, appId }: LeasePlace, app: string) {
+function holder({ environment, appId }: LeaseKey, app: string) {
   return proxyActivities<LeaseActivities>({
     taskQueue: leaseTaskQueue(environment, appId),
     summary: `holds the rate-limit lease of ${app} in ${environment}`,

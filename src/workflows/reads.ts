@@ -3,11 +3,11 @@
  * these. They move no money and remember nothing.
  */
 import type {
-  AsUser,
-  ProbeQuestion,
+  CallIdentity,
+  ProbeResult,
+  ProbeTarget,
   QuotedPayout,
-  ServiceProbed,
-  WorkerView,
+  WorkerDescription,
 } from '../contract/workflows.ts';
 import type { PayoutRequest } from '../domain/payout.ts';
 import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../domain/provider-records.ts';
@@ -30,14 +30,16 @@ export async function payoutQuote(request: PayoutRequest): Promise<QuotedPayout>
 }
 
 /** The client's accounts; null when it has none. */
-export async function accountQuery(question: AsUser & { clientId: string }): Promise<ClientAccounts | null> {
+export async function accountQuery(
+  question: CallIdentity & { clientId: string },
+): Promise<ClientAccounts | null> {
   const { caller, calls } = await local.prepareRead(question.app, question.openId);
   return asked(calls, 'which accounts?').checkAccount(caller, question.clientId);
 }
 
 /** What a payer has received in one currency, and the accounts for it. */
 export async function receivingBalanceQuery(
-  question: AsUser & { payerId: string; currency: string },
+  question: CallIdentity & { payerId: string; currency: string },
 ): Promise<ReceivingAccountBalance> {
   const { caller, calls } = await local.prepareRead(question.app, question.openId);
   const { payerId, currency } = question;
@@ -46,14 +48,14 @@ export async function receivingBalanceQuery(
 
 /** One receiving account as the service writes it; null when it knows none of this number. */
 export async function receivingDetailQuery(
-  question: AsUser & { accountId: string },
+  question: CallIdentity & { accountId: string },
 ): Promise<OpaqueRecord | null> {
   const { caller, calls } = await local.prepareRead(question.app, question.openId);
   return asked(calls, 'what is this account?').fetchReceivingDetail(caller, question.accountId);
 }
 
 /** Which of the specification's open points hold on the service that this worker talks to. */
-export async function serviceProbe(question: AsUser & ProbeQuestion): Promise<ServiceProbed> {
+export async function serviceProbe(question: CallIdentity & ProbeTarget): Promise<ProbeResult> {
   const { caller, calls } = await local.prepareRead(question.app, question.openId);
   return asked(calls, 'which open points hold?').probeService(caller, question);
 }
@@ -62,6 +64,6 @@ export async function serviceProbe(question: AsUser & ProbeQuestion): Promise<Se
  * The worker that happens to answer. It had to read `from` and its answer has to be read, so both sides hold the keys
  * that the other one writes with.
  */
-export async function workerProbe(from: string): Promise<WorkerView & { from: string }> {
+export async function workerProbe(from: string): Promise<WorkerDescription & { from: string }> {
   return { ...(await local.lookAtWorker()), from };
 }

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ServiceReads } from '../../src/client/reads.ts';
+import { ProviderReads } from '../../src/client/reads.ts';
 import type { ProbeFinding } from '../../src/domain/open-points.ts';
 import { OPEN_POINTS } from '../../src/domain/open-points.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 
 describe('doctor asks the service, through a worker, which open points hold', () => {
   let world: PayoutWorld;
-  let reads: ServiceReads;
+  let reads: ProviderReads;
   beforeAll(async () => {
     world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
-    reads = new ServiceReads(world.client);
+    reads = new ProviderReads(world.client);
   });
   afterAll(() => world.stop());
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { noTally } from '../../src/domain/batch.ts';
+import { emptyTally } from '../../src/domain/batch.ts';
 import { progressLine } from '../../src/starters/cli/progress.ts';
 import { debitsByRow, manyRows, rowsOf } from '../support/batches.ts';
 import { cli } from '../support/cli.ts';
@@ -84,7 +84,7 @@ describe('batch', () => {
   });
 
   test('the progress bar fills with the rows that have ended', () => {
-    const state = { ...noTally(), app: 'default', batchId: 'b', count: 10, added: 10, cancelled: false };
+    const state = { ...emptyTally(), app: 'default', batchId: 'b', count: 10, added: 10, cancelled: false };
     const said = { sentence: '', nextStep: '', missing: [], started: 9, done: 5, bad: 1 };
     const line = progressLine({ ...state, ...said, phase: 'PAYING' });
     expect(line).toMatch(/█{15}░{15}.*5 of 10 rows ended, 5 open, .*1 bad/);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
 import type { BatchRef } from '../../src/client/checked-batch.ts';
-import { takenRowsQuery } from '../../src/contract/batch-messages.ts';
+import { addedRowsQuery } from '../../src/contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../src/contract/ids.ts';
 import { batchesOf, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';
@@ -42,7 +42,7 @@ describe('H40 the histories of batches replay', () => {
     const ref = { app: 'default', batchId: freshNumber() };
     await LIVES[name]?.(ref);
     await batches.result(ref);
-    const [taken] = await batches.handle(ref).query(takenRowsQuery);
+    const [taken] = await batches.handle(ref).query(addedRowsQuery);
     const part = batchPartWorkflowId(ref.app, ref.batchId, 0, taken?.digest ?? '');
     const own = { batch: batches.handle(ref), 'batch-part': world.client.workflow.getHandle(part) };
     for (const [kind, handle] of Object.entries(own)) {

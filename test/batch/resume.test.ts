@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
 import { addUpdate } from '../../src/contract/batch-messages.ts';
 import { batchPartWorkflowId, PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/contract/ids.ts';
-import { digestOf } from '../../src/contract/payout-batch.ts';
+import { rowsDigest } from '../../src/contract/payout-batch.ts';
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
@@ -174,7 +174,7 @@ describe('H104 whatever becomes of the batch, no payout is stopped or doubled', 
 });
 
 function digest(rows: readonly PayoutRequest[]): string {
-  return digestOf(
+  return rowsDigest(
     rows.flatMap((row) => {
       const checked = checkPayoutRequest(row);
       return checked.ok ? [checked.value] : [];

@@ -3,32 +3,37 @@ import { describe, expect, test } from 'vitest';
 import { payoutResultSchema } from '../../src/contract/payout-answers.ts';
 import { receivingAccountStateSchema } from '../../src/contract/receiving-account.ts';
 import { dailyReportSchema, followUpResultSchema } from '../../src/contract/reports.ts';
-import { noTally, ROW_ENDS, sumOf } from '../../src/domain/batch.ts';
+import { emptyTally, ROW_OUTCOMES, sumTallies } from '../../src/domain/batch.ts';
 import { isPartReport, newBatchRecord, newSlice } from '../../src/domain/batch-record.ts';
 import { batchState } from '../../src/domain/batch-state.ts';
-import { type AppReport, addParts, emptyAppReport, moneyOf } from '../../src/domain/daily-report.ts';
 import {
+  type AppReport,
+  emptyAppReport,
+  mergeReportParts,
+  movedMoney,
+} from '../../src/domain/daily-report.ts';
+import {
+  checkTimeoutMs,
   differencesSince,
   type FollowUpRequest,
   followUpNeedsAttention,
   followUpResult,
   hintPauseMs,
   newFollowUpRecord,
-  nextLookMs,
+  nextCheckMs,
   notChecked,
-  patienceMs,
   returnedPayments,
 } from '../../src/domain/follow-up.ts';
 import type { Money } from '../../src/domain/money.ts';
 import { OUTCOMES, PHASES, type Split } from '../../src/domain/payout.ts';
-import { accountIdOf, notThisAccount, OPENING_PHASES } from '../../src/domain/receiving-account.ts';
+import { accountIdOf, accountMismatch, OPENING_PHASES } from '../../src/domain/receiving-account.ts';
 import {
-  afterUnsent,
-  candidatesOf,
-  newOpening,
+  candidateAccounts,
+  newOpeningRecord,
   openingState,
+  unsentBackoff,
 } from '../../src/domain/receiving-account-state.ts';
-import { pauseAfterStops } from '../../src/domain/reconciliation.ts';
+import { restartDelayMs } from '../../src/domain/reconciliation.ts';
 import { opaqueAnswer } from '../../src/payments/wire/receiving-account.ts';
 import { tradeDetails } from '../support/wire-trades.ts';
 
@@ -122,13 +127,13 @@ describe('H57 nothing that the provider can answer makes a follow-up throw', () 
         fc.integer({ min: 1, max: 2 ** 31 }),
         (endedAtMs, looks, nowMs, count) => {
           const plan = { looksAfterMs: looks };
-          const next = nextLookMs({ endedAtMs }, plan, nowMs);
+          const next = nextCheckMs({ endedAtMs }, plan, nowMs);
           expect(next === undefined || next > nowMs).toBe(true);
-          const step = afterUnsent(count);
+          const step = unsentBackoff(count);
           const all = [
-            patienceMs({ endedAtMs }, plan, nowMs),
+            checkTimeoutMs({ endedAtMs }, plan, nowMs),
             hintPauseMs(60_000, count),
-            pauseAfterStops(count, 900_000),
+            restartDelayMs(count, 900_000),
             step === 'review' ? 0 : step.pauseMs,
           ];
           expect(all.every((ms) => Number.isSafeInteger(ms) && ms >= 0)).toBe(true);
@@ -143,7 +148,7 @@ describe('H57 the daily report adds up whatever was paid', () => {
     fc.assert(
       fc.property(tradeDetails, (detail) => {
         const splits = splitsOf(detail);
-        const { received, returned } = moneyOf({ ...detail, splits });
+        const { received, returned } = movedMoney({ ...detail, splits });
         const succeeded = splits.filter(({ status }) => status === 'SUCCESS').map(({ target }) => target);
         if (splits.length > 0) expectSameSums([...received, ...returned], succeeded);
         expectSameSums(
@@ -161,7 +166,7 @@ describe('H57 the daily report adds up whatever was paid', () => {
     const split = { distributeId: 'S-1', target, status: 'SUCCESS', refunded: false } as const;
     const splits = [split, { ...split, distributeId: 'S-2', refunded: true }];
     const received = { currency: 'CNY', amount: '19999999999999999.98' };
-    expect(moneyOf({ received, splits })).toEqual({ received: [target], failed: [], returned: [target] });
+    expect(movedMoney({ received, splits })).toEqual({ received: [target], failed: [], returned: [target] });
   });
 
   test('parts add up in any order, beyond the digits of any one amount', () => {
@@ -178,8 +183,8 @@ describe('H57 the daily report adds up whatever was paid', () => {
     fc.assert(
       fc.property(fc.array(reports, { maxLength: 6 }), (apps) => {
         const parts = apps.map((one) => ({ apps: [one], changes: [] }));
-        const added = addParts(parts);
-        expect(addParts([...parts].reverse())).toEqual(added);
+        const added = mergeReportParts(parts);
+        expect(mergeReportParts([...parts].reverse())).toEqual(added);
         for (const { app, received } of added.apps) {
           const own = apps.filter((one) => one.app === app);
           expectSameSums(
@@ -211,7 +216,7 @@ describe('H57 nothing that the provider can answer makes an opening throw', () =
       fc.property(opaque, lists, lists, fc.string(), (record, listed, before, accountId) => {
         const id = accountIdOf(record);
         expect(id === undefined || id.length <= 64).toBe(true);
-        const problem = notThisAccount(order, { accountId, record, listed, before });
+        const problem = accountMismatch(order, { accountId, record, listed, before });
         expect(problem === undefined || problem.length > 0).toBe(true);
       }),
     );
@@ -220,10 +225,17 @@ describe('H57 nothing that the provider can answer makes an opening throw', () =
   test('wherever it stands, it says so', () => {
     fc.assert(
       fc.property(fc.constantFrom(...OPENING_PHASES), lists, lists, times, (phase, listed, before, atMs) => {
-        const record = { ...newOpening(0), phase, listed, before, lastAskedAtMs: atMs, settlesAtMs: atMs };
+        const record = {
+          ...newOpeningRecord(0),
+          phase,
+          listed,
+          before,
+          lastAskedAtMs: atMs,
+          settlesAtMs: atMs,
+        };
         const state = openingState(record, 'r');
         expect(receivingAccountStateSchema.parse(JSON.parse(JSON.stringify(state)))).toBeTruthy();
-        expect(candidatesOf(record).every((id) => !before?.includes(id))).toBe(true);
+        expect(candidateAccounts(record).every((id) => !before?.includes(id))).toBe(true);
       }),
     );
   });
@@ -240,7 +252,7 @@ describe('H57 nothing that anybody can report makes a batch throw', () => {
         ...{ started: counts, joined: counts, needingAttention: counts, offset: fc.constant(0) },
         ...{ digest: fc.constant('d'), begun: fc.boolean(), ended: fc.boolean() },
         phases: some(PHASES, counts),
-        outcomes: some(ROW_ENDS, counts),
+        outcomes: some(ROW_OUTCOMES, counts),
         rows: some(['conflict', 'invalid', 'stopped'], fc.array(counts)),
       },
       { requiredKeys: [] },
@@ -255,14 +267,14 @@ describe('H57 nothing that anybody can report makes a batch throw', () => {
         const request = { app: 'default', batchId: 'b', count: 3 };
         const record = { ...newBatchRecord(request), slices: [slice], cancelled };
         expect(batchState(record, false).sentence).not.toBe('');
-        expect(Number.isNaN(sumOf([report, noTally()]).started)).toBe(false);
+        expect(Number.isNaN(sumTallies([report, emptyTally()]).started)).toBe(false);
       }),
       { numRuns: 500 },
     );
   });
 
   test("a part's own report is taken", () => {
-    const report = { ...noTally(), offset: 0, digest: 'd', begun: true, ended: false };
+    const report = { ...emptyTally(), offset: 0, digest: 'd', begun: true, ended: false };
     expect(isPartReport(report)).toBe(true);
     expect(
       isPartReport({ ...report, phases: { PROCESSING: 2 }, rows: { ...report.rows, conflict: [1] } }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { accountProblem } from '../../src/domain/account-check.ts';
-import { contradiction, differsFromQuote, notThisPayout } from '../../src/domain/order-check.ts';
+import { orderMismatch, quoteMismatches, statusContradiction } from '../../src/domain/order-check.ts';
 import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
 import type { ClientAccount, PayoutOrder, Quote, TradeResult } from '../../src/domain/provider-records.ts';
 import { agreedQuote, quoteProblem, withinApproval } from '../../src/domain/quote-check.ts';
@@ -137,7 +137,7 @@ describe('a quote is accepted only inside the limits', () => {
 describe('H13 an order is held to its quote', () => {
   const agreed = agreedQuote(quote());
   test('the same terms, written otherwise, pass', () => {
-    expect(differsFromQuote(order(), agreed)).toEqual([]);
+    expect(quoteMismatches(order(), agreed)).toEqual([]);
   });
   test.each([
     ['another lock', { lockRateId: 'lock-2' }],
@@ -146,13 +146,13 @@ describe('H13 an order is held to its quote', () => {
     ['another amount', { target: money('CNY', '95.00') }],
     ['another fee', { fee: money('USD', '0.20') }],
   ])('%s is told', (_name, over) => {
-    expect(differsFromQuote(order(over), agreed).map(({ code }) => code)).toEqual([
+    expect(quoteMismatches(order(over), agreed).map(({ code }) => code)).toEqual([
       'ORDER_DIFFERS_FROM_QUOTE',
     ]);
   });
   test('a lock that was not echoed is told', () => {
     const { lockRateId: _lock, ...withoutLock } = order();
-    expect(differsFromQuote(withoutLock, agreed)[0]?.message).toMatch(/lock is absent/);
+    expect(quoteMismatches(withoutLock, agreed)[0]?.message).toMatch(/lock is absent/);
   });
 });
 
@@ -166,13 +166,13 @@ describe("H54 an order is this payout's only when every field that the provider 
     bankName,
   };
   test('a match, also with other spaces and letter case', () => {
-    expect(notThisPayout(order(whole), request)).toBeUndefined();
+    expect(orderMismatch(order(whole), request)).toBeUndefined();
     const spaced = { bankAccountName: ` ${bankAccountName.toUpperCase()} ` };
-    expect(notThisPayout(order({ ...whole, ...spaced }), request)).toBeUndefined();
+    expect(orderMismatch(order({ ...whole, ...spaced }), request)).toBeUndefined();
   });
   test('fields that the spec allows to be null prove nothing', () => {
     const { partnerOrderId: _id, ...withoutId } = order();
-    expect(notThisPayout(withoutId, request)).toBeUndefined();
+    expect(orderMismatch(withoutId, request)).toBeUndefined();
   });
   const foreign: [string, Partial<PayoutOrder>, RegExp][] = [
     ['partner order id', { partnerOrderId: 'p-2' }, /is p-2/],
@@ -186,10 +186,10 @@ describe("H54 an order is this payout's only when every field that the provider 
     ['bank', { bankName: 'Another Bank' }, /bank name/],
   ];
   test.each(foreign)('another %s', (_name, over, why) => {
-    expect(notThisPayout(order({ ...whole, ...over }), request)).toMatch(why);
+    expect(orderMismatch(order({ ...whole, ...over }), request)).toMatch(why);
   });
   test('H46 the words name no account and no person', () => {
-    const told = notThisPayout(order({ bankAccountName: 'Erika Muster', bankAccountNumber: '42' }), request);
+    const told = orderMismatch(order({ bankAccountName: 'Erika Muster', bankAccountNumber: '42' }), request);
     expect(told).not.toMatch(/Erika|42/);
   });
 });
@@ -212,6 +212,6 @@ describe('H21 the trade query wins over the order query, and the conflict is tol
     const against =
       (v2 === 'fail' && (v1 === 'SUCCESS' || v1 === 'PARTIAL_SUCCESS')) ||
       (v2 === 'success' && v1 === 'FAILED');
-    expect(contradiction(v2, trade(v1)).length).toBe(against ? 1 : 0);
+    expect(statusContradiction(v2, trade(v1)).length).toBe(against ? 1 : 0);
   });
 });

@@ -5,7 +5,7 @@ import type { TradeDetail, TradeResult, TradeSplit } from '../../src/domain/prov
 import {
   auditStatusOf,
   disagreement,
-  type Expected,
+  type ExpectedTrade,
   finalAttention,
   finalStatus,
   tradeAttention,
@@ -28,7 +28,7 @@ function result(over: Partial<TradeResult> = {}): TradeResult {
   };
 }
 
-const expected = (target?: Money): Expected => ({ targetCurrency: 'CNY', target });
+const expected = (target?: Money): ExpectedTrade => ({ targetCurrency: 'CNY', target });
 
 function split(status: string, amount: string, over: Partial<TradeSplit> = {}): TradeSplit {
   return { distributeId: `d-${amount}`, target: cny(amount), status, refunded: false, ...over };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Language, readyExample, whyNot } from '../../scripts/setup/examples.mjs';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { startedWith } from '../../src/temporal/started-with.ts';
+import { readStartEvent } from '../../src/temporal/start-event.ts';
 import { type ExampleRun, runExample } from '../support/examples.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
@@ -57,7 +57,7 @@ export async function promisesOf(language: Language, title: string): Promise<voi
       const sent = [start?.input?.payloads, ...(signals ?? [])].flatMap((payloads) => payloads ?? []);
       expect(sent.length).toBeGreaterThanOrEqual(2);
       expect(new Set(sent.map(keyOf))).toEqual(new Set(['new']));
-      const { argument, memo } = await startedWith(
+      const { argument, memo } = await readStartEvent(
         world.client,
         workflowId,
         start?.firstExecutionRunId ?? '',

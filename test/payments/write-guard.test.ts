@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { attempted, coded } from '../../src/payments/transport.ts';
+import { errorWithCode, runAttempt } from '../../src/payments/transport.ts';
 import { WriteGuard } from '../../src/payments/write-guard.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
@@ -16,11 +16,11 @@ test('H11 if undici ever writes a request again, the second time is cut off', as
   };
   const timeouts = { connectMs: 1, headersMs: 1, bodyMs: 1, totalMs: 1 };
   const request = { method: 'POST', path: '/', headers: {} } as const;
-  await attempted(request, { clock: new FakeClock(), timeouts }, async (attempt) => {
+  await runAttempt(request, { clock: new FakeClock(), timeouts }, async (attempt) => {
     const guard = new WriteGuard(handler, attempt);
     guard.onRequestStart(controller, {});
     guard.onRequestStart(controller, {});
-    throw coded('TRIED_TWICE');
+    throw errorWithCode('TRIED_TWICE');
   });
   expect(calls).toEqual(['written', 'cut off']);
 });

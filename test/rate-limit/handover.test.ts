@@ -2,7 +2,7 @@ import type { History } from '@temporalio/common/lib/proto-utils.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { setCallsPerSecondUpdate } from '../../src/contract/lease-messages.ts';
-import { RENEWAL_COUNTS_MS, WINDOW_MS } from '../../src/domain/rate-limit-lease.ts';
+import { RENEWAL_VALID_MS, WINDOW_MS } from '../../src/domain/rate-limit-lease.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import type { OwnProcess } from '../support/processes.ts';
 import { strictWorld } from '../support/rate-limit.ts';
@@ -89,7 +89,7 @@ describe('H37 the lease moves from process to process', () => {
     const after = await workers.ownedBy((owner) => owner !== before);
     // Whether calls of both meet in one second is chance, so the silence itself is looked at.
     const silentMs = await eventually(() => silenceOf(after));
-    expect(silentMs).toBeGreaterThanOrEqual(RENEWAL_COUNTS_MS + WINDOW_MS);
+    expect(silentMs).toBeGreaterThanOrEqual(RENEWAL_VALID_MS + WINDOW_MS);
     await allPaidOnce(world, refs);
     neverMoreThan(world, LIMIT);
   });

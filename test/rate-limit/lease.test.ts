@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RateLimits } from '../../src/client/rate-limits.ts';
 import { leaseTaskQueue } from '../../src/contract/ids.ts';
 import { rateLimitQuery, setCallsPerSecondUpdate } from '../../src/contract/lease-messages.ts';
-import type { Released } from '../../src/domain/rate-limit-lease.ts';
+import type { ReleasedLease } from '../../src/domain/rate-limit-lease.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { LeaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
@@ -74,7 +74,7 @@ describe('H37 the lease of one application', () => {
       namespace: world.namespace,
       taskQueue: leaseTaskQueue(place.environment, place.appId),
       activities: {
-        holdLease: async (): Promise<Released> => {
+        holdLease: async (): Promise<ReleasedLease> => {
           terms += 1;
           if (terms === 32) await Context.current().cancelled;
           return { runId: '', sendAgesMs: [], marginMs: 15, unreachedTerms: 0 };

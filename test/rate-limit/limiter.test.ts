@@ -193,7 +193,7 @@ describe('whether calls reach the provider', () => {
     await clock.until(limiter.pass(one));
     if (end === 'answered' || end === 'unanswered') limiter.mayWrite(one);
     await clock.advance(afterMs);
-    limiter.over(one, end);
+    limiter.finished(one, end);
   }
 
   test('a silence counts from the beginning of its first call, and any answer ends it', async () => {

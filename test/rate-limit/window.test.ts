@@ -48,7 +48,7 @@ async function arrivalsAt(provider: Provider, calls: number, random: () => numbe
     const variesMs = number % 4 === 0 ? 0 : random() * provider.variesByMs;
     await sleep(clock, silent ? 20_000 : provider.answersAfterMs + variesMs);
     await sleep(clock, goesOnAt(clock.nowMs()) - clock.nowMs());
-    limiter.over(call, silent ? 'unanswered' : 'answered');
+    limiter.finished(call, silent ? 'unanswered' : 'answered');
   };
   const all = Promise.all(Array.from({ length: calls }, (_, number) => one(number)));
   await clock.until(all);

@@ -2,8 +2,8 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { OpenAnswer } from '../../src/activities/shared/types.ts';
 import type { ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
-import type { ReceivingAccountOrder } from '../../src/domain/receiving-account.ts';
-import { afterUnsent } from '../../src/domain/receiving-account-state.ts';
+import type { OpeningRequest } from '../../src/domain/receiving-account.ts';
+import { unsentBackoff } from '../../src/domain/receiving-account-state.ts';
 import { accountsOf, openingRequest, untilOpening } from '../support/openings.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { type Script, type ScriptedProvider, scriptedProvider } from '../support/scripted-openings.ts';
@@ -43,13 +43,13 @@ const inTurn =
     return typeof answer === 'function' ? answer() : answer;
   };
 
-async function begin(script: Script): Promise<ReceivingAccountOrder> {
+async function begin(script: Script): Promise<OpeningRequest> {
   const request = openingRequest();
   provider.follow(request.payerId, script);
   await accounts.open(request);
   return request;
 }
-const reviewed = (request: ReceivingAccountOrder) =>
+const reviewed = (request: OpeningRequest) =>
   untilOpening(accounts, request, ({ phase }) => phase === 'NEEDS_REVIEW');
 
 describe.concurrent('H115 a later send says nothing about the one before it', () => {
@@ -124,7 +124,7 @@ describe.concurrent('H115 what cannot be sent is tried again, ever more rarely',
   });
 
   test('after half a day a person decides', () => {
-    const steps = Array.from({ length: 24 }, (_, at) => afterUnsent(at + 1));
+    const steps = Array.from({ length: 24 }, (_, at) => unsentBackoff(at + 1));
     expect(steps.slice(0, 4)).toEqual([
       { pauseMs: 1_000, flag: false },
       { pauseMs: 2_000, flag: false },

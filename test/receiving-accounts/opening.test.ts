@@ -5,7 +5,7 @@ import {
   ReceivingAccountConflictError,
   type ReceivingAccounts,
 } from '../../src/client/receiving-accounts.ts';
-import type { ReceivingAccountOrder } from '../../src/domain/receiving-account.ts';
+import type { OpeningRequest } from '../../src/domain/receiving-account.ts';
 import { record, replays } from '../support/histories.ts';
 import { accountsOf, openedFor, openingRequest, untilOpening } from '../support/openings.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
@@ -54,7 +54,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 /** Has the next send struck by `fault`, and answers once it was. */
-async function begin(request: ReceivingAccountOrder, fault: FaultInput): Promise<void> {
+async function begin(request: OpeningRequest, fault: FaultInput): Promise<void> {
   spoil(fault);
   await accounts.open(request);
   await eventually(async () => {

@@ -160,7 +160,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     await world.startWorkers();
     await untilAdopted(world, body, other.firstExecutionRunId);
     expect((await world.until(body, ({ phase }) => phase === 'PROCESSING')).orderId).toBe(orderId);
-    expect((await world.payouts.startOf(body)).request.payerId).toBe(body.payerId);
+    expect((await world.payouts.startDetails(body)).request.payerId).toBe(body.payerId);
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
     expect(await outcomeOf(body)).toBe('SUCCESS');
   });
@@ -225,7 +225,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     expect(leftAlone.filter(({ workflowId }) => ids.includes(workflowId))).toMatchObject([
       { workflowId: ids[1], why: expect.stringMatching(/may have sent a create/) },
     ]);
-    expect((await world.payouts.startOf(known)).request).toMatchObject({ payerId: known.payerId });
+    expect((await world.payouts.startDetails(known)).request).toMatchObject({ payerId: known.payerId });
     await untilAdopted(world, lost, (await world.payouts.handle(lost).describe()).runId);
     await world.until(lost, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.cancel(lost, { by: 'olga' });

@@ -4,7 +4,7 @@ import { startFollowUp } from '../../src/client/follow-ups.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { changesQuery } from '../../src/contract/follow-up-messages.ts';
 import { payoutFollowUpWorkflowId } from '../../src/contract/ids.ts';
-import { patienceMs } from '../../src/domain/follow-up.ts';
+import { checkTimeoutMs } from '../../src/domain/follow-up.ts';
 import { APP } from '../../src/temporal/search-keys.ts';
 import type { payoutFollowUp } from '../../src/workflows/aftercare/payout-follow-up.ts';
 import { cli } from '../support/cli.ts';
@@ -196,7 +196,7 @@ describe('H22 money that comes back after the end', () => {
 
   test('a look is given up when the next one is due, or after a week, and never within a day', () => {
     const [day, looksAfterMs] = [86_400_000, [86_400_000, 7 * 86_400_000]];
-    const at = (nowMs: number) => patienceMs({ endedAtMs: 0 }, { looksAfterMs }, nowMs) / day;
+    const at = (nowMs: number) => checkTimeoutMs({ endedAtMs: 0 }, { looksAfterMs }, nowMs) / day;
     expect([at(0), at(day), at(6.5 * day), at(8 * day)]).toEqual([1, 6, 1, 7]);
   });
 

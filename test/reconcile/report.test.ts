@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dailyReport } from '../../src/client/reports.ts';
 import { dailyReportSchema } from '../../src/contract/reports.ts';
-import { addParts, boundsOf, dayBefore, emptyAppReport } from '../../src/domain/daily-report.ts';
-import { pauseAfterStops } from '../../src/domain/reconciliation.ts';
+import { dayBefore, dayBounds, emptyAppReport, mergeReportParts } from '../../src/domain/daily-report.ts';
+import { restartDelayMs } from '../../src/domain/reconciliation.ts';
 import { cli } from '../support/cli.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
@@ -105,7 +105,7 @@ describe('the arithmetic of reports and pauses', () => {
   test('parts add up by application and by currency, in any order', () => {
     const one = { ...emptyAppReport('one'), received: [{ currency: 'CNY', amount: '0.10' }] };
     const other = { ...emptyAppReport('one'), received: [{ currency: 'USD', amount: '1.00' }] };
-    const both = addParts([
+    const both = mergeReportParts([
       { apps: [other, emptyAppReport('another')], changes: [] },
       { apps: [one, one], changes: [] },
     ]);
@@ -118,15 +118,15 @@ describe('the arithmetic of reports and pauses', () => {
 
   test('days are UTC days', () => {
     expect(dayBefore(Date.parse('2026-03-01T00:10:00Z'))).toBe('2026-02-28');
-    expect(boundsOf('2026-03-01')).toEqual({
+    expect(dayBounds('2026-03-01')).toEqual({
       from: '2026-03-01T00:00:00.000Z',
       until: '2026-03-01T23:59:59.999Z',
     });
-    expect(boundsOf('2026-02-30')).toBeUndefined();
+    expect(dayBounds('2026-02-30')).toBeUndefined();
   });
 
   test('the first three stops cost no pause, the next ones twice as long each, at most six hours', () => {
-    expect([1, 3, 4, 5, 40].map((stops) => pauseAfterStops(stops, 900_000) / 60_000)).toEqual([
+    expect([1, 3, 4, 5, 40].map((stops) => restartDelayMs(stops, 900_000) / 60_000)).toEqual([
       0, 0, 30, 60, 360,
     ]);
   });

@@ -322,7 +322,7 @@ describe('a fault is to a client what it is over HTTP:', () => {
     expect(limited).toEqual([2_000]);
     const sentMs = world.now;
     const dates: string[] = [];
-    await world.finish(client.ping({ dated: (date) => dates.push(date) }));
+    await world.finish(client.ping({ onDate: (date) => dates.push(date) }));
     expect(dates).toEqual([new Date(sentMs + 15).toUTCString()]);
   });
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ownReads, ReadSlots, SharedReads, TooManyReadsError } from '../../src/client/shared-reads.ts';
+import { ReadSlots, SharedReads, TooManyReadsError, unlimitedReads } from '../../src/client/shared-reads.ts';
 
 /** Questions that are answered when the test says so. */
 function questions() {
@@ -19,7 +19,7 @@ afterEach(() => {
 
 describe('H62 status reads of one workflow', () => {
   test('readers at the same time share one question', async () => {
-    const reads = new SharedReads<string>(ownReads());
+    const reads = new SharedReads<string>(unlimitedReads());
     const { asked, ask } = questions();
     const answers = Promise.all([reads.read('a', ask), reads.read('a', ask), reads.read('b', ask)]);
     expect(asked).toHaveLength(2);
@@ -29,7 +29,7 @@ describe('H62 status reads of one workflow', () => {
   });
 
   test('an answer is given again while it is fresh, and not after', async () => {
-    const reads = new SharedReads<string>({ ...ownReads(), freshMs: 1_000 });
+    const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000 });
     const { asked, ask } = questions();
     const first = reads.read('a', ask);
     asked[0]?.resolve('old');
@@ -42,7 +42,7 @@ describe('H62 status reads of one workflow', () => {
   });
 
   test('without a time to stay fresh every answer is asked for anew', async () => {
-    const reads = new SharedReads<string>(ownReads());
+    const reads = new SharedReads<string>(unlimitedReads());
     const { asked, ask } = questions();
     const first = reads.read('a', ask);
     asked[0]?.resolve('old');
@@ -53,7 +53,7 @@ describe('H62 status reads of one workflow', () => {
   });
 
   test('a failure reaches all who waited for it, and nobody after them', async () => {
-    const reads = new SharedReads<string>({ ...ownReads(), freshMs: 1_000 });
+    const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000 });
     const { asked, ask } = questions();
     const both = Promise.allSettled([reads.read('a', ask), reads.read('a', ask)]);
     asked[0]?.reject(new Error('no worker'));
@@ -63,7 +63,7 @@ describe('H62 status reads of one workflow', () => {
   });
 
   test('who reads after a change shares neither a kept answer nor a question from before it', async () => {
-    const reads = new SharedReads<string>({ ...ownReads(), freshMs: 1_000 });
+    const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000 });
     const { asked, ask } = questions();
     const before = reads.read('a', ask);
     reads.forget('a');

@@ -1,12 +1,12 @@
 /** Receiving accounts for tests: requests, and the simulator's truth about what was opened. */
 
-import { ServiceReads } from '../../src/client/reads.ts';
+import { ProviderReads } from '../../src/client/reads.ts';
 import { type OpeningRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
-import type { ReceivingAccountOrder, ReceivingAccountState } from '../../src/domain/receiving-account.ts';
+import type { OpeningRequest, ReceivingAccountState } from '../../src/domain/receiving-account.ts';
 import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
 
 /** Each has a payer of its own, so that what one opens is in no other's list. */
-export function openingRequest(over: Partial<ReceivingAccountOrder> = {}): ReceivingAccountOrder {
+export function openingRequest(over: Partial<OpeningRequest> = {}): OpeningRequest {
   const number = freshNumber();
   return { requestId: `r-${number}`, payerId: number, currency: 'USD', usages: ['a-market'], ...over };
 }
@@ -18,9 +18,9 @@ export function accountsOf(world: PayoutWorld): ReceivingAccounts {
 /** The payer's accounts, by the service's own list. */
 export async function openedFor(
   world: PayoutWorld,
-  { payerId, currency }: ReceivingAccountOrder,
+  { payerId, currency }: OpeningRequest,
 ): Promise<string[]> {
-  const { accountIds } = await new ServiceReads(world.client).receivingBalance('default', payerId, currency);
+  const { accountIds } = await new ProviderReads(world.client).receivingBalance('default', payerId, currency);
   return accountIds;
 }
 

@@ -43,7 +43,7 @@ export async function send(
   const call = { operation, ...options };
   await limiter.pass(call);
   const written = limiter.mayWrite(call);
-  limiter.over(call, written ? 'answered' : 'not-sent');
+  limiter.finished(call, written ? 'answered' : 'not-sent');
   return written;
 }
 

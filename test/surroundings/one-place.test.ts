@@ -28,7 +28,7 @@ test('the files that are looked at are those of a worker process', () => {
   for (const file of [
     'src/activities/payout/create-payout.ts',
     'src/payments/http-transport.ts',
-    'src/temporal/run-that-counts.ts',
+    'src/temporal/decisive-run.ts',
     'src/workers/rate-limit/limiter.ts',
     'src/workers/tokens/token-renewals.ts',
   ])

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { every, sleep } from '../../src/surroundings/surroundings.ts';
+import { repeat, sleep } from '../../src/surroundings/surroundings.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 /** What has come of it so far. */
@@ -55,7 +55,7 @@ describe('what is done again and again', () => {
     const clock = new FakeClock();
     const times: number[] = [];
     const beganMs = clock.nowMs();
-    const stop = every(clock, 10, () => times.push(clock.nowMs() - beganMs));
+    const stop = repeat(clock, 10, () => times.push(clock.nowMs() - beganMs));
     await clock.advance(35);
     expect(times).toEqual([10, 20, 30]);
     stop();
@@ -66,7 +66,7 @@ describe('what is done again and again', () => {
   test('may stop itself', async () => {
     const clock = new FakeClock();
     let times = 0;
-    const stop = every(clock, 10, () => {
+    const stop = repeat(clock, 10, () => {
       times += 1;
       stop();
     });
@@ -84,7 +84,7 @@ describe('what is done again and again', () => {
         return () => {};
       },
     };
-    every(clock, 10, () => {
+    repeat(clock, 10, () => {
       throw new Error('this time');
     });
     expect(() => due.shift()?.()).toThrow('this time');

@@ -10,8 +10,8 @@ const state = states.issue('east', 'browser-1', NOW);
 
 describe('H49 the state of an attempt needs no memory, and cannot be made up', () => {
   test('is taken back from the browser that began, within half an hour', () => {
-    expect(states.standing('east', 'browser-1', state, NOW + 1_000)).toBe('valid');
-    expect(states.standing('east', 'browser-1', state, NOW + 30 * 60_000)).toBe('expired');
+    expect(states.check('east', 'browser-1', state, NOW + 1_000)).toBe('valid');
+    expect(states.check('east', 'browser-1', state, NOW + 30 * 60_000)).toBe('expired');
   });
 
   test('two are never the same', () => {
@@ -19,23 +19,23 @@ describe('H49 the state of an attempt needs no memory, and cannot be made up', (
   });
 
   test('is of no use to another browser, application, environment or key', () => {
-    expect(states.standing('east', 'browser-2', state, NOW)).toBe('unknown');
-    expect(states.standing('west', 'browser-1', state, NOW)).toBe('unknown');
+    expect(states.check('east', 'browser-2', state, NOW)).toBe('unknown');
+    expect(states.check('west', 'browser-1', state, NOW)).toBe('unknown');
     const sandbox = new AttemptStates('sandbox', new KeyRing(new Map([['t1', OLD]])));
-    expect(sandbox.standing('east', 'browser-1', state, NOW)).toBe('unknown');
+    expect(sandbox.check('east', 'browser-1', state, NOW)).toBe('unknown');
     const foreign = new AttemptStates('production', new KeyRing(new Map([['t1', NEW]])));
-    expect(foreign.standing('east', 'browser-1', state, NOW)).toBe('unknown');
-    expect(new AttemptStates('production').standing('east', 'browser-1', state, NOW)).toBe('unknown');
+    expect(foreign.check('east', 'browser-1', state, NOW)).toBe('unknown');
+    expect(new AttemptStates('production').check('east', 'browser-1', state, NOW)).toBe('unknown');
   });
 
   test('does not survive any change', () => {
     for (let at = 0; at < state.length; at += 1) {
       const changed = `${state.slice(0, at)}${state[at] === 'A' ? 'B' : 'A'}${state.slice(at + 1)}`;
       // The last character holds bits that base64 drops.
-      if (at < state.length - 1) expect(states.standing('east', 'browser-1', changed, NOW)).toBe('unknown');
+      if (at < state.length - 1) expect(states.check('east', 'browser-1', changed, NOW)).toBe('unknown');
     }
     for (const junk of ['', 'x', 'x'.repeat(43), '.', 't1.', `t1.${'A'.repeat(60)}`, `${state}.${state}`])
-      expect(states.standing('east', 'browser-1', junk, NOW)).toBe('unknown');
+      expect(states.check('east', 'browser-1', junk, NOW)).toBe('unknown');
   });
 
   test('outlives a rotation of the key', () => {
@@ -45,6 +45,6 @@ describe('H49 the state of an attempt needs no memory, and cannot be made up', (
         ['t1', OLD],
       ]),
     );
-    expect(new AttemptStates('production', rotated).standing('east', 'browser-1', state, NOW)).toBe('valid');
+    expect(new AttemptStates('production', rotated).check('east', 'browser-1', state, NOW)).toBe('valid');
   });
 });

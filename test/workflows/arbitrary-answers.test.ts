@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { randomRecord } from '../../simulator/answers/random-answer.ts';
 import type { OperationName } from '../../simulator/index.ts';
 import { accountProblem } from '../../src/domain/account-check.ts';
-import { contradiction, differsFromQuote, notThisPayout } from '../../src/domain/order-check.ts';
+import { orderMismatch, quoteMismatches, statusContradiction } from '../../src/domain/order-check.ts';
 import type { CheckedPayoutRequest } from '../../src/domain/payout.ts';
 import { newRecord } from '../../src/domain/payout-record.ts';
 import { payoutState } from '../../src/domain/payout-state.ts';
@@ -39,9 +39,9 @@ interface Drawn {
 function judge({ result, detail, order, quote }: Drawn, targetCurrency: string): void {
   const agreed = agreedQuote(quote);
   tradeAttention(result);
-  contradiction(order.status, result);
-  notThisPayout(order, request);
-  differsFromQuote(order, agreed);
+  statusContradiction(order.status, result);
+  orderMismatch(order, request);
+  quoteMismatches(order, agreed);
   payoutState({ ...newRecord(0), trade: result, quote: agreed }, 'p-1');
   const status = finalStatus(result);
   const why = disagreement(result, detail, { targetCurrency, target: order.target });

@@ -8,15 +8,15 @@ import { TypedSearchAttributes } from '@temporalio/common';
 import { failedAsBadInput } from '../../client/bad-input.ts';
 import { PAYOUTS_TASK_QUEUE, payoutOf, payoutWorkflowId } from '../../contract/ids.ts';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
-import { pauseAfterStops } from '../../domain/reconciliation.ts';
+import { restartDelayMs } from '../../domain/reconciliation.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { isGone } from '../../temporal/client-errors.ts';
+import { type DecisiveRun, decisiveRun, VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { environmentOf } from '../../temporal/run-environment.ts';
-import { type CountingRun, runThatCounts, VisibilityLagsError } from '../../temporal/run-that-counts.ts';
 import { APP, PHASE } from '../../temporal/search-keys.ts';
-import { startedWith } from '../../temporal/started-with.ts';
+import { readStartEvent } from '../../temporal/start-event.ts';
 import { isStopped, STOPPED_STATUSES } from '../../temporal/stopped.ts';
-import { isQuotable, type ListedRun, pagesOfRuns, quotedIds } from '../../temporal/visibility.ts';
+import { isQuotable, type ListedRun, listRunPages, quoteIds } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import { unlessUnreadable } from './left-alone.ts';
 import type { Adopted, LookFor } from './reconcile-types.ts';
@@ -47,7 +47,7 @@ export async function adoptStopped(adopter: Adopter, { closedAfterMs }: LookFor)
   const found: Adopted = { adopted: 0, waiting: 0, leftAlone: [], more: false };
   const since = new Date(closedAfterMs).toISOString();
   const query = `WorkflowType = 'payout' AND ${STOPPED} AND CloseTime >= '${since}'`;
-  for await (const runs of pagesOfRuns(adopter.client, query, PAGE)) {
+  for await (const runs of listRunPages(adopter.client, query, PAGE)) {
     if (found.adopted >= MOST_AT_ONCE) return { ...found, more: true };
     const stopped = await withoutSuccessor(adopter, runs);
     await inParallel(STARTS_AT_ONCE, stopped, async (workflowId) => {
@@ -64,11 +64,11 @@ async function withoutSuccessor({ client, apps }: Adopter, runs: readonly Listed
   const candidates = runs.filter(
     ({ workflowId }) => isQuotable(workflowId) && apps.has(payoutOf(workflowId)?.app ?? ''),
   );
-  const ids = quotedIds([...new Set(candidates.map(({ workflowId }) => workflowId))]);
+  const ids = quoteIds([...new Set(candidates.map(({ workflowId }) => workflowId))]);
   if (ids === '') return [];
   const latest = new Map<string, number>();
   const query = `WorkflowType = 'payout' AND WorkflowId IN (${ids}) AND ExecutionStatus NOT IN ${STOPPED_STATUSES}`;
-  for await (const others of pagesOfRuns(client, query, PAGE))
+  for await (const others of listRunPages(client, query, PAGE))
     for (const { workflowId, startedMs } of others)
       latest.set(workflowId, Math.max(startedMs, latest.get(workflowId) ?? 0));
   const left = candidates.filter(({ workflowId, startedMs }) => startedMs >= (latest.get(workflowId) ?? 0));
@@ -91,7 +91,7 @@ async function adoptOne(adopter: Adopter, workflowId: string): Promise<Verdict |
   if (meant !== undefined && meant !== environment) return 'not-ours';
   const { count: stops } = await client.workflow.count(`WorkflowId = '${workflowId}' AND ${STOPPED}`);
   const closedMs = closeTime?.getTime() ?? 0;
-  if (clock.wallMs() < closedMs + pauseAfterStops(stops, reconcileEveryMs))
+  if (clock.wallMs() < closedMs + restartDelayMs(stops, reconcileEveryMs))
     return isBadInput && counts.sent ? { why: REFUSED_AFTER_SEND } : 'waiting';
   return startAgain(client, workflowId, argument, {
     ...memo,
@@ -106,9 +106,9 @@ async function counting(
   { client, clock }: Adopter,
   workflowId: string,
   latest: { runId: string; isBadInput: boolean },
-): Promise<CountingRun | undefined | 'unknown'> {
+): Promise<DecisiveRun | undefined | 'unknown'> {
   try {
-    return await runThatCounts(client, workflowId, latest, clock);
+    return await decisiveRun(client, workflowId, latest, clock);
   } catch (error) {
     if (error instanceof VisibilityLagsError) return 'unknown';
     throw error;
@@ -157,11 +157,11 @@ interface OriginRun {
 async function originOf(
   client: Client,
   workflowId: string,
-  counts: CountingRun,
+  counts: DecisiveRun,
 ): Promise<OriginRun | undefined> {
   const own = await unlessGone(() => startOf(client, workflowId, counts.runId));
   if (own) return own;
-  for await (const runs of pagesOfRuns(client, `WorkflowId = '${workflowId}'`, PAGE))
+  for await (const runs of listRunPages(client, `WorkflowId = '${workflowId}'`, PAGE))
     for (const { runId } of runs) {
       const start = await unlessGone(() => startOf(client, workflowId, runId));
       const request = checkPayoutRequest(start?.argument);
@@ -173,9 +173,9 @@ async function originOf(
 
 /** With the memo of its chain's first run: one that was continued or reset may hold less. */
 async function startOf(client: Client, workflowId: string, runId: string): Promise<OriginRun> {
-  const { argument, memo, firstRunId } = await startedWith(client, workflowId, runId);
+  const { argument, memo, firstRunId } = await readStartEvent(client, workflowId, runId);
   if (firstRunId === runId) return { runId, argument, memo };
-  const first = await unlessGone(() => startedWith(client, workflowId, firstRunId));
+  const first = await unlessGone(() => readStartEvent(client, workflowId, firstRunId));
   return { runId, argument, memo: { ...first?.memo, ...memo } };
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../../contract/ids.ts';
 import { OUTCOMES, type PayoutOutcome } from '../../domain/payout.ts';
 import { STOPPED_STATUSES } from '../../temporal/stopped.ts';
-import { type ListedRun, pagesOfRuns, quotedIds } from '../../temporal/visibility.ts';
+import { type ListedRun, listRunPages, quoteIds } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { Adopter } from './adopt-stopped.ts';
 import { unlessUnreadable } from './left-alone.ts';
@@ -52,7 +52,7 @@ async function followCompleted(
     `WorkflowType = 'payout' AND ExecutionStatus = 'Completed'` +
     ` AND PayoutOutcome IN (${outcomes.map((outcome) => `'${outcome}'`).join(', ')})` +
     ` AND CloseTime >= '${new Date(sinceMs).toISOString()}'`;
-  for await (const runs of pagesOfRuns(follower.client, query, PAGE)) {
+  for await (const runs of listRunPages(follower.client, query, PAGE)) {
     if (found.started >= MOST_AT_ONCE) {
       found.more = true;
       return;
@@ -85,7 +85,7 @@ async function followAgain(follower: Follower, sinceMs: number, found: Followed)
   const query =
     `WorkflowType = 'payoutFollowUp' AND ExecutionStatus IN ${STOPPED_STATUSES}` +
     ` AND CloseTime >= '${new Date(sinceMs).toISOString()}'`;
-  for await (const runs of pagesOfRuns(follower.client, query, PAGE)) {
+  for await (const runs of listRunPages(follower.client, query, PAGE)) {
     const payouts = runs.map(({ workflowId }) => payoutOfFollowUp(workflowId));
     const served = payouts.flatMap((one) => (one && follower.apps.has(one.app) ? [one] : []));
     const ids = served.map(({ app, partnerOrderId }) => payoutWorkflowId(app, partnerOrderId));
@@ -113,10 +113,10 @@ async function withoutFollowUp({ client, apps }: Follower, runs: readonly Listed
     const { app = '', partnerOrderId = '' } = payoutOf(run.workflowId) ?? {};
     if (apps.has(app)) payoutByFollowUp.set(payoutFollowUpWorkflowId(app, partnerOrderId), run);
   }
-  const ids = quotedIds([...payoutByFollowUp.keys()]);
+  const ids = quoteIds([...payoutByFollowUp.keys()]);
   if (ids === '') return [];
   const query = `WorkflowType = 'payoutFollowUp' AND WorkflowId IN (${ids})`;
-  for await (const known of pagesOfRuns(client, query, PAGE))
+  for await (const known of listRunPages(client, query, PAGE))
     for (const { workflowId } of known) payoutByFollowUp.delete(workflowId);
   return [...payoutByFollowUp.values()];
 }

@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import type { WorkerConfig } from '../../config/config.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
-import { findFailing } from '../../temporal/failing-workflows.ts';
+import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { withHeartbeats } from '../shared/heartbeats.ts';
 import { adoptStopped } from './adopt-stopped.ts';
 import { followEnded } from './follow-ended.ts';
@@ -24,7 +24,7 @@ export function reconcileActivities(
   return {
     adoptStopped: (look) => here(look, () => adoptStopped(adopter, look)),
     followEnded: (look) => here(look, () => followEnded(follower, look)),
-    findFailing: (look) => here(look, () => findFailing(client, look.known, look.beforeMs)),
+    findFailing: (look) => here(look, () => findFailingWorkflows(client, look.known, look.beforeMs)),
   };
 }
 

@@ -5,13 +5,13 @@ import { payoutOfFollowUp } from '../../contract/ids.ts';
 import { moneyAnswer } from '../../contract/payout-answers.ts';
 import {
   type AppReport,
-  addParts,
-  boundsOf,
   type ChangedPayout,
+  dayBounds,
   emptyAppReport,
+  mergeReportParts,
 } from '../../domain/daily-report.ts';
 import { totalsByCurrency } from '../../domain/money.ts';
-import { type ListedRun, pagesOfRuns } from '../../temporal/visibility.ts';
+import { type ListedRun, listRunPages } from '../../temporal/visibility.ts';
 import { isMeantFor, memoOf } from './report-pages.ts';
 import type { ReportedPage, ReportPage } from './report-types.ts';
 
@@ -31,11 +31,11 @@ export async function reportChanged(client: Client, { environment, day }: Report
   const query =
     "WorkflowType = 'payoutFollowUp' AND PayoutNeedsAttention = true AND ExecutionStatus != 'ContinuedAsNew'";
   const found = new Map<string, Changes>();
-  for await (const runs of pagesOfRuns(client, query, PAGE))
+  for await (const runs of listRunPages(client, query, PAGE))
     for (const run of runs) if (await isMeantFor(run, environment)) await collect(found, run);
   const changes = [...found].flatMap(([workflowId, seen]) => changeOf(workflowId, seen, day));
   const unknown = [...found].flatMap(([workflowId, seen]) => notCheckedOf(workflowId, seen, day));
-  return { ...addParts([{ apps: [...changes.map(appOf), ...unknown], changes }]) };
+  return { ...mergeReportParts([{ apps: [...changes.map(appOf), ...unknown], changes }]) };
 }
 
 /** A follow-up that a late notification started once more sees the same again: what counts is when it was first seen. */
@@ -76,7 +76,7 @@ function notCheckedOf(workflowId: string, { notChecked }: Changes, day: string):
 }
 
 function isOf(day: string, { seenAt }: { seenAt: string }): boolean {
-  const { from = '', until = '' } = boundsOf(day) ?? {};
+  const { from = '', until = '' } = dayBounds(day) ?? {};
   return seenAt >= from && seenAt <= until;
 }
 

@@ -1,7 +1,7 @@
 /** What the parts of the daily report have in common. */
 import type { Client } from '@temporalio/client';
-import { type AppReport, addParts } from '../../domain/daily-report.ts';
-import { type ListedRun, pageOfRuns } from '../../temporal/visibility.ts';
+import { type AppReport, mergeReportParts } from '../../domain/daily-report.ts';
+import { type ListedRun, listRunPage } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { ReportedPage, ReportPage } from './report-types.ts';
 
@@ -16,11 +16,11 @@ export async function reportPage(
   rowOf: (run: ListedRun) => Promise<AppReport[]>,
 ): Promise<ReportedPage> {
   const token = after === undefined ? undefined : Buffer.from(after, 'base64');
-  const { runs, next } = await pageOfRuns(client, query, PAGE, token);
+  const { runs, next } = await listRunPage(client, query, PAGE, token);
   const rows = await inParallel(READ_AT_ONCE, runs, async (run) =>
     (await isMeantFor(run, environment)) ? rowOf(run) : [],
   );
-  const part = addParts([{ apps: rows.flat(), changes: [] }]);
+  const part = mergeReportParts([{ apps: rows.flat(), changes: [] }]);
   return { ...part, ...(next && { next: Buffer.from(next).toString('base64') }) };
 }
 

@@ -1,8 +1,8 @@
 /** Decides what of a batch is bad input, before any of it is started. */
 import type { WorkerConfig } from '../../config/config.ts';
 import { payoutBatchWorkflowId } from '../../contract/ids.ts';
-import { batchRequestSchema, checkRows, digestOf, keysOf } from '../../contract/payout-batch.ts';
-import { checked } from '../../contract/payout-request.ts';
+import { batchRequestSchema, checkRows, rowKeys, rowsDigest } from '../../contract/payout-batch.ts';
+import { checkBody } from '../../contract/payout-request.ts';
 import { otherEnvironment, userMissing } from '../payout/prepare-payout.ts';
 import { invalid, NOT_CONFIGURED } from '../shared/invalid.ts';
 import type { BatchChecks } from './batch-types.ts';
@@ -10,7 +10,7 @@ import type { BatchChecks } from './batch-types.ts';
 export function batchChecks({ env, applications }: WorkerConfig): BatchChecks {
   return {
     async prepareBatch(request, start) {
-      const batch = checked(batchRequestSchema, request);
+      const batch = checkBody(batchRequestSchema, request);
       if (!batch.ok) throw invalid(batch.errors);
       const { app, batchId } = batch.value;
       const problems = otherEnvironment(env, start.environment);
@@ -32,7 +32,7 @@ export function batchChecks({ env, applications }: WorkerConfig): BatchChecks {
         userMissing(env, row).map((error) => ({ ...error, path: `${offset + at}.${error.path}` })),
       );
       if (errors.length > 0) return { ok: false, errors };
-      return { ok: true, digest: digestOf(rows.value), keys: keysOf(rows.value) };
+      return { ok: true, digest: rowsDigest(rows.value), keys: rowKeys(rows.value) };
     },
   };
 }

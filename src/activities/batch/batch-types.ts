@@ -1,6 +1,6 @@
 /** What batches ask of their activities. Types only, so that workflows can import them. */
 import type { FieldError } from '../../contract/payout-request.ts';
-import type { BatchRequest, RowEnd } from '../../domain/batch.ts';
+import type { BatchRequest, RowOutcome } from '../../domain/batch.ts';
 import type { OpenPayouts } from '../../domain/batch-record.ts';
 import type { PayoutPhase, PayoutRequest } from '../../domain/payout.ts';
 
@@ -13,7 +13,7 @@ export interface RowStart {
 /** What has become of one row's payout since it was last looked at. */
 export interface RowNews {
   partnerOrderId: string;
-  now: { phase: PayoutPhase; needsAttention: boolean } | { ended: RowEnd };
+  now: { phase: PayoutPhase; needsAttention: boolean } | { ended: RowOutcome };
 }
 
 export interface LookAtPayouts {

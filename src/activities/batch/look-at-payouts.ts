@@ -8,9 +8,9 @@ import { payoutWorkflowId } from '../../contract/ids.ts';
 import { BUSY_PHASE, type OpenPayouts } from '../../domain/batch-record.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
-import { runThatCounts, VisibilityLagsError } from '../../temporal/run-that-counts.ts';
+import { decisiveRun, VisibilityLagsError } from '../../temporal/decisive-run.ts';
 import { isStopped } from '../../temporal/stopped.ts';
-import { quotedIds } from '../../temporal/visibility.ts';
+import { quoteIds } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { RowNews } from './batch-types.ts';
 
@@ -98,7 +98,7 @@ async function beforeBadInput(
   workflowId: string,
   runId: string,
 ): Promise<RowNews['now'] | undefined> {
-  const counts = await runThatCounts(client, workflowId, { runId, isBadInput: true }, clock);
+  const counts = await decisiveRun(client, workflowId, { runId, isBadInput: true }, clock);
   if (!counts) return { ended: 'invalid' };
   return counts.saidNotCreated ? { ended: 'NOT_CREATED' } : undefined;
 }
@@ -116,7 +116,7 @@ function standing({ status, searchAttributes }: Seen): RowNews['now'] | undefine
 
 function queryOf({ phase, needsAttention }: OpenPayouts, workflowIds: readonly string[]): string {
   const moves = `PayoutPhase != '${phase}' OR PayoutNeedsAttention = ${!needsAttention}`;
-  return `WorkflowId IN (${quotedIds(workflowIds)}) AND ExecutionStatus != 'ContinuedAsNew' AND (ExecutionStatus != 'Running' OR ${moves})`;
+  return `WorkflowId IN (${quoteIds(workflowIds)}) AND ExecutionStatus != 'ContinuedAsNew' AND (ExecutionStatus != 'Running' OR ${moves})`;
 }
 
 function chunks<T>(items: readonly T[], size: number): T[][] {

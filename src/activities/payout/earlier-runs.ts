@@ -9,7 +9,7 @@ import { sameBody } from '../../client/start-once.ts';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { isGone } from '../../temporal/client-errors.ts';
-import { startedWith } from '../../temporal/started-with.ts';
+import { readStartEvent } from '../../temporal/start-event.ts';
 
 export interface OtherRun {
   runId: string;
@@ -114,7 +114,7 @@ export function temporalHistories(client: Client): RunHistories {
     },
     async argumentOf(workflowId, runId) {
       try {
-        return (await startedWith(client, workflowId, runId)).argument;
+        return (await readStartEvent(client, workflowId, runId)).argument;
       } catch {
         return undefined;
       }

@@ -2,7 +2,7 @@
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import { badInputOf } from '../../client/bad-input.ts';
+import { badInputFailure } from '../../client/bad-input.ts';
 import { PayoutConflictError, Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
 import { INVALID_PAYOUT_REQUEST, PAYOUT_CONFLICT } from '../../contract/failure-types.ts';
@@ -12,7 +12,7 @@ import type { PayoutOperation } from '../../contract/workflows.ts';
 import type { PayoutResult } from '../../domain/payout.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { isGone } from '../../temporal/client-errors.ts';
-import { runThatCounts } from '../../temporal/run-that-counts.ts';
+import { decisiveRun } from '../../temporal/decisive-run.ts';
 import { onlyHere } from '../aftercare/reconcile-activities.ts';
 
 /** `cancelled`: the caller cancelled the operation. */
@@ -66,9 +66,9 @@ async function outcome(
     const { runId, status } = await client.workflow.getHandle(workflowId).describe();
     if (status.name === 'COMPLETED') return await resultOf(client, workflowId, runId);
     if (cancelled && status.name === 'RUNNING') await requestCancel(client, workflowId, runId);
-    const badInput = status.name === 'FAILED' ? await badInputOf(client, workflowId, runId) : undefined;
+    const badInput = status.name === 'FAILED' ? await badInputFailure(client, workflowId, runId) : undefined;
     if (!badInput) throw notYet();
-    const counts = await runThatCounts(client, workflowId, { runId, isBadInput: true }, clock);
+    const counts = await decisiveRun(client, workflowId, { runId, isBadInput: true }, clock);
     if (counts?.saidNotCreated) return await resultOf(client, workflowId, counts.runId);
     if (counts) throw notYet();
     throw ApplicationFailure.nonRetryable(

@@ -5,7 +5,7 @@ import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../.
 import { checkPayoutRequest, type FieldError } from '../../contract/payout-request.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
-import type { CheckedReceivingAccountOrder } from '../../domain/receiving-account.ts';
+import type { CheckedOpeningRequest } from '../../domain/receiving-account.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { followUpPlan } from '../aftercare/prepare-follow-up.ts';
 import { invalid, NOT_CONFIGURED } from '../shared/invalid.ts';
@@ -97,7 +97,7 @@ function notHere(
 
 function notOpenedHere(
   { env, applications }: WorkerConfig,
-  { app, openId, requestId }: CheckedReceivingAccountOrder,
+  { app, openId, requestId }: CheckedOpeningRequest,
   start: StartFacts,
 ): FieldError[] {
   return [

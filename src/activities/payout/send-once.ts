@@ -5,7 +5,7 @@
 import { activityInfo, Context } from '@temporalio/activity';
 import type { SendPolicy } from '../../domain/payout.ts';
 import { NotSentError, UnavailableError } from '../../payments/index.ts';
-import { type Clock, every } from '../../surroundings/surroundings.ts';
+import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import type { NothingSent, RunFacts, SendGuard } from '../shared/types.ts';
 
 /**
@@ -81,7 +81,7 @@ export async function whileClaimed<T>(
     if (isOver) return;
     // The SDK knows only of its own heartbeats: without any it gives an activity up, and its answer is lost.
     context.heartbeat(MAY_SEND);
-    stop = every(clock, CLAIM_AGAIN_EVERY_MS, () => {
+    stop = repeat(clock, CLAIM_AGAIN_EVERY_MS, () => {
       context.heartbeat(MAY_SEND);
       claimSend(claim).catch(() => undefined);
     });

@@ -1,5 +1,5 @@
 import { activityInfo, Context } from '@temporalio/activity';
-import { type Clock, every } from '../../surroundings/surroundings.ts';
+import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 
 const EVERY_MS = 2_000;
 
@@ -7,7 +7,7 @@ const EVERY_MS = 2_000;
 export async function withHeartbeats<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
   if (activityInfo().heartbeatTimeoutMs === undefined) return work();
   const context = Context.current();
-  const stop = every(clock, EVERY_MS, () => context.heartbeat());
+  const stop = repeat(clock, EVERY_MS, () => context.heartbeat());
   try {
     return await work();
   } finally {

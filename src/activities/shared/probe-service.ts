@@ -2,8 +2,8 @@
  * Which of the specification's open points hold on this service, told by harmless reads alone. An answer that
  * cannot be read is a finding like any other: this never throws for what the service does.
  */
-import type { ProbeQuestion, ServiceProbed } from '../../contract/workflows.ts';
-import { type ClockReading, reading } from '../../domain/clock-reading.ts';
+import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
+import { type ClockOffset, clockOffset } from '../../domain/clock-offset.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import type { TradeKey, TradeResult } from '../../domain/provider-records.ts';
 import { type PaymentsClient, PaymentsError } from '../../payments/index.ts';
@@ -22,10 +22,10 @@ const BY_ITS_OWN_RULES = ['ORDER_NOT_EXIST', 'ILLEGAL_PARAMETER'];
 
 export async function probeService(
   client: Probed,
-  question: ProbeQuestion,
+  question: ProbeTarget,
   { clock, random }: Surroundings,
-): Promise<ServiceProbed> {
-  let read: ClockReading | undefined;
+): Promise<ProbeResult> {
+  let read: ClockOffset | undefined;
   const [gateway, unknown, existing, quoted] = await Promise.all([
     told(() => pingWithClock(client, clock, (seen) => (read = seen))),
     told(() => client.tradeResult(neverUsed(question, random))),
@@ -54,21 +54,21 @@ export async function probeService(
 }
 
 /** Headers give whole seconds. The reading begins when the call leaves, for it may have waited for its turn. */
-async function pingWithClock(client: Probed, clock: Clock, saw: (read: ClockReading) => void): Promise<void> {
+async function pingWithClock(client: Probed, clock: Clock, saw: (read: ClockOffset) => void): Promise<void> {
   let leftMs = 0;
   await client.ping({
     beforeSend: () => {
       leftMs = clock.wallMs();
     },
-    dated: (date) => {
+    onDate: (date) => {
       const thereMs = Date.parse(date);
-      if (!Number.isNaN(thereMs)) saw(reading(thereMs, leftMs, clock.wallMs(), 1_000));
+      if (!Number.isNaN(thereMs)) saw(clockOffset(thereMs, leftMs, clock.wallMs(), 1_000));
     },
   });
 }
 
 /** Any answer by the service's own rules will do; that it is refused is told by the findings. */
-function whetherReached(answers: readonly Told[]): ServiceProbed['reached'] {
+function whetherReached(answers: readonly Told[]): ProbeResult['reached'] {
   const failures = answers.flatMap((answer) => ('error' in answer ? [answer.error] : []));
   const away = failures.filter(({ httpStatus = 599 }) => httpStatus === 429 || httpStatus >= 500);
   if (away.length < answers.length) return { ok: true, detail: 'asked through a worker, and it answered' };
@@ -76,7 +76,7 @@ function whetherReached(answers: readonly Told[]): ServiceProbed['reached'] {
 }
 
 /** A number that no payout can have. */
-function neverUsed({ clientId = 'doctor' }: ProbeQuestion, random: Random): TradeKey {
+function neverUsed({ clientId = 'doctor' }: ProbeTarget, random: Random): TradeKey {
   return { clientId, partnerOrderId: `doctor-${random.uuid()}` };
 }
 
@@ -117,7 +117,7 @@ function unlessAway(error: PaymentsError, against: readonly string[]): Finding {
 
 async function existingOrder(
   client: Probed,
-  { clientId, partnerOrderId }: ProbeQuestion,
+  { clientId, partnerOrderId }: ProbeTarget,
   clock: Clock,
 ): Promise<Record<string, Finding> | undefined> {
   if (clientId === undefined || partnerOrderId === undefined) return undefined;

@@ -1,5 +1,5 @@
 /** What workflows and activities say to each other. Types only, so that workflows can import them. */
-import type { ProbeQuestion, ServiceProbed, WorkerView } from '../../contract/workflows.ts';
+import type { ProbeResult, ProbeTarget, WorkerDescription } from '../../contract/workflows.ts';
 import type { FollowUpPlan } from '../../domain/follow-up.ts';
 import type { CheckedPayoutRequest, PayoutSettings, Reason } from '../../domain/payout.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
@@ -17,8 +17,8 @@ import type {
   TradeKey,
   TradeResult,
 } from '../../domain/provider-records.ts';
-import type { LeaseTerm, Released } from '../../domain/rate-limit-lease.ts';
-import type { CheckedReceivingAccountOrder } from '../../domain/receiving-account.ts';
+import type { LeaseTerm, ReleasedLease } from '../../domain/rate-limit-lease.ts';
+import type { CheckedOpeningRequest } from '../../domain/receiving-account.ts';
 import type { Grant, TokenOwner } from '../../domain/token-record.ts';
 
 /** For whom a call is made. A worker of another environment refuses it. */
@@ -173,7 +173,7 @@ export interface ServiceActivities {
   /** Null: the service answers that there is no such account. */
   fetchReceivingDetail(caller: Caller, accountId: string): Promise<OpaqueRecord | null>;
   /** Harmless reads that tell which of the specification's open points hold here. */
-  probeService(caller: Caller, question: ProbeQuestion): Promise<ServiceProbed>;
+  probeService(caller: Caller, question: ProbeTarget): Promise<ProbeResult>;
 }
 
 /** What a read on behalf of a person needs to know: for whom to call, on which queue, for how long. */
@@ -214,7 +214,7 @@ export interface AuthorizationActivities {
 
 export interface LeaseActivities {
   /** Runs for as long as this process is the lease owner; answers its last words. */
-  holdLease(term: LeaseTerm): Promise<Released>;
+  holdLease(term: LeaseTerm): Promise<ReleasedLease>;
 }
 
 /** How a workflow was started: its id, and the environment that its starter meant. */
@@ -232,16 +232,13 @@ export interface Prepared<Request> {
 export interface LocalActivities {
   /** The application is configured here; else fails as `InvalidPayoutRequest`. */
   prepareRead(app: unknown, openId?: unknown): Promise<ReadPlan>;
-  lookAtWorker(): Promise<WorkerView>;
+  lookAtWorker(): Promise<WorkerDescription>;
   prepareToken(owner: unknown): Promise<TokenPlan>;
   /** The link, without its `state`: that one is a secret between the browser and us. */
   prepareAuthorization(owner: unknown): Promise<TokenPlan & { link: string }>;
   prepareQuote(request: unknown): Promise<ReadPlan & { request: CheckedPayoutRequest }>;
   preparePayout(request: unknown, start: StartFacts): Promise<Prepared<CheckedPayoutRequest>>;
-  prepareReceivingAccount(
-    request: unknown,
-    start: StartFacts,
-  ): Promise<Prepared<CheckedReceivingAccountOrder>>;
+  prepareReceivingAccount(request: unknown, start: StartFacts): Promise<Prepared<CheckedOpeningRequest>>;
   /** When to look, and on which queue. */
   prepareFollowUp(request: unknown): Promise<FollowUpPlan>;
   /** Whether an earlier run, or one that a restored Temporal has forgotten, may have sent the create. */

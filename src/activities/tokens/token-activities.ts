@@ -1,7 +1,7 @@
 /** The calls that give tokens. What they got goes sealed to the workflow, and open only into this process's cache. */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { UserTokens } from '../../domain/provider-records.ts';
-import { type Grant, kindOf, type TokenOwner } from '../../domain/token-record.ts';
+import { type Grant, type TokenOwner, tokenKind } from '../../domain/token-record.ts';
 import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
 import { NotSentError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Random, Surroundings } from '../../surroundings/surroundings.ts';
@@ -133,7 +133,7 @@ function explained(error: unknown, random: Random, owner: TokenOwner, triedBefor
   const refused =
     error instanceof PaymentsError && !(error instanceof NotSentError) && !error.mayHaveTakenEffect;
   const first = activityInfo().attempt === 1 && !triedBefore;
-  if (!refused || kindOf(owner) === 'application' || first) return asFailure(error, random);
+  if (!refused || tokenKind(owner) === 'application' || first) return asFailure(error, random);
   const failure = asFailure(error, random);
   if (failure instanceof ApplicationFailure)
     return ApplicationFailure.create({

@@ -1,6 +1,6 @@
 /** Spec: Account information. `data` is null when the client has no account. */
 import { z } from 'zod';
-import type { ClientAccount, ClientAccounts, UnreadAccount } from '../../domain/provider-records.ts';
+import type { ClientAccount, ClientAccounts, UnreadableAccount } from '../../domain/provider-records.ts';
 import { isJsonObject } from '../exact-json.ts';
 import { amount, currency } from './amounts.ts';
 import { text } from './scalars.ts';
@@ -26,7 +26,7 @@ export const accountsAnswer: z.ZodType<ClientAccounts | null> = z
   .object({ client_id: text(64), account_info_list: z.array(z.unknown()) })
   .transform(({ client_id: clientId, account_info_list: rows }) => {
     const accounts: ClientAccount[] = [];
-    const unread: UnreadAccount[] = [];
+    const unread: UnreadableAccount[] = [];
     for (const row of rows) {
       const read = account.safeParse(row);
       if (read.success) accounts.push(read.data);
@@ -37,7 +37,7 @@ export const accountsAnswer: z.ZodType<ClientAccounts | null> = z
   .nullable();
 
 /** What an odd row says about itself. Long texts are no names, and nothing else of the row is kept. */
-function namesIn(row: unknown): UnreadAccount {
+function namesIn(row: unknown): UnreadableAccount {
   if (!isJsonObject(row)) return {};
   const named = (key: string) => name.safeParse(row[key]).data;
   const [code, type] = [named('currency'), named('account_type')];

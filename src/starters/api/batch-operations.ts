@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Caller } from '../../config/callers.ts';
 import { batchId, checkRows } from '../../contract/payout-batch.ts';
 import { appName } from '../../contract/payout-request.ts';
-import { ROW_ENDS, TOLD_BY_ROW } from '../../domain/batch.ts';
+import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
 import { PHASES } from '../../domain/payout.ts';
 import { demandAmount, demandApplication } from './callers.ts';
 import type { Engine } from './engine.ts';
@@ -19,8 +19,8 @@ const batchState = z.strictObject({
   ...{ added: count, started: count, joined: count, done: count, bad: count, needingAttention: count },
   missing: z.array(z.strictObject({ offset: count, count })),
   phases: z.partialRecord(z.enum(PHASES), count),
-  outcomes: z.record(z.enum(ROW_ENDS), count),
-  rows: z.record(z.enum(TOLD_BY_ROW), z.array(count)),
+  outcomes: z.record(z.enum(ROW_OUTCOMES), count),
+  rows: z.record(z.enum(LISTED_OUTCOMES), z.array(count)),
 });
 
 const found = z.strictObject({ state: batchState });

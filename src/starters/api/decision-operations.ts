@@ -58,7 +58,7 @@ function decision<B extends z.ZodType>(
     async ({ caller, params, query, body: said }) => {
       demandApplication(caller, query.app);
       const ref = { ...params, ...query };
-      const start = await engine.soon(() => engine.payouts.startOf(ref));
+      const start = await engine.soon(() => engine.payouts.startDetails(ref));
       demandMayDecide(caller, verb, start);
       return engine.patiently(() => unlessEnded('payout', () => send(ref, caller.name, said)));
     },

@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { Batches } from '../../client/batches.ts';
 import { Payouts } from '../../client/payouts.ts';
-import { ServiceReads } from '../../client/reads.ts';
+import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { ReadSlots } from '../../client/shared-reads.ts';
 
@@ -20,7 +20,7 @@ const FRESH_MS = 1_000;
 export interface Engine {
   payouts: Payouts;
   batches: Batches;
-  reads: ServiceReads;
+  reads: ProviderReads;
   receivingAccounts: ReceivingAccounts;
   /** Fails what takes longer than Temporal and a worker should. */
   soon<T>(work: () => Promise<T>): Promise<T>;
@@ -38,7 +38,7 @@ export function engineOf(client: Client, environment: string): Engine {
   return {
     payouts: new Payouts({ client, environment, reads }),
     batches: new Batches({ client, environment, soon, reads }),
-    reads: new ServiceReads(client),
+    reads: new ProviderReads(client),
     receivingAccounts: new ReceivingAccounts({ client, environment, reads }),
     soon,
     patiently: within(SERVICE_ANSWERS_WITHIN_MS),

@@ -13,7 +13,7 @@ import { PayoutConflictError } from '../../client/payouts.ts';
 import { ReceivingAccountConflictError } from '../../client/receiving-accounts.ts';
 import { TooManyReadsError } from '../../client/shared-reads.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
-import { isEngineError, isGone } from '../../temporal/client-errors.ts';
+import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { badFields, Problem } from './problem.ts';
 
 const TRY_AGAIN_IN_SECONDS = 5;
@@ -66,7 +66,7 @@ function applicationFailure(error: unknown): ApplicationFailure | undefined {
 
 function engineFailed(error: unknown): Problem | undefined {
   if (isGone(error)) return new Problem(404, 'it is not known');
-  return isEngineError(error) ? away() : undefined;
+  return isRetryableTemporalError(error) ? away() : undefined;
 }
 
 /** Nobody knows whether it was done: every route can be called again. */

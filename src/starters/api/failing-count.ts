@@ -1,6 +1,6 @@
 /** How many workflows stand still, for a metric that many may scrape: Temporal is asked once a minute. */
 import type { Client } from '@temporalio/client';
-import { knownFailing } from '../../temporal/failing-workflows.ts';
+import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 
 const KEPT_MS = 60_000;
 /** A scrape waits for it. */
@@ -20,7 +20,7 @@ export function failingCount(client: Client, environment: string): () => Promise
 
 async function counted(client: Client, environment: string): Promise<number | undefined> {
   try {
-    const ask = () => knownFailing(client, environment);
+    const ask = () => knownFailingWorkflows(client, environment);
     return (await client.withDeadline(Date.now() + ANSWERS_WITHIN_MS, ask))?.length;
   } catch {
     return undefined;

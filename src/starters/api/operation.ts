@@ -1,7 +1,7 @@
 /** A route of the API server: what it takes and answers, for Fastify and for the OpenAPI document alike. */
 import { z } from 'zod';
 import type { Caller, Verb } from '../../config/callers.ts';
-import { appName, type CheckedOr, fieldErrors, number } from '../../contract/payout-request.ts';
+import { appName, type CheckResult, fieldErrors, identifier } from '../../contract/payout-request.ts';
 import { badFields } from './problem.ts';
 
 export interface Answer {
@@ -52,7 +52,7 @@ interface Call<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType
 
 export const nothing = z.strictObject({});
 export const noBody = z.undefined();
-export const ofPayout = z.strictObject({ partnerOrderId: number() });
+export const ofPayout = z.strictObject({ partnerOrderId: identifier() });
 export const ofApp = z.strictObject({ app: appName.default('default') });
 
 /** Checks everything that came before `handle` sees any of it; a 400 names every bad field of all of it. */
@@ -76,7 +76,7 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
   };
 }
 
-function read<S extends z.ZodType>(schema: S, value: unknown): CheckedOr<z.output<S>> {
+function read<S extends z.ZodType>(schema: S, value: unknown): CheckResult<z.output<S>> {
   const parsed = schema.safeParse(value);
   return parsed.success ? { ok: true, value: parsed.data } : { ok: false, errors: fieldErrors(parsed.error) };
 }

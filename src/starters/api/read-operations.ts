@@ -1,7 +1,7 @@
 /** What the payments service says, asked by a worker. No money moves. */
 import { z } from 'zod';
 import { moneyAnswer } from '../../contract/payout-answers.ts';
-import { appName, number, payoutRequestSchema, text } from '../../contract/payout-request.ts';
+import { appName, identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import { REASON_CODES } from '../../domain/payout.ts';
 import { demandApplication } from './callers.ts';
 import type { Engine } from './engine.ts';
@@ -39,7 +39,7 @@ const accounts = z.strictObject({
 
 const whose = z.strictObject({
   app: appName.default('default'),
-  clientId: number(),
+  clientId: identifier(),
   openId: text(128).optional(),
 });
 

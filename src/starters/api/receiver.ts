@@ -1,12 +1,12 @@
 /** Brings a notification to its payout. Believes nothing of it: it is a hint to ask the service. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { endedPayout } from '../../client/ended-payout.ts';
-import { tellFollowUp } from '../../client/follow-ups.ts';
+import { notifyFollowUp } from '../../client/follow-ups.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { type Notification, notificationSignal } from '../../contract/payout-messages.ts';
 import type { Notification as Heard } from '../../payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
-import { type Clock, every } from '../../surroundings/surroundings.ts';
+import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import { isQuotable } from '../../temporal/visibility.ts';
 import { Coalesced } from './coalesced.ts';
 import { UnknownNotifications, type UnknownOptions } from './unknown-notifications.ts';
@@ -76,7 +76,7 @@ export class Receiver {
   private keep(key: string, kept: Kept): void {
     this.unknown.keep(key, kept, this.clock.wallMs());
     if (!this.closed)
-      this.stopLooking ??= every(this.clock, LOOK_AGAIN_EVERY_MS, () => void this.lookAgain());
+      this.stopLooking ??= repeat(this.clock, LOOK_AGAIN_EVERY_MS, () => void this.lookAgain());
   }
 
   private async bring({ app, heard, receivedAt }: Kept): Promise<Received> {
@@ -113,7 +113,7 @@ export class Receiver {
   private async follow(workflowId: string, notification: Notification): Promise<void> {
     await this.soon(async () => {
       const ended = await endedPayout(this.client, workflowId, this.clock);
-      if (ended) await tellFollowUp(this.client, ended, notification);
+      if (ended) await notifyFollowUp(this.client, ended, notification);
     });
   }
 

@@ -1,7 +1,7 @@
 /** Receiving accounts: open one, see what became of it, say what was found out; balance and detail. */
 import { z } from 'zod';
 import { moneyAnswer } from '../../contract/payout-answers.ts';
-import { appName, currency, number, text } from '../../contract/payout-request.ts';
+import { appName, currency, identifier, text } from '../../contract/payout-request.ts';
 import {
   accountId,
   payer,
@@ -35,7 +35,7 @@ const record = z
   .record(z.string(), z.unknown())
   .describe("the payments service's own record, numbers as text; its fields differ per currency");
 
-const ofRequest = z.strictObject({ requestId: number() });
+const ofRequest = z.strictObject({ requestId: identifier() });
 const whose = z.strictObject({ app: appName.default('default'), openId: text(128).optional() });
 const NO_ANSWER = { 502: 'the payments service gave no usable answer' };
 

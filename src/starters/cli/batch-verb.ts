@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Batches } from '../../client/batches.ts';
 import type { BatchRef } from '../../client/checked-batch.ts';
-import { digestOf } from '../../contract/payout-batch.ts';
-import { type BatchResult, type BatchState, ROW_ENDS, TOLD_BY_ROW } from '../../domain/batch.ts';
+import { rowsDigest } from '../../contract/payout-batch.ts';
+import { type BatchResult, type BatchState, LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
-import { newsOf } from '../../temporal/queries.ts';
+import { changeDetector } from '../../temporal/queries.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { showProgress } from './progress.ts';
 import type { Session } from './session.ts';
@@ -48,7 +48,7 @@ async function untilEnd(
   ref: BatchRef,
   show: (state: BatchState) => void,
 ): Promise<void> {
-  const hasNews = newsOf(batches.handle(ref));
+  const hasNews = changeDetector(batches.handle(ref));
   for (; ; await sleep(LOOK_EVERY_MS)) {
     if (!(await soon(hasNews))) continue;
     const state = await soon(() => batches.state(ref));
@@ -58,7 +58,7 @@ async function untilEnd(
 }
 
 function nameOf(rows: readonly CheckedPayoutRequest[]): string {
-  return createHash('sha256').update(digestOf(rows)).digest('hex').slice(0, 16);
+  return createHash('sha256').update(rowsDigest(rows)).digest('hex').slice(0, 16);
 }
 
 function allPaid({ count, outcomes }: BatchResult): boolean {
@@ -70,10 +70,10 @@ function answer(
   result: BatchResult & Partial<BatchState>,
   rows: readonly CheckedPayoutRequest[],
 ): Answer {
-  const counts = ROW_ENDS.flatMap((end): [string, string][] =>
+  const counts = ROW_OUTCOMES.flatMap((end): [string, string][] =>
     result.outcomes[end] > 0 ? [[end, String(result.outcomes[end])]] : [],
   );
-  const told = TOLD_BY_ROW.flatMap((end) =>
+  const told = LISTED_OUTCOMES.flatMap((end) =>
     result.rows[end].map((row) => [String(row), rows[row]?.partnerOrderId ?? '', end]),
   );
   const text = facts([

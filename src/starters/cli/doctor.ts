@@ -4,7 +4,7 @@
  */
 
 import { ConfigError } from '../../config/config-error.ts';
-import type { ProbeQuestion, ServiceProbed } from '../../contract/workflows.ts';
+import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { colours } from './colours.ts';
@@ -22,13 +22,13 @@ import { grid, wrap } from './text.ts';
 
 export interface DoctorOptions {
   app: string;
-  question: ProbeQuestion;
+  question: ProbeTarget;
   openId?: string | undefined;
 }
 
 interface Examined {
   checks: Check[];
-  probed?: ServiceProbed | undefined;
+  probed?: ProbeResult | undefined;
 }
 
 export async function doctor(session: Session, options: DoctorOptions): Promise<Answer> {

@@ -2,7 +2,7 @@
 
 import type { PayoutFilter } from '../../client/payout-list.ts';
 import { APP_NAME } from '../../contract/ids.ts';
-import { boundsOf } from '../../domain/daily-report.ts';
+import { dayBounds } from '../../domain/daily-report.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
 import { UsageError } from './answer.ts';
 
@@ -48,7 +48,7 @@ export function checkedFilter({ phase, outcome, attention, app }: ListOptions): 
 
 /** Today by default. */
 export function checkedDay(day = new Date().toISOString().slice(0, 10)): string {
-  if (!boundsOf(day)) throw new UsageError('--day must be a date such as 2026-01-31');
+  if (!dayBounds(day)) throw new UsageError('--day must be a date such as 2026-01-31');
   return day;
 }
 

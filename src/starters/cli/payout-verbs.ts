@@ -1,7 +1,7 @@
 /** The verbs that start, steer and read payouts. */
 
 import { endedPayout } from '../../client/ended-payout.ts';
-import { tellFollowUp } from '../../client/follow-ups.ts';
+import { notifyFollowUp } from '../../client/follow-ups.ts';
 import type { PayoutRef, StartedPayout } from '../../client/payouts.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import type { Notification, Resolution } from '../../contract/payout-messages.ts';
@@ -123,7 +123,7 @@ async function tellAfterTheEnd(
       payoutWorkflowId(app, partnerOrderId),
       PROCESS_SURROUNDINGS.clock,
     );
-    if (ended) await tellFollowUp(client, ended, notification);
+    if (ended) await notifyFollowUp(client, ended, notification);
     return ended !== undefined;
   });
 }

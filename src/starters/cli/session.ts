@@ -1,7 +1,7 @@
 /** One call of the command line: connects, runs the verb, prints its answer or its failure, and disconnects. */
 import type { Client } from '@temporalio/client';
 import { Payouts } from '../../client/payouts.ts';
-import { ServiceReads } from '../../client/reads.ts';
+import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { type Answer, print } from './answer.ts';
@@ -16,7 +16,7 @@ export interface Session {
   address: string;
   environment: string | undefined;
   payouts: Payouts;
-  reads: ServiceReads;
+  reads: ProviderReads;
   receivingAccounts: ReceivingAccounts;
   /** Fails what takes too long; for everything but waiting for a result. */
   soon<T>(work: () => Promise<T>): Promise<T>;
@@ -39,7 +39,7 @@ export async function inSession(
       address,
       environment,
       payouts: new Payouts({ client, environment }),
-      reads: new ServiceReads(client),
+      reads: new ProviderReads(client),
       receivingAccounts: new ReceivingAccounts({ client, environment }),
       soon: (work) => connection.withDeadline(Date.now() + NO_WORKER_ANSWERS_MS, work),
     };

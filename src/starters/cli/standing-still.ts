@@ -2,9 +2,13 @@
 
 import type { ListedPayout } from '../../client/payout-list.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
-import { type FailingWorkflow, WORKFLOW_TASK_FAILS, whyFailing } from '../../domain/failing-workflow.ts';
+import {
+  describeFailingWorkflow,
+  type FailingWorkflow,
+  WORKFLOW_TASK_FAILS,
+} from '../../domain/failing-workflow.ts';
 import type { Attention } from '../../domain/payout.ts';
-import { knownFailing } from '../../temporal/failing-workflows.ts';
+import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import type { Session } from './session.ts';
 
 export interface StandingStill {
@@ -17,7 +21,7 @@ export async function standingStill(
   { client, environment, soon }: Session,
   app?: string,
 ): Promise<StandingStill[]> {
-  const failing = await soon(() => knownFailing(client, environment ?? 'test'));
+  const failing = await soon(() => knownFailingWorkflows(client, environment ?? 'test'));
   const rows = (failing ?? []).map((one) => ({ row: rowOf(one), reasons: [reasonOf(one)] }));
   return rows.filter(({ row }) => app === undefined || row.app === '' || row.app === app);
 }
@@ -48,5 +52,5 @@ function rowOf({ workflowId, type }: FailingWorkflow): ListedPayout {
 }
 
 function reasonOf(one: FailingWorkflow): Attention {
-  return { code: WORKFLOW_TASK_FAILS, message: `${one.workflowId}: ${whyFailing(one)}` };
+  return { code: WORKFLOW_TASK_FAILS, message: `${one.workflowId}: ${describeFailingWorkflow(one)}` };
 }

@@ -2,7 +2,7 @@
  * Whether the lease still counts, answered from this process's own clocks at any moment. Only renewals that
  * Temporal has acknowledged make it count, from the moment they were sent.
  */
-import { RENEWAL_COUNTS_MS } from '../../domain/rate-limit-lease.ts';
+import { RENEWAL_VALID_MS } from '../../domain/rate-limit-lease.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 
 /** When something happened, by both clocks: a suspended machine may stop the monotonic one. */
@@ -39,8 +39,8 @@ export class Fence {
     if (this.lost || !this.renewedAt) return false;
     const now = this.now();
     return (
-      now.monotonicMs - this.renewedAt.monotonicMs < RENEWAL_COUNTS_MS &&
-      now.wallMs - this.renewedAt.wallMs < RENEWAL_COUNTS_MS
+      now.monotonicMs - this.renewedAt.monotonicMs < RENEWAL_VALID_MS &&
+      now.wallMs - this.renewedAt.wallMs < RENEWAL_VALID_MS
     );
   }
 }

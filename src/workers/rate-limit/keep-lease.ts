@@ -2,7 +2,7 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../contract/ids.ts';
-import type { Before, LeasePlace } from '../../domain/rate-limit-lease.ts';
+import type { LeaseKey, PreviousOwner } from '../../domain/rate-limit-lease.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { APP } from '../../temporal/search-keys.ts';
 import type { rateLimitLease } from '../../workflows/rate-limit-lease.ts';
@@ -13,14 +13,14 @@ const TRY_AGAIN_MS = 1_000;
 
 export class LeaseKeeper {
   private readonly client: Client;
-  private readonly place: LeasePlace;
+  private readonly place: LeaseKey;
   private readonly app: string;
   private readonly clock: Clock;
   private stopTimer: () => void = () => undefined;
   private stopped = false;
 
   /** `app`: the application's name, by which people look for the lease. */
-  constructor(client: Client, place: LeasePlace, app: string, clock: Clock) {
+  constructor(client: Client, place: LeaseKey, app: string, clock: Clock) {
     this.client = client;
     this.place = place;
     this.app = app;
@@ -61,7 +61,7 @@ export class LeaseKeeper {
   }
 
   /** Undefined: it runs. One that was ended may have an owner that does not know it yet. */
-  private async before(): Promise<Before | undefined> {
+  private async before(): Promise<PreviousOwner | undefined> {
     const { environment, appId } = this.place;
     try {
       const { status } = await this.client.workflow.getHandle(leaseWorkflowId(environment, appId)).describe();

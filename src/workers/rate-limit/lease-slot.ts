@@ -1,7 +1,7 @@
 /** One slot for the lease of one `app_id`; asked for sooner by a process that owns fewer. */
 
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
-import { type Clock, sleep, unless } from '../../surroundings/surroundings.ts';
+import { abortable, type Clock, sleep } from '../../surroundings/surroundings.ts';
 import type { Ownership } from './ownership.ts';
 
 const LOOK_AGAIN_MS = 20;
@@ -22,7 +22,7 @@ export class LeaseSlot implements CustomSlotSupplier<ActivitySlotInfo> {
 
   async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
     do {
-      if (this.held) await unless(signal, this.held.until);
+      if (this.held) await abortable(signal, this.held.until);
       await sleep(this.clock, LOOK_AGAIN_MS, signal);
       await this.ownership.beforeClaiming(signal);
     } while (this.held || this.ownership.staysOff(this.appId));

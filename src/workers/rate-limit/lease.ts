@@ -7,13 +7,13 @@ import type { Client } from '@temporalio/client';
 import type { LeaseActivities } from '../../activities/shared/types.ts';
 import { servedAsSignal } from '../../contract/lease-messages.ts';
 import {
-  type LastWords,
-  type LeaseNote,
+  type LeaseHandover,
+  type LeaseHeartbeat,
   type LeaseTerm,
-  LONGEST_TERM_MS,
-  type Released,
+  MAX_TERM_MS,
+  type ReleasedLease,
 } from '../../domain/rate-limit-lease.ts';
-import { type Clock, every } from '../../surroundings/surroundings.ts';
+import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
 import { type Ending, Renewals } from './renewals.ts';
@@ -30,8 +30,8 @@ export interface LeaseOwner {
   /** The lease is ours, for as long as `fence` says. */
   begin(fence: Fence, before: Predecessor, callsPerSecond: number | undefined): Promise<void>;
   /** From the moment it is called, nothing is sent any more. */
-  end(): LastWords;
-  note(): LeaseNote;
+  end(): LeaseHandover;
+  note(): LeaseHeartbeat;
   /** Resolves when this process wants to give the lease to another. */
   wantsToGive(signal: AbortSignal): Promise<void>;
 }
@@ -51,7 +51,7 @@ export function leaseActivities(parts: LeaseParts): LeaseActivities {
 async function holdLease(
   { owner, client, clock, recoveredAtMs }: LeaseParts,
   term: LeaseTerm,
-): Promise<Released> {
+): Promise<ReleasedLease> {
   const { taskToken, attempt, heartbeatDetails, workflowExecution } = activityInfo();
   const runId = workflowExecution?.runId ?? '';
   const { app } = owner;
@@ -64,7 +64,7 @@ async function holdLease(
   // This task may have lain in a frozen process: only an answer from Temporal makes it count.
   await renewals.confirm();
   if (term.app !== app) tellName(client, app);
-  let released: LastWords;
+  let released: LeaseHandover;
   let ending: Ending;
   try {
     const ended = untilOver(owner, renewals, clock);
@@ -96,14 +96,14 @@ function tellName(client: Client, app: string): void {
 async function untilOver(owner: LeaseOwner, renewals: Renewals, clock: Clock): Promise<Ending> {
   const context = Context.current();
   const over = new AbortController();
-  const stopBeats = every(clock, TELL_SDK_EVERY_MS, () => context.heartbeat(owner.note()));
+  const stopBeats = repeat(clock, TELL_SDK_EVERY_MS, () => context.heartbeat(owner.note()));
   let stopTerm: () => void = () => undefined;
   try {
     return await new Promise((resolve) => {
       renewals.start(resolve);
       context.cancellationSignal.addEventListener('abort', () => resolve(whyCancelled(context)));
       if (context.cancellationSignal.aborted) resolve(whyCancelled(context));
-      stopTerm = clock.after(LONGEST_TERM_MS, () => resolve('given'));
+      stopTerm = clock.after(MAX_TERM_MS, () => resolve('given'));
       owner.wantsToGive(over.signal).then(
         () => resolve('given'),
         () => undefined,

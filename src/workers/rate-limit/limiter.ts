@@ -2,7 +2,7 @@
  * The rate limit of one `app_id`, inside the lease owner: calls leave evenly spaced, no second holds more arrivals than
  * the limit, and nothing leaves unless the lease counts at the very moment of writing.
  */
-import { type LastWords, type LeaseNote, WINDOW_MS } from '../../domain/rate-limit-lease.ts';
+import { type LeaseHandover, type LeaseHeartbeat, WINDOW_MS } from '../../domain/rate-limit-lease.ts';
 import { type CallEnd, type CallGate, GateTooLateError } from '../../payments/index.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { AdaptiveMargin } from './margin.ts';
@@ -27,7 +27,7 @@ export interface Term {
 }
 
 /** What the next owner has to know about this one's calls. */
-export type LastSends = Pick<LastWords, 'sendAgesMs' | 'marginMs'>;
+export type LastSends = Pick<LeaseHandover, 'sendAgesMs' | 'marginMs'>;
 
 /** A call that got its turn. */
 interface UnderWay {
@@ -91,7 +91,7 @@ export class RateLimiter implements CallGate {
     return { sendAgesMs: this.window.ages(now, 2 * WINDOW_MS), marginMs: this.margin.valueMs(now) };
   }
 
-  note(): LeaseNote {
+  note(): LeaseHeartbeat {
     const now = this.clock.nowMs();
     return { marginMs: this.margin.valueMs(now), alone: !!this.term && now >= this.silentUntilMs };
   }
@@ -177,7 +177,7 @@ export class RateLimiter implements CallGate {
   }
 
   /** The exchange has ended, or never came about. */
-  over(call: GatedCall, end: CallEnd): void {
+  finished(call: GatedCall, end: CallEnd): void {
     const underWay = this.underWay.get(call);
     if (!underWay) return;
     const now = this.clock.nowMs();

@@ -1,6 +1,6 @@
 /** What owning the lease means here: while it is held, this process serves the application's two queues. */
 import { log } from '@temporalio/activity';
-import type { LastWords, LeaseNote } from '../../domain/rate-limit-lease.ts';
+import type { LeaseHandover, LeaseHeartbeat } from '../../domain/rate-limit-lease.ts';
 import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 import type { Runnable } from '../activity-worker.ts';
 import type { Fence } from './fence.ts';
@@ -71,7 +71,7 @@ export class OwnedQueues implements LeaseOwner {
     for (const worker of workers) this.run(worker);
   }
 
-  end(): LastWords {
+  end(): LeaseHandover {
     const lastWords = this.parts.limiter.close();
     for (const worker of this.workers) if (worker.getState() === 'RUNNING') worker.shutdown();
     this.workers = [];
@@ -79,7 +79,7 @@ export class OwnedQueues implements LeaseOwner {
     return { ...lastWords, unreachedTerms: this.unreachedTerms + (this.gaveUp ? 1 : 0) };
   }
 
-  note(): LeaseNote {
+  note(): LeaseHeartbeat {
     return this.parts.limiter.note();
   }
 

@@ -1,7 +1,7 @@
 /** Which leases this process owns, and whether another process should have one of them. */
 import type { Client } from '@temporalio/client';
 import { leaseTaskQueue, leaseWorkflowId } from '../../contract/ids.ts';
-import type { LeasePlace } from '../../domain/rate-limit-lease.ts';
+import type { LeaseKey } from '../../domain/rate-limit-lease.ts';
 import { type Surroundings, sleep } from '../../surroundings/surroundings.ts';
 
 /** How often an owner of several looks whether somebody has fewer. */
@@ -30,14 +30,14 @@ interface Standing {
 export class Ownership {
   private readonly client: Client;
   private readonly identity: string;
-  private readonly places: readonly LeasePlace[];
+  private readonly places: readonly LeaseKey[];
   private readonly surroundings: Surroundings;
   private readonly standings = new Map<string, Standing>();
 
   constructor(parts: {
     client: Client;
     identity: string;
-    places: readonly LeasePlace[];
+    places: readonly LeaseKey[];
     surroundings: Surroundings;
   }) {
     this.client = parts.client;
@@ -65,7 +65,7 @@ export class Ownership {
   }
 
   /** Resolves when the lease should go to a process that owns at least two fewer. */
-  async surplus(place: LeasePlace, signal: AbortSignal): Promise<void> {
+  async surplus(place: LeaseKey, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.surroundings;
     for (;;) {
       await sleep(clock, LOOK_EVERY_MS * (1 + random.number() / 2), signal);
@@ -84,7 +84,7 @@ export class Ownership {
    * and nothing, where no other process waits for the lease: somebody has to go on trying. `reached`: in this term,
    * calls reached the provider at first.
    */
-  async leaveToOthers(place: LeasePlace, reached: boolean): Promise<boolean> {
+  async leaveToOthers(place: LeaseKey, reached: boolean): Promise<boolean> {
     const { clock, random } = this.surroundings;
     const waiting = await this.waitingFor(place).catch(() => []);
     if (!waiting.some((identity) => identity !== this.identity)) return false;
@@ -118,7 +118,7 @@ export class Ownership {
     return notOffered.sort()[0] === appId;
   }
 
-  private async somebodyHasFewer(place: LeasePlace): Promise<boolean> {
+  private async somebodyHasFewer(place: LeaseKey): Promise<boolean> {
     const [owners, waiting] = await Promise.all([this.owners(), this.waitingFor(place)]);
     const count = (identity: string) => owners.filter((owner) => owner === identity).length;
     const few = this.owned.length - 2;
@@ -134,7 +134,7 @@ export class Ownership {
     );
   }
 
-  private async waitingFor({ environment, appId }: LeasePlace): Promise<string[]> {
+  private async waitingFor({ environment, appId }: LeaseKey): Promise<string[]> {
     const { pollers } = await this.client.workflowService.describeTaskQueue({
       namespace: this.client.options.namespace,
       taskQueue: { name: leaseTaskQueue(environment, appId) },

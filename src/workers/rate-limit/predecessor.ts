@@ -1,21 +1,21 @@
 /** What a new owner knows about the one before, and how long it therefore stays silent. */
 import {
-  type Before,
-  type LeaseNote,
-  RENEWAL_COUNTS_MS,
-  type Released,
+  type LeaseHeartbeat,
+  type PreviousOwner,
+  RENEWAL_VALID_MS,
+  type ReleasedLease,
   WINDOW_MS,
 } from '../../domain/rate-limit-lease.ts';
 
 export interface Predecessor {
   silentMs: number;
   /** It ended in good order; its sends count as this owner's own. */
-  released?: Released | undefined;
+  released?: ReleasedLease | undefined;
   learnedMarginMs?: number | undefined;
 }
 
 export interface TermStart {
-  before: Before;
+  before: PreviousOwner;
   /** The run of the lease's workflow that this activity belongs to. */
   runId: string;
   /** `PAYOUTS_TEMPORAL_RECOVERED_AT` of this process. */
@@ -29,7 +29,7 @@ export interface TermStart {
 const STRAGGLES_MS = 200;
 const ONE_WINDOW_MS = WINDOW_MS + STRAGGLES_MS;
 /** An owner that may still be sending loses its fence first; then a window has to pass. */
-const FENCE_AND_WINDOW_MS = RENEWAL_COUNTS_MS + ONE_WINDOW_MS;
+const FENCE_AND_WINDOW_MS = RENEWAL_VALID_MS + ONE_WINDOW_MS;
 
 export function predecessor(start: TermStart): Predecessor {
   const { before, attempt, details } = start;
@@ -48,11 +48,11 @@ export function predecessor(start: TermStart): Predecessor {
  * Words of another run prove nothing: a workflow reset hands out old ones, whose owner another has followed since. Nor do
  * words from before a restore of Temporal, by the setting that announces it.
  */
-function isCurrent(before: Before, { runId, recoveredAtMs }: TermStart): before is Released {
+function isCurrent(before: PreviousOwner, { runId, recoveredAtMs }: TermStart): before is ReleasedLease {
   return typeof before === 'object' && before.runId === runId && before.recoveredAtMs === recoveredAtMs;
 }
 
-function noteIn(details: unknown): LeaseNote | undefined {
+function noteIn(details: unknown): LeaseHeartbeat | undefined {
   if (typeof details !== 'object' || details === null) return undefined;
   if (!('marginMs' in details && typeof details.marginMs === 'number')) return undefined;
   return { marginMs: details.marginMs, alone: 'alone' in details && details.alone === true };

@@ -6,8 +6,8 @@ import {
   ActivityResetError,
   type Client,
 } from '@temporalio/client';
-import { LEASE_TIMEOUT_MS, type LeaseNote, RENEW_EVERY_MS } from '../../domain/rate-limit-lease.ts';
-import { type Clock, every } from '../../surroundings/surroundings.ts';
+import { LEASE_TIMEOUT_MS, type LeaseHeartbeat, RENEWAL_INTERVAL_MS } from '../../domain/rate-limit-lease.ts';
+import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import type { Fence } from './fence.ts';
 
 /** Why a term ends. `lost`: another process may have the lease already. `given`: back, in good order. */
@@ -18,7 +18,7 @@ export interface RenewalParts {
   taskToken: Uint8Array;
   fence: Fence;
   clock: Clock;
-  note: () => LeaseNote;
+  note: () => LeaseHeartbeat;
 }
 
 export class Renewals {
@@ -36,7 +36,7 @@ export class Renewals {
 
   /** One that hangs does not hold up the next. Tells when the term is over; anything else is tried again. */
   start(over: (ending: Ending) => void): void {
-    this.stopTimer = every(this.parts.clock, RENEW_EVERY_MS, () => {
+    this.stopTimer = repeat(this.parts.clock, RENEWAL_INTERVAL_MS, () => {
       this.send(this.parts.note()).catch((error: unknown) => {
         if (error instanceof ActivityNotFoundError) over('lost');
         // Paused, reset or cancelled: whoever asked for it gets the lease back in good order.
@@ -49,7 +49,7 @@ export class Renewals {
     this.stopTimer();
   }
 
-  private async send(note: LeaseNote): Promise<void> {
+  private async send(note: LeaseHeartbeat): Promise<void> {
     const { client, taskToken, fence, clock } = this.parts;
     const sentAt = fence.now();
     const within = clock.wallMs() + LEASE_TIMEOUT_MS;

@@ -1,7 +1,7 @@
 /** Sees to it that every token of this process's applications is being renewed by somebody. */
 import type { Client } from '@temporalio/client';
 import type { WorkerConfig } from '../../config/config.ts';
-import { every, type Surroundings } from '../../surroundings/surroundings.ts';
+import { repeat, type Surroundings } from '../../surroundings/surroundings.ts';
 import { TokenRenewals } from './token-renewals.ts';
 
 const EVERY_MS = 30_000;
@@ -18,7 +18,7 @@ export function keepRenewals(
       void keepRenewalsOf(renewals, { environment: env.PAYMENTS_ENVIRONMENT, app });
   };
   look();
-  return every(surroundings.clock, EVERY_MS, look);
+  return repeat(surroundings.clock, EVERY_MS, look);
 }
 
 /** What fails is tried again by the next look, and keeps nothing else from being done. */

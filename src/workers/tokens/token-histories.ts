@@ -13,7 +13,7 @@ import type { WorkflowRun } from '../../activities/tokens/recall-grant.ts';
 import { authorizedSignal } from '../../contract/token-messages.ts';
 import type { Grant } from '../../domain/token-record.ts';
 import { isGone } from '../../temporal/client-errors.ts';
-import { pageOfRuns } from '../../temporal/visibility.ts';
+import { listRunPage } from '../../temporal/visibility.ts';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
@@ -77,7 +77,7 @@ export class TokenHistories {
     const runs: { runId: string; closedMs: number }[] = [];
     let next: Uint8Array | undefined;
     do {
-      const page = await pageOfRuns(this.client, query, RUNS_A_PAGE, next);
+      const page = await listRunPage(this.client, query, RUNS_A_PAGE, next);
       for (const { runId, closedMs = Number.POSITIVE_INFINITY } of page.runs) runs.push({ runId, closedMs });
       next = page.next;
     } while (next);

@@ -3,7 +3,7 @@ import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@
 import { TypedSearchAttributes } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../contract/ids.ts';
 import { authorizedSignal, grantUpdate } from '../../contract/token-messages.ts';
-import { HAND_OVER_WITHIN_MS } from '../../domain/deadlines.ts';
+import { TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/deadlines.ts';
 import type { CurrentGrant, Grant, TokenOwner } from '../../domain/token-record.ts';
 import { type Surroundings, sleep } from '../../surroundings/surroundings.ts';
 import { APP } from '../../temporal/search-keys.ts';
@@ -98,7 +98,7 @@ export class TokenRenewals {
   /** The user has just authorized. Tried again while Temporal does not take it, because the code works only once. */
   async handOver(owner: TokenOwner, grant: Grant): Promise<void> {
     const { clock } = this.surroundings;
-    const untilMs = clock.nowMs() + HAND_OVER_WITHIN_MS - 2 * TEMPORAL_ANSWERS_WITHIN_MS;
+    const untilMs = clock.nowMs() + TOKEN_HANDOVER_TIMEOUT_MS - 2 * TEMPORAL_ANSWERS_WITHIN_MS;
     for (let pauseMs = HAND_OVER_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_HAND_OVER_PAUSE_MS)) {
       try {
         return await this.soon(() => this.tellAuthorized(owner, grant));

@@ -20,6 +20,7 @@ import {
 import { changesQuery } from '../../contract/follow-up-messages.ts';
 import { notificationSignal } from '../../contract/payout-messages.ts';
 import {
+  checkTimeoutMs,
   differencesSince,
   type FollowUpPlan,
   type FollowUpRecord,
@@ -29,9 +30,8 @@ import {
   followUpResult,
   hintPauseMs,
   newFollowUpRecord,
-  nextLookMs,
+  nextCheckMs,
   notChecked,
-  patienceMs,
   returnedPayments,
 } from '../../domain/follow-up.ts';
 import type { TradeDetail } from '../../domain/provider-records.ts';
@@ -67,7 +67,7 @@ async function nextLook(
 ): Promise<'plan' | 'notification' | undefined> {
   for (;;) {
     const nowMs = Date.now();
-    const dueMs = nextLookMs(request, plan, record.lookedAtMs);
+    const dueMs = nextCheckMs(request, plan, record.lookedAtMs);
     // First, for it has to be paid for: its pause keeps a storm here that would else start one run after another.
     if (record.hinted && nowMs >= record.hintAllowedAtMs) return 'notification';
     if (dueMs !== undefined && nowMs >= dueMs) return 'plan';
@@ -100,7 +100,7 @@ async function look(
   const { app, openId, clientId, partnerOrderId } = request;
   const caller = { environment: plan.environment, app, openId };
   const summary = `has money come back? (${because})`;
-  const calls = spare({ ...plan, seller: clientId }, summary, patienceMs(request, plan, Date.now()));
+  const calls = spare({ ...plan, seller: clientId }, summary, checkTimeoutMs(request, plan, Date.now()));
   record.hinted = false;
   try {
     learned(request, record, await calls.fetchTradeDetail(caller, { clientId, partnerOrderId }));

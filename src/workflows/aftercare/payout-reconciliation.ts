@@ -11,8 +11,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
-import { WORKFLOW_TASK_FAILS, whyFailing } from '../../domain/failing-workflow.ts';
-import { LONGEST_PAUSE_MS, type ReconciliationReport } from '../../domain/reconciliation.ts';
+import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../../domain/failing-workflow.ts';
+import { MAX_RESTART_DELAY_MS, type ReconciliationReport } from '../../domain/reconciliation.ts';
 import { isRecord } from '../shared/raw-signal.ts';
 import { engineCalls } from './engine-calls.ts';
 
@@ -58,7 +58,7 @@ export async function payoutReconciliation(request?: {
 async function nothingIsLeft(environment: string, report: ReconciliationReport): Promise<boolean> {
   const closedAfter = (overlapMs: number) => Math.max(0, report.seenUntilMs - overlapMs);
   // A payout that waits for its next turn was stopped up to the longest pause ago.
-  const stopped = { environment, closedAfterMs: closedAfter(OVERLAP_MS + LONGEST_PAUSE_MS) };
+  const stopped = { environment, closedAfterMs: closedAfter(OVERLAP_MS + MAX_RESTART_DELAY_MS) };
   const adopted = await engineCalls.adoptStopped(stopped);
   const followed = await engineCalls.followEnded({ environment, closedAfterMs: closedAfter(OVERLAP_MS) });
   report.adopted += adopted.adopted;
@@ -95,7 +95,7 @@ function show({ adopted, waiting, followed, leftAlone, failing }: Reconciliation
   const lines = [
     `${adopted} stopped payouts started again, ${waiting} waiting for their turn, ${followed} follow-ups started`,
     ...leftAlone.map(({ workflowId, why }) => `⚠ LEFT_ALONE: ${workflowId} ${why}`),
-    ...failing.map((one) => `⚠ ${WORKFLOW_TASK_FAILS}: ${one.workflowId}: ${whyFailing(one)}`),
+    ...failing.map((one) => `⚠ ${WORKFLOW_TASK_FAILS}: ${one.workflowId}: ${describeFailingWorkflow(one)}`),
   ];
   setCurrentDetails(lines.join('\n\n'));
   const known = workflowInfo().searchAttributes['PayoutNeedsAttention']?.[0] === true;

@@ -3,11 +3,11 @@ import { ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
 import type { ReportedPage, ReportPage } from '../../activities/aftercare/report-types.ts';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import {
-  addParts,
-  boundsOf,
   type DailyReport,
   dayBefore,
-  MOST_CHANGES,
+  dayBounds,
+  MAX_CHANGES,
+  mergeReportParts,
   type ReportPart,
 } from '../../domain/daily-report.ts';
 import { engineCalls } from './engine-calls.ts';
@@ -19,15 +19,15 @@ export async function payoutReport(request?: {
   const { environment, day = dayBefore(Date.now()) } = request ?? {};
   if (typeof environment !== 'string')
     throw ApplicationFailure.nonRetryable('environment: is missing', INVALID_PAYOUT_REQUEST);
-  if (!boundsOf(day))
+  if (!dayBounds(day))
     throw ApplicationFailure.nonRetryable('day: must be a date such as 2026-01-31', INVALID_PAYOUT_REQUEST);
   const question = { environment, day };
-  const { apps, changes } = addParts([
+  const { apps, changes } = mergeReportParts([
     await pages(question, (page) => engineCalls.reportEnded(page)),
     await pages(question, (page) => engineCalls.reportOpen(page)),
     await pages(question, (page) => engineCalls.reportChanged(page)),
   ]);
-  const listed = changes.slice(0, MOST_CHANGES);
+  const listed = changes.slice(0, MAX_CHANGES);
   const madeAt = new Date(Date.now()).toISOString();
   setCurrentDetails(`The payouts of ${day}; ${changes.length} were found to be not as reported.`);
   return { environment, day, madeAt, apps, changes: listed, changesInAll: changes.length };
@@ -41,7 +41,7 @@ async function pages(
   let after: string | undefined;
   do {
     const page: ReportedPage = await read({ ...question, ...(after !== undefined && { after }) });
-    sum = addParts([sum, page]);
+    sum = mergeReportParts([sum, page]);
     after = page.next;
   } while (after !== undefined);
   return sum;

@@ -9,7 +9,7 @@ import {
 import type { CheckedRows } from '../../activities/batch/batch-types.ts';
 import type { AddRows } from '../../contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
-import { KEY_LENGTH } from '../../domain/batch.ts';
+import { ROW_KEY_LENGTH } from '../../domain/batch.ts';
 import { newSlice, type PartRequest, type Slice } from '../../domain/batch-record.ts';
 import { batchChecks } from './batch-calls.ts';
 import type { BatchRun } from './batch-run.ts';
@@ -66,8 +66,8 @@ function twinsOf(slices: readonly Slice[], offset: number, keys: string): BadFie
 }
 
 function split(keys: string): string[] {
-  return Array.from({ length: keys.length / KEY_LENGTH }, (_, at) =>
-    keys.slice(at * KEY_LENGTH, (at + 1) * KEY_LENGTH),
+  return Array.from({ length: keys.length / ROW_KEY_LENGTH }, (_, at) =>
+    keys.slice(at * ROW_KEY_LENGTH, (at + 1) * ROW_KEY_LENGTH),
   );
 }
 

@@ -2,13 +2,13 @@
 import { ApplicationFailure, setHandler } from '@temporalio/workflow';
 import {
   type AddRows,
+  addedRowsQuery,
   addUpdate,
   batchStateQuery,
   partReportSignal,
-  takenRowsQuery,
 } from '../../contract/batch-messages.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
-import { type BatchState, MOST_ROWS_AT_ONCE, type TakenRows } from '../../domain/batch.ts';
+import { type AddedRows, type BatchState, MAX_ROWS_PER_ADD } from '../../domain/batch.ts';
 import { isPartReport } from '../../domain/batch-record.ts';
 import { onSignal } from '../shared/raw-signal.ts';
 import { addRows } from './add-rows.ts';
@@ -16,7 +16,7 @@ import type { BatchRun } from './batch-run.ts';
 
 export function installBatchHandlers(run: BatchRun): void {
   setHandler(batchStateQuery, () => run.state());
-  setHandler(takenRowsQuery, () => taken(run));
+  setHandler(addedRowsQuery, () => taken(run));
   onSignal(partReportSignal, (report) => {
     if (isPartReport(report)) run.heard(report);
   });
@@ -28,7 +28,7 @@ export function installBatchHandlers(run: BatchRun): void {
   });
 }
 
-function taken({ record }: BatchRun): TakenRows[] {
+function taken({ record }: BatchRun): AddedRows[] {
   return record.slices
     .filter(({ held }) => held)
     .map(({ offset, count, digest }) => ({ offset, count, digest }));
@@ -53,8 +53,8 @@ function unusable(rows: Partial<AddRows> | undefined): string | undefined {
   if (typeof offset !== 'number' || !Number.isInteger(offset) || offset < 0)
     return 'offset: must be a whole number from 0';
   if (!Array.isArray(payouts) || payouts.length === 0) return 'payouts: must be a list of at least one';
-  if (payouts.length > MOST_ROWS_AT_ONCE)
-    return `payouts: must be at most ${MOST_ROWS_AT_ONCE} at once, and not ${payouts.length}`;
+  if (payouts.length > MAX_ROWS_PER_ADD)
+    return `payouts: must be at most ${MAX_ROWS_PER_ADD} at once, and not ${payouts.length}`;
   return undefined;
 }
 

@@ -3,7 +3,7 @@ import { continueAsNew, getExternalWorkflowHandle, setCurrentDetails } from '@te
 import type { RowNews, RowStart } from '../../activities/batch/batch-types.ts';
 import { partReportSignal } from '../../contract/batch-messages.ts';
 import { payoutBatchWorkflowId } from '../../contract/ids.ts';
-import { type RowEnd, TOLD_BY_ROW } from '../../domain/batch.ts';
+import { LISTED_OUTCOMES, type RowOutcome } from '../../domain/batch.ts';
 import {
   BUSY_PHASE,
   newPartRecord,
@@ -158,10 +158,10 @@ export class PartRun {
     return this.rowsOpen < before;
   }
 
-  private end(number: string, end: RowEnd): void {
+  private end(number: string, end: RowOutcome): void {
     const { outcomes, rows } = this.record.tally;
     outcomes[end] += 1;
-    const told = TOLD_BY_ROW.find((known) => known === end);
+    const told = LISTED_OUTCOMES.find((known) => known === end);
     if (told) rows[told].push(this.rowOf.get(number) ?? -1);
   }
 

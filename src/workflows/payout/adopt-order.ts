@@ -1,6 +1,6 @@
 /** Three ways to an order: the create answered it, a query found it, a person named it. Each is compared first. */
 import type { Confirmation } from '../../activities/shared/types.ts';
-import { differsFromQuote, notThisNumberOrAmount, notThisPayout } from '../../domain/order-check.ts';
+import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/order-check.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { KnownOrder, PayoutRecord } from '../../domain/payout-record.ts';
 import type { PayoutOrder } from '../../domain/provider-records.ts';
@@ -10,13 +10,13 @@ import { enterReview, markOutcomeUnknown, noteUnknownSend } from './stages.ts';
 
 /** Terms other than quoted are flagged (H13). An order that is not this payout's is no answer to its create (H54). */
 export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQuote): void {
-  const problem = notThisPayout(order, run.request);
+  const problem = orderMismatch(order, run.request);
   if (problem) {
     run.flag('ORDER_DIFFERS_FROM_REQUEST', `the create was answered with another order: ${problem}`);
     markOutcomeUnknown(run, 'unanswered');
     return;
   }
-  for (const { code, message } of differsFromQuote(order, quote)) run.flag(code, message);
+  for (const { code, message } of quoteMismatches(order, quote)) run.flag(code, message);
   run.unflag('ORDER_DIFFERS_FROM_REQUEST');
   adopt(run, order);
 }
@@ -45,7 +45,7 @@ export async function adoptFound(
   const quote = quoteOf(run, order);
   const problem = otherBody
     ? 'an earlier start under this partnerOrderId had another body'
-    : (notThisPayout(order, run.request) ?? (quote && termsProblem(order, quote)));
+    : (orderMismatch(order, run.request) ?? (quote && termsProblem(order, quote)));
   if (problem) {
     run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} differs from what was asked: ${problem}`);
     noteUnknownSend(run, 'unanswered');
@@ -62,7 +62,7 @@ export async function adoptFound(
 /** The spec allows the lock to be null: then it proves nothing. */
 function termsProblem(order: PayoutOrder, quote: AgreedQuote): string | undefined {
   const { lockRateId = quote.lockRateId } = order;
-  return differsFromQuote({ ...order, lockRateId }, quote)[0]?.message;
+  return quoteMismatches({ ...order, lockRateId }, quote)[0]?.message;
 }
 
 /** The quote that the order was created with: this run may have sent several, each with a lock of its own. */
@@ -103,14 +103,14 @@ export async function readOrder(run: PayoutRun, orderId: string): Promise<Payout
 export async function isOrderReadable(run: PayoutRun): Promise<boolean> {
   const known = run.record.order?.orderId;
   const order = known === undefined ? undefined : await readOrder(run, known);
-  return order?.orderId === known && order !== undefined && notThisPayout(order, run.request) === undefined;
+  return order?.orderId === known && order !== undefined && orderMismatch(order, run.request) === undefined;
 }
 
 /** A person says which order it is. Accepted only when its ids and amounts match; else why not. */
 export async function adoptNamed(run: PayoutRun, orderId: string): Promise<string | undefined> {
   const order = await readOrder(run, orderId);
   if (!order) return `order ${orderId} could not be read from the provider`;
-  const problem = notThisNumberOrAmount(order, run.request);
+  const problem = identityMismatch(order, run.request);
   if (problem) return `order ${orderId} is not this payout's: ${problem}`;
   if (run.record.creation.stage !== 'review') return 'the payout is no longer in review';
   run.record.quote = quoteOf(run, order) ?? termsOf(order);

@@ -1,6 +1,6 @@
 /** How the order stands, by one trade query: what is known after it, and what an operator should look at. */
 import type { TradeAnswer } from '../../activities/shared/types.ts';
-import { contradiction, notThisPayout } from '../../domain/order-check.ts';
+import { orderMismatch, statusContradiction } from '../../domain/order-check.ts';
 import type { TradeResult } from '../../domain/provider-records.ts';
 import { finalStatus, tradeAttention } from '../../domain/trade-verdict.ts';
 import { causeOf, refusalIn } from '../shared/call-failures.ts';
@@ -61,7 +61,7 @@ async function isOurOrder(run: PayoutRun, trade: TradeResult): Promise<boolean> 
     `the trade query names order ${trade.orderId}, known was ${known ?? 'none'}: there may be two`,
   );
   const order = await readOrder(run, trade.orderId);
-  if (!order || notThisPayout(order, request) !== undefined) return false;
+  if (!order || orderMismatch(order, request) !== undefined) return false;
   record.order = { orderId: order.orderId, status: order.status, target: order.target, quote: record.quote };
   record.orderReplaced = true;
   return true;
@@ -73,7 +73,10 @@ function learned(run: PayoutRun, trade: TradeResult): void {
   record.unanswered = 0;
   record.lastConfirmedAtMs = Date.now();
   run.unflag('PROVIDER_NOT_ANSWERING', 'ORDER_NOT_FOUND', 'STUCK', ...TRADE_FLAGS);
-  for (const { code, message } of [...tradeAttention(trade), ...contradiction(record.order?.status, trade)])
+  for (const { code, message } of [
+    ...tradeAttention(trade),
+    ...statusContradiction(record.order?.status, trade),
+  ])
     run.flag(code, message);
   if (finalStatus(trade) === undefined) flagWhenStuck(run, trade);
 }

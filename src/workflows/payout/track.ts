@@ -7,7 +7,7 @@ import {
   type FinalStatus,
   finalAttention,
   finalStatus,
-  isAboutDebits,
+  isDebitMismatch,
   isDetailMissing,
 } from '../../domain/trade-verdict.ts';
 import { polled } from '../shared/calls.ts';
@@ -81,7 +81,7 @@ async function verifyResult(
 /** Flags what a person should know about the end. False while debits other than quoted may be a passing answer. */
 function debitsAreSettled(run: PayoutRun, odd: Attention[]): boolean {
   const { record } = run;
-  const debits = odd.find(isAboutDebits);
+  const debits = odd.find(isDebitMismatch);
   const times = record.debitsSaid?.message === debits?.message ? (record.debitsSaid?.times ?? 0) : 0;
   record.debitsSaid = debits && { message: debits.message, times: times + 1 };
   run.unflag('DEBITS_DIFFER_FROM_QUOTE');

@@ -4,7 +4,7 @@ import type { WhetherOpened } from '../../activities/shared/types.ts';
 import { activityTimeoutMs } from '../../domain/deadlines.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
-import { candidatesOf } from '../../domain/receiving-account-state.ts';
+import { candidateAccounts } from '../../domain/receiving-account-state.ts';
 import { untilAnswered } from '../shared/calls.ts';
 import type { OpeningRun } from './opening-run.ts';
 import { type Doubted, refused } from './send.ts';
@@ -52,14 +52,14 @@ async function whatFollows(
 }
 
 function somethingNew({ record }: OpeningRun): boolean {
-  return record.before !== undefined && candidatesOf(record).length > 0;
+  return record.before !== undefined && candidateAccounts(record).length > 0;
 }
 
 /** An account that is not there by then was not opened only where the provider itself says so, of the only send. */
 async function concluded(run: OpeningRun, { doubt, why }: Doubted, seen: WhetherOpened): Promise<Found> {
   const { record } = run;
   if (doubt === 'busy') record.turnedAway += 1;
-  const nothingNew = seen.listed !== null && candidatesOf(record).length === 0;
+  const nothingNew = seen.listed !== null && candidateAccounts(record).length === 0;
   if (nothingNew && doubt === 'refused') return refused(run, why);
   if (nothingNew && doubt === 'busy' && record.turnedAway < MOST_TURNED_AWAY)
     return { cleared: clearanceOf(seen) };
@@ -94,10 +94,10 @@ async function actedOn(run: OpeningRun): Promise<Found | undefined> {
 
 /** What the person could not see yet makes the decision void. */
 async function askedOnceMore(run: OpeningRun): Promise<Found | undefined> {
-  const shown = candidatesOf(run.record);
+  const shown = candidateAccounts(run.record);
   const seen = await look(run);
   run.resolution = undefined;
-  if (candidatesOf(run.record).every((accountId) => shown.includes(accountId))) {
+  if (candidateAccounts(run.record).every((accountId) => shown.includes(accountId))) {
     run.record.unsent = 0;
     run.unflag('NOT_SENT');
     return { cleared: clearanceOf(seen) };

@@ -5,7 +5,7 @@ import {
   openingStateQuery,
   resolveOpeningUpdate,
 } from '../../contract/receiving-account-messages.ts';
-import { notThisAccount, type ReceivingAccountState } from '../../domain/receiving-account.ts';
+import { accountMismatch, type ReceivingAccountState } from '../../domain/receiving-account.ts';
 import { asked } from '../shared/calls.ts';
 import { demand, named, notAccepted } from '../shared/refusals.ts';
 import type { OpeningRun } from './opening-run.ts';
@@ -51,7 +51,7 @@ async function checkedAccount(run: OpeningRun, accountId: string): Promise<Recor
   if (!record) throw notAccepted('the payments service knows no such account');
   const listed = await read(() => calls.listReceivingAccounts(run.caller, run.which));
   const named = { accountId, record, listed: listed ?? undefined, before: run.record.before };
-  const problem = notThisAccount(run.request, named);
+  const problem = accountMismatch(run.request, named);
   if (problem) throw notAccepted(`this is not the account that was asked for: ${problem}`);
   return record;
 }

@@ -12,14 +12,14 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Clearance } from '../../domain/payout-record.ts';
-import type { ReceivingAccountOrder, ReceivingAccountResult } from '../../domain/receiving-account.ts';
+import type { OpeningRequest, ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { local } from '../shared/calls.ts';
 import { findOut } from './find-out.ts';
 import { takeMessages } from './handlers.ts';
 import { OpeningRun } from './opening-run.ts';
 import { lookBefore, send, sentBefore } from './send.ts';
 
-export async function openReceivingAccount(request: ReceivingAccountOrder): Promise<ReceivingAccountResult> {
+export async function openReceivingAccount(request: OpeningRequest): Promise<ReceivingAccountResult> {
   const run = new OpeningRun();
   takeMessages(run);
   const { workflowId, memo } = workflowInfo();

@@ -9,23 +9,23 @@ import {
 import type { Caller, Prepared } from '../../activities/shared/types.ts';
 import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
 import type {
-  CheckedReceivingAccountOrder,
+  CheckedOpeningRequest,
   OpeningPhase,
   OpeningReason,
   ReceivingAccountResult,
   ReceivingAccountState,
 } from '../../domain/receiving-account.ts';
 import { accountIdOf } from '../../domain/receiving-account.ts';
-import { newOpening, openingState } from '../../domain/receiving-account-state.ts';
+import { newOpeningRecord, openingState } from '../../domain/receiving-account-state.ts';
 import { isDoubtfulStart } from '../shared/doubtful-start.ts';
 
 export class OpeningRun {
-  readonly record = newOpening(Date.now());
-  prepared: Prepared<CheckedReceivingAccountOrder> | undefined;
+  readonly record = newOpeningRecord(Date.now());
+  prepared: Prepared<CheckedOpeningRequest> | undefined;
   /** What a person said in review, until the review has acted on it; with the account that was checked. */
   resolution: { said: OpeningResolution; account?: Record<string, unknown> } | undefined;
 
-  get request(): CheckedReceivingAccountOrder {
+  get request(): CheckedOpeningRequest {
     return this.facts.request;
   }
 
@@ -110,7 +110,7 @@ export class OpeningRun {
     return { requestId: this.request.requestId, outcome, ...this.which };
   }
 
-  private get facts(): Prepared<CheckedReceivingAccountOrder> {
+  private get facts(): Prepared<CheckedOpeningRequest> {
     if (!this.prepared) throw new Error('the request has not been checked yet');
     return this.prepared;
   }

@@ -4,7 +4,7 @@ import type { NothingSent, OpenAnswer } from '../../activities/shared/types.ts';
 import { sendWithinMs } from '../../domain/deadlines.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
-import { afterUnsent } from '../../domain/receiving-account-state.ts';
+import { unsentBackoff } from '../../domain/receiving-account-state.ts';
 import { openingOnce, untilAnswered } from '../shared/calls.ts';
 import type { OpeningRun } from './opening-run.ts';
 
@@ -69,7 +69,7 @@ async function notSent(run: OpeningRun, why: NothingSent['why']): Promise<Sent> 
   if (why === 'earlier-run' || why === 'restored' || why === 'forgotten') return sentBefore(why);
   run.record.unsent += 1;
   const { unsent } = run.record;
-  const next = afterUnsent(unsent);
+  const next = unsentBackoff(unsent);
   if (next === 'review') return { doubt: 'unsent', why: `nothing could be sent, ${unsent} times in a row` };
   if (next.flag) {
     run.flag('NOT_SENT', `nothing could be sent, ${unsent} times in a row; it is tried again`);

@@ -9,7 +9,7 @@ import type {
   TokenPlan,
 } from '../../activities/shared/types.ts';
 import { type TokenLine, tokenTaskQueue } from '../../contract/ids.ts';
-import { activityTimeoutMs, HAND_OVER_WITHIN_MS } from '../../domain/deadlines.ts';
+import { activityTimeoutMs, TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/deadlines.ts';
 import { fairnessKey } from '../../domain/fairness.ts';
 import type { PayoutSettings } from '../../domain/payout.ts';
 import type { TokenOwner } from '../../domain/token-record.ts';
@@ -133,7 +133,7 @@ export function exchanging({ environment, app }: TokenOwner, { callTimeoutMs }: 
     taskQueue: tokenTaskQueue(environment, app, 'anonymous'),
     summary: 'exchanges the authorization code',
     scheduleToStartTimeout: CODE_EXPIRES,
-    startToCloseTimeout: activityTimeoutMs(callTimeoutMs) + HAND_OVER_WITHIN_MS,
+    startToCloseTimeout: activityTimeoutMs(callTimeoutMs) + TOKEN_HANDOVER_TIMEOUT_MS,
     heartbeatTimeout: EXCHANGE_HEARTBEAT_TIMEOUT,
     retry: NO_RETRY,
   });

@@ -12,11 +12,11 @@ import {
 import type { TokenPlan } from '../../activities/shared/types.ts';
 import {
   type Grant,
-  heldFrom,
   newTokenRecord,
   type TokenOwner,
   type TokenRecord,
   type TokenState,
+  toHeldGrant,
   tokenState,
 } from '../../domain/token-record.ts';
 import { isHistoryLong } from '../shared/long-history.ts';
@@ -58,7 +58,7 @@ export class RenewalRun {
 
   /** A new grant, by renewal or by a new authorization: everything that was wrong with the old one is over. */
   accept(grant: Grant, askedAtMs: number): void {
-    this.record.held = heldFrom(this.owner, grant, askedAtMs, Math.random());
+    this.record.held = toHeldGrant(this.owner, grant, askedAtMs, Math.random());
     this.record.generation += 1;
     this.record.needsAuthorization = false;
     this.record.triedBefore = undefined;

@@ -1,7 +1,7 @@
 /** A provider that answers without a network, in the time of a test's clock. */
 import {
-  attempted,
   type Exchange,
+  runAttempt,
   type Transport,
   type TransportOptions,
   type WireRequest,
@@ -31,13 +31,13 @@ export class InProcessTransport implements Transport {
   exchange(request: WireRequest): Promise<Exchange> {
     const { clock } = this.options;
     const { connectsAfterMs = 0, answersAfterMs = 0, body = '{}' } = this.provider;
-    return attempted(request, this.options, async ({ givenUp, mayWrite }) => {
+    return runAttempt(request, this.options, async ({ signal, mayWrite }) => {
       if (this.closed) throw Object.assign(new Error('closed'), { code: 'CLOSED' });
-      await sleep(clock, connectsAfterMs, givenUp);
+      await sleep(clock, connectsAfterMs, signal);
       if (!mayWrite()) throw new Error('withheld');
       this.seen.push(request);
-      await sleep(clock, answersAfterMs, givenUp);
-      return { is: 'answer', status: 200, body: Buffer.from(body) };
+      await sleep(clock, answersAfterMs, signal);
+      return { kind: 'answer', status: 200, body: Buffer.from(body) };
     });
   }
 

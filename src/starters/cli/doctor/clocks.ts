@@ -1,5 +1,5 @@
 /** The clocks of this machine, the engine, a worker and the payments service: deadlines are counted on all of them. */
-import type { ClockReading } from '../../../domain/clock-reading.ts';
+import type { ClockOffset } from '../../../domain/clock-offset.ts';
 import { type Check, problem, unknown, well } from './check.ts';
 
 const CHECK = 'clocks';
@@ -8,11 +8,11 @@ const TOO_FAR_MS = 30_000;
 
 export interface ClockReadings {
   /** Against this machine. */
-  engine?: ClockReading | undefined;
+  engine?: ClockOffset | undefined;
   /** Against the engine. */
-  worker?: ClockReading | undefined;
+  worker?: ClockOffset | undefined;
   /** Against the worker that asked. */
-  service?: ClockReading | undefined;
+  service?: ClockOffset | undefined;
 }
 
 export function clocksAgree({ engine, worker, service }: ClockReadings): Check {
@@ -34,7 +34,7 @@ export function clocksAgree({ engine, worker, service }: ClockReadings): Check {
   return well(CHECK, said);
 }
 
-function told(off: ClockReading | undefined): string {
+function told(off: ClockOffset | undefined): string {
   if (off === undefined) return 'unknown';
   if (Math.abs(off) < 1_000) return 'agrees';
   return `${Math.round(Math.abs(off) / 1_000)} s ${off > 0 ? 'ahead' : 'behind'}`;

@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { encryptionKeys } from '../../../config/encryption.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
-import type { WorkerView, WorkflowSignatures } from '../../../contract/workflows.ts';
-import { type ClockReading, reading } from '../../../domain/clock-reading.ts';
+import type { WorkerDescription, WorkflowSignatures } from '../../../contract/workflows.ts';
+import { type ClockOffset, clockOffset } from '../../../domain/clock-offset.ts';
 import { UnknownKeyError } from '../../../encryption/key-ring.ts';
 import type { Session } from '../session.ts';
 import { type Check, problem, well } from './check.ts';
@@ -20,7 +20,7 @@ const SAME_KEYS =
 export interface Keys {
   check: Check;
   /** That worker's clock as the engine saw it. */
-  clock?: ClockReading;
+  clock?: ClockOffset;
 }
 
 type Probe = WorkflowHandle<WorkflowSignatures['workerProbe']>;
@@ -63,7 +63,7 @@ async function answered({ soon }: Session, probe: Probe): Promise<Keys> {
     const worker = await probe.result();
     const { startTime, closeTime } = await soon(() => probe.describe());
     // Read the other way round: what the worker is ahead of the engine.
-    const clock = reading(worker.nowMs, startTime.getTime(), (closeTime ?? new Date()).getTime());
+    const clock = clockOffset(worker.nowMs, startTime.getTime(), (closeTime ?? new Date()).getTime());
     return { check: well(CHECK, both(worker)), clock };
   } catch (error) {
     const lacked =
@@ -74,7 +74,7 @@ async function answered({ soon }: Session, probe: Probe): Promise<Keys> {
   }
 }
 
-function both({ payloadKeys, tokenKeys }: WorkerView): string {
+function both({ payloadKeys, tokenKeys }: WorkerDescription): string {
   if (payloadKeys.length === 0) return 'payloads are plain: a test against loopback';
   const sealed = tokenKeys.length > 0 ? `, tokens sealed with ${tokenKeys.join(', ')}` : '';
   return `each reads the other: ${ownKeys()} here, ${payloadKeys.join(', ')} at the worker${sealed}`;

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClockReading, reading } from '../../../domain/clock-reading.ts';
+import { type ClockOffset, clockOffset } from '../../../domain/clock-offset.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';
 
@@ -20,7 +20,7 @@ const DOUBT =
 export interface Priorities {
   check: Check;
   /** The engine's clock as this machine saw it; absent where nothing could be started. */
-  clock?: ClockReading;
+  clock?: ClockOffset;
 }
 
 export async function priorities(session: Session): Promise<Priorities> {
@@ -40,7 +40,7 @@ export async function priorities(session: Session): Promise<Priorities> {
     try {
       const check = verdict(await keptUnder(session, queue));
       const { startTime } = await soon(() => handle.describe());
-      return { check, clock: reading(startTime.getTime(), sentMs, answeredMs) };
+      return { check, clock: clockOffset(startTime.getTime(), sentMs, answeredMs) };
     } finally {
       await handle.terminate('doctor has seen enough').catch(() => undefined);
     }

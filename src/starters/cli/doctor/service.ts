@@ -1,7 +1,7 @@
 /** The payments service and the tokens for it. Only workers talk to it, so a worker is asked. */
 
 import { type ListedToken, Tokens } from '../../../client/tokens.ts';
-import type { ProbeQuestion, ServiceProbed } from '../../../contract/workflows.ts';
+import type { ProbeResult, ProbeTarget } from '../../../contract/workflows.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';
 
@@ -15,7 +15,7 @@ const NO_CALL_WITHOUT = ['TOKEN_EXPIRED', 'NO_TOKEN', 'REFUSED'];
 
 export interface Service {
   check: Check;
-  probed?: ServiceProbed;
+  probed?: ProbeResult;
 }
 
 export interface TokenStates {
@@ -27,7 +27,7 @@ export interface TokenStates {
 export async function serviceAnswers(
   { reads }: Session,
   app: string,
-  question: ProbeQuestion,
+  question: ProbeTarget,
   openId?: string,
 ): Promise<Service> {
   try {

@@ -1,6 +1,6 @@
 /** Whether every open workflow can go on. */
-import { whyFailing } from '../../../domain/failing-workflow.ts';
-import { findFailing, knownFailing } from '../../../temporal/failing-workflows.ts';
+import { describeFailingWorkflow } from '../../../domain/failing-workflow.ts';
+import { findFailingWorkflows, knownFailingWorkflows } from '../../../temporal/failing-workflows.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';
 
@@ -10,11 +10,13 @@ const MOST_NAMED = 5;
 export async function workflowTasksGoOn({ client, soon }: Session, environment: string): Promise<Check> {
   const check = 'workflow tasks';
   try {
-    const known = (await soon(() => knownFailing(client, environment))) ?? [];
+    const known = (await soon(() => knownFailingWorkflows(client, environment))) ?? [];
     const ids = known.map(({ workflowId }) => workflowId);
-    const { failing } = await soon(() => findFailing(client, ids));
+    const { failing } = await soon(() => findFailingWorkflows(client, ids));
     if (failing.length === 0) return well(check, 'none keeps failing');
-    const named = failing.slice(0, MOST_NAMED).map((one) => `${one.workflowId}: ${whyFailing(one)}`);
+    const named = failing
+      .slice(0, MOST_NAMED)
+      .map((one) => `${one.workflowId}: ${describeFailingWorkflow(one)}`);
     const more = failing.length > MOST_NAMED ? `; and ${failing.length - MOST_NAMED} more` : '';
     return problem(check, named.join('; ') + more, 'docs/operations.md, A workflow that stands still');
   } catch (error) {

@@ -5,9 +5,9 @@
 import type { Client } from '@temporalio/client';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
 import { isGone } from './client-errors.ts';
-import { type ListedRun, pagesOfRuns } from './visibility.ts';
+import { type ListedRun, listRunPages } from './visibility.ts';
 
-export interface CountingRun {
+export interface DecisiveRun {
   runId: string;
   /** It has set out to send what must not be sent twice, or nobody can say whether it has. */
   sent: boolean;
@@ -32,13 +32,13 @@ const VISIBILITY_PAUSE_MS = 250;
  * From the latest run back: the first that has sent something or ended with an outcome, else the latest that got past
  * the check of its request. Undefined when no run did: each of them was bad input.
  */
-export async function runThatCounts(
+export async function decisiveRun(
   client: Client,
   workflowId: string,
   latest: { runId: string; isBadInput: boolean },
   clock: Clock,
-): Promise<CountingRun | undefined> {
-  let begun: CountingRun | undefined;
+): Promise<DecisiveRun | undefined> {
+  let begun: DecisiveRun | undefined;
   for (const run of await allRuns(client, workflowId, latest.runId, clock)) {
     const { runId } = run;
     const counting = { runId, sent: false, isGone: false, saidNotCreated: false };
@@ -63,7 +63,7 @@ async function allRuns(
 ): Promise<ListedRun[]> {
   for (let left = VISIBILITY_TRIES; left > 0; left -= 1) {
     const runs: ListedRun[] = [];
-    for await (const page of pagesOfRuns(client, `WorkflowId = '${workflowId}'`, PAGE)) runs.push(...page);
+    for await (const page of listRunPages(client, `WorkflowId = '${workflowId}'`, PAGE)) runs.push(...page);
     if (runs.some(({ runId }) => runId === known)) return runs.sort((a, b) => b.startedMs - a.startedMs);
     await sleep(clock, VISIBILITY_PAUSE_MS);
   }

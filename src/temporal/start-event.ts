@@ -5,7 +5,7 @@ import {
   decodeMapFromPayloads,
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 
-export async function startedWith(
+export async function readStartEvent(
   client: Client,
   workflowId: string,
   runId: string,
