@@ -7,9 +7,9 @@ export const OPEN_POINTS_PAGE = join(import.meta.dirname, '../docs/open-points.m
 
 const HEAD = `# What the specification leaves open
 
-Written from \`src/domain/open-points.ts\`; change it there. \`npm run payouts -- doctor\` looks at the service through a
-worker and says which assumption holds; it only reads. Give it \`--client-id\`, \`--order\` (an existing payout) and
-\`--payer-id\` to see more.
+Generated from \`src/domain/open-points.ts\`; change it there. \`npm run payouts -- doctor\` queries the provider through a
+worker and reports which assumptions hold. It only reads. With \`--client-id\`, \`--order\` (an existing payout) and
+\`--payer-id\`, it checks more of them.
 `;
 
 export function openPointsPage(): string {
@@ -18,9 +18,9 @@ export function openPointsPage(): string {
       `## ${id}`,
       '',
       `- **Open:** ${open}`,
-      `- **Taken to be so:** ${assumption}`,
-      `- **Setting:** ${setting || 'none: every reading is accepted, or none is safe to offer'}`,
-      `- **Probe:** ${probe || 'none: no harmless read can tell'}`,
+      `- **Assumption:** ${assumption}`,
+      `- **Setting:** ${setting || 'none: every spelling is accepted, or no alternative is safe'}`,
+      `- **Probe:** ${probe || 'none: no harmless read can check this'}`,
     ].join('\n'),
   );
   return `${[HEAD, ...sections].join('\n').replaceAll('\n## ', '\n\n## ').replaceAll('\n\n\n', '\n\n')}\n`;

@@ -131,7 +131,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'sums-not-compared',
     what: 'The sums of the payments are not compared with the totals: wrong amounts are reported.',
     file: 'src/domain/trade-verdict.ts',
-    find: '    sumsDisagree(result, detail, expected.target) ??\n',
+    find: '    sumMismatch(result, detail, expected.target) ??\n',
     replace: '',
   },
   {

@@ -1,8 +1,8 @@
-/** How one attempt of a user to authorize the application ended. */
+/** How a user's attempt to authorize the application ended. */
 export interface AuthorizationOutcome {
-  /** `NOT_STORED`: the provider gave tokens, and Temporal did not take them. `UNCERTAIN`: nobody knows what the provider did. */
+  /** `NOT_STORED`: the provider issued tokens, but Temporal did not accept them. `UNCERTAIN`: the result at the provider is unknown. */
   outcome: 'GRANTED' | 'DENIED' | 'EXPIRED' | 'REFUSED' | 'UNAVAILABLE' | 'UNCERTAIN' | 'NOT_STORED';
-  /** What the page says. */
+  /** The text of the page. */
   sentence: string;
   openId?: string;
 }

@@ -1,4 +1,4 @@
-/** What a batch and its parts remember: all of it survives continue-as-new, so all of it is plain data. */
+/** The state of a batch and its parts. It survives continue-as-new, so it is plain data. */
 import {
   type AddedRows,
   type BatchRequest,
@@ -10,26 +10,29 @@ import {
 } from './batch.ts';
 import { type PayoutPhase, type PayoutRequest, PHASES } from './payout.ts';
 
-/** How a part reports to its batch. */
+/** The report of a part to its batch. */
 export interface PartReport extends BatchTally {
   offset: number;
-  /** Whose rows these are: a part of an older batch with other rows is not listened to. */
+  /** Identifies the rows. The batch ignores reports from a part of an older batch with other rows. */
   digest: string;
-  /** No row is left to start and few payouts are busy: the next part may begin. */
+  /** Every row has been started and few payouts are busy, so the next part may begin. */
   begun: boolean;
   ended: boolean;
 }
 
-/** Anybody can send the signal that carries a report: one that cannot be added up is none. */
+/** Validates a report. Anyone can send the signal that carries it, so a malformed report is ignored. */
 export function isPartReport(value: unknown): value is PartReport {
   if (!isObject(value)) return false;
   const { digest, begun, ended, phases, outcomes, rows } = value;
   if (typeof digest !== 'string' || typeof begun !== 'boolean' || typeof ended !== 'boolean') return false;
   if (!isObject(phases) || !isObject(outcomes) || !isObject(rows)) return false;
   const counts = ['offset', 'started', 'joined', 'needingAttention'].map((name) => value[name]);
-  counts.push(...PHASES.map((phase) => phases[phase] ?? 0), ...ROW_OUTCOMES.map((end) => outcomes[end]));
-  const told = LISTED_OUTCOMES.map((end) => rows[end]);
-  return counts.every(isCount) && told.every((list) => Array.isArray(list) && list.every(isCount));
+  counts.push(
+    ...PHASES.map((phase) => phases[phase] ?? 0),
+    ...ROW_OUTCOMES.map((outcome) => outcomes[outcome]),
+  );
+  const lists = LISTED_OUTCOMES.map((outcome) => rows[outcome]);
+  return counts.every(isCount) && lists.every((list) => Array.isArray(list) && list.every(isCount));
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -40,14 +43,14 @@ function isCount(value: unknown): boolean {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** One `add`, as the batch remembers it: the rows themselves are with the part. */
+/** One `add` in the state of the batch. The part holds the rows themselves. */
 export interface Slice extends AddedRows {
-  /** Fingerprints of the rows' numbers, for as long as more rows may be added. */
+  /** Fingerprints of the rows' `partnerOrderId`s, kept while rows may still be added. */
   keys: string;
-  /** A part holds the rows. False again when somebody stopped that part: the rows have to be added again. */
+  /** A part holds the rows. False again after that part was stopped: the rows must be added again. */
   held: boolean;
   hasTurn: boolean;
-  /** It knows that the batch was cancelled. */
+  /** The part knows that the batch was cancelled. */
   toldToStop: boolean;
   report?: PartReport | undefined;
 }
@@ -55,10 +58,10 @@ export interface Slice extends AddedRows {
 export interface BatchRecord {
   request: BatchRequest;
   slices: Slice[];
-  /** All rows were in, and are fixed from then on. */
+  /** All rows have been added. From then on, they are fixed. */
   begun: boolean;
   cancelled: boolean;
-  /** Both are read from the worker's configuration when the batch begins. */
+  /** `window` and `environment` come from the worker's configuration when the batch starts. */
   window: number;
   environment: string;
 }
@@ -71,7 +74,7 @@ export function newSlice(offset: number, count: number, digest: string, keys: st
   return { offset, count, digest, keys, held: false, hasTurn: false, toldToStop: false };
 }
 
-/** What is not there of `count` rows: ranges that no slice covers, and slices whose part is gone. */
+/** The rows that are missing: ranges that no slice covers, and slices whose part no longer exists. */
 export function missingRows(count: number, slices: readonly Slice[]): RowRange[] {
   const missing: RowRange[] = [];
   let next = 0;
@@ -88,22 +91,22 @@ export interface PartRequest extends AddedRows {
   environment: string;
   app: string;
   batchId: string;
-  /** Those that have not been started yet. */
+  /** The rows that have not been started yet. */
   payouts: PayoutRequest[];
-  /** How many payouts may be busy at once. */
+  /** The maximum number of busy payouts. */
   window: number;
-  /** Who started the batch, and so its payouts. */
+  /** The caller who started the batch, and therefore its payouts. */
   startedBy?: string;
 }
 
-/** Payouts that have not ended, by what was last seen of them: only what differs from it is news. */
+/** Payouts that have not ended, grouped by their last known state. Only a different state is a change. */
 export interface OpenPayouts {
   phase: PayoutPhase;
   needsAttention: boolean;
   numbers: string[];
 }
 
-/** A payout is started in it, and leaves it when it comes to rest: until then it uses the call budget. */
+/** A payout starts in this phase and leaves it when it first waits. Until then, it uses the rate limit. */
 export const BUSY_PHASE: PayoutPhase = 'CHECKING';
 
 export function openTally(open: readonly OpenPayouts[]): Pick<BatchTally, 'phases' | 'needingAttention'> {
@@ -119,7 +122,7 @@ export interface PartRecord {
   open: OpenPayouts[];
   tally: BatchTally;
   hasTurn: boolean;
-  /** Something has changed since the batch was last told. */
+  /** The part has changed since its last report to the batch. */
   unreported: boolean;
   reportedStage: 'beginning' | 'begun' | 'ended';
   reportedAtMs: number;

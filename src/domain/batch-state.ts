@@ -1,4 +1,4 @@
-/** What operators and callers read of a batch: one plain sentence, the next step, the counts. */
+/** The state of a batch as callers and operators see it: a sentence, the next step and the counts. */
 import {
   type BatchResult,
   type BatchState,
@@ -9,31 +9,32 @@ import {
   sumTallies,
 } from './batch.ts';
 import { type BatchRecord, missingRows } from './batch-record.ts';
+import type { StateText } from './payout.ts';
 
 export function batchState(record: BatchRecord, isDone: boolean): BatchState {
   const { request, slices, cancelled } = record;
   const missing = missingRows(request.count, slices);
-  const absent = missing.reduce((sum, { count }) => sum + count, 0);
+  const missingCount = missing.reduce((sum, { count }) => sum + count, 0);
   const result = batchResult(record);
   const phase = isDone ? 'DONE' : record.begun ? 'PAYING' : 'RECEIVING';
   return {
     ...result,
     phase,
-    ...said(phase, record, absent, result),
+    ...describe(phase, record, missingCount, result),
     cancelled,
-    added: request.count - absent,
+    added: request.count - missingCount,
     missing,
   };
 }
 
 export function batchResult({ request, slices, cancelled }: BatchRecord): BatchResult {
   const tally = sumTallies(slices.map(({ report }) => report ?? emptyTally()));
-  if (cancelled) endAbsentRows(tally, { request, slices });
+  if (cancelled) countMissingRows(tally, { request, slices });
   return { ...request, ...tally, done: countEndedRows(tally), bad: countBadRows(tally) };
 }
 
-/** Nobody will ever start what was not there when the batch was cancelled; nobody knows of rows whose part is gone. */
-function endAbsentRows(
+/** Rows that were missing at the cancellation are never started. Rows whose part no longer exists count as stopped. */
+function countMissingRows(
   tally: BatchTally,
   { request, slices }: Pick<BatchRecord, 'request' | 'slices'>,
 ): void {
@@ -44,27 +45,30 @@ function endAbsentRows(
   }
 }
 
-function said(
+function describe(
   phase: BatchState['phase'],
   { begun, cancelled }: BatchRecord,
-  absent: number,
+  missingCount: number,
   { count, done }: BatchResult,
-): Pick<BatchState, 'sentence' | 'nextStep'> {
+): StateText {
   if (phase === 'DONE') return { sentence: `All ${count} rows have ended.`, nextStep: 'Nothing.' };
   if (cancelled)
     return {
-      sentence: 'Cancelled: no more rows are started.',
-      nextStep: 'Ends when the payouts that were started have ended.',
+      sentence: 'Cancelled: no more rows will be started.',
+      nextStep: 'The batch ends when its started payouts have ended.',
     };
-  if (absent === 0)
+  if (missingCount === 0)
     return {
-      sentence: begun ? `${done} of ${count} rows have ended.` : 'All rows are in.',
-      nextStep: 'Goes on by itself.',
+      sentence: begun ? `${done} of ${count} rows have ended.` : 'All rows have been added.',
+      nextStep: 'None; the batch continues.',
     };
   return begun
     ? {
-        sentence: `A part of the batch was stopped by somebody: ${absent} rows are no longer watched.`,
-        nextStep: 'Add the missing rows again; those that were started are joined.',
+        sentence: `A part of the batch was stopped: ${missingCount} rows are no longer tracked.`,
+        nextStep: 'Add the missing rows again. Payouts that were already started are joined.',
       }
-    : { sentence: `${absent} of ${count} rows are missing; nothing is paid yet.`, nextStep: 'Add them.' };
+    : {
+        sentence: `${missingCount} of ${count} rows are missing; no payout has started yet.`,
+        nextStep: 'Add the missing rows.',
+      };
 }

@@ -1,49 +1,49 @@
-/** The public words of a batch: many payouts at once, each of them independent of the others. */
-import { OUTCOMES, type PayoutPhase, PHASES } from './payout.ts';
+/** The public types of a batch: many payouts at once, each independent of the others. */
+import { OUTCOMES, type PayoutPhase, PHASES, type StateText } from './payout.ts';
 
-/** How many rows one `add` may bring, and one part holds. */
+/** The maximum number of rows in one `add`, and in one part. */
 export const MAX_ROWS_PER_ADD = 500;
 export const MAX_ROWS_PER_BATCH = 50_000;
 
-/** Of the fingerprint of a row's number: short, and still never the same for two numbers of a batch (72 bits). */
+/** Characters of a row's fingerprint: 72 bits, enough that two ids of a batch never collide. */
 export const ROW_KEY_LENGTH = 12;
 
 /**
- * How a row can end: as its payout did, or
- * `conflict`: its number belongs to a payout with another body;
- * `invalid`: the payout was refused as bad input;
- * `stopped`: nothing is left of the payout's workflow, or nobody watches it any more, so look at it;
- * `notStarted`: the batch was cancelled first.
+ * The outcomes of a row: the outcome of its payout, or
+ * `conflict`: its `partnerOrderId` belongs to a payout with another body;
+ * `invalid`: the payout failed as bad input;
+ * `stopped`: the payout's workflow no longer exists or is no longer tracked, so a person should look at it;
+ * `notStarted`: the batch was cancelled before the row was started.
  */
 export const ROW_OUTCOMES = [...OUTCOMES, 'conflict', 'invalid', 'stopped', 'notStarted'] as const;
 export type RowOutcome = (typeof ROW_OUTCOMES)[number];
 
-/** Ends that somebody should look at row by row. */
+/** Outcomes whose rows are listed one by one, because a person should look at each. */
 export const LISTED_OUTCOMES = ['conflict', 'invalid', 'stopped'] as const;
 export type ListedOutcome = (typeof LISTED_OUTCOMES)[number];
 
-/** What a batch is started with; its rows follow by `add`. */
+/** The argument of the batch workflow. Its rows follow by `add`. */
 export interface BatchRequest {
   app: string;
   batchId: string;
-  /** How many rows will be added. Nothing is paid before the last one is in. */
+  /** The number of rows. No payout starts before all of them have been added. */
   count: number;
 }
 
-/** `count` rows from row `offset` on; rows are counted from 0. */
+/** `count` rows, starting at row `offset`. The first row is row 0. */
 export interface RowRange {
   offset: number;
   count: number;
 }
 
-/** What has become of some rows. */
+/** Counts of rows by what became of them. */
 export interface BatchTally {
-  /** Rows whose payout this batch started, and rows whose payout was there with the same body. */
+  /** Rows whose payout this batch started, and rows that joined an existing payout with the same body. */
   started: number;
   joined: number;
-  /** Payouts that have not ended, by the phase they were last seen to rest in. */
+  /** Payouts that have not ended, by the last phase in which they were seen waiting. */
   phases: Partial<Record<PayoutPhase, number>>;
-  /** Of those, the ones that wait for a person. */
+  /** The open payouts that wait for a person. */
   needingAttention: number;
   outcomes: Record<RowOutcome, number>;
   rows: Record<ListedOutcome, number[]>;
@@ -53,23 +53,21 @@ export interface BatchResult extends BatchTally {
   app: string;
   batchId: string;
   count: number;
-  /** Rows that have ended, and those of them that have no payout of their own. */
+  /** Rows that have ended, and how many of them have no payout of their own. */
   done: number;
   bad: number;
 }
 
-/** What the query `state` and the update `add` answer. */
-export interface BatchState extends BatchResult {
+/** The result of the query `state` and of the update `add`. */
+export interface BatchState extends BatchResult, StateText {
   phase: 'RECEIVING' | 'PAYING' | 'DONE';
-  sentence: string;
-  nextStep: string;
   cancelled: boolean;
   added: number;
-  /** Rows that still have to be added, or have to be added again. */
+  /** Rows that must be added, or added again. */
   missing: RowRange[];
 }
 
-/** Rows that the batch has taken: whoever adds them again can compare. */
+/** Rows that have been added, with a digest to compare them when they are added again. */
 export interface AddedRows extends RowRange {
   digest: string;
 }

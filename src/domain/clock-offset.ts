@@ -1,13 +1,18 @@
-/** How far another clock is from ours, as far as one reading can tell. */
+/** The offset of another clock from ours, as far as one reading can prove it. */
 
-/** Milliseconds by which the other clock is surely ahead (above 0) or behind (below 0); 0: nothing says that it differs. */
+/** Milliseconds by which the other clock is provably ahead (above 0) or behind (below 0). 0: no proven difference. */
 export type ClockOffset = number;
 
 /**
- * `thereMs` was read by somebody else between `beforeMs` and `afterMs` of ours, and stands for any moment up to
- * `coarseMs` later: what lies within that is no difference.
+ * The other clock read `theirsMs` between `beforeMs` and `afterMs` of our clock. The reading is truncated: the actual
+ * time may be up to `resolutionMs` later.
  */
-export function clockOffset(thereMs: number, beforeMs: number, afterMs: number, coarseMs = 0): ClockOffset {
-  if (thereMs > afterMs) return thereMs - afterMs;
-  return thereMs + coarseMs < beforeMs ? thereMs + coarseMs - beforeMs : 0;
+export function clockOffset(
+  theirsMs: number,
+  beforeMs: number,
+  afterMs: number,
+  resolutionMs = 0,
+): ClockOffset {
+  if (theirsMs > afterMs) return theirsMs - afterMs;
+  return theirsMs + resolutionMs < beforeMs ? theirsMs + resolutionMs - beforeMs : 0;
 }

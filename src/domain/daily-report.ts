@@ -1,43 +1,44 @@
-/** The payouts of one day by outcome and difference, and how parts of it are added up. Decisions only, no I/O. */
+/** The daily report: the payouts of one day by outcome and by change since their end. No I/O. */
 import { type Money, totalsByCurrency } from './money.ts';
 import { OUTCOMES, type PayoutOutcome, type PayoutResult } from './payout.ts';
+import { DAY_MS, HOUR_MS, isoTime } from './time.ts';
 
 export interface AppReport {
   app: string;
   /** Payouts that ended on that day. */
   outcomes: Record<PayoutOutcome, number>;
-  /** Of those, the ones that were still flagged when they ended. */
+  /** Payouts that ended on that day with an attention flag. */
   endedFlagged: number;
-  /** Of those, the ones whose result could not be read here; the sums lack them. */
+  /** Payouts that ended on that day and whose result could not be read. The sums do not include them. */
   unreadable: number;
-  /** What their receivers got and kept, and what failed on the way, by currency. */
+  /** Sums of the splits that succeeded and were not returned, and of those that failed, one per currency. */
   received: Money[];
   failed: Money[];
-  /** What had come back when a payout ended on that day, and what follow-ups saw on that day to have come back since. */
+  /** Money returned before a payout ended on that day, and returns that a follow-up found on that day. One sum per currency. */
   returned: Money[];
-  /** Payouts of which a follow-up found on that day that something is not as reported. */
+  /** Payouts for which a follow-up found on that day that the provider's answer differs from the reported result. */
   changed: number;
-  /** Payouts that a follow-up could not check from that day on, and has not checked since. */
+  /** Payouts whose follow-up checks have failed since that day. */
   notChecked: number;
   open: OpenPayoutsByAge;
 }
 
-/** When the report was made, by when the workflow was started. */
+/** Open payouts when the report was made, by the age of their workflow. */
 export interface OpenPayoutsByAge {
   underAnHour: number;
   underADay: number;
   underAWeek: number;
   older: number;
-  /** Of all of them, the ones that wait for a person. */
+  /** Open payouts that wait for a person. */
   needingAttention: number;
 }
 
-/** A payout of which a follow-up found that something is not as reported. */
+/** A payout for which a follow-up found that the provider's answer differs from the reported result. */
 export interface ChangedPayout {
   app: string;
   partnerOrderId: string;
   returned: Money[];
-  /** Codes. */
+  /** Attention codes. */
   differences: string[];
 }
 
@@ -52,12 +53,10 @@ export interface DailyReport extends ReportPart {
   day: string;
   /** ISO 8601. */
   madeAt: string;
-  /** How many of `changes` there are in all; at most a thousand are listed. */
+  /** The total number of changes. `changes` lists at most 1,000 of them. */
   changesInAll: number;
 }
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 export const MAX_CHANGES = 1_000;
 
 export function emptyAppReport(app: string): AppReport {
@@ -108,7 +107,7 @@ function mergeAppReports(one: AppReport, other: AppReport): AppReport {
   };
 }
 
-/** What an ended payout moved. A payment that came back was not received, although the provider counts it so. */
+/** The money that an ended payout moved. A returned split does not count as received, although the provider counts it. */
 export function movedMoney({
   received,
   failed,
@@ -118,8 +117,8 @@ export function movedMoney({
   'received' | 'failed' | 'returned'
 > {
   const succeeded = splits.filter(({ status }) => status === 'SUCCESS');
-  const sum = (back: boolean) =>
-    totalsByCurrency(succeeded.filter(({ refunded }) => refunded === back).map(({ target }) => target));
+  const sum = (returned: boolean) =>
+    totalsByCurrency(succeeded.filter(({ refunded }) => refunded === returned).map(({ target }) => target));
   return {
     received: splits.length > 0 ? sum(false) : received ? [received] : [],
     failed: failed ? [failed] : [],
@@ -133,12 +132,12 @@ export function ageGroup(ageMs: number): 'underAnHour' | 'underADay' | 'underAWe
   return ageMs < 7 * DAY_MS ? 'underAWeek' : 'older';
 }
 
-/** The day before the one of `nowMs`, UTC. */
+/** The day before `nowMs`, in UTC. */
 export function dayBefore(nowMs: number): string {
-  return new Date(nowMs - DAY_MS).toISOString().slice(0, 10);
+  return isoTime(nowMs - DAY_MS).slice(0, 10);
 }
 
-/** First and last moment of a day, ISO 8601; undefined where there is no such day. */
+/** The first and last millisecond of a day (ISO 8601), or undefined if `day` is not a date. */
 export function dayBounds(day: string): { from: string; until: string } | undefined {
   const fromMs = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00.000Z`) : Number.NaN;
   if (Number.isNaN(fromMs) || new Date(fromMs).toISOString().slice(0, 10) !== day) return undefined;

@@ -1,9 +1,11 @@
-/** An open workflow that cannot go on: its workflow task fails, or is never answered, again and again. */
+/** An open workflow that is stuck: its workflow task keeps failing or timing out. */
 
-/** What `list --attention` and the reconciliation call it. */
+import { isoTime } from './time.ts';
+
+/** The attention code in `list --attention` and in the reconciliation. */
 export const WORKFLOW_TASK_FAILS = 'WORKFLOW_TASK_FAILS';
 
-/** From this attempt on Temporal itself answers no query of the workflow; a worker that dies costs one attempt. */
+/** From this attempt on, Temporal rejects queries of the workflow. The crash of a worker costs one attempt. */
 export const FAILING_FROM_ATTEMPT = 3;
 
 export interface FailingWorkflow {
@@ -11,16 +13,15 @@ export interface FailingWorkflow {
   runId: string;
   /** The workflow's type. */
   type: string;
-  /** Of its workflow task, so far. */
+  /** Attempts of its workflow task so far. */
   attempt: number;
   /** When this task was first scheduled. Unix milliseconds. */
   sinceMs: number;
-  /** Temporal's own word, such as `NON_DETERMINISTIC_ERROR`; `UNKNOWN` where the history does not tell. */
+  /** Temporal's name for the cause, such as `NON_DETERMINISTIC_ERROR`; `UNKNOWN` if the history does not contain it. */
   cause: string;
 }
 
-/** Nothing of a payload is in it. */
+/** A message for operators. It contains no payload data. */
 export function describeFailingWorkflow({ attempt, sinceMs, cause }: FailingWorkflow): string {
-  const since = new Date(sinceMs).toISOString();
-  return `its workflow task has failed since ${since}, ${attempt - 1} times (${cause}): it stands still`;
+  return `its workflow task has failed ${attempt - 1} times since ${isoTime(sinceMs)} (${cause}): the workflow is stuck`;
 }

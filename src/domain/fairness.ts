@@ -1,13 +1,12 @@
-/** Who shares the call budget with whom. */
+/** How clients share the rate limit. */
 
 const OFFSET = 0xcbf29ce484222325n;
 const PRIME = 0x100000001b3n;
 const MASK = 0xffffffffffffffffn;
 
 /**
- * The seller as the engine's queues see it: a fingerprint (64-bit FNV-1a), for the engine does not encrypt it,
- * takes 64 bytes of it, and would refuse the call for one more. Two sellers that share one would only take turns
- * as one.
+ * The fairness key of a client: a 64-bit FNV-1a hash of its id. Temporal does not encrypt fairness keys and rejects
+ * keys over 64 bytes. If two clients collide, they only share one turn.
  */
 export function fairnessKey(seller: string): string {
   let hash = OFFSET;

@@ -1,12 +1,13 @@
-/** What a follow-up knows of an ended payout, what it finds, and when it looks. Decisions only, no I/O. */
+/** What a follow-up knows about an ended payout, what it finds, and when it checks. No I/O. */
 
-import { type Money, totalsByCurrency } from './money.ts';
+import { formatMoney, type Money, totalsByCurrency } from './money.ts';
 import type { Attention, PayoutOutcome, PayoutSettings, Split } from './payout.ts';
 import type { TradeDetail } from './provider-records.ts';
+import { DAY_MS, HOUR_MS, isoTime } from './time.ts';
 
 /** An ended payout as its own result reported it. */
 export interface FollowUpRequest {
-  /** Absent where nothing says for which environment the payout was made. */
+  /** Absent if neither memo nor history names the environment of the payout. */
   environment?: string | undefined;
   app: string;
   openId?: string | undefined;
@@ -14,53 +15,53 @@ export interface FollowUpRequest {
   partnerOrderId: string;
   outcome: PayoutOutcome;
   splits: Split[];
-  /** When the payout's workflow ended: looks are counted from here. Unix milliseconds. */
+  /** When the payout's workflow ended; the checks are scheduled from here. Unix milliseconds. */
   endedAtMs: number;
 }
 
 export interface FollowUpPlan extends Pick<PayoutSettings, 'environment' | 'apiQueue' | 'callTimeoutMs'> {
-  /** When to look, counted from the payout's end. */
+  /** When to check, counted from the payout's end. */
   looksAfterMs: number[];
-  /** After a notification that changed nothing, the next one waits this long at first. */
+  /** The first pause after a notification that changed nothing. */
   hintPauseMs: number;
 }
 
-/** A payment that came back. */
+/** A split whose money was returned. */
 export interface ReturnedPayment {
   distributeId: string;
   target: Money;
   refundReason?: string;
-  /** It had come back before the payout ended, and the payout's own result says so. */
+  /** The money was returned before the payout ended, and the payout's own result says so. */
   inResult: boolean;
-  /** When a look first saw it. ISO 8601. */
+  /** When a check first found it. ISO 8601. */
   seenAt: string;
 }
 
-/** Something that is not as the payout reported it. */
+/** A difference between the reported result and the provider's current answer. */
 export interface Difference extends Attention {
-  /** When a look first saw it. ISO 8601. */
+  /** When a check first found it. ISO 8601. */
   seenAt: string;
 }
 
 export interface FollowUpResult {
   partnerOrderId: string;
-  /** As the payout reported it; it is never rewritten. */
+  /** As the payout reported it. The follow-up never changes it. */
   outcome: PayoutOutcome;
-  /** Something is not as the payout reported it. Says nothing where `notChecked` is there. */
+  /** The provider's answer differs from the reported result. Means nothing if `notChecked` is set. */
   changed: boolean;
   returned: ReturnedPayment[];
-  /** What came back, by currency. */
+  /** The sums of the returned money, one per currency. */
   returnedSums: Money[];
-  /** Whatever else is not as it was reported. */
+  /** All other differences. */
   differences: Difference[];
-  /** The last look brought no answer: nobody knows whether anything has changed since `lastLookedAt`. */
+  /** The last check got no answer, so changes since `lastLookedAt` are unknown. */
   notChecked?: Difference;
-  /** Looks that brought an answer. */
+  /** Checks that got an answer. */
   looks: number;
   lastLookedAt?: string;
 }
 
-/** Everything here survives continue-as-new. */
+/** The state of a follow-up. It survives continue-as-new. */
 export interface FollowUpRecord {
   looks: number;
   lookedAtMs: number;
@@ -73,7 +74,7 @@ export interface FollowUpRecord {
   hintAllowedAtMs: number;
 }
 
-const LONGEST_HINT_PAUSE_MS = 3_600_000;
+const MAX_HINT_PAUSE_MS = HOUR_MS;
 
 export function newFollowUpRecord(): FollowUpRecord {
   return {
@@ -88,7 +89,7 @@ export function newFollowUpRecord(): FollowUpRecord {
   };
 }
 
-/** The next look by the plan; several that were missed are one. Undefined after the last. */
+/** When the next check of the plan is due; missed checks are merged into one. Undefined after the last check. */
 export function nextCheckMs(
   { endedAtMs }: Pick<FollowUpRequest, 'endedAtMs'>,
   { looksAfterMs }: Pick<FollowUpPlan, 'looksAfterMs'>,
@@ -97,12 +98,12 @@ export function nextCheckMs(
   return looksAfterMs.map((after) => endedAtMs + after).find((dueMs) => dueMs > lookedAtMs);
 }
 
-/** Each notification doubles the pause before the next one counts, so that forged ones cost few questions. */
+/** Each notification doubles the pause before the next one counts, so that forged notifications cause few queries. */
 export function hintPauseMs(firstMs: number, spent: number): number {
-  return Math.min(LONGEST_HINT_PAUSE_MS, firstMs * 2 ** Math.min(spent, 30));
+  return Math.min(MAX_HINT_PAUSE_MS, firstMs * 2 ** Math.min(spent, 30));
 }
 
-/** Payments that are marked as returned now, whether or not the payout's result says so already. */
+/** The splits that the provider now marks as returned, whether or not the payout's result already says so. */
 export function returnedPayments(
   { splits }: FollowUpRequest,
   detail: TradeDetail,
@@ -116,19 +117,17 @@ export function returnedPayments(
       target,
       ...(refundReason !== undefined && { refundReason }),
       inResult: splits.some((split) => split.distributeId === distributeId && split.refunded),
-      seenAt: known.find((one) => one.distributeId === distributeId)?.seenAt ?? iso(nowMs),
+      seenAt: known.find((one) => one.distributeId === distributeId)?.seenAt ?? isoTime(nowMs),
     }));
 }
 
-/** A look that brought no answer, since the first such look. */
+/** The difference that a check without an answer reports. `seenAt` is the time of the first such check in a row. */
 export function notChecked(why: string, known: Difference | undefined, nowMs: number): Difference {
-  const message = `the last check brought no answer, so nobody knows whether money has come back: ${why}`;
-  return { code: 'COULD_NOT_CHECK', message, seenAt: known?.seenAt ?? iso(nowMs) };
+  const message = `the last check got no answer, so it is unknown whether money was returned: ${why}`;
+  return { code: 'COULD_NOT_CHECK', message, seenAt: known?.seenAt ?? isoTime(nowMs) };
 }
 
-const DAY_MS = 86_400_000;
-
-/** How long one look may take before it counts as unanswered: until the next one is due, and never less than a day. */
+/** How long one check may take before it counts as unanswered: until the next one is due, but at least a day. */
 export function checkTimeoutMs(
   request: Pick<FollowUpRequest, 'endedAtMs'>,
   plan: Pick<FollowUpPlan, 'looksAfterMs'>,
@@ -138,7 +137,7 @@ export function checkTimeoutMs(
   return Math.max(DAY_MS, nextMs - nowMs);
 }
 
-/** How the provider's answer of now differs from what was reported. Null: it does not know the order. */
+/** How the provider's current answer differs from the reported result. `detail` null: the provider does not know the order. */
 export function differencesSince(
   request: FollowUpRequest,
   detail: TradeDetail | null,
@@ -146,38 +145,44 @@ export function differencesSince(
   nowMs: number,
 ): Difference[] {
   const seenBefore = (code: string) => known.find((one) => one.code === code)?.seenAt;
-  return differences(request, detail).map((one) => ({ ...one, seenAt: seenBefore(one.code) ?? iso(nowMs) }));
+  return differences(request, detail).map((one) => ({
+    ...one,
+    seenAt: seenBefore(one.code) ?? isoTime(nowMs),
+  }));
 }
 
 function differences(request: FollowUpRequest, detail: TradeDetail | null): Attention[] {
   if (request.outcome === 'NOT_CREATED') return detail ? [orderExists(detail)] : [];
-  if (!detail) return [{ code: 'ORDER_NOT_FOUND', message: 'the provider does not know the order any more' }];
+  if (!detail) return [{ code: 'ORDER_NOT_FOUND', message: 'the provider no longer knows the order' }];
   const { outcome } = request;
   const found: Attention[] = [];
   if (detail.status !== outcome)
-    found.push({ code: 'OUTCOME_CHANGED', message: `reported was ${outcome}, it says ${detail.status} now` });
-  const payments = changedPayments(request.splits, detail);
-  if (payments.length > 0) found.push({ code: 'PAYMENTS_CHANGED', message: payments.join('; ') });
+    found.push({
+      code: 'OUTCOME_CHANGED',
+      message: `the payout reported ${outcome}, the provider now says ${detail.status}`,
+    });
+  const splits = changedSplits(request.splits, detail);
+  if (splits.length > 0) found.push({ code: 'PAYMENTS_CHANGED', message: splits.join('; ') });
   return found;
 }
 
 function orderExists({ orderId, status }: TradeDetail): Attention {
-  const message = `reported was NOT_CREATED, but the provider has order ${orderId}, which is ${status}`;
+  const message = `the payout reported NOT_CREATED, but the provider has order ${orderId} with status ${status}`;
   return { code: 'ORDER_EXISTS', message };
 }
 
-function changedPayments(splits: readonly Split[], detail: TradeDetail): string[] {
+function changedSplits(splits: readonly Split[], detail: TradeDetail): string[] {
   const now = new Map(detail.splits.map((split) => [split.distributeId, split]));
   const changed = splits.flatMap(({ distributeId, status, target, refunded }) => {
     const other = now.get(distributeId);
     now.delete(distributeId);
-    if (!other) return [`payment ${distributeId} is gone`];
+    if (!other) return [`split ${distributeId} is missing`];
     const same = other.target.currency === target.currency && other.target.amount === target.amount;
-    if (!same) return [`payment ${distributeId} is ${other.target.amount} ${other.target.currency} now`];
-    if (refunded && !other.refunded) return [`payment ${distributeId} was returned, and is not any more`];
-    return other.status === status ? [] : [`payment ${distributeId} was ${status}, is ${other.status} now`];
+    if (!same) return [`split ${distributeId} is now ${formatMoney(other.target)}`];
+    if (refunded && !other.refunded) return [`split ${distributeId} was returned and no longer is`];
+    return other.status === status ? [] : [`split ${distributeId} was ${status} and is now ${other.status}`];
   });
-  return [...changed, ...[...now.keys()].map((distributeId) => `payment ${distributeId} is new`)];
+  return [...changed, ...[...now.keys()].map((distributeId) => `split ${distributeId} is new`)];
 }
 
 export function followUpResult(request: FollowUpRequest, record: FollowUpRecord): FollowUpResult {
@@ -191,15 +196,11 @@ export function followUpResult(request: FollowUpRequest, record: FollowUpRecord)
     differences,
     ...(record.notChecked && { notChecked: record.notChecked }),
     looks,
-    ...(answeredAtMs > 0 && { lastLookedAt: iso(answeredAtMs) }),
+    ...(answeredAtMs > 0 && { lastLookedAt: isoTime(answeredAtMs) }),
   };
 }
 
-/** Whether a person should look at it. */
+/** Whether a person should look at the payout. */
 export function followUpNeedsAttention({ returned, differences, notChecked }: FollowUpResult): boolean {
   return returned.length > 0 || differences.length > 0 || notChecked !== undefined;
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
 }

@@ -1,6 +1,6 @@
 /**
- * Money as decimal text, exact to the last digit. Nothing here ever becomes a JavaScript number:
- * `9999999999999999.99` has more digits than a double holds.
+ * Money as exact decimal text. Amounts never become JavaScript numbers: a double cannot represent
+ * `9999999999999999.99`.
  */
 
 /** An amount of one currency. `amount` is decimal text in major units, e.g. `"10.50"`. */
@@ -17,18 +17,18 @@ export class CurrencyMismatchError extends Error {
   }
 }
 
-/** What callers may send: at most 16 digits before and 2 after the point, no sign, no exponent. */
+/** The amounts that callers may send: at most 16 digits and two decimals, without a sign or an exponent. */
 export const AMOUNT_PATTERN = /^\d{1,16}(\.\d{1,2})?$/;
 
-/** `"10"` and `"10.5"` become `"10.00"` and `"10.50"`. Throws `RangeError` on anything that callers may not send. */
+/** Normalizes to two decimals: `"10"` becomes `"10.00"`. Throws `RangeError` if the text does not match `AMOUNT_PATTERN`. */
 export function normalizeAmount(text: string): string {
   if (!AMOUNT_PATTERN.test(text)) throw new RangeError('not an amount of at most 16 digits and two decimals');
   return fromMinorUnits(toMinorUnits(text));
 }
 
 /**
- * The amount in hundredths. A sum of amounts may have more digits than one amount, so the number of digits is not
- * limited here (H57). Throws `RangeError` on anything that is not decimal text with at most two decimals.
+ * The amount in hundredths. A sum may have more digits than a single amount, so the number of digits is not
+ * limited here (H57). Throws `RangeError` if the text is not a decimal number with at most two decimals.
  */
 export function toMinorUnits(amount: string): bigint {
   if (!/^\d+(\.\d{1,2})?$/.test(amount)) throw new RangeError('not an amount with at most two decimals');
@@ -36,20 +36,20 @@ export function toMinorUnits(amount: string): bigint {
   return BigInt(whole) * 100n + BigInt(cents.padEnd(2, '0'));
 }
 
-/** Hundredths as decimal text with exactly two decimals. */
+/** Hundredths as decimal text with exactly two decimals. Throws `RangeError` if negative. */
 export function fromMinorUnits(hundredths: bigint): string {
-  if (hundredths < 0n) throw new RangeError('an amount is never negative');
+  if (hundredths < 0n) throw new RangeError('an amount must not be negative');
   const digits = hundredths.toString().padStart(3, '0');
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** Negative, zero or positive as `left` is less than, equal to or more than `right`. */
+/** Negative, zero or positive if `left` is less than, equal to or greater than `right`. Throws `CurrencyMismatchError`. */
 export function compareMoney(left: Money, right: Money): number {
   assertSameCurrency(left, right);
   return compareBigints(toMinorUnits(left.amount), toMinorUnits(right.amount));
 }
 
-/** True only when currency and value agree; other currencies are unequal, not an error. */
+/** Whether currency and value are equal. Different currencies are unequal, not an error. */
 export function sameMoney(left: Money, right: Money): boolean {
   return left.currency === right.currency && compareMoney(left, right) === 0;
 }
@@ -62,12 +62,12 @@ export function addMoney(left: Money, right: Money): Money {
   };
 }
 
-/** The sum of `amounts`, zero of `currency` when there are none. */
+/** The sum of `amounts`; zero in `currency` if there are none. Throws `CurrencyMismatchError`. */
 export function sumMoney(currency: string, amounts: readonly Money[]): Money {
   return amounts.reduce(addMoney, { currency, amount: '0.00' });
 }
 
-/** One total for each currency, sorted by currency. */
+/** One total per currency, sorted by currency. */
 export function totalsByCurrency(amounts: readonly Money[]): Money[] {
   const totals = new Map<string, bigint>();
   for (const { currency, amount } of amounts)
@@ -76,7 +76,12 @@ export function totalsByCurrency(amounts: readonly Money[]): Money[] {
   return currencies.map((currency) => ({ currency, amount: fromMinorUnits(totals.get(currency) ?? 0n) }));
 }
 
-/** Compares decimal texts of any precision (exchange rates), such as `"7.1"` with `"7.0999"`. */
+/** An amount for people: `"10.50 USD"`. */
+export function formatMoney({ amount, currency }: Money): string {
+  return `${amount} ${currency}`;
+}
+
+/** Compares decimal texts of any precision (exchange rates), such as `"7.1"` and `"7.0999"`. */
 export function compareDecimals(left: string, right: string): number {
   const scale = Math.max(decimalsOf(left), decimalsOf(right));
   return compareBigints(scaled(left, scale), scaled(right, scale));

@@ -1,4 +1,4 @@
-/** What a payout workflow remembers: everything here survives continue-as-new, so all of it is plain data. */
+/** The state of a payout workflow. It survives continue-as-new, so it is plain data. */
 
 import type { Money } from './money.ts';
 import type {
@@ -11,43 +11,43 @@ import type {
 } from './payout.ts';
 import type { TradeResult } from './provider-records.ts';
 
-/** Why it is not known whether the order exists. */
+/** Why it is unknown whether the order exists. */
 export type UnknownCause =
   /** The create was sent, and no trustworthy answer came. */
   | 'unanswered'
-  /** The provider answered a code that means "not served"; it may have served the create all the same (H4). */
+  /** The provider answered a code that means "not served", but it may have served the create anyway (H4). */
   | 'busy'
   /** This run did not send it, but an earlier run or start may have (H6, H7). */
   | 'earlier-run'
   /** The payout started before Temporal was restored to an earlier state, so its history may lack a create (H53). */
   | 'restored'
-  /** The payout started soon after that: it may repeat a start that Temporal has lost, whose order is not visible yet (H53). */
+  /** The payout started soon after the restore: it may repeat a start that Temporal lost, whose order is not visible yet (H53). */
   | 'forgotten';
 
-/** How far the creation of the order has come. */
+/** The stage of the order's creation. */
 export type Creation =
   /** No create is under way. Whether an earlier one has an unknown outcome is in `unknownSend`. */
   | { stage: 'quoting' }
   | { stage: 'sending' }
-  /** `wasSeen`: an answer said that there is an order, and it could not be adopted. */
+  /** `wasSeen`: an answer named an order that could not be adopted. */
   | { stage: 'confirming'; cause: UnknownCause; untilMs: number; asks: number; wasSeen?: boolean }
-  /** A person decides. `why` says what stands against going on, in words. */
+  /** A person decides. `why` says what blocks the payout. */
   | { stage: 'review'; why: string }
   | { stage: 'created' };
 
-/** Proof for the create activity that the run named here has confirmed that no order exists. */
+/** Tells the create activity that the run `runId` has confirmed that no order exists. */
 export interface Clearance {
   runId: string;
-  /** The `PAYOUTS_TEMPORAL_RECOVERED_AT` that was in force when a person, or a whole confirmation window, cleared the send. */
+  /** The value of `PAYOUTS_TEMPORAL_RECOVERED_AT` when a person or a whole confirmation window cleared the send. */
   recoveredAtMs?: number | undefined;
 }
 
-/** The order that the payout follows, as the provider described it. */
+/** The order that the payout tracks, as the provider described it. */
 export interface KnownOrder {
   orderId: string;
   status: string;
   target?: Money | undefined;
-  /** What it was created with. */
+  /** The quote that it was created with. */
   quote?: AgreedQuote | undefined;
 }
 
@@ -57,28 +57,28 @@ export interface PayoutRecord {
   startedAtMs: number;
   creation: Creation;
   /**
-   * A create was sent and its outcome is unknown. While this stands, the payout neither ends `NOT_CREATED` nor can it
-   * be cancelled; only a found order or a person's decision ends it (H58). A later refusal says nothing about it.
+   * A create was sent and its outcome is unknown. While this is set, the payout can neither end `NOT_CREATED` nor be
+   * cancelled; only a found order or a person's decision clears it (H58). A later refusal proves nothing about it.
    */
   unknownSend?: { cause: UnknownCause; sinceMs: number } | undefined;
   /** Creates that were sent, or may have been. */
   sends: number;
   /** The quotes of the creates that were sent, or may have been. */
   sentQuotes: AgreedQuote[];
-  /** Times in a row that the creation started over. */
+  /** How many times in a row the creation was restarted. */
   restarts: number;
-  /** The quote in hand, and when its answer came; its lock lives from then on. */
+  /** The current quote, and when its answer came. The lock's lifetime starts then. */
   quote?: AgreedQuote | undefined;
   quotedAtMs: number;
-  /** What the approver saw. */
+  /** The approver, and the quote that they saw. */
   approved?: { by: string; quote: AgreedQuote } | undefined;
   approvalExpiresAtMs?: number | undefined;
   refused?: { by: string; note?: string | undefined } | undefined;
   cancelled?: { by: string; reason?: string | undefined } | undefined;
   order?: KnownOrder | undefined;
-  /** An order under our `partnerOrderId` that differs, or could not be compared; the person in review is told of it. */
+  /** An order under our `partnerOrderId` that differs or could not be compared. The review shows it. */
   reviewedOrderId?: string | undefined;
-  /** The trade query named another order than the create: there may be two. */
+  /** The trade query named a different order than the create, so there may be two orders. */
   orderReplaced?: true | undefined;
   /** The last trustworthy answer of the trade query. */
   trade?: TradeResult | undefined;
@@ -88,25 +88,25 @@ export interface PayoutRecord {
   lastConfirmedAtMs: number;
   /** Queries about the order, answered or not. */
   asks: number;
-  /** As many were there when its creation became known: polls back off with those since. */
+  /** The value of `asks` when the creation became known. The polling interval grows with the queries since then. */
   asksBefore: number;
   /** Trade queries in a row without a trustworthy answer. */
   unanswered: number;
-  /** Since when no answered trade query has named the created order. Unix milliseconds. */
+  /** The start of the period in which no answered trade query has named the created order. Unix milliseconds. */
   missingSinceMs?: number | undefined;
-  /** Times in a row that result and detail did not agree. */
+  /** How many times in a row result and detail disagreed. */
   disagreements: number;
-  /** Debits other than quoted, in words, and how often in a row the provider has said so. */
+  /** A message about debits that differ from the quote, and how often in a row the provider has reported them. */
   debitsSaid?: { message: string; times: number } | undefined;
-  /** A notification came that no query has answered yet. */
+  /** A notification has arrived since the last query. */
   hinted: boolean;
-  /** Queries that notifications caused without a final status: each doubles the wait before the next. */
+  /** Queries that notifications triggered without finding a final status. Each doubles the pause before the next. */
   hintsSpent: number;
   hintAllowedAtMs: number;
   result?: PayoutResult | undefined;
 }
 
-/** What the next run of the same payout goes on with. */
+/** What continue-as-new passes to the next run of the payout. */
 export interface CarriedOver {
   request: CheckedPayoutRequest;
   settings: PayoutSettings;

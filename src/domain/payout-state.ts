@@ -1,27 +1,31 @@
-/** What operators and callers read of a payout: one plain sentence, the next step, the reasons for concern. */
+/** The state of a payout as callers and operators see it: a sentence, the next step and the attention reasons. */
 
 import { lockExpiresAtMs } from './deadlines.ts';
-import type { PayoutPhase, PayoutResult, PayoutState } from './payout.ts';
+import { formatMoney } from './money.ts';
+import type { PayoutPhase, PayoutResult, PayoutState, StateText } from './payout.ts';
 import type { PayoutRecord } from './payout-record.ts';
+import { isoTime } from './time.ts';
 import { auditStatusOf } from './trade-verdict.ts';
 
 export function payoutState(record: PayoutRecord, partnerOrderId: string, lockLifetimeMs = 0): PayoutState {
-  const waitsWith = record.phase === 'AWAITING_APPROVAL' ? record.quote : undefined;
-  const lockEndsAtMs = lockExpiresAtMs(record.quotedAtMs, lockLifetimeMs);
+  const pendingQuote = record.phase === 'AWAITING_APPROVAL' ? record.quote : undefined;
+  const lockEndMs = lockExpiresAtMs(record.quotedAtMs, lockLifetimeMs);
   const { result, attention, quote } = record;
-  // What was known of an order that a person found not to exist is not part of the end.
+  // If a person decided that no order exists, the state shows none of the order's data.
   const { order, trade } = result?.outcome === 'NOT_CREATED' ? {} : record;
   const audit = auditStatusOf(trade?.auditStatus);
   return {
     partnerOrderId,
     phase: record.phase,
-    ...SENTENCES[record.phase](record),
-    ...(record.lastAskedAtMs > 0 && { lastAskedAt: iso(record.lastAskedAtMs) }),
-    ...(record.lastConfirmedAtMs > 0 && { lastConfirmedAt: iso(record.lastConfirmedAtMs) }),
+    ...STATE_TEXTS[record.phase](record),
+    ...(record.lastAskedAtMs > 0 && { lastAskedAt: isoTime(record.lastAskedAtMs) }),
+    ...(record.lastConfirmedAtMs > 0 && { lastConfirmedAt: isoTime(record.lastConfirmedAtMs) }),
     needsAttention: attention.length > 0,
     reasons: attention,
-    ...(record.approvalExpiresAtMs !== undefined && { approvalExpiresAt: iso(record.approvalExpiresAtMs) }),
-    ...(waitsWith && { lockExpiresAt: iso(lockEndsAtMs) }),
+    ...(record.approvalExpiresAtMs !== undefined && {
+      approvalExpiresAt: isoTime(record.approvalExpiresAtMs),
+    }),
+    ...(pendingQuote && { lockExpiresAt: isoTime(lockEndMs) }),
     ...(quote && { quote }),
     ...(order && { orderId: order.orderId }),
     ...(trade && { received: trade.received, failed: trade.failed }),
@@ -30,66 +34,62 @@ export function payoutState(record: PayoutRecord, partnerOrderId: string, lockLi
   };
 }
 
-interface Said {
-  sentence: string;
-  nextStep: string;
-}
-
-const SENTENCES: Record<PayoutPhase, (record: PayoutRecord) => Said> = {
+const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
   SCHEDULED: () => ({
-    sentence: 'Waiting for notBefore; the provider has not been asked for anything.',
-    nextStep: 'Starts by itself at notBefore; can be cancelled.',
+    sentence: 'Waiting for notBefore. Nothing has been sent to the provider.',
+    nextStep: 'Starts at notBefore. The payout can be cancelled.',
   }),
   CHECKING: () => ({
     sentence: 'Checking the request.',
-    nextStep: 'A quote is requested next; can be cancelled.',
+    nextStep: 'A quote is requested next. The payout can be cancelled.',
   }),
   QUOTING: ({ unknownSend }) => ({
-    sentence: 'Asking whether the account can pay, and for fee and exchange rate.',
+    sentence: 'Checking the account and requesting the fee and the exchange rate.',
     nextStep: unknownSend
-      ? 'The order is created once the quote is accepted; a create was sent before, so it cannot be cancelled.'
-      : 'The order is created once the quote is accepted; can be cancelled.',
+      ? 'The order is created once the quote is accepted. A create was already sent, so the payout cannot be cancelled.'
+      : 'The order is created once the quote is accepted. The payout can be cancelled.',
   }),
   AWAITING_APPROVAL: ({ quote }) => ({
-    sentence: `Waiting for approval${quote ? ` of paying ${show(quote.pay)} for ${show(quote.target)}` : ''}.`,
-    nextStep: 'Approve, refuse or cancel. If its lock expires before the approval, it is quoted again first.',
+    sentence: `Waiting for approval${quote ? ` to pay ${formatMoney(quote.pay)} for ${formatMoney(quote.target)}` : ''}.`,
+    nextStep:
+      'Approve, refuse or cancel. If the lock expires before the approval, the payout is requoted first.',
   }),
   CREATING: () => ({
-    sentence: 'The order is being created; from here on it cannot be cancelled.',
-    nextStep: 'The answer of the provider, or a confirmation if none comes.',
+    sentence: 'The order is being created. The payout can no longer be cancelled.',
+    nextStep: "The provider's answer, or a confirmation if no answer comes.",
   }),
   RECONCILING: ({ creation }) => ({
-    sentence: 'It is not known whether the order exists; the provider is being asked.',
+    sentence: 'It is unknown whether the order exists. The payout is confirming this with the provider.',
     nextStep:
       creation.stage === 'confirming'
-        ? `Asked again until ${iso(creation.untilMs)}; nothing is sent before.`
-        : 'Asked again; nothing is sent before.',
+        ? `The payout keeps confirming until ${isoTime(creation.untilMs)}. Nothing is sent before that.`
+        : 'The payout keeps confirming. Nothing is sent before that.',
   }),
   NEEDS_REVIEW: ({ creation }) => ({
-    sentence: `A person has to decide${creation.stage === 'review' ? `: ${creation.why}` : ''}.`,
+    sentence: `A person must decide${creation.stage === 'review' ? `: ${creation.why}` : ''}.`,
     nextStep:
-      'Find out whether the order exists, then use the update resolve; the provider is asked meanwhile.',
+      'Find out whether the order exists, then send the update resolve. The payout keeps asking the provider.',
   }),
   PROCESSING: ({ trade }) => ({
-    sentence: `The order exists; the provider says ${trade?.status ?? 'nothing yet'}.`,
-    nextStep: 'Asked again at a notification, or when the poll timer fires.',
+    sentence: trade ? `The order exists with status ${trade.status}.` : 'The order exists.',
+    nextStep: 'The provider is asked again after a notification or when the poll timer fires.',
   }),
   FETCHING_DETAIL: ({ trade, disagreements }) => ({
-    sentence: `The order ended as ${trade?.status ?? 'final'}; its payments are being read${disagreements > 0 ? ' again, because result and detail did not agree' : ''}.`,
-    nextStep: 'The outcome is reported once every sum and flag agrees.',
+    sentence: `The order ended${trade ? ` as ${trade.status}` : ''}. Its splits are being fetched${disagreements > 0 ? ' again, because result and detail disagree' : ''}.`,
+    nextStep: 'The outcome is reported once all sums and flags agree.',
   }),
-  DONE: ({ result }) => saidAtTheEnd(result),
+  DONE: ({ result }) => endedText(result),
 };
 
 /**
- * What an ended payout that needs no attention answers to `state`, from its result alone: no worker is asked. When the
- * provider was asked last is not in the result.
+ * The state of an ended payout that needs no attention, from its result alone, without a query to a worker. It lacks
+ * `lastAskedAt` and `lastConfirmedAt`, which the result does not contain.
  */
 export function endedState(result: PayoutResult): PayoutState {
-  return { phase: 'DONE', ...saidAtTheEnd(result), needsAttention: false, reasons: [], ...result };
+  return { phase: 'DONE', ...endedText(result), needsAttention: false, reasons: [], ...result };
 }
 
-function saidAtTheEnd(result: PayoutRecord['result']): Said {
+function endedText(result: PayoutRecord['result']): StateText {
   return { sentence: doneSentence(result), nextStep: 'Nothing.' };
 }
 
@@ -98,16 +98,8 @@ function doneSentence(result: PayoutRecord['result']): string {
   const { outcome, reason, received, failed } = result;
   if (outcome === 'NOT_CREATED') return `No order was created: ${reason?.message ?? 'no reason given'}.`;
   if (outcome === 'FAILED') return `The order failed: ${reason?.message ?? 'the provider gave no reason'}.`;
-  const paid = received ? show(received) : 'everything';
+  const paid = received ? formatMoney(received) : 'everything';
   return outcome === 'SUCCESS'
     ? `Paid ${paid}.`
-    : `Paid ${paid}; ${failed ? show(failed) : 'the rest'} failed.`;
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
-}
-
-function show(money: { amount: string; currency: string }): string {
-  return `${money.amount} ${money.currency}`;
+    : `Paid ${paid}; ${failed ? formatMoney(failed) : 'the rest'} failed.`;
 }

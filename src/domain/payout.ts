@@ -1,4 +1,4 @@
-/** The public words of a payout: what callers send, what they get back, what operators read. */
+/** The public types of a payout: the request, the result and the state. */
 import type { Money } from './money.ts';
 
 export const PAYOUT_TYPES = ['WITHDRAW', 'SUPPLIER'] as const;
@@ -21,7 +21,7 @@ export type PayoutPhase = (typeof PHASES)[number];
 export const OUTCOMES = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED', 'NOT_CREATED'] as const;
 export type PayoutOutcome = (typeof OUTCOMES)[number];
 
-/** Why a payout was not created, or (`PROVIDER_FAILED`) why it failed. */
+/** Why no order was created, or (`PROVIDER_FAILED`) why the order failed. */
 export const REASON_CODES = [
   'QUOTE_OUT_OF_LIMITS',
   'INSUFFICIENT_BALANCE',
@@ -43,7 +43,7 @@ export interface Reason {
 export const AUDIT_STATUSES = ['PROCESSING', 'APPROVED', 'REJECTED', 'RETURNED'] as const;
 export type AuditStatus = (typeof AUDIT_STATUSES)[number];
 
-/** The beneficiary's bank account, as the spec's `receiver`. */
+/** The beneficiary's bank account: `receiver` in the spec's "Payout creation request". */
 export interface Receiver {
   bankCountry: string;
   bankName: string;
@@ -58,23 +58,23 @@ export interface Receiver {
   cardHoldType: string;
 }
 
-/** A quote outside these is not accepted. */
+/** Limits for the quote. A quote outside them is not accepted. */
 export interface QuoteLimits {
   maxFee?: Money | undefined;
-  /** Decimal text: target currency for one unit of origin currency. */
+  /** Decimal text: target currency per unit of origin currency. */
   minRate?: string | undefined;
   maxPay?: Money | undefined;
 }
 
-/** What callers send. Everything about it is checked before anything else happens. */
+/** The payout request, as callers send it. It is validated before anything else happens. */
 export interface PayoutRequest {
-  /** The application that pays; `default` when absent. */
+  /** The application that pays. Default `default`. */
   app?: string | undefined;
-  /** The user the application acts for, where user tokens are used. */
+  /** The user for whom the application acts, if user tokens are used. */
   openId?: string | undefined;
   clientId: string;
   payerId: string;
-  /** The caller's own number: the identity of the payout, sent as `outOrderId`. */
+  /** The caller's own id for the payout, unique per application. Sent as `outOrderId`. */
   partnerOrderId: string;
   type: PayoutType;
   instructedAmount: Money;
@@ -85,17 +85,17 @@ export interface PayoutRequest {
   receiver: Receiver;
   limits?: QuoteLimits | undefined;
   approval?: 'none' | 'required' | undefined;
-  /** ISO 8601. Nothing is asked of the service before it. */
+  /** ISO 8601. Nothing is sent to the provider before this time. */
   notBefore?: string | undefined;
 }
 
-/** A request after checking: defaults filled in, amounts with two decimals. */
+/** A validated request: defaults filled in, amounts with two decimals. */
 export interface CheckedPayoutRequest extends PayoutRequest {
   app: string;
   approval: 'none' | 'required';
 }
 
-/** The terms a payout was created under. */
+/** The terms of the quote under which a payout is created. */
 export interface AgreedQuote {
   lockRateId: string;
   exchangeRate: string;
@@ -122,16 +122,16 @@ export interface Split {
   refundReason?: string;
 }
 
-/** How a payout ended. Amounts carry exactly two decimals, times are ISO 8601. */
+/** The result of a payout. Amounts have exactly two decimals, times are ISO 8601. */
 export interface PayoutResult {
   partnerOrderId: string;
   outcome: PayoutOutcome;
   reason?: Reason;
   orderId?: string;
   quote?: AgreedQuote;
-  /** Sum over the splits that succeeded. */
+  /** The sum of the splits that succeeded. */
   received?: Money;
-  /** Sum over the splits that failed. */
+  /** The sum of the splits that failed. */
   failed?: Money;
   auditStatus?: AuditStatus;
   debits: Debit[];
@@ -141,36 +141,40 @@ export interface PayoutResult {
   learnedBy?: 'notification' | 'poll';
 }
 
-/** Something an operator should look at, in plain words. */
+/** A reason for the attention flag: something that a person should look at. */
 export interface Attention {
   code: string;
   message: string;
 }
 
-/** What the `state` query and every update answer. */
-export interface PayoutState extends Partial<PayoutResult> {
-  phase: PayoutPhase;
+/** What a state tells people. */
+export interface StateText {
   sentence: string;
   nextStep: string;
-  /** When the service was last asked about this payout. */
+}
+
+/** The result of the query `state` and of every update. */
+export interface PayoutState extends Partial<PayoutResult>, StateText {
+  phase: PayoutPhase;
+  /** When the provider was last asked about this payout. */
   lastAskedAt?: string;
-  /** When the service last gave an answer about it that can be trusted. */
+  /** When the provider last gave a trustworthy answer about it. */
   lastConfirmedAt?: string;
   needsAttention: boolean;
   reasons: Attention[];
   approvalExpiresAt?: string;
-  /** While it waits for approval: until then the quote is used as it stands; later, a new one is asked for. */
+  /** While the payout waits for approval: when its lock expires. An approval after that requires a requote. */
   lockExpiresAt?: string;
 }
 
 /**
- * The settings that a payout keeps for its whole life, read from the worker's configuration at its start. What decides
- * whether a create may be sent is not among them: activities read that at the time (`SendPolicy`).
+ * The settings that a payout keeps for its whole life, read from the worker's configuration at its start. The settings
+ * that decide whether a create may be sent are not included: activities read them at each send (`SendPolicy`).
  */
 export interface PayoutSettings {
   environment: string;
   apiQueue: string;
-  /** The longest that one exchange with the provider may take. */
+  /** The maximum duration of one exchange with the provider. */
   callTimeoutMs: number;
   lockLifetimeMs: number;
   confirmationWindowMs: number;
@@ -178,11 +182,11 @@ export interface PayoutSettings {
   pollMaxMs: number;
   approvalExpiresMs: number;
   stuckAfterMs: number;
-  /** A call that has waited this long for its turn or its answer is flagged. */
+  /** A call that waits longer than this for its turn or its answer sets the attention flag. */
   callWaitsMs: number;
 }
 
-/** What the worker's configuration says about sending a create, read at the time of each send. */
+/** The worker's configuration for sending a create, read at each send. */
 export interface SendPolicy {
   /** `PAYOUTS_CREATE_CHECK` */
   createCheck: 'doubtful' | 'always';
@@ -190,6 +194,6 @@ export interface SendPolicy {
   repeatedCreate: 'review' | 'safe';
   /** `PAYOUTS_TEMPORAL_RECOVERED_AT`. Unix milliseconds. */
   recoveredAtMs?: number | undefined;
-  /** How long after that instant an order that was created before it may stay invisible to queries. */
+  /** How long an order that was created before the restore may stay invisible to queries after it. */
   visibleWithinMs: number;
 }

@@ -1,28 +1,28 @@
 /**
- * What the payments service says, in our words: money as decimal text, times as ISO 8601, statuses as
- * the service wrote them. Wire spellings end in `wire/`; nothing outside this folder sees them.
+ * The provider's records in our own spelling: money as decimal text, times as ISO 8601, statuses as the provider
+ * wrote them. Only `src/payments/wire` knows the spellings on the wire.
  */
 import type { Money } from './money.ts';
 import type { Receiver } from './payout.ts';
 
-/** Answer of `POST /v1/payments/fee` (spec: Fee and exchange quote). */
+/** The answer of `POST /v1/payments/fee` (spec: Fee and exchange quote). */
 export interface Quote {
-  /** Ties the quote to the creation of a single payout. Also read from `lock_fee_id`. */
+  /** Ties the quote to one create. Also read from `lock_fee_id`. */
   lockRateId: string;
-  /** Balance of the payer account that can be spent now. */
+  /** The payer account's available balance. */
   available: Money;
-  /** Decimal text, any precision. */
+  /** Decimal text of any precision. */
   exchangeRate: string;
   originCurrency: string;
   targetCurrency: string;
-  /** What the payer account must pay. */
+  /** The amount that the payer account pays. */
   pay: Money;
-  /** What the receiver finally gets. */
+  /** The amount that the beneficiary receives. */
   target: Money;
   fee: Money;
 }
 
-/** What is quoted, in the spec's terms. */
+/** The body of `POST /v1/payments/fee`. */
 export interface QuoteRequest {
   payerId: string;
   type: string;
@@ -31,11 +31,11 @@ export interface QuoteRequest {
   targetCurrency: string;
 }
 
-/** Body of `POST /v2/b2b/currents/createCnyOrder`. */
+/** The body of `POST /v2/b2b/currents/createCnyOrder` (spec: Payout creation request). */
 export interface CreatePayoutRequest {
-  /** Sent as `outOrderId`; taken to be what trade queries call `partner_order_id`. */
+  /** Sent as `outOrderId`. We assume that it is the `partner_order_id` of the trade queries. */
   partnerOrderId: string;
-  /** The lock of exactly one quote; sent as `lockRateId`, a field the spec's table does not list. */
+  /** The lock of exactly one quote. Sent as `lockRateId`, a field that the spec's table does not list. */
   lockRateId: string;
   type: string;
   instructedAmount: Money;
@@ -46,13 +46,13 @@ export interface CreatePayoutRequest {
   receiver: Receiver;
 }
 
-/** What a code of `createCnyOrder` means, as confirmed by the service's operator. All mean "not created". */
+/** The meaning of a code of `createCnyOrder`, as the provider states it. Every meaning is a kind of "not created". */
 export type CreateMeaning = 'refused' | 'lock-expired' | 'insufficient' | 'busy';
 
-/** Data of create and of `GET /v2/b2b/currents/queryDetail/{orderId}` (spec: Payout order). */
+/** The data of the create and of `GET /v2/b2b/currents/queryDetail/{orderId}` (spec: Payout order). */
 export interface PayoutOrder {
   orderId: string;
-  /** `pending`, `success`, `fail`, or whatever else the service wrote. */
+  /** As the provider wrote it: `pending`, `success`, `fail`, or an unknown value. */
   status: string;
   failReason?: string;
   pay: Money;
@@ -64,40 +64,40 @@ export interface PayoutOrder {
   targetCurrency?: string;
   /** `receiver.outOrderId`; the spec allows null. */
   partnerOrderId?: string;
-  /** The beneficiary's account, as far as the provider returns it: it must be the one that we asked for (H54). */
+  /** The beneficiary's account, as far as the provider returns it. It must be the requested account (H54). */
   bankAccountNumber?: string;
   bankAccountName?: string;
   bankName?: string;
   transactionId?: string;
 }
 
-/** Which trade: both numbers are at most 64 characters. */
+/** Identifies a trade in the trade queries. Both ids have at most 64 characters. */
 export interface TradeKey {
   clientId: string;
   partnerOrderId: string;
 }
 
-/** Data of `queryResult` (spec: Payout trade result). */
+/** The data of `queryResult` (spec: Payout trade result). */
 export interface TradeResult {
   orderId: string;
   clientId: string;
   partnerOrderId: string;
   complete: boolean;
-  /** Sum over the payments that succeeded. */
+  /** The sum of the splits that succeeded. */
   received: Money;
-  /** Sum over the payments that failed. */
+  /** The sum of the splits that failed. */
   failed: Money;
   targetCurrency: string;
-  /** Raw: `PROCESSING`, `FAILED`, `SUCCESS`, `PARTIAL_SUCCESS`, or an unknown value. */
+  /** As the provider wrote it: `PROCESSING`, `FAILED`, `SUCCESS`, `PARTIAL_SUCCESS`, or an unknown value. */
   status: string;
-  /** Raw: `PROCESSING`, `APPROVED`, `REJECTED`, `RETURNED`, `DECLINED`, or an unknown value. */
+  /** As the provider wrote it: `PROCESSING`, `APPROVED`, `REJECTED`, `RETURNED`, `DECLINED`, or an unknown value. */
   auditStatus?: string;
   errorMessage?: string;
   createdAt?: string;
   finishedAt?: string;
 }
 
-/** One debited account (spec: pay_account_detail). */
+/** One debit (spec: Payout trade detail, `pay_account_detail`). */
 export interface TradeDebit {
   accountId: string;
   accountType: string;
@@ -106,11 +106,11 @@ export interface TradeDebit {
   actual: Money;
 }
 
-/** One payment after splitting (spec: pay_distribute_detail). */
+/** One split (spec: Payout trade detail, `pay_distribute_detail`). */
 export interface TradeSplit {
   distributeId: string;
   target: Money;
-  /** Raw: `SUCCESS`, `FAILED`, or an unknown value. */
+  /** As the provider wrote it: `SUCCESS`, `FAILED`, or an unknown value. */
   status: string;
   finishedAt?: string;
   error?: string;
@@ -118,7 +118,7 @@ export interface TradeSplit {
   refundReason?: string;
 }
 
-/** Data of `queryPayDetail` (spec: Payout trade detail). */
+/** The data of `queryPayDetail` (spec: Payout trade detail). */
 export interface TradeDetail {
   orderId: string;
   clientId: string;
@@ -134,15 +134,15 @@ export interface TradeDetail {
   finishedAt?: string;
 }
 
-/** Data of `account/query` (spec: Account information). */
+/** The data of `account/query` (spec: Account information). */
 export interface ClientAccounts {
   clientId: string;
   accounts: ClientAccount[];
-  /** Rows of the answer that could not be read; absent where there are none. */
+  /** Rows of the answer that could not be parsed; absent if there are none. */
   unread?: UnreadableAccount[];
 }
 
-/** What can be read of such a row: absent fields could name any account. */
+/** The readable fields of a row that could not be parsed. An absent field may have any value. */
 export interface UnreadableAccount {
   currency?: string;
   accountType?: string;
@@ -158,11 +158,13 @@ export interface ClientAccount {
   status: string;
 }
 
+/** Spec: Application token. */
 export interface ApplicationToken {
   accessToken: string;
   expiresInSeconds: number;
 }
 
+/** Spec: Token record. */
 export interface UserTokens {
   accessToken: string;
   openId: string;
@@ -171,7 +173,7 @@ export interface UserTokens {
   refreshTokenExpiresInSeconds: number;
 }
 
-/** Body of `POST /v1/accounts/receiving-account`. */
+/** The body of `POST /v1/accounts/receiving-account` (spec: Receiving account request). */
 export interface ReceivingAccountRequest {
   payerId: string;
   currency: string;
@@ -182,13 +184,13 @@ export interface ReceivingAccountRequest {
   monthSaleVolume?: string | undefined;
 }
 
-/** `GET /v1/accounts/receiving-account/{payer_id}/{currency}`. */
+/** The answer of `GET /v1/accounts/receiving-account/{payer_id}/{currency}` (spec: Receiving account balance response). */
 export interface ReceivingAccountBalance {
   balance: Money;
   accountIds: string[];
 }
 
-/** The spec does not show these fields: kept as the service wrote them, numbers as exact text. */
+/** A record whose fields the spec does not list: kept as the provider wrote it, with numbers as exact text. */
 export interface OpaqueRecord {
   [field: string]: unknown;
 }

@@ -1,26 +1,27 @@
-/** What an opening workflow remembers, and how it says where it stands. */
-import type { Attention } from './payout.ts';
+/** The record of an opening workflow, and its state as callers and operators see it. */
+import type { Attention, StateText } from './payout.ts';
 import type { OpeningPhase, ReceivingAccountResult, ReceivingAccountState } from './receiving-account.ts';
+import { HOUR_MS, isoTime } from './time.ts';
 
 export interface OpeningRecord {
   phase: OpeningPhase;
   /** Unix milliseconds. */
   startedAtMs: number;
-  /** The payer's accounts of this currency before the first send; undefined when the provider did not say. */
+  /** The payer's accounts in this currency before the first send; undefined if the provider did not list them. */
   before?: string[] | undefined;
-  /** The same, as last asked. */
+  /** The same list, from the last query. */
   listed?: string[] | undefined;
   /**
-   * Sends that may have taken effect, by this run or an earlier one: nobody knows. While there are any, only an
-   * account or a person ends the opening, whatever becomes of a later send.
+   * Sends of unknown outcome, by this run or an earlier one. While there are any, only a found account or a person's
+   * decision ends the opening, whatever the outcome of a later send.
    */
   unsettled: number;
-  /** Times in a row that nothing could be sent. */
+  /** How many times in a row nothing could be sent. */
   unsent: number;
-  /** How often the provider said that it did not serve the send. */
+  /** How often the provider answered that it did not serve the send. */
   turnedAway: number;
   lastAskedAtMs: number;
-  /** Until then the provider is asked without a person. */
+  /** The end of the confirmation window. Until then, no review is needed. */
   settlesAtMs: number;
   attention: Attention[];
   result?: ReceivingAccountResult | undefined;
@@ -39,19 +40,19 @@ export function newOpeningRecord(startedAtMs: number): OpeningRecord {
   };
 }
 
-const LONGEST_UNSENT_PAUSE_MS = 3_600_000;
-/** Times in a row that deserve a look, and those after which a person decides: about half a day. */
+const MAX_UNSENT_PAUSE_MS = HOUR_MS;
+/** Failures in a row that set the attention flag, and those that lead to a review (after about half a day). */
 const UNSENT_BEFORE_FLAG = 3;
 const UNSENT_BEFORE_REVIEW = 24;
 
-/** What follows when nothing could be sent once more. */
+/** What to do after the `unsent`-th failure to send in a row. */
 export function unsentBackoff(unsent: number): { pauseMs: number; flag: boolean } | 'review' {
   if (unsent >= UNSENT_BEFORE_REVIEW) return 'review';
-  const pauseMs = Math.min(LONGEST_UNSENT_PAUSE_MS, 1_000 * 2 ** (unsent - 1));
+  const pauseMs = Math.min(MAX_UNSENT_PAUSE_MS, 1_000 * 2 ** (unsent - 1));
   return { pauseMs, flag: unsent >= UNSENT_BEFORE_FLAG };
 }
 
-/** Accounts that may be the one whose opening was never answered. */
+/** Accounts that appeared since the first send: each may be the one whose opening was not answered. */
 export function candidateAccounts({ before = [], listed = [] }: OpeningRecord): string[] {
   return listed.filter((accountId) => !before.includes(accountId));
 }
@@ -61,36 +62,32 @@ export function openingState(record: OpeningRecord, requestId: string): Receivin
   return {
     requestId,
     phase,
-    ...SENTENCES[phase](record),
+    ...STATE_TEXTS[phase](record),
     needsAttention: attention.length > 0,
     reasons: attention,
     ...(phase === 'NEEDS_REVIEW' && { candidates: candidateAccounts(record) }),
-    ...(lastAskedAtMs > 0 && { lastAskedAt: iso(lastAskedAtMs) }),
+    ...(lastAskedAtMs > 0 && { lastAskedAt: isoTime(lastAskedAtMs) }),
     ...result,
   };
 }
 
-interface Said {
-  sentence: string;
-  nextStep: string;
-}
-
-const SENTENCES: Record<OpeningPhase, (record: OpeningRecord) => Said> = {
+const STATE_TEXTS: Record<OpeningPhase, (record: OpeningRecord) => StateText> = {
   CHECKING: () => ({
-    sentence: 'Asking which accounts the payer has in this currency.',
-    nextStep: 'The account is asked for next.',
+    sentence: "Querying the payer's accounts in this currency.",
+    nextStep: 'The request for the account is sent next.',
   }),
   OPENING: () => ({
-    sentence: 'The account is being asked for.',
-    nextStep: "The provider's answer, or a look at its list of accounts if none comes.",
+    sentence: 'The request for the account is being sent.',
+    nextStep: "The provider's answer, or a query of the payer's accounts if no answer comes.",
   }),
   RECONCILING: ({ settlesAtMs }) => ({
-    sentence: 'It is not known whether the account was opened; the list of accounts is being asked for.',
-    nextStep: `Asked again until ${iso(settlesAtMs)}; nothing is sent before.`,
+    sentence: "It is unknown whether the account was opened. The payer's accounts are being queried.",
+    nextStep: `The queries continue until ${isoTime(settlesAtMs)}. Nothing is sent before that.`,
   }),
   NEEDS_REVIEW: (record) => ({
-    sentence: `It is not known whether the account was opened; ${found(candidateAccounts(record).length)}.`,
-    nextStep: 'A person finds out and uses the update resolve; nothing is sent before.',
+    sentence: `It is unknown whether the account was opened; ${describeCandidates(candidateAccounts(record).length)}.`,
+    nextStep:
+      'Find out whether the account exists, then send the update resolve. Nothing is sent before that.',
   }),
   DONE: ({ result }) => ({
     sentence:
@@ -101,13 +98,9 @@ const SENTENCES: Record<OpeningPhase, (record: OpeningRecord) => Said> = {
   }),
 };
 
-function found(candidates: number): string {
-  if (candidates === 0) return 'the list of accounts shows no new one';
+function describeCandidates(candidates: number): string {
+  if (candidates === 0) return "the payer's accounts include no new one";
   return candidates === 1
-    ? 'the list of accounts shows one that may be it'
-    : `the list of accounts shows ${candidates} that may be it`;
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
+    ? "the payer's accounts include one new account"
+    : `the payer's accounts include ${candidates} new accounts`;
 }

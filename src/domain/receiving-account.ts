@@ -1,6 +1,6 @@
-/** The public words of opening a receiving account: what callers send, what they get back, what operators read. */
+/** The public types of opening a receiving account: the request, the result and the state. */
 
-import type { Attention } from './payout.ts';
+import type { Attention, StateText } from './payout.ts';
 import type { ReceivingAccountRequest } from './provider-records.ts';
 
 export const OPENING_PHASES = ['CHECKING', 'OPENING', 'RECONCILING', 'NEEDS_REVIEW', 'DONE'] as const;
@@ -17,83 +17,80 @@ export interface OpeningReason {
   message: string;
 }
 
-/** Spec: Receiving account request, in the caller's spelling. */
+/** The request to open a receiving account (spec: Receiving account request, in camelCase). */
 export interface OpeningRequest extends ReceivingAccountRequest {
-  /** The application that asks; `default` when absent. */
+  /** The application that opens the account. Default `default`. */
   app?: string | undefined;
-  /** The user the application acts for, where user tokens are used. */
+  /** The user for whom the application acts, if user tokens are used. */
   openId?: string | undefined;
-  /** The caller's own number: the identity of this request. The payments service never sees it. */
+  /** The caller's own id for this request, unique per application. The provider never sees it. */
   requestId: string;
 }
 
-/** A request after checking: defaults filled in. */
+/** A validated request: defaults filled in. */
 export interface CheckedOpeningRequest extends OpeningRequest {
   app: string;
 }
 
-/** How the opening ended. */
+/** The result of an opening. */
 export interface ReceivingAccountResult {
   requestId: string;
   outcome: OpeningOutcome;
-  /** With `NOT_OPENED`. */
+  /** Set if the outcome is `NOT_OPENED`. */
   reason?: OpeningReason;
   payerId: string;
   currency: string;
-  /** Absent where the service's record has no field that is known to hold it. */
+  /** Absent if the provider's record has no known id field. */
   accountId?: string;
-  /** The service's own record, as it wrote it, numbers as text: the spec does not show its fields. */
+  /** The provider's record as received, with numbers as text. The spec does not list its fields. */
   account?: Record<string, unknown>;
   learnedBy?: 'answer' | 'person';
 }
 
-/** What the `state` query and the update `resolve` answer. */
-export interface ReceivingAccountState extends Partial<ReceivingAccountResult> {
+/** The result of the query `state` and of the update `resolve`. */
+export interface ReceivingAccountState extends Partial<ReceivingAccountResult>, StateText {
   phase: OpeningPhase;
-  sentence: string;
-  nextStep: string;
   needsAttention: boolean;
   reasons: Attention[];
-  /** In review: accounts of this payer and currency that were not there before the request was sent. */
+  /** In review: accounts of this payer and currency that appeared after the request was sent. */
   candidates?: string[];
-  /** When the service was last asked. ISO 8601. */
+  /** When the provider was last asked. ISO 8601. */
   lastAskedAt?: string;
 }
 
-/** Where the record's own id may stand: the spec says that there is one, and not what it is called. */
+/** Possible names of the record's id. The spec says that it has one, but does not name it. */
 const ID_FIELDS = ['id', 'account_id', 'accountId'];
-const MOST_ID_CHARACTERS = 64;
+const MAX_ID_LENGTH = 64;
 
 export function accountIdOf(record: Record<string, unknown>): string | undefined {
   const ids = ID_FIELDS.map((name) => record[name]);
-  return ids.find(
-    (id): id is string => typeof id === 'string' && id !== '' && id.length <= MOST_ID_CHARACTERS,
-  );
+  return ids.find((id): id is string => typeof id === 'string' && id !== '' && id.length <= MAX_ID_LENGTH);
 }
 
-/** An account that a person names. It counts unless the provider's own record contradicts it. */
+/** An account that a person names in a review. It is accepted unless the provider's record contradicts it. */
 export interface NamedAccount {
   accountId: string;
-  /** The service's detail of it. */
+  /** The provider's record of the account. */
   record: Record<string, unknown>;
-  /** The payer's accounts of this currency now and before the request was sent, as far as the service said. */
+  /** The payer's accounts in this currency, now and before the request was sent; undefined if the provider did not list them. */
   listed: readonly string[] | undefined;
   before: readonly string[] | undefined;
 }
 
-/** Why the account cannot be the one that was asked for, or undefined. */
+/** Why the account cannot be the requested one, or undefined. */
 export function accountMismatch(
   { payerId, currency }: CheckedOpeningRequest,
   { accountId, record, listed, before }: NamedAccount,
 ): string | undefined {
-  const said = (...names: string[]) => names.map((name) => record[name]).find((value) => value !== undefined);
-  const owner = said('payer_id', 'payerId');
-  const kept = said('currency', 'currnecy');
-  if (before?.includes(accountId)) return 'it was there before the request was sent';
-  if ((accountIdOf(record) ?? accountId) !== accountId) return 'the service answers for another account';
+  const field = (...names: string[]) =>
+    names.map((name) => record[name]).find((value) => value !== undefined);
+  const owner = field('payer_id', 'payerId');
+  const accountCurrency = field('currency', 'currnecy');
+  if (before?.includes(accountId)) return 'it existed before the request was sent';
+  if ((accountIdOf(record) ?? accountId) !== accountId) return 'the provider answered with another account';
   if (owner !== undefined && owner !== payerId) return 'it belongs to another payer';
-  if (kept !== undefined && kept !== currency) return `its currency is not ${currency}`;
+  if (accountCurrency !== undefined && accountCurrency !== currency) return `its currency is not ${currency}`;
   if (owner === undefined && !listed?.includes(accountId))
-    return 'neither its detail nor the list of accounts says that it belongs to this payer';
+    return "neither its record nor the payer's accounts show that it belongs to this payer";
   return undefined;
 }

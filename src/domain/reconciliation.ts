@@ -1,17 +1,18 @@
-/** What a reconciliation finds, and how long a payout that is stopped again and again waits for its next turn. */
+/** The report of a reconciliation, and the delay before a payout that keeps being stopped is started again. */
 
 import type { FailingWorkflow } from './failing-workflow.ts';
+import { HOUR_MS } from './time.ts';
 
-/** Something that a person should look at: nothing starts it again, or a new start cannot help. */
+/** A workflow that a person should look at: it is not started again, or a new start would not help. */
 export interface LeftAlone {
   workflowId: string;
   why: string;
 }
 
 export interface ReconciliationReport {
-  /** Payouts whose workflow had been stopped, started again. */
+  /** Stopped payouts that were started again. */
   adopted: number;
-  /** Stopped again and again: their next turn comes later. */
+  /** Stopped payouts whose restart is delayed because they keep being stopped. */
   waiting: number;
   /** Follow-ups started. */
   followed: number;
@@ -19,18 +20,18 @@ export interface ReconciliationReport {
   leftAlone: LeftAlone[];
   /** Open workflows whose workflow task keeps failing: at most the first hundred. */
   failing: FailingWorkflow[];
-  /** Where the next look for them begins. Unix milliseconds; undefined: with the newest workflows. */
+  /** The next search covers workflows that started before this time. Unix milliseconds; undefined: from the newest on. */
   failingBeforeMs?: number | undefined;
-  /** Whatever closed before this has been seen. Unix milliseconds; 0: nothing has. */
+  /** Every workflow that closed before this time has been processed. Unix milliseconds; 0: none. */
   seenUntilMs: number;
 }
 
-/** Stops in a row after which they are no longer taken for a mistake. */
-const STOPS_WITHOUT_PAUSE = 3;
-export const MAX_RESTART_DELAY_MS = 6 * 3_600_000;
+/** After this many stops in a row, a restart is delayed. */
+const STOPS_WITHOUT_DELAY = 3;
+export const MAX_RESTART_DELAY_MS = 6 * HOUR_MS;
 
-/** How long after its `stops`-th stop a payout rests: not at all at first, then ever longer. */
+/** The delay before the restart after the `stops`-th stop: none at first, then exponential up to six hours. */
 export function restartDelayMs(stops: number, everyMs: number): number {
-  if (stops <= STOPS_WITHOUT_PAUSE) return 0;
-  return Math.min(MAX_RESTART_DELAY_MS, everyMs * 2 ** Math.min(stops - STOPS_WITHOUT_PAUSE, 30));
+  if (stops <= STOPS_WITHOUT_DELAY) return 0;
+  return Math.min(MAX_RESTART_DELAY_MS, everyMs * 2 ** Math.min(stops - STOPS_WITHOUT_DELAY, 30));
 }

@@ -1,10 +1,10 @@
-/** The result of a payout whose end the service has told, from records that agree with each other. */
+/** Builds the result of a payout that the provider has ended, from records that agree with each other. */
 
 import type { AgreedQuote, PayoutResult, Split } from './payout.ts';
 import type { TradeDetail, TradeResult, TradeSplit } from './provider-records.ts';
 import { auditStatusOf, type FinalStatus } from './trade-verdict.ts';
 
-export interface Settled {
+export interface SettledPayout {
   status: FinalStatus;
   trade: TradeResult;
   detail: TradeDetail;
@@ -12,33 +12,35 @@ export interface Settled {
   learnedBy: 'notification' | 'poll';
 }
 
-export function settledResult(partnerOrderId: string, settled: Settled): PayoutResult {
+export function settledResult(partnerOrderId: string, settled: SettledPayout): PayoutResult {
   const { status, trade, detail, quote, learnedBy } = settled;
   const auditStatus = auditStatusOf(trade.auditStatus);
   return {
     partnerOrderId,
     outcome: status,
-    ...(status === 'FAILED' && { reason: { code: 'PROVIDER_FAILED', message: failure(trade, detail) } }),
+    ...(status === 'FAILED' && {
+      reason: { code: 'PROVIDER_FAILED', message: failureMessage(trade, detail) },
+    }),
     orderId: trade.orderId,
     ...(quote && { quote }),
     received: trade.received,
     failed: trade.failed,
     ...(auditStatus && { auditStatus }),
     debits: detail.debits,
-    splits: detail.splits.flatMap(asSplit),
+    splits: detail.splits.flatMap(toSplit),
     ...(trade.createdAt && { createdAt: trade.createdAt }),
     ...(trade.finishedAt && { finishedAt: trade.finishedAt }),
     learnedBy,
   };
 }
 
-/** Only these two statuses pass the checks before this; the type wants to hear it. */
-function asSplit(split: TradeSplit): Split[] {
+/** The earlier checks let only these two statuses through; this narrows the type. */
+function toSplit(split: TradeSplit): Split[] {
   const { status } = split;
   return status === 'SUCCESS' || status === 'FAILED' ? [{ ...split, status }] : [];
 }
 
-function failure(trade: TradeResult, detail: TradeDetail): string {
-  const told = trade.errorMessage ?? detail.splits.find((split) => split.error)?.error;
-  return told ?? 'the provider gave no reason';
+function failureMessage(trade: TradeResult, detail: TradeDetail): string {
+  const message = trade.errorMessage ?? detail.splits.find((split) => split.error)?.error;
+  return message ?? 'the provider gave no reason';
 }

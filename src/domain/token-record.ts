@@ -1,60 +1,61 @@
-/** What is known of one token: the application's own, or one user's. Secrets are sealed; nothing here opens them. */
+/** The record of one token: the application's or one user's. Its secrets are sealed, and nothing here unseals them. */
 import type { Attention } from './payout.ts';
+import { isoTime } from './time.ts';
 
-/** Whose token. Without `openId` it is the application's own. */
+/** The owner of a token. Without `openId`, it is the application. */
 export interface TokenOwner {
   environment: string;
   app: string;
   openId?: string | undefined;
 }
 
-/** What the provider gave, sealed. Lifetimes are milliseconds from when it was asked for. */
+/** The tokens that the provider issued, sealed. Lifetimes are milliseconds from the request. */
 export interface Grant {
   access: string;
-  /** Tells this access token from others without showing it. */
+  /** Identifies the access token without revealing it. */
   fingerprint: string;
   livesMs: number;
   refresh?: string | undefined;
   refreshLivesMs?: number | undefined;
-  /** Set on a grant that another run of this renewal obtained: Unix milliseconds of Temporal's clock. */
+  /** Set if another run of this renewal obtained the grant. Unix milliseconds on Temporal's clock. */
   obtainedAtMs?: number | undefined;
 }
 
-/** A grant with the times that count, as Unix milliseconds of Temporal's clock. */
+/** A grant with its absolute times, in Unix milliseconds on Temporal's clock. */
 export interface HeldGrant extends Grant {
   obtainedAtMs: number;
   expiresAtMs: number;
   renewsAtMs: number;
 }
 
-/** Everything that survives continue-as-new. */
+/** The state of a renewal workflow. It survives continue-as-new. */
 export interface TokenRecord {
   held?: HeldGrant | undefined;
-  /** Counts grants: whoever waits for a new one sees it change. */
+  /** The number of grants. It changes with each new grant, so waiters notice it. */
   generation: number;
-  /** The fingerprint of the last grant that a handover brought: handovers are repeated until Temporal has them. */
+  /** The fingerprint of the last grant from a handover. Handovers are retried until Temporal accepts them. */
   handedOver?: string | undefined;
-  /** The refresh token bought nothing, or there is none: only the user can go on. */
+  /** The provider refused the refresh token, or there is none: the user must authorize again. */
   needsAuthorization: boolean;
-  /** A refresh was given up before its outcome was known: it may have used up the refresh token. */
+  /** A refresh was abandoned before its outcome was known. It may have used up the refresh token. */
   triedBefore?: boolean | undefined;
-  /** The application token was refused: not before then again. */
+  /** The provider refused the application token; the next attempt is not before this time. */
   nextTryAtMs?: number | undefined;
-  /** Fresh tokens in a row that the provider did not accept. */
+  /** How many new tokens in a row the provider rejected. */
   rejectedInARow: number;
   attention: Attention[];
 }
 
-/** What workers ask for. */
+/** The grant as workers receive it. */
 export interface CurrentGrant {
   access: string;
-  /** From issue to expiry. A margin is a share of this, never of what is left. */
+  /** The whole lifetime, from issue to expiry. Margins are fractions of it, not of the remaining lifetime. */
   livesMs: number;
   expiresAtMs: number;
   renewsAtMs: number;
 }
 
-/** What `state` answers: for people, without any secret. */
+/** The result of the query `state`: for people, without secrets. */
 export interface TokenState {
   app: string;
   kind: 'application' | 'user';
@@ -71,28 +72,28 @@ export interface TokenState {
 }
 
 /**
- * The part of an access token's life after which it is renewed. What is left is how long the service may be
- * away without anybody noticing: 90 minutes of an application token's two hours, half a user token's month.
+ * The fraction of an access token's lifetime after which it is renewed. During the rest, the provider may be
+ * unavailable without effect: 90 minutes for an application token, 15 days for a user token.
  */
 const RENEW_AFTER = { application: 0.25, user: 0.5 } as const;
-/** Renewals spread by this part of their wait, so that tokens that began together do not renew together. */
+/** Renewals are spread by this fraction of their wait, so that tokens issued together do not renew together. */
 const JITTER = 0.1;
-/** When this part of the time between renewal and expiry is gone, somebody should look. */
+/** A renewal is late after this fraction of the time between its due time and the expiry. */
 const LATE_AFTER = 0.5;
-/** A refresh is urgent when only this part of the access token's lifetime is left. */
-const URGENT_PART = 0.05;
-/** A refresh token is nearing its end when only this part of its life is left. */
-const NEAR_ITS_END = 1 / 6;
+/** A refresh is urgent when only this fraction of the access token's lifetime remains. */
+const URGENT_FRACTION = 0.05;
+/** A refresh token expires soon when only this fraction of its lifetime remains. */
+const EXPIRES_SOON_FRACTION = 1 / 6;
 
-/** After the second fresh token in a row was rejected: a provider that accepts none is not asked on and on. */
+/** After this many rejected tokens in a row, renewals pause, so that a provider that accepts no token is not flooded. */
 const REJECTED_BEFORE_PAUSE = 2;
-const PAUSE_PART = 0.02;
+const PAUSE_FRACTION = 0.02;
 const MAX_REJECTION_PAUSE_MS = 30_000;
 
-/** Until then a token that was rejected is not replaced: the ones before it fared no better. */
+/** Until this time, a rejected token is not replaced, because the tokens before it were rejected too. */
 export function pausedUntilMs({ held, rejectedInARow }: TokenRecord): number | undefined {
   if (!held || rejectedInARow < REJECTED_BEFORE_PAUSE) return undefined;
-  return held.obtainedAtMs + Math.min(MAX_REJECTION_PAUSE_MS, held.livesMs * PAUSE_PART);
+  return held.obtainedAtMs + Math.min(MAX_REJECTION_PAUSE_MS, held.livesMs * PAUSE_FRACTION);
 }
 
 export function newTokenRecord(): TokenRecord {
@@ -103,7 +104,7 @@ export function tokenKind(owner: TokenOwner): 'application' | 'user' {
   return owner.openId === undefined ? 'application' : 'user';
 }
 
-/** `chance` in [0, 1) spreads the renewal. */
+/** `chance`, in [0, 1), spreads the renewal. */
 export function toHeldGrant(owner: TokenOwner, grant: Grant, askedAtMs: number, chance: number): HeldGrant {
   const wait = grant.livesMs * RENEW_AFTER[tokenKind(owner)] * (1 + JITTER * (chance - 0.5));
   return {
@@ -114,41 +115,40 @@ export function toHeldGrant(owner: TokenOwner, grant: Grant, askedAtMs: number, 
   };
 }
 
-/** When a renewal that has not come about deserves a look. */
+/** When a renewal that has not succeeded sets the attention flag. */
 export function lateAtMs({ renewsAtMs, expiresAtMs }: HeldGrant): number {
   return renewsAtMs + (expiresAtMs - renewsAtMs) * LATE_AFTER;
 }
 
-/** From then on a refresh goes ahead of the creates; until then it waits behind them. */
+/** From this time on, a refresh is served before creates; until then, after them. */
 export function urgentAtMs({ expiresAtMs, livesMs }: HeldGrant): number {
-  return expiresAtMs - livesMs * URGENT_PART;
+  return expiresAtMs - livesMs * URGENT_FRACTION;
 }
 
 export function refreshExpiresAtMs({ obtainedAtMs, refreshLivesMs }: HeldGrant): number | undefined {
   return refreshLivesMs === undefined ? undefined : obtainedAtMs + refreshLivesMs;
 }
 
-/** From then on the refresh token is nearing its end. */
+/** From this time on, the refresh token expires soon. */
 export function refreshEndsSoonAtMs(held: HeldGrant): number | undefined {
   const end = refreshExpiresAtMs(held);
-  return end === undefined ? undefined : end - (held.refreshLivesMs ?? 0) * NEAR_ITS_END;
+  return end === undefined ? undefined : end - (held.refreshLivesMs ?? 0) * EXPIRES_SOON_FRACTION;
 }
 
 export function tokenState(owner: TokenOwner, record: TokenRecord, nowMs: number): TokenState {
   const { held, attention, needsAuthorization } = record;
-  const iso = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
-  const refreshEnd = held && iso(refreshExpiresAtMs(held));
+  const refreshEndMs = held && refreshExpiresAtMs(held);
   return {
     app: owner.app,
     kind: tokenKind(owner),
     ...(owner.openId !== undefined && { openId: owner.openId }),
     sentence: sentenceOf(record, nowMs),
     ...(held && {
-      obtainedAt: new Date(held.obtainedAtMs).toISOString(),
-      expiresAt: new Date(held.expiresAtMs).toISOString(),
-      renewsAt: new Date(held.renewsAtMs).toISOString(),
+      obtainedAt: isoTime(held.obtainedAtMs),
+      expiresAt: isoTime(held.expiresAtMs),
+      renewsAt: isoTime(held.renewsAtMs),
     }),
-    ...(refreshEnd !== undefined && { refreshExpiresAt: refreshEnd }),
+    ...(refreshEndMs !== undefined && { refreshExpiresAt: isoTime(refreshEndMs) }),
     renewals: record.generation,
     needsAuthorization,
     needsAttention: attention.length > 0,
@@ -160,8 +160,8 @@ function sentenceOf({ held, needsAuthorization }: TokenRecord, nowMs: number): s
   const usable = held !== undefined && held.expiresAtMs > nowMs;
   if (needsAuthorization)
     return usable
-      ? 'Valid for now, but only the user can renew it: authorize again.'
+      ? 'Valid, but it cannot be renewed. The user must authorize again.'
       : 'The user must authorize.';
   if (!held) return 'The first token is being fetched.';
-  return usable ? 'Valid; renewed by itself.' : 'Expired; its renewal has not come about yet.';
+  return usable ? 'Valid; renewed automatically.' : 'Expired; the renewal has not succeeded yet.';
 }

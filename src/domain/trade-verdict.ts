@@ -1,6 +1,14 @@
-/** What the provider's trade records mean, and whether they agree with each other. Decisions only, no I/O. */
+/** What the provider's trade records mean, and whether they agree with each other. No I/O. */
 
-import { addMoney, compareMoney, type Money, sameMoney, sumMoney, toMinorUnits } from './money.ts';
+import {
+  addMoney,
+  compareMoney,
+  formatMoney,
+  type Money,
+  sameMoney,
+  sumMoney,
+  toMinorUnits,
+} from './money.ts';
 import type { AgreedQuote, Attention, AuditStatus } from './payout.ts';
 import type { TradeDetail, TradeResult, TradeSplit } from './provider-records.ts';
 
@@ -8,8 +16,8 @@ const FINAL_STATUSES = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'] as const;
 export type FinalStatus = (typeof FINAL_STATUSES)[number];
 
 /**
- * The final status of a trade, or undefined while it is open. A trade to CNY may be split into several
- * payments, so there a final status counts only once all of them are complete (spec: trade result, rule 1).
+ * The final status of a trade, or undefined while it is open. A trade to CNY may have several splits, so its final
+ * status counts only once all of them are complete (spec: Payout trade result, rule 1).
  */
 export function finalStatus(trade: {
   status: string;
@@ -20,20 +28,20 @@ export function finalStatus(trade: {
   return trade.targetCurrency === 'CNY' && !trade.complete ? undefined : status;
 }
 
-/** The spec writes the same value `RETURNED` and `DECLINED`; a value it does not name is undefined. */
+/** The spec spells the same status `RETURNED` and `DECLINED`. Undefined for a value that the spec does not name. */
 export function auditStatusOf(raw: string | undefined): AuditStatus | undefined {
   if (raw === 'PROCESSING' || raw === 'APPROVED' || raw === 'REJECTED' || raw === 'RETURNED') return raw;
   return raw === 'DECLINED' ? 'RETURNED' : undefined;
 }
 
-/** What an operator should know about a trade that may still be open. */
+/** Reasons for the attention flag of a trade that may still be open. */
 export function tradeAttention(trade: TradeResult): Attention[] {
   const found: Attention[] = [];
   const audit = auditStatusOf(trade.auditStatus);
   if (audit === 'RETURNED')
     found.push({
       code: 'AWAITING_MATERIAL',
-      message: `the risk audit sent the order back for more material (${trade.auditStatus})`,
+      message: `the risk audit returned the order and awaits material (${trade.auditStatus})`,
     });
   if (audit === 'REJECTED' && finalStatus(trade) !== 'FAILED')
     found.push({
@@ -43,28 +51,28 @@ export function tradeAttention(trade: TradeResult): Attention[] {
   if (audit === undefined && trade.auditStatus !== undefined)
     found.push({
       code: 'UNKNOWN_AUDIT_STATUS',
-      message: `the service answered an audit status the specification does not name: ${trade.auditStatus}`,
+      message: `the provider answered an audit status that the spec does not name: ${trade.auditStatus}`,
     });
   if (trade.status !== 'PROCESSING' && !FINAL_STATUSES.some((known) => known === trade.status))
     found.push({
       code: 'UNKNOWN_STATUS',
-      message: `the service answered a status the specification does not name: ${trade.status}`,
+      message: `the provider answered a status that the spec does not name: ${trade.status}`,
     });
   return found;
 }
 
-/** What stands in the way of a verdict, or undefined when result, detail, order and request agree in every sum and flag. */
+/** Why result, detail, order and request disagree, or undefined if all their sums and flags agree. */
 export function disagreement(
   result: TradeResult,
   detail: TradeDetail,
   expected: ExpectedTrade,
 ): string | undefined {
   return (
-    flagsDisagree(result, detail, expected) ??
-    detailMissing(result, detail) ??
-    oddSplit(detail) ??
-    sumsDisagree(result, detail, expected.target) ??
-    statusContradictsSplits(result, detail)
+    flagMismatch(result, detail, expected) ??
+    missingDetail(result, detail) ??
+    invalidSplit(detail) ??
+    sumMismatch(result, detail, expected.target) ??
+    statusMismatch(result, detail)
   );
 }
 
@@ -75,14 +83,14 @@ export interface ExpectedTrade {
   target: Money | undefined;
 }
 
-/** The detail may only be late, so this has an attention code of its own. */
+/** Has its own attention code, because the detail may only be delayed. */
 export function isDetailMissing(result: TradeResult, detail: TradeDetail): boolean {
   return detail.splits.length === 0 && result.status !== 'FAILED';
 }
 
 const DEBITS_DIFFER = 'DEBITS_DIFFER_FROM_QUOTE';
 
-/** What a person should know about a payout that ends with `detail`: returned money, and debits other than quoted. */
+/** Reasons for the attention flag of a payout that ends with `detail`: returned money, and debits that differ from the quote. */
 export function finalAttention(
   status: FinalStatus,
   detail: TradeDetail,
@@ -91,8 +99,10 @@ export function finalAttention(
   const returned = detail.splits.filter((split) => split.status === 'SUCCESS' && split.refunded);
   const found: Attention[] = [];
   if (returned.length > 0) {
-    const which = returned.map(({ distributeId, target }) => `${distributeId} (${show(target)})`).join(', ');
-    found.push({ code: 'PAYMENT_RETURNED', message: `the money of ${which} came back after it was paid` });
+    const which = returned
+      .map(({ distributeId, target }) => `${distributeId} (${formatMoney(target)})`)
+      .join(', ');
+    found.push({ code: 'PAYMENT_RETURNED', message: `the money of ${which} was returned after it was paid` });
   }
   const debits = quote && debitProblem(status, detail, quote);
   if (debits) found.push({ code: DEBITS_DIFFER, message: debits });
@@ -103,86 +113,85 @@ export function isDebitMismatch({ code }: Attention): boolean {
   return code === DEBITS_DIFFER;
 }
 
-/** Everything succeeded: the payer pays what was quoted. Something failed: never more than that. */
+/** If everything succeeded, the payer pays the quoted amount. If a split failed, the payer never pays more than that. */
 function debitProblem(status: FinalStatus, { debits }: TradeDetail, quote: AgreedQuote): string | undefined {
   if (debits.length === 0) return undefined;
-  const foreign = debits.find(({ pay }) => pay.currency !== quote.pay.currency);
-  if (foreign) return `account ${foreign.accountId} was debited in ${foreign.pay.currency}`;
+  const other = debits.find(({ pay }) => pay.currency !== quote.pay.currency);
+  if (other) return `account ${other.accountId} was debited in ${other.pay.currency}`;
   const pay = sumMoney(
     quote.pay.currency,
     debits.map((debit) => debit.pay),
   );
-  const off = compareMoney(pay, quote.pay);
-  if (off === 0 || (off < 0 && status !== 'SUCCESS')) return undefined;
-  return `the debits add up to ${show(pay)}, quoted was ${show(quote.pay)}`;
+  const difference = compareMoney(pay, quote.pay);
+  if (difference === 0 || (difference < 0 && status !== 'SUCCESS')) return undefined;
+  return `the debits add up to ${formatMoney(pay)}, the quote was ${formatMoney(quote.pay)}`;
 }
 
-function flagsDisagree(
-  result: TradeResult,
-  detail: TradeDetail,
-  expected: ExpectedTrade,
-): string | undefined {
+function flagMismatch(result: TradeResult, detail: TradeDetail, expected: ExpectedTrade): string | undefined {
   if (result.orderId !== detail.orderId) return 'result and detail name different orders';
   if (result.status !== detail.status) return `the result says ${result.status}, the detail ${detail.status}`;
   if (result.targetCurrency !== detail.targetCurrency)
     return `the result is in ${result.targetCurrency}, the detail in ${detail.targetCurrency}`;
   if (result.targetCurrency !== expected.targetCurrency)
-    return `the trade is in ${result.targetCurrency}, asked was ${expected.targetCurrency}`;
-  if (finalStatus(detail) === undefined) return 'the detail says that payments are still open';
+    return `the trade is in ${result.targetCurrency}, not ${expected.targetCurrency}`;
+  if (finalStatus(detail) === undefined) return 'the detail says that splits are still open';
   return undefined;
 }
 
-function detailMissing(result: TradeResult, detail: TradeDetail): string | undefined {
+function missingDetail(result: TradeResult, detail: TradeDetail): string | undefined {
   return isDetailMissing(result, detail)
-    ? `the status is ${result.status} and no payment is listed`
+    ? `the status is ${result.status}, but no split is listed`
     : undefined;
 }
 
-function oddSplit(detail: TradeDetail): string | undefined {
-  const odd = detail.splits.find((split) => split.status !== 'SUCCESS' && split.status !== 'FAILED');
-  if (odd) return `payment ${odd.distributeId} has the unknown status ${odd.status}`;
-  const foreign = detail.splits.find((split) => split.target.currency !== detail.targetCurrency);
-  if (foreign) return `payment ${foreign.distributeId} is in ${foreign.target.currency}`;
+function invalidSplit(detail: TradeDetail): string | undefined {
+  const unknown = detail.splits.find((split) => split.status !== 'SUCCESS' && split.status !== 'FAILED');
+  if (unknown) return `split ${unknown.distributeId} has the unknown status ${unknown.status}`;
+  const other = detail.splits.find((split) => split.target.currency !== detail.targetCurrency);
+  if (other) return `split ${other.distributeId} is in ${other.target.currency}`;
   const ids = new Set(detail.splits.map(({ distributeId }) => distributeId));
-  return ids.size === detail.splits.length ? undefined : 'two payments have the same id';
+  return ids.size === detail.splits.length ? undefined : 'two splits have the same id';
 }
 
-function sumsDisagree(
+function sumMismatch(
   result: TradeResult,
   detail: TradeDetail,
   target: Money | undefined,
 ): string | undefined {
   if (detail.received && !sameMoney(detail.received, result.received))
-    return `received is ${show(result.received)} in the result and ${show(detail.received)} in the detail`;
+    return `received is ${formatMoney(result.received)} in the result and ${formatMoney(detail.received)} in the detail`;
   if (detail.failed && !sameMoney(detail.failed, result.failed))
-    return `failed is ${show(result.failed)} in the result and ${show(detail.failed)} in the detail`;
-  if (detail.splits.length === 0) return nothingExecuted(result, target);
-  const received = sumOf(detail.splits, 'SUCCESS', result.received.currency);
-  const failed = sumOf(detail.splits, 'FAILED', result.failed.currency);
+    return `failed is ${formatMoney(result.failed)} in the result and ${formatMoney(detail.failed)} in the detail`;
+  if (detail.splits.length === 0) return unexecutedMismatch(result, target);
+  const received = sumOfSplits(detail.splits, 'SUCCESS', result.received.currency);
+  const failed = sumOfSplits(detail.splits, 'FAILED', result.failed.currency);
   if (!sameMoney(received, result.received))
-    return `the payments that succeeded add up to ${show(received)}, the result says ${show(result.received)}`;
+    return `the splits that succeeded add up to ${formatMoney(received)}, the result says ${formatMoney(result.received)}`;
   if (!sameMoney(failed, result.failed))
-    return `the payments that failed add up to ${show(failed)}, the result says ${show(result.failed)}`;
+    return `the splits that failed add up to ${formatMoney(failed)}, the result says ${formatMoney(result.failed)}`;
   const both = addMoney(received, failed);
   if (target && !sameMoney(both, target))
-    return `the payments add up to ${show(both)}, the order was for ${show(target)}`;
+    return `the splits add up to ${formatMoney(both)}, the order was for ${formatMoney(target)}`;
   return undefined;
 }
 
-/** FAILED without any payment is final and correct (H23): nothing was received, and nothing or everything failed. */
-function nothingExecuted({ received, failed }: TradeResult, target: Money | undefined): string | undefined {
-  if (!isZero(received)) return `the status is FAILED, yet ${show(received)} was received`;
+/** FAILED without splits is a valid final answer (H23): nothing was received, and nothing or everything failed. */
+function unexecutedMismatch(
+  { received, failed }: TradeResult,
+  target: Money | undefined,
+): string | undefined {
+  if (!isZero(received)) return `the status is FAILED, but ${formatMoney(received)} was received`;
   if (isZero(failed) || !target || sameMoney(failed, target)) return undefined;
-  return `${show(failed)} failed, the order was for ${show(target)}`;
+  return `${formatMoney(failed)} failed, the order was for ${formatMoney(target)}`;
 }
 
-function statusContradictsSplits(result: TradeResult, detail: TradeDetail): string | undefined {
+function statusMismatch(result: TradeResult, detail: TradeDetail): string | undefined {
   if (detail.splits.length === 0) return undefined;
   const succeeded = detail.splits.filter((split) => split.status === 'SUCCESS').length;
   const expected = expectedStatus(succeeded, detail.splits.length);
   return expected === result.status
     ? undefined
-    : `${succeeded} of ${detail.splits.length} payments succeeded, the status is ${result.status}`;
+    : `${succeeded} of ${detail.splits.length} splits succeeded, but the status is ${result.status}`;
 }
 
 function expectedStatus(succeeded: number, all: number): FinalStatus {
@@ -190,7 +199,7 @@ function expectedStatus(succeeded: number, all: number): FinalStatus {
   return succeeded === 0 ? 'FAILED' : 'PARTIAL_SUCCESS';
 }
 
-function sumOf(splits: readonly TradeSplit[], status: string, currency: string): Money {
+function sumOfSplits(splits: readonly TradeSplit[], status: string, currency: string): Money {
   return sumMoney(
     currency,
     splits.filter((split) => split.status === status).map((split) => split.target),
@@ -199,8 +208,4 @@ function sumOf(splits: readonly TradeSplit[], status: string, currency: string):
 
 function isZero({ amount }: Money): boolean {
   return toMinorUnits(amount) === 0n;
-}
-
-function show(money: Money): string {
-  return `${money.amount} ${money.currency}`;
 }

@@ -235,7 +235,7 @@ describe('tokens', () => {
     await run('account', '--client-id', 'client-1');
     const listed = await run('tokens', '--json');
     expect(listed.json()).toMatchObject([{ kind: 'application', needsAttention: false }]);
-    expect((await run('tokens')).stdout).toContain('Valid; renewed by itself.');
+    expect((await run('tokens')).stdout).toContain('Valid; renewed automatically.');
     const before = Number(/"renewals": (\d+)/.exec(listed.stdout)?.[1]);
     const renewed = await run('tokens', '--renew', 'application', '--json');
     expect(renewed.json()).toMatchObject([{ renewals: before + 1 }]);
