@@ -1,6 +1,6 @@
 /**
- * Every message that a batch and its parts take. `add` is an update, for the caller needs to know that the rows
- * are in; what a part and its batch tell each other are signals, which survive each other's continue-as-new.
+ * The messages of a batch and its parts. `add` is an update, because the caller needs to know that the rows have been
+ * added. A batch and its parts use signals between each other, which survive continue-as-new on either side.
  */
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { AddedRows, BatchState } from '../domain/batch.ts';
@@ -8,7 +8,7 @@ import type { PartReport } from '../domain/batch-record.ts';
 import type { PayoutRequest } from '../domain/payout.ts';
 
 export interface AddRows {
-  /** The number of the first of these rows in the batch, from 0. */
+  /** The index in the batch of the first of these rows. The first row of the batch is row 0. */
   offset: number;
   /** At most 500. */
   payouts: PayoutRequest[];
@@ -16,9 +16,9 @@ export interface AddRows {
 
 export const addUpdate = defineUpdate<BatchState, [AddRows]>('add');
 export const batchStateQuery = defineQuery<BatchState>('state');
-/** For whoever goes on with a batch: what it has, to compare with what should be there. */
+/** For a caller who continues a batch: the rows that were added, to compare with the caller's own rows. */
 export const addedRowsQuery = defineQuery<AddedRows[]>('taken');
-/** From the batch to a part: begin, and report where you stand. */
+/** From the batch to a part: start the rows, and report. */
 export const turnSignal = defineSignal('turn');
 /** From the batch to a part: start no more rows. */
 export const stopStartingSignal = defineSignal('stopStarting');

@@ -1,16 +1,16 @@
-/** The types of failures that others rely on. */
+/** The failure types on which callers rely. */
 
-/** A workflow fails with it on bad input, and on nothing else; `details[0]` is `[{ path, message }]`. */
+/** A workflow fails with this type on bad input only. `details[0]` is `[{ path, message }]`, with every bad field. */
 export const INVALID_PAYOUT_REQUEST = 'InvalidPayoutRequest';
 
-/** Refuses an update; the message says why. */
+/** A refused update. The message gives the reason. */
 export const NOT_ACCEPTED_NOW = 'NotAcceptedNow';
 
-/** What the Nexus operation `pay` fails with where the number belongs to another body. */
+/** The Nexus operation `pay` fails with this type if the `partnerOrderId` belongs to a payout with another body. */
 export const PAYOUT_CONFLICT = 'PayoutConflict';
 
 /**
- * A query fails with it where its answer would need history events whose workflow task has not started yet. Nothing is
- * wrong with the query: sent again, it is answered.
+ * A query fails with this type if its answer would depend on history events whose workflow task has not started yet.
+ * The query is valid; a retry succeeds.
  */
 export const STALE_WORKFLOW_CLOCK = 'StaleWorkflowClock';

@@ -1,6 +1,6 @@
-/** The messages of a follow-up. The signal is the payout's own: a late notification, and no more than a hint. */
+/** The query of a follow-up. Its signal is the payout's `notification` signal: a late notification, which is a hint. */
 import { defineQuery } from '@temporalio/workflow';
 import type { FollowUpResult } from '../domain/follow-up.ts';
 
-/** What it knows so far. */
+/** The result so far. */
 export const changesQuery = defineQuery<FollowUpResult>('changes');

@@ -1,11 +1,11 @@
-/** How others talk to the rate-limit lease. */
+/** The messages of the rate-limit lease. */
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { CallsPerSecondChange, RateLimitState } from '../domain/rate-limit-lease.ts';
 
-/** Takes effect with a clean handover, about half a second later; answers what counts from then on. */
+/** Takes effect with a clean handover, about half a second later. Returns the new state. */
 export const setCallsPerSecondUpdate = defineUpdate<RateLimitState, [CallsPerSecondChange]>(
   'setCallsPerSecond',
 );
 export const rateLimitQuery = defineQuery<RateLimitState>('state');
-/** From an owner whose configuration has another name for the application: people look for the lease by that name. */
+/** From an owner whose configuration names the application differently: operators find the lease by that name. */
 export const servedAsSignal = defineSignal<[app: string]>('servedAs');

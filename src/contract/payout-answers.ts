@@ -1,4 +1,7 @@
-/** What payouts answer, as schemas for other languages. The types in `src/domain` rule; see the end of this file. */
+/**
+ * Schemas of what a payout returns, for other languages. The types in `src/domain` are the source; the compiler checks
+ * at the end of this file that the schemas match them.
+ */
 import { z } from 'zod';
 import {
   AUDIT_STATUSES,
@@ -15,7 +18,7 @@ export const moneyAnswer = z.strictObject({
   amount: z
     .string()
     .regex(/^\d+\.\d{2}$/)
-    .describe('decimal text, always two decimals'),
+    .describe('decimal text with exactly two decimals'),
 });
 
 const time = z.string().describe('ISO 8601');
@@ -48,26 +51,26 @@ const split = z.strictObject({
   refundReason: z.string().exactOptional(),
 });
 
-const ended = {
+const resultFields = {
   partnerOrderId: z.string(),
   outcome: z.enum(OUTCOMES),
   debits: z.array(debit),
   splits: z.array(split),
 };
 
-const known = {
+const optionalFields = {
   reason: reason.exactOptional(),
   orderId: z.string().exactOptional(),
   quote: quote.exactOptional(),
-  received: moneyAnswer.exactOptional().describe('the sum over the splits that succeeded'),
-  failed: moneyAnswer.exactOptional().describe('the sum over the splits that failed'),
+  received: moneyAnswer.exactOptional().describe('the sum of the splits that succeeded'),
+  failed: moneyAnswer.exactOptional().describe('the sum of the splits that failed'),
   auditStatus: z.enum(AUDIT_STATUSES).exactOptional(),
   createdAt: time.exactOptional(),
   finishedAt: time.exactOptional(),
   learnedBy: z.enum(['notification', 'poll']).exactOptional(),
 };
 
-export const payoutResultSchema = z.strictObject({ ...ended, ...known });
+export const payoutResultSchema = z.strictObject({ ...resultFields, ...optionalFields });
 
 export const payoutStateSchema = z.strictObject({
   phase: z.enum(PHASES),
@@ -78,14 +81,12 @@ export const payoutStateSchema = z.strictObject({
   needsAttention: z.boolean(),
   reasons: z.array(z.strictObject({ code: z.string(), message: z.string() })),
   approvalExpiresAt: time.exactOptional(),
-  lockExpiresAt: time
-    .exactOptional()
-    .describe('while it waits for approval: until then its quote is used as it stands'),
-  partnerOrderId: ended.partnerOrderId.exactOptional(),
-  outcome: ended.outcome.exactOptional(),
-  debits: ended.debits.exactOptional(),
-  splits: ended.splits.exactOptional(),
-  ...known,
+  lockExpiresAt: time.exactOptional().describe('while the payout waits for approval: when its lock expires'),
+  partnerOrderId: resultFields.partnerOrderId.exactOptional(),
+  outcome: resultFields.outcome.exactOptional(),
+  debits: resultFields.debits.exactOptional(),
+  splits: resultFields.splits.exactOptional(),
+  ...optionalFields,
 });
 
 export const problemSchema = z.strictObject({
@@ -96,13 +97,13 @@ export const problemSchema = z.strictObject({
   errors: z
     .array(z.strictObject({ path: z.string(), message: z.string() }))
     .exactOptional()
-    .describe('with 400: every bad field'),
+    .describe('with status 400: every bad field'),
 });
 
 export type ProblemDocument = z.output<typeof problemSchema>;
 
-const inStep: [
+const matches: [
   Same<z.output<typeof payoutResultSchema>, PayoutResult>,
   Same<z.output<typeof payoutStateSchema>, PayoutState>,
 ] = [true, true];
-void inStep;
+void matches;

@@ -1,4 +1,4 @@
-/** A batch as callers send it: every row is checked before anything is started. */
+/** Validates a batch as callers send it. Every row is validated before any payout is started. */
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { MAX_ROWS_PER_BATCH, ROW_KEY_LENGTH } from '../domain/batch.ts';
@@ -15,12 +15,12 @@ export const batchRequestSchema = z.strictObject({
   count: z.int().min(1).max(MAX_ROWS_PER_BATCH, `must be at most ${MAX_ROWS_PER_BATCH}`),
 });
 
-/** More than a row has fields: every bad row is named, and none of them fills the answer by itself. */
-const MOST_ERRORS_A_ROW = 25;
+/** More than a row has fields. It keeps one bad row from filling the whole answer. */
+const MAX_ERRORS_PER_ROW = 25;
 
 /**
- * Checks rows of a batch of `app`, which a row may leave out. A bad field's path begins with its row, counted
- * from `offset`: `17.receiver.bankName`.
+ * Validates rows of a batch of `app`; a row may omit `app`. The path of a bad field starts with the index of its row,
+ * counted from `offset`: `17.receiver.bankName`.
  */
 export function checkRows(
   app: string,
@@ -37,8 +37,8 @@ export function checkRows(
       rowOf.set(checked.value.partnerOrderId, offset + at);
       continue;
     }
-    const told = checked.errors.slice(0, MOST_ERRORS_A_ROW);
-    errors.push(...told.map((error) => ({ ...error, path: pathIn(offset + at, error) })));
+    const listed = checked.errors.slice(0, MAX_ERRORS_PER_ROW);
+    errors.push(...listed.map((error) => ({ ...error, path: rowPath(offset + at, error) })));
   }
   return errors.length === 0 ? { ok: true, value } : { ok: false, errors };
 }
@@ -48,24 +48,24 @@ function checkRow(
   row: unknown,
   rowOf: ReadonlyMap<string, number>,
 ): CheckResult<CheckedPayoutRequest> {
-  const checked = checkPayoutRequest(inApplication(app, row));
+  const checked = checkPayoutRequest(withDefaultApp(app, row));
   if (!checked.ok) return checked;
   if (checked.value.app !== app)
-    return { ok: false, errors: [{ path: 'app', message: `must be ${app}, as the batch's` }] };
-  const twin = rowOf.get(checked.value.partnerOrderId);
-  if (twin === undefined) return checked;
-  return { ok: false, errors: [{ path: 'partnerOrderId', message: `is the same as row ${twin}'s` }] };
+    return { ok: false, errors: [{ path: 'app', message: `must be ${app}, the application of the batch` }] };
+  const duplicateOf = rowOf.get(checked.value.partnerOrderId);
+  if (duplicateOf === undefined) return checked;
+  return { ok: false, errors: [{ path: 'partnerOrderId', message: `is the same as in row ${duplicateOf}` }] };
 }
 
-function inApplication(app: string, row: unknown): unknown {
+function withDefaultApp(app: string, row: unknown): unknown {
   return typeof row === 'object' && row !== null && !Array.isArray(row) ? { app, ...row } : row;
 }
 
-function pathIn(row: number, { path }: FieldError): string {
+function rowPath(row: number, { path }: FieldError): string {
   return path === '' ? String(row) : `${row}.${path}`;
 }
 
-/** A fingerprint of each row's number, one after the other. */
+/** The fingerprints of the rows' `partnerOrderId`s, concatenated. */
 export function rowKeys(rows: readonly CheckedPayoutRequest[]): string {
   return rows
     .map(({ partnerOrderId }) =>
@@ -74,10 +74,10 @@ export function rowKeys(rows: readonly CheckedPayoutRequest[]): string {
     .join('');
 }
 
-/** The same for the same rows in the same order, however their amounts and keys were written. */
+/** A digest of the rows in their order. Differences in amount format and key order do not change it. */
 export function rowsDigest(rows: readonly CheckedPayoutRequest[]): string {
   const hash = createHash('sha256');
-  // The schema writes its keys in its own order, so equal rows are equal text.
+  // The schema outputs its keys in a fixed order, so equal rows have equal text.
   for (const row of rows) hash.update(JSON.stringify(row)).update('\n');
   return hash.digest('hex');
 }

@@ -1,14 +1,13 @@
 /**
- * Every message a payout takes, in one place for both sides. Why each is what it is:
- * a *signal* may arrive at any time, twice or never, and is only a hint; a *query* looks and changes
- * nothing; an *update* is somebody's decision and deserves an answer.
+ * The messages of a payout. A signal is a hint: it may arrive at any time, twice or never. A query reads and changes
+ * nothing. An update is a caller's decision, and the caller waits for its result.
  */
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { PayoutState } from '../domain/payout.ts';
 
-/** What the receiver heard from the payments service. A hint to ask, never a truth. */
+/** A notification from the provider, as the notification receiver passes it on. A hint to query the order, never a fact. */
 export interface Notification {
-  /** ISO 8601. */
+  /** When the notification receiver received it. ISO 8601. */
   receivedAt: string;
   orderId?: string | undefined;
   partnerOrderId?: string | undefined;
@@ -16,18 +15,20 @@ export interface Notification {
   body?: unknown;
 }
 
+/** The argument of `approve` and `refuse`. */
 export interface Decision {
-  /** Who decided: a name, never empty. */
+  /** The name of the approver; not empty. */
   by: string;
   note?: string | undefined;
 }
 
+/** The argument of `cancel`. */
 export interface CancelRequest {
   by: string;
   reason?: string | undefined;
 }
 
-/** What a person found out about an order that may or may not exist. */
+/** The argument of `resolve`: a person's decision about an order of unknown existence. */
 export type Resolution =
   | { by: string; created: true; orderId: string }
   | { by: string; created: false; then: 'end' | 'retry' };

@@ -1,13 +1,13 @@
 /**
- * The payout request as callers send it, checked once and for all: whoever starts a payout and the
- * workflow's first activity use this schema, so the same body is refused for the same reasons everywhere.
+ * The schema of the payout request. All starters and the workflow's first activity use it, so they reject the same
+ * bodies for the same reasons.
  */
 import { z } from 'zod';
 import { AMOUNT_PATTERN, normalizeAmount, toMinorUnits } from '../domain/money.ts';
 import { type CheckedPayoutRequest, PAYOUT_TYPES } from '../domain/payout.ts';
 import { APP_NAME } from './ids.ts';
 
-/** One bad field: `path` as `receiver.bankName`, `message` for a person. */
+/** A bad field: `path` such as `receiver.bankName`, and a `message` for people. */
 export interface FieldError {
   path: string;
   message: string;
@@ -20,21 +20,21 @@ export const text = (max = MAX_TEXT_LENGTH) =>
     .string()
     .min(1, 'must not be empty')
     .max(max, `must be at most ${max} characters`)
-    .refine((value) => value.trim() === value, 'must not begin or end with white space')
+    .refine((value) => value.trim() === value, 'must not start or end with whitespace')
     .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters')
-    // JSON can say them; neither Temporal nor the provider can be told them.
-    .refine((value) => !/\p{Cs}/u.test(value), 'must not contain half of a surrogate pair');
+    // JSON can express lone surrogates, but UTF-8 cannot.
+    .refine((value) => !/\p{Cs}/u.test(value), 'must not contain a lone surrogate');
 
-// The numbers stand in workflow ids and in visibility queries, where a quote or a backslash would be syntax.
+// Identifiers are part of workflow ids and visibility queries, in which quotes and backslashes have a meaning.
 export const identifier = () => text(64).regex(/^[^'"`\\]*$/, 'must not contain quotes or backslashes');
 
-export const currency = () => z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters, such as USD');
+export const currency = () => z.string().regex(/^[A-Z]{3}$/, 'must be three uppercase letters, such as USD');
 
 export const amount = z
   .string({ error: 'must be decimal text such as "10.50", not a number' })
   .regex(AMOUNT_PATTERN, {
     error: 'must be digits with at most two decimals, such as "10.50"',
-    // What follows reads the amount, so it must not be reached with anything else.
+    // The transformation below requires a valid amount.
     abort: true,
   })
   .transform(normalizeAmount);
@@ -64,7 +64,7 @@ const receiver = z.strictObject({
   cardHoldType: text(32),
 });
 
-export const appName = z.string().regex(APP_NAME, 'must be 1 to 32 lower case letters, digits and hyphens');
+export const appName = z.string().regex(APP_NAME, 'must be 1 to 32 lowercase letters, digits and hyphens');
 
 export const payoutRequestSchema = z
   .strictObject({
@@ -102,12 +102,15 @@ export const payoutRequestSchema = z
       });
   });
 
-/** A request as it arrives: amounts as the caller wrote them, defaults absent. */
+/** A payout request before validation: amounts as the caller wrote them, defaults absent. */
 export type PayoutRequestInput = z.input<typeof payoutRequestSchema>;
 
 export type CheckResult<T> = { ok: true; value: T } | { ok: false; errors: FieldError[] };
 
-/** Checks `body`; names every bad field at once. Amounts come out with two decimals, defaults filled in. */
+/**
+ * Validates a payout request and reports every bad field. Does not throw. In a valid request, amounts have two decimals
+ * and defaults are filled in (spec: Payout creation request).
+ */
 export function checkPayoutRequest(body: unknown): CheckResult<CheckedPayoutRequest> {
   return checkBody(payoutRequestSchema, body);
 }
@@ -118,7 +121,7 @@ export function checkBody<T>(schema: z.ZodType<T>, body: unknown): CheckResult<T
   return { ok: false, errors: fieldErrors(parsed.error) };
 }
 
-/** zod's issues as field errors; an unknown key is reported under its own name. */
+/** zod's issues as field errors. An unknown key is reported under its own name. */
 export function fieldErrors(error: z.ZodError): FieldError[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.join('.');

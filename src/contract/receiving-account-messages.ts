@@ -1,8 +1,8 @@
-/** What the opening of a receiving account can be told and asked; see `messages.ts` for why each is what it is. */
+/** The messages of the opening of a receiving account. */
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import type { ReceivingAccountState } from '../domain/receiving-account.ts';
 
-/** What a person found out about an account that may or may not have been opened. */
+/** The argument of `resolve`: a person's decision about an account of unknown existence. */
 export type OpeningResolution =
   | { by: string; created: true; accountId: string }
   | { by: string; created: false; then: 'end' | 'retry' };

@@ -1,4 +1,4 @@
-/** The request to open a receiving account, checked once and for all; and what is answered, for other languages. */
+/** The schemas of the request to open a receiving account and of its result (spec: Receiving account request). */
 import { z } from 'zod';
 import {
   type CheckedOpeningRequest,
@@ -11,63 +11,63 @@ import {
 import { appName, type CheckResult, checkBody, currency, identifier, text } from './payout-request.ts';
 import type { Same } from './same.ts';
 
-const MOST_USAGES = 64;
+const MAX_USAGES = 64;
 
-/** It is a part of a path too, when the balance is asked for. */
+/** A payer id. It is also a path segment of the balance query. */
 export const payer = () =>
   identifier()
     .regex(/^[^/]*$/, 'must not contain slashes')
-    .refine((value) => !/^\.{1,2}$/.test(value), 'must not be a dot or two');
+    .refine((value) => !/^\.{1,2}$/.test(value), 'must not be "." or ".."');
 
-/** The service's number of an account: a part of a path. */
+/** The provider's id of an account. It is a path segment. */
 export const accountId = payer;
 
 export const receivingAccountSchema = z.strictObject({
   app: appName.default('default'),
   openId: text(128).optional(),
-  requestId: identifier().describe('your own number of this request; spent by any outcome'),
+  requestId: identifier().describe('your own id for this request; every outcome uses it up'),
   payerId: payer(),
   currency: currency(),
   bankLocation: z
-    .literal('Hong Kong', { error: 'must be left out, or "Hong Kong"' })
+    .literal('Hong Kong', { error: 'must be absent or "Hong Kong"' })
     .optional()
-    .describe('left out, or Hong Kong'),
+    .describe('absent or Hong Kong'),
   usages: z
     .array(text(255))
-    .min(1, 'must be left out, or name a platform')
-    .max(MOST_USAGES, `must be at most ${MOST_USAGES}`)
+    .min(1, 'must be absent or name at least one platform')
+    .max(MAX_USAGES, `must be at most ${MAX_USAGES} platforms`)
     .optional()
     .describe('platforms for which the account is used'),
   purposeCode: text(64).optional().describe('required when the payer is Indian'),
   monthSaleVolume: text(64).optional().describe('estimated total monthly sales volume'),
 });
 
-/** A request as it arrives: defaults absent. */
+/** A request before validation: defaults absent. */
 export type ReceivingAccountInput = z.input<typeof receivingAccountSchema>;
 
-/** Checks `body`; names every bad field at once. */
+/** Validates a request to open a receiving account and reports every bad field. Does not throw. */
 export function checkReceivingAccount(body: unknown): CheckResult<CheckedOpeningRequest> {
   return checkBody(receivingAccountSchema, body);
 }
 
-const result = {
+const resultFields = {
   requestId: z.string(),
   outcome: z.enum(OPENING_OUTCOMES),
   payerId: z.string(),
   currency: z.string(),
 };
 
-const known = {
+const optionalFields = {
   reason: z.strictObject({ code: z.enum(OPENING_REASON_CODES), message: z.string() }).exactOptional(),
   accountId: z.string().exactOptional(),
   account: z
     .record(z.string(), z.unknown())
     .exactOptional()
-    .describe("the payments service's own record, numbers as text; its fields differ per currency"),
+    .describe("the provider's record, with numbers as text; its fields depend on the currency"),
   learnedBy: z.enum(['answer', 'person']).exactOptional(),
 };
 
-export const receivingAccountResultSchema = z.strictObject({ ...result, ...known });
+export const receivingAccountResultSchema = z.strictObject({ ...resultFields, ...optionalFields });
 
 export const receivingAccountStateSchema = z.strictObject({
   phase: z.enum(OPENING_PHASES),
@@ -78,17 +78,17 @@ export const receivingAccountStateSchema = z.strictObject({
   candidates: z
     .array(z.string())
     .exactOptional()
-    .describe('in review: accounts of this payer and currency that were not there before'),
+    .describe('in review: accounts of this payer and currency that appeared after the request was sent'),
   lastAskedAt: z.string().exactOptional().describe('ISO 8601'),
-  requestId: result.requestId.exactOptional(),
-  outcome: result.outcome.exactOptional(),
-  payerId: result.payerId.exactOptional(),
-  currency: result.currency.exactOptional(),
-  ...known,
+  requestId: resultFields.requestId.exactOptional(),
+  outcome: resultFields.outcome.exactOptional(),
+  payerId: resultFields.payerId.exactOptional(),
+  currency: resultFields.currency.exactOptional(),
+  ...optionalFields,
 });
 
-const inStep: [
+const matches: [
   Same<z.output<typeof receivingAccountResultSchema>, ReceivingAccountResult>,
   Same<z.output<typeof receivingAccountStateSchema>, ReceivingAccountState>,
 ] = [true, true];
-void inStep;
+void matches;

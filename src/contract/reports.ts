@@ -1,4 +1,4 @@
-/** What follow-ups and daily reports answer, as schemas for other languages. The types in `src/domain` rule. */
+/** Schemas of the results of follow-ups and daily reports, for other languages. The types in `src/domain` are the source. */
 import { z } from 'zod';
 import type { DailyReport } from '../domain/daily-report.ts';
 import type { FollowUpResult } from '../domain/follow-up.ts';
@@ -8,26 +8,28 @@ import type { Same } from './same.ts';
 
 const time = z.string().describe('ISO 8601');
 const count = z.int().min(0);
-const sums = z.array(moneyAnswer).describe('one for each currency');
+const sums = z.array(moneyAnswer).describe('one sum per currency');
 
 const difference = z.strictObject({ code: z.string(), message: z.string(), seenAt: time });
 
 export const followUpResultSchema = z.strictObject({
   partnerOrderId: z.string(),
   outcome: z.enum(OUTCOMES).describe('as the payout reported it'),
-  changed: z.boolean().describe('something is not as reported; says nothing where notChecked is there'),
+  changed: z
+    .boolean()
+    .describe("the provider's answer differs from the reported result; means nothing if notChecked is set"),
   returned: z.array(
     z.strictObject({
       distributeId: z.string(),
       target: moneyAnswer,
       refundReason: z.string().exactOptional(),
-      inResult: z.boolean().describe("the payout's own result says so already"),
+      inResult: z.boolean().describe("the payout's own result already says so"),
       seenAt: time,
     }),
   ),
   returnedSums: sums,
   differences: z.array(difference),
-  notChecked: difference.exactOptional().describe('the last check brought no answer'),
+  notChecked: difference.exactOptional().describe('the last check got no answer'),
   looks: count,
   lastLookedAt: time.exactOptional(),
 });
@@ -43,13 +45,13 @@ const open = z.strictObject({
 const app = z.strictObject({
   app: z.string(),
   outcomes: z.strictObject({ SUCCESS: count, PARTIAL_SUCCESS: count, FAILED: count, NOT_CREATED: count }),
-  endedFlagged: count.describe('ended, and still flagged'),
-  unreadable: count.describe('results that could not be read; the sums lack them'),
-  received: sums.describe('without what came back, one for each currency'),
+  endedFlagged: count.describe('ended with an attention flag'),
+  unreadable: count.describe('results that could not be read; the sums do not include them'),
+  received: sums.describe('without returned money, one sum per currency'),
   failed: sums,
-  returned: sums.describe('what came back, one for each currency'),
-  changed: count.describe('found to be not as reported'),
-  notChecked: count.describe('could not be checked again'),
+  returned: sums.describe('returned money, one sum per currency'),
+  changed: count.describe('found to differ from the reported result'),
+  notChecked: count.describe('follow-up checks that got no answer'),
   open: open.describe('when the report was made'),
 });
 
@@ -63,14 +65,14 @@ export const dailyReportSchema = z.strictObject({
       app: z.string(),
       partnerOrderId: z.string(),
       returned: sums,
-      differences: z.array(z.string()).describe('codes'),
+      differences: z.array(z.string()).describe('attention codes'),
     }),
   ),
   changesInAll: count,
 });
 
-const inStep: [
+const matches: [
   Same<z.output<typeof followUpResultSchema>, FollowUpResult>,
   Same<z.output<typeof dailyReportSchema>, DailyReport>,
 ] = [true, true];
-void inStep;
+void matches;

@@ -1,2 +1,2 @@
-/** For schemas that stand beside a type of `src/domain`: does not compile when the two say different things. */
+/** `true` if both types are assignable to each other, otherwise `never`. Checks schemas against types of `src/domain`. */
 export type Same<One, Other> = [One, Other] extends [Other, One] ? true : never;

@@ -1,6 +1,5 @@
 /**
- * The workflow types that others start or ask, with what each takes and gives. A test compares them with the
- * workflows.
+ * The signatures of the workflow types that callers start or query. A test compares them with the workflows.
  */
 import type { AuthorizationOutcome } from '../domain/authorization.ts';
 import type { BatchRequest, BatchResult } from '../domain/batch.ts';
@@ -19,7 +18,7 @@ import type { LeaseKey, LeaseRecord } from '../domain/rate-limit-lease.ts';
 import type { OpeningRequest, ReceivingAccountResult } from '../domain/receiving-account.ts';
 import type { TokenOwner } from '../domain/token-record.ts';
 
-/** Properties, for the parameters of methods are not compared strictly. */
+/** Function properties instead of methods: TypeScript does not compare the parameters of methods strictly. */
 export interface WorkflowSignatures {
   payout: (request: PayoutRequest) => Promise<PayoutResult>;
   payoutOperation: (operation: PayoutOperation) => Promise<PayoutResult>;
@@ -32,24 +31,24 @@ export interface WorkflowSignatures {
   userAuthorization: (attempt: AuthorizationAttempt) => Promise<AuthorizationOutcome>;
   rateLimitLease: (place: LeaseKey, record: LeaseRecord) => Promise<void>;
   payoutQuote: (request: PayoutRequest) => Promise<QuotedPayout>;
-  accountQuery: (question: CallIdentity & { clientId: string }) => Promise<ClientAccounts | null>;
+  accountQuery: (query: CallIdentity & { clientId: string }) => Promise<ClientAccounts | null>;
   receivingBalanceQuery: (
-    question: CallIdentity & { payerId: string; currency: string },
+    query: CallIdentity & { payerId: string; currency: string },
   ) => Promise<ReceivingAccountBalance>;
-  receivingDetailQuery: (question: CallIdentity & { accountId: string }) => Promise<OpaqueRecord | null>;
-  serviceProbe: (question: CallIdentity & ProbeTarget) => Promise<ProbeResult>;
+  receivingDetailQuery: (query: CallIdentity & { accountId: string }) => Promise<OpaqueRecord | null>;
+  serviceProbe: (query: CallIdentity & ProbeTarget) => Promise<ProbeResult>;
   workerProbe: (from: string) => Promise<WorkerDescription & { from: string }>;
 }
 
-/** For whom a read calls: the application, and the user that it acts for where user tokens are used. */
+/** The identity of a call: the application and, if user tokens are used, the user for whom it acts. */
 export interface CallIdentity {
   app: string;
   openId?: string | undefined;
 }
 
-/** Whom to pay, for whom: one call of the Nexus operation `pay`. */
+/** One call of the Nexus operation `pay`. */
 export interface PayoutOperation {
-  /** A worker of another environment refuses it. */
+  /** A worker of another environment refuses the call. */
   environment: string;
   request: CheckedPayoutRequest;
 }
@@ -61,32 +60,32 @@ export interface AuthorizationAttempt extends TokenOwner {
 
 export interface QuotedPayout {
   quote: Quote;
-  /** Why a payout would not accept this quote; absent when it would. */
+  /** Why a payout would not accept this quote; absent if it would. */
   problem?: Reason;
 }
 
-/** What a probe may look at: an existing order shows more than none. */
+/** What a probe may query. With an existing order, it can check more. */
 export interface ProbeTarget {
   clientId?: string | undefined;
   partnerOrderId?: string | undefined;
   payerId?: string | undefined;
 }
 
-/** What came of a probe. */
+/** The result of a probe. */
 export interface ProbeResult {
   findings: ProbeFinding[];
-  /** Whether the service answered at all, be it with a refusal; if not, what came instead. */
+  /** Whether the provider answered at all, even with a refusal, and the details. */
   reached: { ok: boolean; detail: string };
-  /** The service's clock as this worker saw it; absent where its answer carries no date. */
+  /** The offset of the provider's clock from the worker's; absent if the answer has no `Date` header. */
   clock?: ClockOffset;
 }
 
-/** A worker as it describes itself: ids and names only, never a key or a secret. */
+/** A worker's description of itself: ids and names only, never keys or secrets. */
 export interface WorkerDescription {
   nowMs: number;
   environment: string;
   applications: string[];
-  /** The first encrypts. Empty: payloads are plain. */
+  /** Key ids; the first key encrypts. Empty if payloads are not encrypted. */
   payloadKeys: string[];
   tokenKeys: string[];
 }

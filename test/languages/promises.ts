@@ -77,7 +77,7 @@ export async function promisesOf(language: Language, title: string): Promise<voi
       const { code, stderr } = await run({ ...newRequest(), originCurrency: 'usd', clientId: '' });
       expect(code).toBe(1);
       expect(stderr).toContain('clientId must not be empty');
-      expect(stderr).toContain('originCurrency must be three capital letters');
+      expect(stderr).toContain('originCurrency must be three uppercase letters');
     });
   });
 }
