@@ -89,7 +89,9 @@ export function leaseTaskQueue(environment: string, appId: string): string {
   return `payouts-lease:${environment}:${encodeURIComponent(appId)}`;
 }
 
-/** The rate-limit lease of an `app_id`. The application's name is not part of the id: two names share one rate limit. */
+/**
+ * The rate-limit lease of an `app_id`. The application's name is not part of the id: two names share one rate limit.
+ */
 export function leaseWorkflowId(environment: string, appId: string): string {
   return `rate-limit:${environment}:${encodeURIComponent(appId)}`;
 }
@@ -99,7 +101,9 @@ export function tokenWorkflowId(app: string, openId?: string): string {
   return openId === undefined ? `token:${app}:application` : `token:${app}:user:${openId}`;
 }
 
-/** The exchange of one authorization code. The id contains the hash of the attempt's `state`, so it starts only once. */
+/**
+ * The exchange of one authorization code. The id contains the hash of the attempt's `state`, so it starts only once.
+ */
 export function authorizationWorkflowId(app: string, stateHash: string): string {
   return `authorization:${app}:${stateHash}`;
 }

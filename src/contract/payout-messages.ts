@@ -5,7 +5,9 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { PayoutState } from '../domain/payout.ts';
 
-/** A notification from the provider, as the notification receiver passes it on. A hint to query the order, never a fact. */
+/**
+ * A notification from the provider, as the notification receiver passes it on. A hint to query the order, never a fact.
+ */
 export interface Notification {
   /** When the notification receiver received it. ISO 8601. */
   receivedAt: string;

@@ -1,4 +1,7 @@
-/** Schemas of the results of follow-ups and daily reports, for other languages. The types in `src/domain` are the source. */
+/**
+ * Schemas of the results of follow-ups and daily reports, for other languages. The types in `src/domain` are the
+ * source.
+ */
 import { z } from 'zod';
 import type { DailyReport } from '../domain/daily-report.ts';
 import type { FollowUpResult } from '../domain/follow-up.ts';

@@ -14,7 +14,10 @@ export interface AppReport {
   /** Sums of the splits that succeeded and were not returned, and of those that failed, one per currency. */
   received: Money[];
   failed: Money[];
-  /** Money returned before a payout ended on that day, and returns that a follow-up found on that day. One sum per currency. */
+  /**
+   * Money returned before a payout ended on that day, and returns that a follow-up found on that day. One sum per
+   * currency.
+   */
   returned: Money[];
   /** Payouts for which a follow-up found on that day that the provider's answer differs from the reported result. */
   changed: number;
@@ -107,7 +110,9 @@ function mergeAppReports(one: AppReport, other: AppReport): AppReport {
   };
 }
 
-/** The money that an ended payout moved. A returned split does not count as received, although the provider counts it. */
+/**
+ * The money that an ended payout moved. A returned split does not count as received, although the provider counts it.
+ */
 export function movedMoney({
   received,
   failed,

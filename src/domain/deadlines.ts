@@ -34,7 +34,10 @@ export function lockBudget(lockLeftMs: number, callTimeoutMs: number): LockBudge
 }
 
 const MIN_SEND_MS = 50;
-/** A create does not heartbeat before its claim, so its turn must come within the heartbeat timeout (8 s), with a margin. */
+/**
+ * A create does not heartbeat before its claim, so its turn must come within the heartbeat timeout (8 s), with a
+ * margin.
+ */
 const MAX_TURN_MS = 6_000;
 /** How long the handover of exchanged tokens to their renewal is retried: the authorization code works only once. */
 export const TOKEN_HANDOVER_TIMEOUT_MS = 10 * 60_000;

@@ -137,7 +137,10 @@ export function checkTimeoutMs(
   return Math.max(DAY_MS, nextMs - nowMs);
 }
 
-/** How the provider's current answer differs from the reported result. `detail` null: the provider does not know the order. */
+/**
+ * How the provider's current answer differs from the reported result. `detail` null: the provider does not know the
+ * order.
+ */
 export function differencesSince(
   request: FollowUpRequest,
   detail: TradeDetail | null,

@@ -20,7 +20,10 @@ export class CurrencyMismatchError extends Error {
 /** The amounts that callers may send: at most 16 digits and two decimals, without a sign or an exponent. */
 export const AMOUNT_PATTERN = /^\d{1,16}(\.\d{1,2})?$/;
 
-/** Normalizes to two decimals: `"10"` becomes `"10.00"`. Throws `RangeError` if the text does not match `AMOUNT_PATTERN`. */
+/**
+ * Normalizes to two decimals: `"10"` becomes `"10.00"`. Throws `RangeError` if the text does not match
+ * `AMOUNT_PATTERN`.
+ */
 export function normalizeAmount(text: string): string {
   if (!AMOUNT_PATTERN.test(text)) throw new RangeError('not an amount of at most 16 digits and two decimals');
   return fromMinorUnits(toMinorUnits(text));
@@ -43,7 +46,9 @@ export function fromMinorUnits(hundredths: bigint): string {
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** Negative, zero or positive if `left` is less than, equal to or greater than `right`. Throws `CurrencyMismatchError`. */
+/**
+ * Negative, zero or positive if `left` is less than, equal to or greater than `right`. Throws `CurrencyMismatchError`.
+ */
 export function compareMoney(left: Money, right: Money): number {
   assertSameCurrency(left, right);
   return compareBigints(toMinorUnits(left.amount), toMinorUnits(right.amount));

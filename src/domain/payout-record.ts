@@ -21,7 +21,10 @@ export type UnknownCause =
   | 'earlier-run'
   /** The payout started before Temporal was restored to an earlier state, so its history may lack a create (H53). */
   | 'restored'
-  /** The payout started soon after the restore: it may repeat a start that Temporal lost, whose order is not visible yet (H53). */
+  /**
+   * The payout started soon after the restore: it may repeat a start that Temporal lost, whose order is not visible yet
+   * (H53).
+   */
   | 'forgotten';
 
 /** The stage of the order's creation. */

@@ -184,7 +184,9 @@ export interface ReceivingAccountRequest {
   monthSaleVolume?: string | undefined;
 }
 
-/** The answer of `GET /v1/accounts/receiving-account/{payer_id}/{currency}` (spec: Receiving account balance response). */
+/**
+ * The answer of `GET /v1/accounts/receiving-account/{payer_id}/{currency}` (spec: Receiving account balance response).
+ */
 export interface ReceivingAccountBalance {
   balance: Money;
   accountIds: string[];

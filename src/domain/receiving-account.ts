@@ -72,7 +72,10 @@ export interface NamedAccount {
   accountId: string;
   /** The provider's record of the account. */
   record: Record<string, unknown>;
-  /** The payer's accounts in this currency, now and before the request was sent; undefined if the provider did not list them. */
+  /**
+   * The payer's accounts in this currency, now and before the request was sent; undefined if the provider did not list
+   * them.
+   */
   listed: readonly string[] | undefined;
   before: readonly string[] | undefined;
 }

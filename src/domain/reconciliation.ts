@@ -20,7 +20,9 @@ export interface ReconciliationReport {
   leftAlone: LeftAlone[];
   /** Open workflows whose workflow task keeps failing: at most the first hundred. */
   failing: FailingWorkflow[];
-  /** The next search covers workflows that started before this time. Unix milliseconds; undefined: from the newest on. */
+  /**
+   * The next search covers workflows that started before this time. Unix milliseconds; undefined: from the newest on.
+   */
   failingBeforeMs?: number | undefined;
   /** Every workflow that closed before this time has been processed. Unix milliseconds; 0: none. */
   seenUntilMs: number;

@@ -90,7 +90,10 @@ export function isDetailMissing(result: TradeResult, detail: TradeDetail): boole
 
 const DEBITS_DIFFER = 'DEBITS_DIFFER_FROM_QUOTE';
 
-/** Reasons for the attention flag of a payout that ends with `detail`: returned money, and debits that differ from the quote. */
+/**
+ * Reasons for the attention flag of a payout that ends with `detail`: returned money, and debits that differ from the
+ * quote.
+ */
 export function finalAttention(
   status: FinalStatus,
   detail: TradeDetail,
@@ -113,7 +116,9 @@ export function isDebitMismatch({ code }: Attention): boolean {
   return code === DEBITS_DIFFER;
 }
 
-/** If everything succeeded, the payer pays the quoted amount. If a split failed, the payer never pays more than that. */
+/**
+ * If everything succeeded, the payer pays the quoted amount. If a split failed, the payer never pays more than that.
+ */
 function debitProblem(status: FinalStatus, { debits }: TradeDetail, quote: AgreedQuote): string | undefined {
   if (debits.length === 0) return undefined;
   const other = debits.find(({ pay }) => pay.currency !== quote.pay.currency);

@@ -11,11 +11,11 @@ export interface AccountsRequest {
   clientId: string;
   accountType?: 'AVAIL_ACCOUNT' | 'TEMP_ACCOUNT' | undefined;
   currency?: string | undefined;
-  /** A JSON text. */
+  /** JSON text. */
   extraInfo?: string | undefined;
 }
 
-/** Null when the client has no account. */
+/** Resolves to null if the client has no account. */
 export async function accounts(
   sender: RequestSender,
   request: AccountsRequest,

@@ -1,10 +1,13 @@
-/** Which token a call carries, and how it is written (spec: Authentication 3 and 6, both left to settings). */
+/**
+ * Selects a call's token and its header format. The spec (Authentication, 3 and 6) leaves both open, so settings
+ * decide.
+ */
 import { type ErrorContext, InvalidRequestError, NotSentError } from './errors.ts';
 import type { TokenPlace } from './operations.ts';
 import type { PaymentsClientOptions, TokenKind } from './options.ts';
 import { safeErrorName } from './redact.ts';
 
-/** The token a call went out with: bound to its user (H15). */
+/** The token of a call, with its user (H15). */
 export interface Token {
   kind: TokenKind;
   openId: string | undefined;
@@ -16,7 +19,10 @@ export interface Authorization {
   token?: Token;
 }
 
-/** Throws `InvalidRequestError` without the `openId` a user token needs, `NotSentError` without a token. */
+/**
+ * Throws `InvalidRequestError` if a user token is needed and `openId` is absent, and `NotSentError` if there is no
+ * token.
+ */
 export async function authorizationHeaders(
   options: PaymentsClientOptions,
   place: TokenPlace,
@@ -27,7 +33,7 @@ export async function authorizationHeaders(
   const kind = place === 'gateway' ? options.gatewayToken : options.tradeToken;
   if (kind === 'user' && openId === undefined)
     throw new InvalidRequestError(context, [
-      { path: 'openId', message: 'needed: this call uses a user token' },
+      { path: 'openId', message: 'is required, because this call uses a user token' },
     ]);
   const token = { kind, openId: kind === 'user' ? openId : undefined };
   const text = await tokenText(options, context, token);
@@ -35,8 +41,8 @@ export async function authorizationHeaders(
   return { headers: { authorization: bare ? text : `Bearer ${text}` }, token: { ...token, text } };
 }
 
-/** What a header can carry. */
-const WRITABLE = /^[\x21-\x7e]+$/;
+/** The characters that a header may contain. */
+const HEADER_SAFE = /^[\x21-\x7e]+$/;
 
 async function tokenText(
   options: PaymentsClientOptions,
@@ -48,13 +54,13 @@ async function tokenText(
     .catch((error: unknown) => {
       throw new NotSentError(context, 'token', safeErrorName(error));
     });
-  if (WRITABLE.test(text)) return text;
-  // It would stay the token at hand for its whole life.
+  if (HEADER_SAFE.test(text)) return text;
+  // Otherwise the source would return it for its whole lifetime.
   reportRejectedToken(options, { kind, openId, text });
   throw new NotSentError(context, 'token', 'UnwritableToken');
 }
 
-/** A source that cannot take the news must not change what the call came to. */
+/** An error of the token source must not change the result of the call. */
 export function reportRejectedToken({ tokens }: PaymentsClientOptions, { kind, openId, text }: Token): void {
   try {
     tokens.rejected?.(kind, openId, text);

@@ -1,9 +1,9 @@
-/** Our own check on the way out. */
+/** Validates requests before they are sent. */
 import type { z } from 'zod';
 import { InvalidRequestError } from './errors.ts';
 import type { OperationName } from './operations.ts';
 
-/** The request, normalised; throws `InvalidRequestError` with every bad field. Messages quote no values. */
+/** Returns the normalized request. Throws `InvalidRequestError` with every bad field. Messages contain no values. */
 export function checked<T>(operation: OperationName, schema: z.ZodType<T>, request: unknown): T {
   const result = schema.safeParse(request);
   if (result.success) return result.data;

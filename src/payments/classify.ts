@@ -1,6 +1,6 @@
 /**
- * What an answer means: one total table for each kind of effect, HTTP status class by answer sort (H26).
- * Nothing is decided elsewhere. Whether the data of a success parses is asked after it.
+ * What an answer means: one complete table per effect, by HTTP status class and answer kind (H26). Nothing else decides
+ * this. The data of a success is parsed afterwards.
  */
 
 import type { CreateMeaning } from '../domain/provider-records.ts';
@@ -20,7 +20,7 @@ export type Verdict =
   | 'ambiguous'
   | { createRefused: CreateMeaning };
 
-/** `failed` is 5xx, and every status that HTTP does not define. */
+/** `failed`: 5xx, and every status that HTTP does not define. */
 export type StatusClass = 'ok' | 'redirect' | 'unauthorised' | 'limited' | 'rejected' | 'failed';
 
 type Row = Readonly<Record<AnswerKind, Exclude<Verdict, object>>>;
@@ -33,7 +33,7 @@ export function statusClass(status: number): StatusClass {
   return status >= 400 && status < 500 ? 'rejected' : 'failed';
 }
 
-/** Judges an answer that was received. */
+/** Classifies a received answer. */
 export function classify(
   effect: Effect,
   httpStatus: number,
@@ -46,7 +46,7 @@ export function classify(
   return classifyCreate(status, answer, createCodes);
 }
 
-/** Money first: a create succeeded, or was refused by a confirmed code, or nobody knows. */
+/** A create succeeded, was refused with a code of known meaning, or has an unknown outcome. */
 function classifyCreate(
   status: StatusClass,
   answer: Answer,
@@ -58,7 +58,7 @@ function classifyCreate(
   return meaning === undefined ? 'ambiguous' : { createRefused: meaning };
 }
 
-/** The failing code that status and envelope agree on, if they do. */
+/** The error code, if HTTP status and envelope agree on it. */
 function provenFailure(status: StatusClass, answer: Answer): string | undefined {
   if (answer.kind === 'success' || answer.kind === 'doubtful' || answer.kind === 'broken') return undefined;
   if (status === 'redirect' || status === 'failed') return undefined;
@@ -66,7 +66,7 @@ function provenFailure(status: StatusClass, answer: Answer): string | undefined 
   return (answer.serviceCode ?? '429') === '429' ? '429' : undefined;
 }
 
-/** By code, where status and code may stand together. */
+/** By code, for status classes that do not contradict the code. */
 const BY_CODE: Row = {
   success: 'success',
   limited: 'rate-limited',
@@ -81,7 +81,7 @@ const BY_CODE: Row = {
   broken: 'unavailable',
 };
 
-/** A read may be asked again, so the likeliest cause is named; only "order not exist" must be proven. */
+/** A read may be repeated, so the likeliest cause is reported. Only "order not exist" needs proof. */
 const READ: Readonly<Record<StatusClass, Row>> = {
   ok: BY_CODE,
   redirect: all('malformed'),
@@ -91,7 +91,7 @@ const READ: Readonly<Record<StatusClass, Row>> = {
   failed: { ...all('unavailable'), limited: 'rate-limited', system: 'system-error' },
 };
 
-/** What must not be repeated is called failed only where status and code agree that nothing was done. */
+/** A call that must not be repeated has failed only if status and code agree that nothing was done. */
 const ONCE: Readonly<Record<StatusClass, Row>> = {
   ok: { ...agreedFailures(), success: 'success' },
   redirect: all('ambiguous'),

@@ -1,11 +1,11 @@
-/** Reads `{code, message, data}` from an answer, and says what sort of answer it is (spec: Conventions). */
+/** Reads `{code, message, data}` from an answer and determines the kind of the answer (spec: Conventions). */
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
 import type { EnvelopeStyle } from './operations.ts';
 
 /**
- * `empty`: no body. `unreadable`: not the service's JSON at all, such as a gateway's HTML page.
- * `doubtful`: it began to say something that cannot be trusted: cut JSON, or another style's success code.
- * `broken`: the connection ended inside it. The rest is what an envelope's code says.
+ * `empty`: no body. `unreadable`: not the provider's JSON, such as a gateway's HTML page. `doubtful`: truncated JSON, or
+ * the success code of another envelope style. `broken`: the connection ended within the body. The other kinds follow
+ * from the envelope's code.
  */
 export type AnswerKind =
   | 'success'
@@ -22,11 +22,11 @@ export type AnswerKind =
 
 export interface Answer {
   kind: AnswerKind;
-  /** The envelope's code as text, where there is one. */
+  /** The envelope's code as text, if there is one. */
   serviceCode?: string;
   /** The envelope's `data`, or a bare record. */
   data?: unknown;
-  /** Where `data` stands, for error messages: `data.` or nothing. */
+  /** The path prefix of `data` in error messages: `data.` or empty. */
   dataPath: string;
 }
 
@@ -36,7 +36,7 @@ const SUCCESS_CODES: Record<EnvelopeStyle, readonly string[]> = {
   plain: ['0', '200'],
 };
 
-/** The spec names the 900… codes for the trade endpoints; elsewhere they are taken to mean the same. */
+/** The spec lists the 900… codes for the trade endpoints. We assume the same meaning for the other endpoints. */
 const NAMED_CODES: Readonly<Record<string, AnswerKind>> = {
   '401': 'unauthorised',
   '403': 'unauthorised',
@@ -46,11 +46,11 @@ const NAMED_CODES: Readonly<Record<string, AnswerKind>> = {
   '900004': 'no-order',
 };
 
-/** `body` undefined: the answer broke off. */
+/** `body` is undefined if the answer broke off. */
 export function readAnswer(style: EnvelopeStyle, httpStatus: number, body: Buffer | undefined): Answer {
   if (body === undefined) return { kind: 'broken', dataPath: '' };
   if (body.length === 0) return { kind: 'empty', dataPath: '' };
-  const value = readOrNothing(body);
+  const value = tryRead(body);
   if (value === undefined) return { kind: looksLikeJson(body) ? 'doubtful' : 'unreadable', dataPath: '' };
   if (!isJsonObject(value)) return { kind: 'unreadable', dataPath: '' };
   if (isEnvelope(style, value)) return readEnvelope(style, value);
@@ -71,20 +71,20 @@ function kindOf(style: EnvelopeStyle, code: string): AnswerKind {
   return Object.hasOwn(NAMED_CODES, code) ? (NAMED_CODES[code] ?? 'other-code') : 'other-code';
 }
 
-/** A bare record may have a `code` of its own (a bank code, say); an envelope has little else. */
+/** A bare record may have its own field `code`, such as a bank code. An envelope has few other fields. */
 function isEnvelope(style: EnvelopeStyle, value: Record<string, unknown>): boolean {
   if (!Object.hasOwn(value, 'code')) return false;
   if (style !== 'plain') return true;
   return Object.hasOwn(value, 'data') || Object.hasOwn(value, 'message') || Object.keys(value).length === 1;
 }
 
-/** The spec's samples write codes as numbers; text is read as well (H26). */
+/** The spec's samples have numeric codes. Text is accepted too (H26). */
 function codeText(code: unknown): string | undefined {
   const text = typeof code === 'string' ? code.trim() : exactNumberText(code);
   return text === '' ? undefined : text;
 }
 
-function readOrNothing(body: Buffer): unknown {
+function tryRead(body: Buffer): unknown {
   try {
     return readExactJson(body);
   } catch (error) {

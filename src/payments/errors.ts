@@ -1,6 +1,6 @@
 /**
- * What can go wrong, one class a cause. No message, field or stack holds a secret, a URL or personal
- * data, and none has a `cause`: HTTP clients quote URLs there, and one URL carries the secret (H45).
+ * The errors of the client, one class per cause. No message, field or stack contains a secret, a URL or personal data.
+ * None has a `cause`, because HTTP clients put URLs there, and one URL contains the secret (H45).
  */
 
 import type { CreateMeaning } from '../domain/provider-records.ts';
@@ -20,7 +20,7 @@ export type PaymentsErrorCode =
   | 'REFUSED'
   | 'INVALID_REQUEST';
 
-/** What is known about the call that failed. */
+/** What is known about the failed call. */
 export interface ErrorContext {
   operation: OperationName;
   /** The `x-request-id` that was (or would have been) sent. */
@@ -28,14 +28,14 @@ export interface ErrorContext {
   httpStatus?: number | undefined;
   /** The envelope's `code`, as text. */
   serviceCode?: string | undefined;
-  /** The transport's own code, such as `ECONNREFUSED`. */
+  /** The transport's error code, such as `ECONNREFUSED`. */
   transportCode?: string | undefined;
 }
 
 export abstract class PaymentsError extends Error {
   abstract readonly code: PaymentsErrorCode;
   readonly operation: OperationName;
-  /** True when the service may have done what was asked: never repeat such a call blindly. */
+  /** Whether the provider may have executed the request. Never repeat such a call blindly. */
   readonly mayHaveTakenEffect: boolean = false;
   readonly requestId: string;
   readonly httpStatus?: number;
@@ -53,34 +53,37 @@ export abstract class PaymentsError extends Error {
   }
 }
 
-/** Thrown when the call rate was exceeded (HTTP 429, or code 429 in an envelope): documented as not served. */
+/**
+ * Thrown if the rate limit was exceeded (HTTP 429, or code 429 in the envelope). The spec says that the call was not
+ * served.
+ */
 export class RateLimitedError extends PaymentsError {
   override readonly code = 'RATE_LIMITED';
 }
 
-/** Thrown when a query is answered 900000. */
+/** Thrown if a query is answered 900000. */
 export class SystemError extends PaymentsError {
   override readonly code = 'SYSTEM_ERROR';
 }
 
-/** Thrown when the service calls the request illegal (900002): the query is wrong, the payout has not failed. */
+/** Thrown if the provider answers "illegal parameter" (900002). The query is wrong; the payout has not failed. */
 export class IllegalParameterError extends PaymentsError {
   override readonly code = 'ILLEGAL_PARAMETER';
 }
 
-/** Thrown when a query finds no order (900004). Reads may lag: no proof that there is none (H2). */
+/** Thrown if a query finds no order (900004). Reads may lag, so this does not prove that there is none (H2). */
 export class OrderNotExistError extends PaymentsError {
   override readonly code = 'ORDER_NOT_EXIST';
 }
 
-/** Thrown on 401 or 403, by status or envelope. Never thrown by a create. */
+/** Thrown on 401 or 403, in the status or the envelope. Never thrown by a create. */
 export class UnauthorisedError extends PaymentsError {
   override readonly code = 'UNAUTHORISED';
 }
 
 /**
- * The provider did not accept the token, whatever that means for the call: status 401, or code 401 under any status.
- * A 403 forbids the call and says nothing about the token, which everybody else goes on using.
+ * Whether the provider rejected the token: status 401, or code 401 under any status. A 403 forbids the call and says
+ * nothing about the token, so other calls keep using it.
  */
 export function isTokenRejected({
   httpStatus,
@@ -89,7 +92,7 @@ export function isTokenRejected({
   return httpStatus === 401 || serviceCode === '401';
 }
 
-/** Thrown when the request surely did not arrive, and for reads also when no usable answer came back. */
+/** Thrown if the request provably did not arrive; for reads, also if no usable answer came. */
 export class UnavailableError extends PaymentsError {
   override readonly code = 'UNAVAILABLE';
 }
@@ -97,13 +100,13 @@ export class UnavailableError extends PaymentsError {
 export type NotSentReason = 'deadline' | 'aborted' | 'gate' | 'before-send' | 'token' | 'signer' | 'closed';
 
 /**
- * Thrown when we decided not to send: deadline, abort, gate, `beforeSend`, or no token or signature. Whatever the
- * reason, not one byte of the request left this process.
+ * Thrown if we decided not to send: deadline, abort, gate, `beforeSend`, or no token or signature. Not one byte of the
+ * request left this process.
  */
 export class NotSentError extends PaymentsError {
   override readonly code = 'NOT_SENT';
   readonly reason: NotSentReason;
-  /** Class name of what a token source, gate, signer or `beforeSend` threw; its text is left out. */
+  /** The class name of what a token source, gate, signer or `beforeSend` threw, without its message. */
   readonly causeName?: string;
 
   constructor(context: ErrorContext, reason: NotSentReason, causeName?: string) {
@@ -113,16 +116,16 @@ export class NotSentError extends PaymentsError {
   }
 }
 
-/** Thrown when a call that must not be repeated was sent and no answer came that can be trusted. */
+/** Thrown if a call that must not be repeated was sent and no trustworthy answer came. */
 export class AmbiguousError extends PaymentsError {
   override readonly code = 'AMBIGUOUS';
   override readonly mayHaveTakenEffect: boolean = true;
 }
 
-/** Thrown when the answer of a read is not what the spec describes. */
+/** Thrown if the answer of a read does not match the spec. */
 export class MalformedAnswerError extends PaymentsError {
   override readonly code = 'MALFORMED_ANSWER';
-  /** Dotted path of the first bad field, as the service spells it; absent when the whole answer is bad. */
+  /** The dotted path of the first bad field, as the provider spells it; absent if the whole answer is bad. */
   readonly field?: string;
 
   constructor(context: ErrorContext, what: string, field?: string) {
@@ -131,29 +134,29 @@ export class MalformedAnswerError extends PaymentsError {
   }
 }
 
-/** Thrown when a create was refused by a code whose meaning the service's operator confirmed. */
+/** Thrown if a create was refused with a code whose meaning the provider has stated. */
 export class CreateRefusedError extends PaymentsError {
   override readonly code = 'CREATE_REFUSED';
   readonly meaning: CreateMeaning;
 
   constructor(context: ErrorContext, meaning: CreateMeaning) {
-    super(context, `the service did not create the payout (${meaning})`);
+    super(context, `the provider did not create the order (${meaning})`);
     this.meaning = meaning;
   }
 }
 
-/** Thrown when any other call is refused by a code that the spec does not name. */
+/** Thrown if any other call is refused with a code that the spec does not list. */
 export class RefusedError extends PaymentsError {
   override readonly code = 'REFUSED';
 }
 
 export interface FieldProblem {
-  /** Dotted path in the caller's own spelling. */
+  /** The dotted path in our own spelling. */
   path: string;
   message: string;
 }
 
-/** Thrown when a request breaks the spec's lengths, patterns or enumerations; nothing was sent. */
+/** Thrown if a request violates the spec's lengths, patterns or enumerations. Nothing was sent. */
 export class InvalidRequestError extends PaymentsError {
   override readonly code = 'INVALID_REQUEST';
   readonly fields: readonly FieldProblem[];
@@ -164,12 +167,12 @@ export class InvalidRequestError extends PaymentsError {
   }
 }
 
-/** Thrown by a gate when a call's turn cannot come before its deadline: nothing was sent. */
+/** Thrown by a gate if a call's turn cannot come before its deadline. Nothing was sent. */
 export class GateTooLateError extends Error {
   override readonly name = 'GateTooLateError';
 }
 
-/** Thrown when a client, signer or verifier is set up wrongly: at a process's start, never by a call. */
+/** Thrown if a client, signer or verifier is misconfigured: when it is created, never by a call. */
 export class PaymentsSettingError extends Error {
   override readonly name = 'PaymentsSettingError';
   readonly code = 'INVALID_SETTING';

@@ -1,32 +1,32 @@
-/** JSON without floats: numbers are read as the digits that stand there, and amounts written so. */
+/** JSON without floating point: numbers are read and written with exactly their digits. */
 import { isLosslessNumber, LosslessNumber, parse, stringify } from 'lossless-json';
 
 const MAX_DEPTH = 64;
 const STEPS: Readonly<Record<string, number>> = { '{': 1, '[': 1, '}': -1, ']': -1 };
 
 export interface ExactJsonLimits {
-  /** Objects and arrays inside each other, default 64. */
+  /** The maximum nesting depth. Default 64. */
   maxDepth?: number;
-  /** Refuse a repeated key even when both values agree; differing values are always refused. */
+  /** Rejects a repeated key even if both values are equal. Different values are always rejected. */
   uniqueKeys?: boolean;
 }
 
-/** Thrown when bytes are not JSON within the limits. Its message quotes nothing of them. */
+/** Thrown if bytes are not JSON within the limits. The message contains none of the input. */
 export class NotJsonError extends Error {
   override readonly name = 'NotJsonError';
 }
 
-/** A number as written on the wire; `text` has all its digits. */
+/** The exact digits of a number that `readExactJson` has read; undefined for any other value. */
 export function exactNumberText(value: unknown): string | undefined {
   return isLosslessNumber(value) ? value.value : undefined;
 }
 
-/** Decimal text that `writeExactJson` puts down as a JSON number, digit by digit. Throws on anything else. */
+/** A number that `writeExactJson` writes with exactly these digits. Throws if the text is not a number. */
 export function jsonNumber(decimal: string): LosslessNumber {
   return new LosslessNumber(decimal);
 }
 
-/** Parses UTF-8 bytes; numbers become objects that `exactNumberText` reads. Throws `NotJsonError`. */
+/** Parses UTF-8 bytes. Numbers become objects that `exactNumberText` reads. Throws `NotJsonError`. */
 export function readExactJson(bytes: Uint8Array, limits: ExactJsonLimits = {}): unknown {
   const text = decode(bytes);
   const shape = shapeOf(text);
@@ -37,36 +37,36 @@ export function readExactJson(bytes: Uint8Array, limits: ExactJsonLimits = {}): 
 }
 
 /**
- * As `JSON.parse` reads it, but only what every reader reads the same: a repeated key is refused, and so are `__proto__`,
- * which schemas leave out in silence, and bytes that are not UTF-8. Throws `NotJsonError`.
+ * Like `JSON.parse`, but only for input that every parser reads the same way: rejects repeated keys, the key
+ * `__proto__`, which schemas silently drop, and bytes that are not UTF-8. Throws `NotJsonError`.
  */
 export function readPlainJson(bytes: Uint8Array): unknown {
   const value = readExactJson(bytes, { uniqueKeys: true });
-  if (namesPrototype(value)) throw new NotJsonError('a key is __proto__');
+  if (hasPrototypeKey(value)) throw new NotJsonError('a key is __proto__');
   return JSON.parse(decode(bytes));
 }
 
-function namesPrototype(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(namesPrototype);
+function hasPrototypeKey(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(hasPrototypeKey);
   if (!isJsonObject(value)) return false;
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(namesPrototype);
+  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey);
 }
 
-/** Serializes; `undefined` members are left out, numbers made by `jsonNumber` are written exactly. */
+/** Serializes to UTF-8. Omits `undefined` members, and writes numbers from `jsonNumber` exactly. */
 export function writeExactJson(value: unknown): Buffer {
   const text = stringify(value);
   if (text === undefined) throw new TypeError('nothing to write');
   return Buffer.from(text, 'utf8');
 }
 
-/** The same value with every number as its exact text. */
+/** A copy with every number as its exact text. */
 export function numbersToText(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(numbersToText);
   if (!isJsonObject(value)) return exactNumberText(value) ?? value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, numbersToText(inner)]));
 }
 
-/** True for `{…}`: not for arrays, null, or numbers as read here. */
+/** Whether the value is a JSON object: not an array, null, or a number from `readExactJson`. */
 export function isJsonObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !isLosslessNumber(value);
 }
@@ -81,17 +81,17 @@ function decode(bytes: Uint8Array): string {
 
 function parseText(text: string): unknown {
   try {
-    return parse(text, undefined, { onDuplicateKey: refuseRepeated });
+    return parse(text, undefined, { onDuplicateKey: rejectDuplicateKey });
   } catch (error) {
     throw error instanceof NotJsonError ? error : new NotJsonError('not JSON');
   }
 }
 
-function refuseRepeated(): never {
+function rejectDuplicateKey(): never {
   throw new NotJsonError('a key is repeated');
 }
 
-/** One pass before parsing: how deep it nests, and how many `key:` there are outside of strings. */
+/** Scans the text before parsing: its nesting depth, and the number of keys. */
 function shapeOf(text: string): { depth: number; keys: number } {
   let [open, depth, keys, inString] = [0, 0, 0, false];
   for (let at = 0; at < text.length; at++) {

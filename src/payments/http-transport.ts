@@ -1,6 +1,6 @@
 /**
- * HTTP on a pool of its own: no retry, no redirect, one request at a time on a connection (H11). Connecting and reading
- * are timed by undici's own timers; all that decides whether a request leaves is timed by the given clock.
+ * HTTP on its own connection pool: no retries, no redirects, no pipelining (H11). undici's timers limit connecting and
+ * reading. The given clock times everything that decides whether a request is sent.
  */
 import { type Dispatcher, Pool } from 'undici';
 import { abortable } from '../surroundings/surroundings.ts';
@@ -36,7 +36,7 @@ export class HttpTransport implements Transport {
 
   exchange(request: WireRequest): Promise<Exchange> {
     return runAttempt(request, this.#options, async (attempt) => {
-      // undici itself would first wait for its connection.
+      // undici itself would first wait for the connection.
       const response = await abortable(attempt.signal, this.#dispatch(request, attempt));
       return this.#answer(response);
     });

@@ -1,4 +1,4 @@
-/** The payments service's client. Knows the service and nothing of what is built on it. */
+/** The client of the provider's API. It does not depend on Temporal or on the payout workflows. */
 
 export * from '../domain/provider-records.ts';
 export type { AccountsRequest } from './accounts.ts';

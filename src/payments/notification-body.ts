@@ -1,21 +1,24 @@
-/** Finds order number, partner number and status in a notification, whose form the spec does not show (H36). */
+/**
+ * Finds the `orderId`, the `partnerOrderId` and the status in a notification, whose format the spec does not show
+ * (H36).
+ */
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
 
-/** JSON pointers (RFC 6901) to where the operator of the service says that they stand. */
+/** JSON pointers (RFC 6901) to the fields, as the provider states them. */
 export interface NotificationFields {
   orderId?: string | undefined;
   partnerOrderId?: string | undefined;
   status?: string | undefined;
 }
 
-/** A hint, never a truth. */
+/** The fields of a notification (spec: Events). A hint, never a fact. */
 export interface Notification {
   orderId?: string;
   partnerOrderId?: string;
   status?: string;
 }
 
-/** Thrown when a notification cannot be read. Quotes nothing of it. */
+/** Thrown if a notification cannot be parsed. The message contains none of it. */
 export class NotificationFormatError extends Error {
   override readonly name = 'NotificationFormatError';
   readonly code = 'MALFORMED_NOTIFICATION';
@@ -33,9 +36,9 @@ const SPELLINGS: Record<keyof Notification, readonly string[]> = {
 };
 
 /**
- * At most 64 KiB of JSON, an object, 16 deep, no key twice, values of at most 64 characters; throws
- * `NotificationFormatError` and nothing else. Without a pointer every spelling of the spec is looked for:
- * at the top, in `data`, in `receiver` and in `data.receiver`, in that order.
+ * Parses a notification: a JSON object of at most 64 KiB, at most 16 levels deep, without repeated keys, and with values
+ * of at most 64 characters. Without a pointer, it looks for every spelling that the spec uses at the top level, in
+ * `data`, in `receiver` and in `data.receiver`, in that order. Throws only `NotificationFormatError`.
  */
 export function parseNotification(rawBody: Buffer, fields: NotificationFields = {}): Notification {
   if (rawBody.length > MAX_BYTES) throw new NotificationFormatError('over 64 KiB');
@@ -51,7 +54,7 @@ export function parseNotification(rawBody: Buffer, fields: NotificationFields = 
   };
 }
 
-/** True for `""` and for `/a/b`, with `~0` and `~1` as RFC 6901 has them. */
+/** Whether the text is a JSON pointer (RFC 6901): `""`, or `/a/b` with the escapes `~0` and `~1`. */
 export function isJsonPointer(pointer: string): boolean {
   return /^(\/([^/~]|~[01])*)*$/.test(pointer);
 }
@@ -60,7 +63,7 @@ function readBody(rawBody: Buffer): unknown {
   try {
     return readExactJson(rawBody, { maxDepth: MAX_DEPTH, uniqueKeys: true });
   } catch (error) {
-    throw new NotificationFormatError(error instanceof NotJsonError ? error.message : 'not readable');
+    throw new NotificationFormatError(error instanceof NotJsonError ? error.message : 'cannot be read');
   }
 }
 
@@ -79,12 +82,12 @@ function find(body: unknown, field: keyof Notification, fields: NotificationFiel
   return undefined;
 }
 
-/** Text, or a number's digits; null, `""`, objects and the like count as not there. */
+/** Text, or the digits of a number. Null, `""`, objects and other values count as absent. */
 function textOf(value: unknown, field: string): string | undefined {
   const text = typeof value === 'string' ? value : exactNumberText(value);
   if (text === undefined || text === '') return undefined;
   if (text.length > MAX_TEXT) throw new NotificationFormatError(`${field} is over 64 characters`);
-  if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new NotificationFormatError(`${field} holds control characters`);
+  if (/[\p{Cc}\p{Cs}]/u.test(text)) throw new NotificationFormatError(`${field} contains control characters`);
   return text;
 }
 

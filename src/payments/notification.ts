@@ -1,6 +1,6 @@
 /**
- * Whether a notification comes from the service. The spec shows no scheme: without one every notification
- * is only a hint, and with one it still is, but a rejected one never gets further (H32).
+ * Verifies that a notification comes from the provider. The spec does not define a scheme. A notification is only a
+ * hint, verified or not, but a rejected one is dropped (H32).
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
@@ -14,7 +14,7 @@ export interface NotificationVerdict {
   result: NotificationResult;
   /** True for `verified` only. */
   verified: boolean;
-  /** Why it was rejected; quotes nothing of the notification. */
+  /** Why the notification was rejected. Contains none of it. */
   reason?: string;
 }
 
@@ -29,19 +29,20 @@ const SETTING = 'PAYMENTS_NOTIFICATION_VERIFIER';
 const moduleAnswer = z.object({ verified: z.boolean() });
 
 /**
- * `none`; `hmac-sha256` in the form of Standard Webhooks; `rsa-sha256`, the same form with public keys in
- * PEM; or `module:PATH`, whose default export is called with `{ secrets }` and answers an object with
- * `verify(input)` giving `{ verified }`. Throws `PaymentsSettingError`.
+ * Creates a verifier: `none`; `hmac-sha256` as in Standard Webhooks; `rsa-sha256`, the same format with public keys in
+ * PEM; or `module:PATH`, whose default export is called with `{ secrets }` and returns an object with a method
+ * `verify(input)` that returns `{ verified }`. Throws `PaymentsSettingError`. The spec's section "Events" does not
+ * define how to verify notifications.
  *
- * @param secrets newest first; any of them may have signed.
+ * @param secrets newest first. A signature by any of them is valid.
  */
 export async function createNotificationVerifier(
   setting: string,
   secrets: readonly string[],
 ): Promise<NotificationVerifier> {
   if (setting === 'none') return { verify: async () => ({ result: 'unverified-accepted', verified: false }) };
-  if (setting === 'hmac-sha256') return webhookVerifier(hmacMatches(needed(secrets).map(hmacKey)));
-  if (setting === 'rsa-sha256') return webhookVerifier(rsaMatches(needed(secrets).map(publicKey)));
+  if (setting === 'hmac-sha256') return webhookVerifier(hmacMatches(requireSecrets(secrets).map(hmacKey)));
+  if (setting === 'rsa-sha256') return webhookVerifier(rsaMatches(requireSecrets(secrets).map(publicKey)));
   if (setting.startsWith('module:')) return moduleVerifier(setting.slice('module:'.length), secrets);
   throw new PaymentsSettingError(SETTING, 'must be none, hmac-sha256, rsa-sha256 or module:PATH');
 }
@@ -76,18 +77,24 @@ function rejected(reason: string): NotificationVerdict {
   return { result: 'rejected', verified: false, reason };
 }
 
-function needed(secrets: readonly string[]): readonly string[] {
+function requireSecrets(secrets: readonly string[]): readonly string[] {
   if (secrets.length === 0 || secrets.includes(''))
-    throw new PaymentsSettingError('PAYMENTS_NOTIFICATION_SECRETS', 'are needed, none of them empty');
+    throw new PaymentsSettingError(
+      'PAYMENTS_NOTIFICATION_SECRETS',
+      'must have at least one secret, and none may be empty',
+    );
   return secrets;
 }
 
-/** `whsec_` is Standard Webhooks' mark of a base64 key; anything else is the key itself. */
+/** In Standard Webhooks, the prefix `whsec_` marks a base64 key. Any other text is the key itself. */
 function hmacKey(secret: string): Buffer {
   if (!secret.startsWith('whsec_')) return Buffer.from(secret, 'utf8');
   const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
   if (key.length > 0) return key;
-  throw new PaymentsSettingError('PAYMENTS_NOTIFICATION_SECRETS', 'hold a whsec_ without base64');
+  throw new PaymentsSettingError(
+    'PAYMENTS_NOTIFICATION_SECRETS',
+    'contain a whsec_ secret that is not base64',
+  );
 }
 
 function publicKey(pem: string): KeyObject {
@@ -95,7 +102,7 @@ function publicKey(pem: string): KeyObject {
     const key = createPublicKey(pem);
     if (key.asymmetricKeyType === 'rsa') return key;
   } catch {
-    // The same answer as for another kind of key: nothing of the key may be quoted.
+    // Fall through to the same error as for another kind of key: the message must not contain the key.
   }
   throw new PaymentsSettingError('PAYMENTS_NOTIFICATION_SECRETS', 'must be RSA public keys in PEM');
 }

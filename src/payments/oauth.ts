@@ -11,19 +11,22 @@ import { applicationTokenAnswer, userTokensAnswer } from './wire/tokens.ts';
 export interface AuthorizationLink {
   /** Returned unchanged with the redirect. */
   state?: string | undefined;
-  /** The spec's table writes `app_id`, its sample links `appId`. Default: the table's. */
+  /** The spelling of the parameters: the spec's table has `app_id`, its sample links `appId`. Default `snake`. */
   spelling?: 'snake' | 'camel' | undefined;
 }
 
 const TOKEN_PATH = '/v3/b2b/oauth/token';
 
-/** What a link is made of: nothing secret. */
+/** The settings that a link contains. None of them is secret. */
 export type AuthorizationPage = Pick<
   PaymentsClientOptions,
   'appId' | 'authUrl' | 'redirectUri' | 'allowedHosts'
 >;
 
-/** The link a user follows to grant access. Throws `InvalidRequestError` without a redirect URI. */
+/**
+ * The link that a user follows to grant access (spec: User authorization page). Throws `InvalidRequestError`, for example
+ * without a redirect URI.
+ */
 export function authorizationUrl(page: AuthorizationPage, link: AuthorizationLink): URL {
   const { appId, authUrl, redirectUri, allowedHosts } = page;
   const request = checked('authorizationUrl', authorizationRequest, { ...link, redirectUri });
@@ -42,7 +45,7 @@ export function authorizationUrl(page: AuthorizationPage, link: AuthorizationLin
   });
 }
 
-/** A code works once: a lost answer is `AmbiguousError`, never to be repeated. */
+/** A code works only once, so a lost answer is an `AmbiguousError`, and the call must not be repeated. */
 export async function exchangeCode(
   sender: RequestSender,
   code: string,
@@ -53,7 +56,7 @@ export async function exchangeCode(
   return grantTokens(sender, 'exchangeCode', grant, options);
 }
 
-/** The answer holds a new refresh token; a lost one is `AmbiguousError`. */
+/** The answer contains a new refresh token. A lost answer is an `AmbiguousError`. */
 export async function refreshUserToken(
   sender: RequestSender,
   refreshToken: string,
@@ -64,7 +67,7 @@ export async function refreshUserToken(
   return grantTokens(sender, 'refreshUserToken', grant, options);
 }
 
-/** The secret travels in the query, so neither this URL nor anything quoting it may be logged (H45). */
+/** The query contains the secret, so this URL must never be logged (H45). */
 export async function applicationToken(
   sender: RequestSender,
   options?: CallOptions,
@@ -75,8 +78,8 @@ export async function applicationToken(
 }
 
 /**
- * Whether the gateway takes the token. The spec shows no answer, and it may echo the headers: dropped. `dated` is told
- * the `Date` header, of a refusal too.
+ * Checks that the gateway accepts the token. The answer is discarded: the spec does not show it, and it may echo the
+ * headers. `onDate` receives the `Date` header, also of a refusal.
  */
 export async function ping(
   sender: RequestSender,

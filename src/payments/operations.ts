@@ -1,21 +1,21 @@
-/** Every operation of the service in one table: how it is reached and how its answer is judged. */
+/** Every operation of the provider's API: its method, envelope, effect and token. */
 
-/** What an operation's answer looks like (spec: Conventions). */
+/** The format of an operation's answer (spec: Conventions). */
 export type EnvelopeStyle =
   /** `/v2/…`, `/v3/…`: `{code: 0, message, data}`. */
   | 'A'
   /** `/v1/mid-open-api/…`: `{code: 200, message, data}`. */
   | 'B'
-  /** `/v1/accounts`, `/v1/payments`, httpbin: the spec shows the bare record; an envelope is read too. */
+  /** `/v1/accounts`, `/v1/payments`, httpbin: the spec shows the bare record. An envelope is accepted too. */
   | 'plain';
 
 /**
- * What a lost answer means. `read` may be asked again; `once` must not be repeated blindly
- * (single-use code, refresh token, new account); `create` moves money.
+ * What a lost answer means. A `read` may be repeated. `once` must not be repeated blindly (single-use code, refresh
+ * token, new account). A `create` moves money.
  */
 export type Effect = 'read' | 'once' | 'create';
 
-/** `gateway` and `trade` carry a token, which of them a setting says; `none` carries none. */
+/** The setting that selects the token: `gateway` or `trade`. `none`: the operation needs no token. */
 export type TokenPlace = 'none' | 'gateway' | 'trade';
 
 export interface OperationRules {
@@ -43,7 +43,7 @@ export const OPERATIONS = {
 
 export type ApiOperation = keyof typeof OPERATIONS;
 
-/** Every name an error or event may carry; `authorizationUrl` only builds a link and calls nobody. */
+/** Every operation name in errors and events. `authorizationUrl` only builds a link, without a call. */
 export type OperationName = ApiOperation | 'authorizationUrl';
 
 export function rulesOf(operation: ApiOperation): OperationRules {

@@ -1,4 +1,4 @@
-/** What a client is built from, and what each call may say. Durations are milliseconds. */
+/** The options of the client and of each call. Durations are milliseconds. */
 import type { CreateMeaning } from '../domain/provider-records.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
 import type { ApiOperation, OperationName } from './operations.ts';
@@ -7,54 +7,54 @@ import type { Timeouts, Transport, TransportOptions } from './transport.ts';
 
 export type TokenKind = 'application' | 'user';
 
-/** Where access tokens come from; the client keeps none. */
+/** The source of access tokens. The client stores none. */
 export interface TokenSource {
-  /** Rejects when there is no token: the call then fails with `NotSentError`. */
+  /** Rejects if there is no token. The call then fails with `NotSentError`. */
   token(request: { kind: TokenKind; openId?: string }): Promise<string>;
-  /** Told when the service did not accept a token. */
+  /** Called when the provider rejected a token. */
   rejected?(kind: TokenKind, openId: string | undefined, token: string): void;
 }
 
 export interface GatedCall {
   operation: OperationName;
-  /** Waits behind creates, whatever the operation. */
+  /** The call waits behind creates, whatever its operation. */
   background?: boolean;
   deadline?: number;
   signal?: AbortSignal;
 }
 
-/** What a call came to, as far as the rate limit is concerned. */
+/** How a call ended, as far as the rate limit is concerned. */
 export type CallEnd =
-  /** The provider answered, whatever it said: the request had arrived. */
+  /** The provider answered, so the request had arrived. */
   | 'answered'
-  /** It was written, and nobody waits for an answer any more. */
+  /** The request was written, and the client no longer waits for an answer. */
   | 'unanswered'
-  /** No connection came about: nothing was written. */
+  /** No connection was established. Nothing was written. */
   | 'unreachable'
-  /** We decided not to write it. */
+  /** We decided not to write the request. */
   | 'not-sent';
 
-/** The rate limit. It is given the same object for one send throughout. */
+/** The rate limiter. All its methods receive the same object for one send. */
 export interface CallGate {
   /**
-   * Awaited before each send: resolves when it is the call's turn. A rejection means that the call is not sent; a
-   * `GateTooLateError`, that its turn cannot come before its deadline.
+   * Resolves when it is the call's turn. If it rejects, the call is not sent. `GateTooLateError` means that the turn
+   * cannot come before the deadline.
    */
   pass(call: GatedCall): Promise<void>;
-  /** Asked in the moment of writing, for a connection may have taken its time; false: nothing is written. */
+  /** Called immediately before writing, because connecting may have taken time. If false, nothing is written. */
   mayWrite?(call: GatedCall): boolean;
-  /** The call is over, whether it was written or not. */
+  /** The call has ended, written or not. */
   finished?(call: GatedCall, end: CallEnd): void;
-  /** The provider answered 429, and perhaps said how long to wait. */
+  /** The provider answered 429, possibly with the time to wait. */
   limited?(retryAfterMs: number | undefined): void;
 }
 
-/** One call, as logs and metrics may see it: no URL, body, token or personal data. */
+/** One call, for logs and metrics: without URL, body, token or personal data. */
 export interface CallEvent {
   operation: ApiOperation;
   requestId: string;
   durationMs: number;
-  /** `OK`, or the stable code of the error thrown. */
+  /** `OK`, or the code of the thrown error. */
   outcome: string;
   httpStatus?: number;
   /** The envelope's code. */
@@ -62,53 +62,53 @@ export interface CallEvent {
 }
 
 export interface PaymentsClientOptions {
-  /** The API gateway: https, or http on loopback. A path prefix is kept. */
+  /** The API gateway: https, or http on loopback. May have a path prefix. */
   baseUrl: string;
-  /** The authorization page's web address. */
+  /** The base URL of the authorization page. */
   authUrl: string;
   appId: string;
   appSecret: string;
   redirectUri?: string;
   tokens: TokenSource;
-  /** Which token goes to `/v1/accounts`, `/v1/payments` and `/v2` (the spec does not say). */
+  /** The token for `/v1/accounts`, `/v1/payments` and `/v2`. The spec does not say which. */
   gatewayToken: TokenKind;
-  /** Which token goes to `/v1/mid-open-api`. */
+  /** The token for `/v1/mid-open-api`. */
   tradeToken: TokenKind;
-  /** How the trade endpoints' `Authorization` is written: `Bearer <token>` or the bare token. */
+  /** The `Authorization` header of the trade endpoints: `Bearer <token>` or the bare token. */
   tradeAuthScheme: 'Bearer' | 'none';
   signer: RequestSigner;
-  /** The only codes that prove that a create did not happen. */
+  /** The only codes that prove that a create created nothing. */
   createCodes: ReadonlyMap<string, CreateMeaning>;
   gate?: CallGate;
   timeouts?: Partial<Timeouts>;
-  /** Largest answer read, default 1 MiB. */
+  /** The maximum size of an answer. Default 1 MiB. */
   maxBodyBytes?: number;
-  /** Connections kept to the gateway, default 32. */
+  /** The maximum number of connections to the gateway. Default 32. */
   connections?: number;
-  /** Every moment and wait of a call is by this clock, and request ids are by this randomness. */
+  /** The clock for all times and waits of a call, and the randomness for request ids. */
   surroundings: Surroundings;
-  /** Makes what carries the requests; HTTP by default. */
+  /** Creates the transport. Default: HTTP. */
   transport?: (options: TransportOptions) => Transport;
   onCall?: (event: CallEvent) => void;
-  /** Hosts (`name` or `name:port`) that may be talked to. Default: those of `baseUrl` and `authUrl`. */
+  /** The allowed hosts (`name` or `name:port`). Default: every host except private addresses. */
   allowedHosts?: string[];
 }
 
 export interface CallOptions {
-  /** The user the application acts for, where user tokens are used. */
+  /** The user for whom the application acts, if user tokens are used. */
   openId?: string;
-  /** Nobody waits for it: at the gate it goes behind creates. */
+  /** A background call waits behind creates in the rate limiter. */
   background?: boolean;
-  /** Before the send: not sent. After it: the answer is given up. */
+  /** An abort before the send prevents it. After the send, the client stops waiting for the answer. */
   signal?: AbortSignal;
   /**
-   * On the client's clock, which is monotonic: nothing is sent at or after it. A call that waits for its turn fails as soon
-   * as it is known that its turn cannot come before.
+   * Nothing is sent at or after this time, on the client's monotonic clock. A waiting call fails as soon as its turn
+   * cannot come before it.
    */
   deadline?: number;
   /**
-   * Called once it is the call's turn, last before the send; if it throws or rejects, nothing is sent. It may take a
-   * while: deadline, signal and gate are checked again when the first byte is about to be written.
+   * Called when it is the call's turn, immediately before the send. If it throws or rejects, nothing is sent. It may take
+   * time: deadline, signal and gate are checked again before the first byte is written.
    */
   beforeSend?: () => void | Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Turns what came of an exchange into the parsed answer, or into the one error that says it. */
+/** Turns an exchange into the parsed answer or into an error. */
 import type { z } from 'zod';
 import type { CreateMeaning } from '../domain/provider-records.ts';
 import { classify, type Verdict } from './classify.ts';
@@ -23,11 +23,11 @@ import { type ApiOperation, rulesOf } from './operations.ts';
 import { safeServiceCode } from './redact.ts';
 import type { Exchange } from './transport.ts';
 
-/** How an operation's answer is read. */
+/** How to read an operation's answer. */
 export interface AnswerRules<T> {
   operation: ApiOperation;
   schema: z.ZodType<T>;
-  /** The field that names something else than was asked for, as the service spells it (H15). */
+  /** Returns the field, in the provider's spelling, whose value does not match the request (H15). */
   mismatch?: ((value: T) => string | undefined) | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface Outcome<T> {
   result: { value: T } | { error: PaymentsError };
 }
 
-/** Total: every exchange has an outcome. */
+/** Never throws: every exchange has an outcome. */
 export function outcomeOf<T>(
   rules: AnswerRules<T>,
   called: ErrorContext,
@@ -76,10 +76,10 @@ function noAnswer<T>(
   const context = { ...called, transportCode: exchange.transportCode };
   const detail = `(${exchange.transportCode})`;
   if (exchange.kind === 'not-received')
-    return new UnavailableError(context, `the service was not reached ${detail}`);
+    return new UnavailableError(context, `the provider was not reached ${detail}`);
   return rulesOf(rules.operation).effect === 'read'
     ? new UnavailableError(context, `no answer ${detail}`)
-    : new AmbiguousError(context, `sent, and no answer ${detail}`);
+    : new AmbiguousError(context, `sent, but no answer ${detail}`);
 }
 
 function parsed<T>(rules: AnswerRules<T>, context: ErrorContext, answer: Answer): Outcome<T>['result'] {
@@ -92,10 +92,10 @@ function parsed<T>(rules: AnswerRules<T>, context: ErrorContext, answer: Answer)
   const mismatch = rules.mismatch?.(read.data);
   if (mismatch === undefined) return { value: read.data };
   const field = answer.dataPath + mismatch;
-  return { error: unusable(rules, context, `${field} is not what was asked for`, field) };
+  return { error: unusable(rules, context, `${field} does not match the request`, field) };
 }
 
-/** A success that cannot be used: for what must not be repeated, nobody knows what it was. */
+/** The error of a success that cannot be used. If the call must not be repeated, its outcome is unknown. */
 function unusable<T>(
   rules: AnswerRules<T>,
   context: ErrorContext,
@@ -104,33 +104,33 @@ function unusable<T>(
 ): PaymentsError {
   return rulesOf(rules.operation).effect === 'read'
     ? new MalformedAnswerError(context, what, field)
-    : new AmbiguousError(context, `sent, and the answer says success but ${what}`);
+    : new AmbiguousError(context, `sent, and the answer is a success, but ${what}`);
 }
 
 function errorOf(verdict: Exclude<Verdict, 'success'>, context: ErrorContext): PaymentsError {
   if (typeof verdict === 'object') return new CreateRefusedError(context, verdict.createRefused);
-  const seen = `(${['HTTP', context.httpStatus, context.serviceCode && `code ${context.serviceCode}`].filter(Boolean).join(' ')})`;
+  const detail = `(${['HTTP', context.httpStatus, context.serviceCode && `code ${context.serviceCode}`].filter(Boolean).join(' ')})`;
   switch (verdict) {
     case 'rate-limited':
-      return new RateLimitedError(context, `call rate exceeded ${seen}`);
+      return new RateLimitedError(context, `rate limit exceeded ${detail}`);
     case 'system-error':
-      return new SystemError(context, `the service had a system error ${seen}`);
+      return new SystemError(context, `the provider had a system error ${detail}`);
     case 'illegal-parameter':
-      return new IllegalParameterError(context, `the service calls a parameter illegal ${seen}`);
+      return new IllegalParameterError(context, `the provider rejected a parameter as illegal ${detail}`);
     case 'order-not-exist':
-      return new OrderNotExistError(context, `the service knows no such order ${seen}`);
+      return new OrderNotExistError(context, `the provider knows no such order ${detail}`);
     case 'unauthorised':
       return new UnauthorisedError(
         context,
-        `${isTokenRejected(context) ? 'the token was not accepted' : 'the service forbids the call'} ${seen}`,
+        `${isTokenRejected(context) ? 'the provider rejected the token' : 'the provider forbids the call'} ${detail}`,
       );
     case 'unavailable':
-      return new UnavailableError(context, `the service gave no usable answer ${seen}`);
+      return new UnavailableError(context, `the provider gave no usable answer ${detail}`);
     case 'refused':
-      return new RefusedError(context, `the service refused ${seen}`);
+      return new RefusedError(context, `the provider refused the call ${detail}`);
     case 'malformed':
-      return new MalformedAnswerError(context, `the answer is not what the service describes ${seen}`);
+      return new MalformedAnswerError(context, `the answer does not match the spec ${detail}`);
     case 'ambiguous':
-      return new AmbiguousError(context, `sent, and no answer that can be trusted ${seen}`);
+      return new AmbiguousError(context, `sent, but no trustworthy answer ${detail}`);
   }
 }

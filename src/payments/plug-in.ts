@@ -1,4 +1,4 @@
-/** Loads what `module:PATH` names: a file whose default export is a function of options. */
+/** Loads the module of a `module:PATH` setting. Its default export is a function of options. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
@@ -10,18 +10,26 @@ type Callable = (...args: unknown[]) => unknown;
 const callable = z.custom<Callable>((value) => typeof value === 'function');
 const moduleShape = z.object({ default: callable });
 
-/** Calls the default export with `options`. The path is taken from the working directory. */
+/**
+ * Calls the default export with `options`. A relative path starts at the working directory. Throws
+ * `PaymentsSettingError`.
+ */
 export async function loadPlugIn(setting: string, path: string, options: unknown): Promise<unknown> {
   const loaded = moduleShape.safeParse(await importFile(setting, path));
-  if (!loaded.success) throw new PaymentsSettingError(setting, 'the module has no default function');
+  if (!loaded.success)
+    throw new PaymentsSettingError(setting, 'the default export of the module is not a function');
   return loaded.data.default(options);
 }
 
-/** `plugIn[name]` bound to it; throws `PaymentsSettingError` when it is no function. */
+/** The method `name`, bound to `plugIn`. Throws `PaymentsSettingError` if it is not a function. */
 export function methodOf(setting: string, plugIn: unknown, name: string): Callable {
   const found = z.object({ [name]: callable }).safeParse(plugIn);
   const method = found.success ? found.data[name] : undefined;
-  if (!method) throw new PaymentsSettingError(setting, `the module's function gave nothing with ${name}()`);
+  if (!method)
+    throw new PaymentsSettingError(
+      setting,
+      `the default export of the module must return an object with ${name}()`,
+    );
   return method.bind(plugIn);
 }
 

@@ -8,11 +8,11 @@ import type {
 import { checked } from './checked.ts';
 import type { CallOptions } from './options.ts';
 import type { RequestSender } from './request.ts';
-import { pathPart } from './target.ts';
+import { pathSegment } from './target.ts';
 import { balanceAnswer, opaqueAnswer, receivingAccountBody } from './wire/receiving-account.ts';
 import { accountDetailRequest, balanceRequest, receivingAccountRequest } from './wire/requests.ts';
 
-/** Opens an account: a lost answer is `AmbiguousError`. */
+/** Opens an account. A lost answer is an `AmbiguousError`. */
 export async function openReceivingAccount(
   sender: RequestSender,
   request: ReceivingAccountRequest,
@@ -30,19 +30,19 @@ export async function receivingAccountBalance(
   options?: CallOptions,
 ): Promise<ReceivingAccountBalance> {
   const request = checked('receivingAccountBalance', balanceRequest, { payerId, currency });
-  const parts = `${pathPart(request.payerId)}/${pathPart(request.currency)}`;
+  const parts = `${pathSegment(request.payerId)}/${pathSegment(request.currency)}`;
   const target = { path: `/v1/accounts/receiving-account/${parts}` };
   const schema = balanceAnswer(request.currency);
   return sender.send({ operation: 'receivingAccountBalance', target, schema }, options);
 }
 
-/** The path spells `receving` as the service does. */
+/** The path contains `receving`, as in the spec. */
 export async function receivingAccountDetail(
   sender: RequestSender,
   accountId: string,
   options?: CallOptions,
 ): Promise<OpaqueRecord> {
   const request = checked('receivingAccountDetail', accountDetailRequest, { accountId });
-  const target = { path: `/v1/payments/receving-account/${pathPart(request.accountId)}` };
+  const target = { path: `/v1/payments/receving-account/${pathSegment(request.accountId)}` };
   return sender.send({ operation: 'receivingAccountDetail', target, schema: opaqueAnswer }, options);
 }

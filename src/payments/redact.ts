@@ -1,8 +1,8 @@
-/** Takes secrets and personal data out of whatever is about to be logged. */
+/** Removes secrets and personal data from what is about to be logged. */
 
 export const MASK = '[redacted]';
 
-/** Compared without case, `_` and `-`, so that every spelling of the spec is one entry. */
+/** Compared without case, `_` and `-`, so that one entry covers every spelling in the spec. */
 const HIDDEN_KEYS = new Set(
   [
     ...['access_token', 'refresh_token', 'token', 'authorization', 'cookie', 'set-cookie'],
@@ -13,12 +13,12 @@ const HIDDEN_KEYS = new Set(
   ].map(plainKey),
 );
 
-/** A copy with the values of secret and personal fields masked, at any depth; cycles are cut. */
+/** A copy with secret and personal fields masked at any depth. Cycles are masked too. */
 export function redact(value: unknown): unknown {
   return redactInside(value, new Set());
 }
 
-/** Origin and path of a URL: no query, fragment or credentials. Text that is no URL is masked whole. */
+/** The origin and the path of a URL, without query, fragment and credentials. Text that is not a URL is masked. */
 export function safeUrl(url: string | URL): string {
   const text = String(url);
   if (!URL.canParse(text)) return MASK;
@@ -26,20 +26,20 @@ export function safeUrl(url: string | URL): string {
   return `${protocol}//${host}${pathname}`;
 }
 
-/** A transport's error code if it looks like one, else `UNKNOWN`: messages quote URLs, codes do not. */
+/** The error code of a transport error, or `UNKNOWN`. Messages are not used, because they may contain URLs. */
 export function safeErrorCode(error: unknown): string {
   const code: unknown =
     typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{0,63}$/.test(code) ? code : 'UNKNOWN';
 }
 
-/** The class name of whatever was thrown, if it is an ordinary one. */
+/** The class name of what was thrown, or `Error` if it has an unusual form. */
 export function safeErrorName(error: unknown): string {
   const name = error instanceof Error ? error.name : typeof error;
   return /^[A-Za-z][A-Za-z0-9]{0,63}$/.test(name) ? name : 'Error';
 }
 
-/** An envelope's code if it looks like one; anything longer or stranger is not repeated. */
+/** The envelope's code, or `unreadable` if it has an unusual form. */
 export function safeServiceCode(code: string | undefined): string | undefined {
   if (code === undefined) return undefined;
   return /^[A-Za-z0-9_.-]{1,32}$/.test(code) ? code : 'unreadable';

@@ -1,4 +1,4 @@
-/** The one path every call takes: token, signature, turn, last checks, send, judge, report. */
+/** Sends every call: token, signature, rate limit, last checks, exchange, classification, report. */
 import { authorizationHeaders, reportRejectedToken, type Token } from './authorization.ts';
 import {
   type ErrorContext,
@@ -18,9 +18,9 @@ import type { Exchange, Timeouts, Transport, TransportOptions, WireRequest } fro
 
 export interface Call<T> extends AnswerRules<T> {
   target: Target;
-  /** Written with `writeExactJson`. */
+  /** Serialized with `writeExactJson`. */
   body?: unknown;
-  /** Told the answer's `Date` header, whatever the answer says. */
+  /** Receives the `Date` header of any answer. */
   onDate?: ((date: string) => void) | undefined;
 }
 
@@ -43,7 +43,7 @@ export class RequestSender {
   readonly #base: URL;
   readonly #transport: Transport;
 
-  /** Throws `PaymentsSettingError` when the gateway's address may not be talked to. */
+  /** Throws `PaymentsSettingError` if `baseUrl` is not allowed. */
   constructor(options: PaymentsClientOptions) {
     this.options = options;
     this.#base = checkedAddress('baseUrl', options.baseUrl, options.allowedHosts);
@@ -57,7 +57,7 @@ export class RequestSender {
     });
   }
 
-  /** Sends at most once. Rejects with a `PaymentsError` and nothing else. */
+  /** Sends at most once. Rejects only with a `PaymentsError`. */
   async send<T>(call: Call<T>, options: CallOptions = {}): Promise<T> {
     const { clock, random } = this.options.surroundings;
     const started = clock.nowMs();
@@ -83,15 +83,15 @@ export class RequestSender {
     let end: CallEnd = 'not-sent';
     try {
       const { request, token } = await this.#prepare(call, context, options);
-      await this.#turn(gated, context, options);
-      await this.#lastWord(context, options);
+      await this.#passGate(gated, context, options);
+      await this.#runBeforeSend(context, options);
       const mayWrite = () => this.options.gate?.mayWrite?.(gated) ?? true;
       const exchange = await this.#transport.exchange({ ...request, mayWrite });
-      end = END[exchange.kind];
+      end = CALL_END[exchange.kind];
       if (exchange.kind === 'answer' && exchange.date !== undefined) call.onDate?.(exchange.date);
       const outcome = outcomeOf(call, context, exchange, this.options.createCodes);
       if (token && isTokenRejected(outcome.context)) reportRejectedToken(this.options, token);
-      if (wasLimited(outcome)) this.options.gate?.limited?.(retryAfterMs(exchange));
+      if (wasRateLimited(outcome)) this.options.gate?.limited?.(retryAfterMs(exchange));
       return outcome;
     } catch (error) {
       if (!(error instanceof PaymentsError)) throw error;
@@ -101,7 +101,7 @@ export class RequestSender {
     }
   }
 
-  /** Everything that takes time happens here, so that little stands between the call's turn and the send. */
+  /** Does all slow work before the call's turn, so that the send follows the turn immediately. */
   async #prepare<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<Prepared> {
     const { method, token: place } = rulesOf(call.operation);
     const body = call.body === undefined ? undefined : writeExactJson(call.body);
@@ -136,8 +136,8 @@ export class RequestSender {
     }
   }
 
-  async #turn(gated: GatedCall, context: ErrorContext, options: CallOptions): Promise<void> {
-    this.#throwIfLate(context, options);
+  async #passGate(gated: GatedCall, context: ErrorContext, options: CallOptions): Promise<void> {
+    this.#throwIfExpired(context, options);
     try {
       await this.options.gate?.pass(gated);
     } catch (error) {
@@ -147,39 +147,39 @@ export class RequestSender {
     }
   }
 
-  /** The caller's last word before the send, for which nobody waits beyond the call's deadline. */
-  async #lastWord(context: ErrorContext, options: CallOptions): Promise<void> {
+  /** Runs `beforeSend`, at most until the call's deadline. */
+  async #runBeforeSend(context: ErrorContext, options: CallOptions): Promise<void> {
     try {
-      const word = options.beforeSend?.();
-      if (word) await this.#untilLate(word, options);
+      const pending = options.beforeSend?.();
+      if (pending) await this.#withinDeadline(pending, options);
     } catch (error) {
-      this.#throwIfLate(context, options);
+      this.#throwIfExpired(context, options);
       throw new NotSentError(context, 'before-send', safeErrorName(error));
     }
-    this.#throwIfLate(context, options);
+    this.#throwIfExpired(context, options);
   }
 
-  /** Rejects when the work does, and at the deadline or an abort, whatever the work does then. */
-  async #untilLate(work: Promise<void>, { signal, deadline }: CallOptions): Promise<void> {
+  /** Settles with `work`, but rejects at the deadline or at an abort if that comes first. */
+  async #withinDeadline(work: Promise<void>, { signal, deadline }: CallOptions): Promise<void> {
     const { clock } = this.options.surroundings;
     let stopTimer = () => {};
     let onAbort = () => {};
-    const late = new Promise<never>((_resolve, reject) => {
-      onAbort = () => reject(new Error('late'));
+    const expired = new Promise<never>((_resolve, reject) => {
+      onAbort = () => reject(new Error('expired'));
       if (deadline !== undefined)
         stopTimer = clock.after(Math.max(0, Math.ceil(deadline - clock.nowMs())), onAbort);
       if (signal?.aborted) onAbort();
       signal?.addEventListener('abort', onAbort, { once: true });
     });
     try {
-      await Promise.race([work, late]);
+      await Promise.race([work, expired]);
     } finally {
       stopTimer();
       signal?.removeEventListener('abort', onAbort);
     }
   }
 
-  #throwIfLate(context: ErrorContext, { signal, deadline }: CallOptions): void {
+  #throwIfExpired(context: ErrorContext, { signal, deadline }: CallOptions): void {
     if (signal?.aborted) throw new NotSentError(context, 'aborted');
     if (deadline !== undefined && this.options.surroundings.clock.nowMs() >= deadline)
       throw new NotSentError(context, 'deadline');
@@ -197,12 +197,12 @@ export class RequestSender {
         ...(serviceCode !== undefined && { code: serviceCode }),
       });
     } catch {
-      // Watching a call must not change what it came to.
+      // An error of the observer must not change the result of the call.
     }
   }
 }
 
-const END: Record<Exchange['kind'], CallEnd> = {
+const CALL_END: Record<Exchange['kind'], CallEnd> = {
   answer: 'answered',
   'broken-answer': 'answered',
   'no-answer': 'unanswered',
@@ -210,12 +210,12 @@ const END: Record<Exchange['kind'], CallEnd> = {
   withheld: 'not-sent',
 };
 
-/** By status or by envelope, whatever it means for the call. */
-function wasLimited({ context }: { context: ErrorContext }): boolean {
+/** Whether the provider reported the rate limit, in the status or the envelope. */
+function wasRateLimited({ context }: { context: ErrorContext }): boolean {
   return context.httpStatus === 429 || context.serviceCode === '429';
 }
 
-/** Seconds, as `Retry-After` mostly is; a date would need two clocks that agree. */
+/** `Retry-After` in seconds. The date format is ignored, because it would need synchronized clocks. */
 function retryAfterMs(exchange: Exchange): number | undefined {
   if (exchange.kind !== 'answer' || !/^\d{1,5}$/.test(exchange.retryAfter ?? '')) return undefined;
   return Number(exchange.retryAfter) * 1_000;

@@ -1,6 +1,7 @@
 /**
- * Signs the requests under `/v1/mid-open-api`. The spec shows neither algorithm, signed content nor place:
- * the built-in signers sign `METHOD\npath\ntimestamp\nbody`, and `module:PATH` does whatever is right.
+ * Signs the requests under `/v1/mid-open-api`. The spec (Authentication) defines neither the algorithm nor the signed
+ * content nor the header. The built-in signers sign `METHOD\npath\ntimestamp\nbody`; `module:PATH` implements any other
+ * scheme.
  */
 import { createHmac, createPrivateKey, createSign, type KeyObject } from 'node:crypto';
 import { z } from 'zod';
@@ -9,23 +10,23 @@ import { loadPlugIn, methodOf } from './plug-in.ts';
 
 export interface SigningInput {
   method: string;
-  /** As on the wire, without a query. */
+  /** The path on the wire, without the query. */
   path: string;
-  /** The exact bytes sent. */
+  /** The exact bytes of the body. */
   body: Buffer;
-  /** Milliseconds since 1970. */
+  /** Unix milliseconds. */
   timestamp: number;
 }
 
-/** Gives the headers to add. They cannot replace those the client itself writes. */
+/** Returns the headers to add. They cannot replace the client's own headers. */
 export interface RequestSigner {
   sign(input: SigningInput): Record<string, string> | Promise<Record<string, string>>;
 }
 
 export interface SignatureHeaders {
-  /** Default `x-signature`: base64. */
+  /** The name of the header with the base64 signature. Default `x-signature`. */
   signature?: string;
-  /** Default `x-timestamp`: milliseconds since 1970. */
+  /** The name of the header with the timestamp in Unix milliseconds. Default `x-timestamp`. */
   timestamp?: string;
 }
 
@@ -34,7 +35,7 @@ const SETTING = 'PAYMENTS_SIGNER';
 const RESERVED =
   /^(host|authorization|connection|content-.*|transfer-encoding|x-request-id|accept|user-agent)$/;
 
-/** What a module's signer may answer: plain header names and values of visible characters. */
+/** The headers that a module's signer may return: plain names, and values of printable ASCII characters. */
 const signedHeaders = z.record(
   z
     .string()
@@ -44,8 +45,8 @@ const signedHeaders = z.record(
 );
 
 /**
- * `none`, `hmac-sha256` (key: text), `rsa-sha256` (key: PEM private key) or `module:PATH`, whose default
- * export is called with `{ key }` and answers a `RequestSigner`. Throws `PaymentsSettingError`.
+ * Creates a signer: `none`, `hmac-sha256` (key: text), `rsa-sha256` (key: private key in PEM) or `module:PATH`, whose
+ * default export is called with `{ key }` and returns a `RequestSigner`. Throws `PaymentsSettingError`.
  */
 export async function createSigner(
   setting: string,
@@ -53,13 +54,13 @@ export async function createSigner(
   headers: SignatureHeaders = {},
 ): Promise<RequestSigner> {
   if (setting === 'none') return { sign: () => ({}) };
-  if (setting === 'hmac-sha256') return hmacSigner(neededKey(key), headers);
-  if (setting === 'rsa-sha256') return rsaSigner(privateKey(neededKey(key)), headers);
+  if (setting === 'hmac-sha256') return hmacSigner(requireKey(key), headers);
+  if (setting === 'rsa-sha256') return rsaSigner(privateKey(requireKey(key)), headers);
   if (setting.startsWith('module:')) return moduleSigner(setting.slice('module:'.length), key);
   throw new PaymentsSettingError(SETTING, 'must be none, hmac-sha256, rsa-sha256 or module:PATH');
 }
 
-/** What the built-in signers sign. */
+/** The content that the built-in signers sign. */
 export function signedContent({ method, path, body, timestamp }: SigningInput): Buffer {
   return Buffer.concat([Buffer.from(`${method}\n${path}\n${timestamp}\n`), body]);
 }
@@ -67,14 +68,18 @@ export function signedContent({ method, path, body, timestamp }: SigningInput): 
 function hmacSigner(key: string, headers: SignatureHeaders): RequestSigner {
   return {
     sign: (input) =>
-      written(headers, input, createHmac('sha256', key).update(signedContent(input)).digest('base64')),
+      signatureHeaders(
+        headers,
+        input,
+        createHmac('sha256', key).update(signedContent(input)).digest('base64'),
+      ),
   };
 }
 
 function rsaSigner(key: KeyObject, headers: SignatureHeaders): RequestSigner {
   return {
     sign: (input) =>
-      written(headers, input, createSign('sha256').update(signedContent(input)).sign(key, 'base64')),
+      signatureHeaders(headers, input, createSign('sha256').update(signedContent(input)).sign(key, 'base64')),
   };
 }
 
@@ -84,15 +89,19 @@ async function moduleSigner(path: string, key: string | undefined): Promise<Requ
   return { sign: async (input) => signedHeaders.parse(await sign(input)) };
 }
 
-function written(headers: SignatureHeaders, input: SigningInput, signature: string): Record<string, string> {
+function signatureHeaders(
+  headers: SignatureHeaders,
+  input: SigningInput,
+  signature: string,
+): Record<string, string> {
   return {
     [headers.signature ?? 'x-signature']: signature,
     [headers.timestamp ?? 'x-timestamp']: String(input.timestamp),
   };
 }
 
-function neededKey(key: string | undefined): string {
-  if (key === undefined || key === '') throw new PaymentsSettingError('PAYMENTS_SIGNING_KEY', 'is needed');
+function requireKey(key: string | undefined): string {
+  if (key === undefined || key === '') throw new PaymentsSettingError('PAYMENTS_SIGNING_KEY', 'is required');
   return key;
 }
 
@@ -101,7 +110,7 @@ function privateKey(pem: string): KeyObject {
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === 'rsa') return key;
   } catch {
-    // The same answer as for another kind of key: nothing of the key may be quoted.
+    // Fall through to the same error as for another kind of key: the message must not contain the key.
   }
   throw new PaymentsSettingError('PAYMENTS_SIGNING_KEY', 'must be an RSA private key in PEM');
 }

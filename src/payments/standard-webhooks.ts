@@ -1,24 +1,24 @@
-/** The form of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature: v1,<base64> …`. */
+/** The format of Standard Webhooks: `webhook-id`, `webhook-timestamp`, `webhook-signature: v1,<base64> …`. */
 import { createHmac, createVerify, type KeyObject, timingSafeEqual } from 'node:crypto';
 
-/** How far the sender's clock may be from ours, to either side. */
+/** The maximum difference between the sender's clock and ours, in either direction. */
 export const CLOCK_WINDOW_MS = 5 * 60_000;
 
-/** More than any rotation needs; bounds the work a forged notification can cause. */
+/** More than any rotation needs. It bounds the work that a forged notification can cause. */
 const MAX_SIGNATURES = 8;
 
 export interface NotificationInput {
-  /** The bytes as received, before any parsing. */
+  /** The bytes as received. */
   rawBody: Buffer;
-  /** Names in lower case, as Node gives them. */
+  /** The headers with lowercase names, as in Node. */
   headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Milliseconds since 1970. */
+  /** The current time in Unix milliseconds. */
   now: number;
 }
 
 export type SignedNotification = { content: Buffer; signatures: Buffer[] } | { problem: string };
 
-/** What was signed and with which signatures, or why the headers cannot be trusted. */
+/** The signed content and its signatures, or why the headers are not usable. */
 export function signedNotification({ headers, rawBody, now }: NotificationInput): SignedNotification {
   const id = headers['webhook-id'];
   const timestamp = headers['webhook-timestamp'];
@@ -33,7 +33,7 @@ export function signedNotification({ headers, rawBody, now }: NotificationInput)
   return { content, signatures: signaturesIn(signature) };
 }
 
-/** Compares in constant time, and every signature with every key, so that time tells nothing. */
+/** Compares every signature with every key in constant time, so that the timing reveals nothing. */
 export function hmacMatches(keys: readonly Buffer[]) {
   return (content: Buffer, signatures: readonly Buffer[]): boolean => {
     let matches = false;

@@ -1,8 +1,8 @@
-/** Where calls may go (H48): one origin, hosts from a list, and path parts that stay parts. */
+/** Restricts where calls go (H48): one origin, allowed hosts, and encoded path segments. */
 import { BlockList, isIP } from 'node:net';
 import { PaymentsSettingError } from './errors.ts';
 
-/** A query is kept apart from the path: it may hold the secret, so nothing but the transport sees it. */
+/** The query is separate from the path, because it may contain the secret. Only the transport sees it. */
 export interface Target {
   path: string;
   query?: Record<string, string>;
@@ -23,8 +23,8 @@ PRIVATE.addSubnet('fe80::', 10, 'ipv6');
 PRIVATE.addAddress('::', 'ipv6');
 
 /**
- * An address to talk to: https, or http on loopback; no credentials, query or fragment; its host on the
- * list where there is one. A private or link-local address must be on the list. Throws `PaymentsSettingError`.
+ * Validates an address: https, or http on loopback; without credentials, query and fragment; with an allowed host if
+ * there is a list. A private or link-local address must be on the list. Throws `PaymentsSettingError`.
  */
 export function checkedAddress(setting: string, text: string, allowedHosts?: readonly string[]): URL {
   if (!URL.canParse(text)) throw new PaymentsSettingError(setting, 'is not a URL');
@@ -34,7 +34,7 @@ export function checkedAddress(setting: string, text: string, allowedHosts?: rea
   return url;
 }
 
-/** `base` joined with an absolute path and a query. Throws if the result were another place than asked. */
+/** Joins `base` with an absolute path and a query. Throws `PaymentsSettingError` if the result leaves the gateway. */
 export function urlOf(base: URL, target: Target): URL {
   const path = pathOf(base, target.path);
   const url = new URL(path, base.origin);
@@ -44,32 +44,33 @@ export function urlOf(base: URL, target: Target): URL {
   return url;
 }
 
-/** The path on the wire: the base's prefix and the operation's path. */
+/** The path on the wire: the prefix of the base and the path of the operation. */
 export function pathOf(base: URL, path: string): string {
   return base.pathname.replace(/\/+$/, '') + path;
 }
 
-/** Why `text` cannot be one part of a path, or undefined. */
-export function pathPartProblem(text: string): string | undefined {
+/** Why `text` cannot be a path segment, or undefined. */
+export function pathSegmentProblem(text: string): string | undefined {
   if (text === '' || text.length > 128) return 'must have 1 to 128 characters';
   if (text === '.' || text === '..') return 'must not be a dot segment';
-  if (/[\p{Cc}\p{Cs}/\\]/u.test(text)) return 'must not hold slashes or control characters';
+  if (/[\p{Cc}\p{Cs}/\\]/u.test(text)) return 'must not contain slashes or control characters';
   return undefined;
 }
 
-/** One path part, encoded; the caller has checked it with `pathPartProblem`. */
-export function pathPart(text: string): string {
+/** Encodes a path segment that `pathSegmentProblem` accepted. */
+export function pathSegment(text: string): string {
   return encodeURIComponent(text);
 }
 
 function addressProblem(url: URL, allowedHosts: readonly string[] | undefined): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must be https';
-  if (url.protocol === 'http:' && !isLoopback(url)) return 'must be https, unless on loopback';
-  if (url.username !== '' || url.password !== '') return 'must not hold credentials';
-  if (url.search !== '' || url.hash !== '') return 'must not hold a query or a fragment';
+  if (url.protocol === 'http:' && !isLoopback(url)) return 'must be https, except on loopback';
+  if (url.username !== '' || url.password !== '') return 'must not contain credentials';
+  if (url.search !== '' || url.hash !== '') return 'must not contain a query or a fragment';
   const listed = allowedHosts?.includes(url.host) || allowedHosts?.includes(url.hostname);
-  if (allowedHosts && !listed) return 'its host is not allowed';
-  if (!listed && isPrivate(url)) return 'is a private address; allow its host by name if that is meant';
+  if (allowedHosts && !listed) return 'has a host that is not allowed';
+  if (!listed && isPrivate(url))
+    return 'is a private address; add its host to the allowed hosts if this is intended';
   return undefined;
 }
 

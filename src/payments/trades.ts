@@ -7,9 +7,9 @@ import type { RequestSender } from './request.ts';
 import { tradeKey } from './wire/requests.ts';
 import { tradeDetailAnswer, tradeKeyBody, tradeResultAnswer } from './wire/trade.ts';
 
-const FOLDER = '/v1/mid-open-api/trade/payout';
+const TRADE_PATH = '/v1/mid-open-api/trade/payout';
 
-/** `OrderNotExistError` is no proof of absence: the service's reads may lag (H2). */
+/** `OrderNotExistError` does not prove that there is no order: the provider's reads may lag (H2). */
 export async function tradeResult(
   sender: RequestSender,
   key: TradeKey,
@@ -17,9 +17,9 @@ export async function tradeResult(
 ): Promise<TradeResult> {
   const asked = checked('tradeResult', tradeKey, key);
   const call = {
-    target: { path: `${FOLDER}/queryResult` },
+    target: { path: `${TRADE_PATH}/queryResult` },
     body: tradeKeyBody(asked),
-    mismatch: other(asked),
+    mismatch: mismatchOf(asked),
   };
   return sender.send({ operation: 'tradeResult', schema: tradeResultAnswer, ...call }, options);
 }
@@ -31,15 +31,15 @@ export async function tradeDetail(
 ): Promise<TradeDetail> {
   const asked = checked('tradeDetail', tradeKey, key);
   const call = {
-    target: { path: `${FOLDER}/queryPayDetail` },
+    target: { path: `${TRADE_PATH}/queryPayDetail` },
     body: tradeKeyBody(asked),
-    mismatch: other(asked),
+    mismatch: mismatchOf(asked),
   };
   return sender.send({ operation: 'tradeDetail', schema: tradeDetailAnswer, ...call }, options);
 }
 
-/** An answer about another trade or client is no answer (H15). */
-function other(asked: TradeKey): (answer: TradeKey) => string | undefined {
+/** An answer about another trade or client is not accepted (H15). */
+function mismatchOf(asked: TradeKey): (answer: TradeKey) => string | undefined {
   return (answer) => {
     if (answer.clientId !== asked.clientId) return 'client_id';
     return answer.partnerOrderId === asked.partnerOrderId ? undefined : 'partner_order_id';

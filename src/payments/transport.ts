@@ -1,21 +1,21 @@
-/** How one HTTP exchange is made. `http-transport.ts` makes it for real; whoever tests or simulates may answer in-process. */
+/** One HTTP exchange. `http-transport.ts` implements it over HTTP; tests and simulations answer in-process. */
 import type { Clock } from '../surroundings/surroundings.ts';
 import { safeErrorCode } from './redact.ts';
 
 export interface WireRequest {
   method: 'GET' | 'POST';
-  /** With the query: may hold the secret, so it is never logged. */
+  /** With the query, which may contain the secret, so the path is never logged. */
   path: string;
   headers: Record<string, string>;
   body?: Buffer;
   signal?: AbortSignal | undefined;
-  /** Checked once more when the connection is there, right before the first byte. On the transport's clock. */
+  /** Checked again immediately before the first byte is written. On the transport's clock. */
   deadline?: number | undefined;
-  /** Asked in the same moment: false withholds it. */
+  /** Called at the same moment. If false, the request is withheld. */
   mayWrite?: (() => boolean) | undefined;
 }
 
-/** `status` without `body`: the answer broke off. `tooLarge`: it went over the cap. */
+/** How an exchange ended. `broken-answer`: the answer broke off or, with `tooLarge`, exceeded the maximum size. */
 export type Exchange =
   | {
       kind: 'answer';
@@ -25,61 +25,61 @@ export type Exchange =
       date?: string | undefined;
     }
   | { kind: 'broken-answer'; status: number; transportCode: string; tooLarge: boolean }
-  /** Nothing of the request was written, for want of a connection. */
+  /** There was no connection. Nothing of the request was written. */
   | { kind: 'not-received'; transportCode: string }
-  /** Nothing was written, because we did not want to any more. */
+  /** We decided not to write the request. Nothing of it was written. */
   | { kind: 'withheld'; reason: 'deadline' | 'aborted' | 'closed' | 'gate' }
-  /** Perhaps written, and no answer. */
+  /** The request may have been written, and no answer came. */
   | { kind: 'no-answer'; transportCode: string };
 
 /** In milliseconds. */
 export interface Timeouts {
-  /** To open a connection, TLS included. Default 10 s. */
+  /** For opening a connection, including TLS. Default 10 s. */
   connectMs: number;
   /** From the request to the last header. Default 30 s. */
   headersMs: number;
-  /** Between two pieces of the body. Default 30 s. */
+  /** Between two chunks of the body. Default 30 s. */
   bodyMs: number;
-  /** The whole exchange, counted from the send. Default 60 s. */
+  /** For the whole exchange, counted from the call of `exchange`. Default 60 s. */
   totalMs: number;
 }
 
-/** What a client wants of its transport. */
+/** The client's options for its transport. */
 export interface TransportOptions {
-  /** Of the gateway. */
+  /** The origin of the gateway. */
   origin: string;
   timeouts: Timeouts;
-  /** The largest answer that is read. */
+  /** The maximum size of an answer. */
   maxBodyBytes: number;
-  /** How many requests may be under way at once. */
+  /** The maximum number of concurrent requests. */
   connections: number;
   clock: Clock;
 }
 
 export interface Transport {
-  /** Writes the request at most once, and says for certain where it was never written. Never rejects. */
+  /** Writes the request at most once, and reports reliably if it was never written. Never rejects. */
   exchange(request: WireRequest): Promise<Exchange>;
-  /** Lets running exchanges end; later ones are withheld as closed. May be called again. */
+  /** Waits for running exchanges; later ones are withheld as `closed`. May be called repeatedly. */
   close(): Promise<void>;
 }
 
-/** One exchange under way, as whoever carries it over sees it. */
+/** A running exchange, as the implementation of a transport sees it. */
 export interface Attempt {
   /**
-   * Asked right before the first byte, with nothing in between: yes counts as written, and is said only once. After a
-   * no, nothing may leave.
+   * Call it immediately before writing the first byte. `true` counts as written and is returned only once. After `false`,
+   * nothing may be written.
    */
   readonly mayWrite: () => boolean;
-  /** Aborted when nobody waits for the answer any more: by the caller, or by the total time-out. */
+  /** Aborted by the caller or by the total timeout. After that, the answer is no longer needed. */
   readonly signal: AbortSignal;
 }
 
-/** The codes of a transport that takes no more requests. */
+/** The error codes of a closed transport. */
 const CLOSED: readonly string[] = ['CLOSED', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED'];
 
 /**
- * What every transport owes its caller, however it carries the request over: deadline, abort, the total time-out and the
- * gate's last word, and what it all came to. `carry` rejects, with a `code` in its error, where no answer began.
+ * The part that all transports share: deadline, abort, total timeout, the gate's last check, and the kind of the result.
+ * `carry` rejects with an error that has a `code` if no answer began.
  */
 export async function runAttempt(
   request: WireRequest,
@@ -95,7 +95,7 @@ export async function runAttempt(
   try {
     return await carry(attempt);
   } catch (error) {
-    return attempt.withoutAnswer(safeErrorCode(error));
+    return attempt.exchangeWithoutAnswer(safeErrorCode(error));
   } finally {
     stopTotal();
     request.signal?.removeEventListener('abort', onAbort);
@@ -106,12 +106,12 @@ class GuardedAttempt implements Attempt {
   readonly signal: AbortSignal;
   readonly #request: WireRequest;
   readonly #clock: Clock;
-  /** The request's first byte may have left. */
+  /** The first byte of the request may have been written. */
   #written = false;
-  /** It was held back because its deadline had passed. */
+  /** Withheld because the deadline had passed. */
   #late = false;
-  /** It was held back because the gate had closed. */
-  #shut = false;
+  /** Withheld by the gate. */
+  #gateClosed = false;
 
   constructor(request: WireRequest, clock: Clock, signal: AbortSignal) {
     this.#request = request;
@@ -124,16 +124,16 @@ class GuardedAttempt implements Attempt {
     if (this.#written) return false;
     this.#late = deadline !== undefined && this.#clock.nowMs() >= deadline;
     if (this.#late || this.signal.aborted) return false;
-    // Last, for a yes counts as a send.
-    this.#shut = mayWrite?.() === false;
-    this.#written = !this.#shut;
+    // Must come last: `true` counts as a send.
+    this.#gateClosed = mayWrite?.() === false;
+    this.#written = !this.#gateClosed;
     return this.#written;
   };
 
-  withoutAnswer(transportCode: string): Exchange {
+  exchangeWithoutAnswer(transportCode: string): Exchange {
     if (this.#written) return { kind: 'no-answer', transportCode };
     if (this.#late) return { kind: 'withheld', reason: 'deadline' };
-    if (this.#shut) return { kind: 'withheld', reason: 'gate' };
+    if (this.#gateClosed) return { kind: 'withheld', reason: 'gate' };
     if (this.#request.signal?.aborted) return { kind: 'withheld', reason: 'aborted' };
     if (CLOSED.includes(transportCode)) return { kind: 'withheld', reason: 'closed' };
     return { kind: 'not-received', transportCode };

@@ -1,12 +1,12 @@
-/** Stands between undici and the socket: asks whether a request may be written, and lets it go only once. */
+/** An undici handler that checks whether a request may be written, and lets it be written only once. */
 import type { Dispatcher } from 'undici';
 import type { Attempt } from './transport.ts';
 
 type Handler = Dispatcher.DispatchHandler;
 
 /**
- * Undici calls `onRequestStart` right before it writes, perhaps long after `request()` (it had to connect),
- * and again if it were ever to retry: both are checked here, whatever undici's defaults become (H11).
+ * undici calls `onRequestStart` immediately before it writes, possibly long after `request()` because it had to connect,
+ * and again before a retry. The guard checks both, so that it does not depend on undici's defaults (H11).
  */
 export class WriteGuard implements Handler {
   readonly #handler: Handler;

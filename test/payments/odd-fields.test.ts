@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toIso } from '../../src/payments/wire/timestamps.ts';
+import { timestampToIso } from '../../src/payments/wire/scalars.ts';
 import { clientFor, failureOf } from './support/client.ts';
 import { read, refusedField, replaced, without } from './support/records.ts';
 import { callOf, DATA, successBody } from './support/samples.ts';
@@ -145,7 +145,7 @@ describe('H25 times are read by magnitude and never hide a result', () => {
   test('H25 no value at all makes the reader throw', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
-        const iso = toIso(value);
+        const iso = timestampToIso(value);
         expect(iso === undefined || !Number.isNaN(Date.parse(iso))).toBe(true);
       }),
     );

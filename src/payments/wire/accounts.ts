@@ -1,4 +1,4 @@
-/** Spec: Account information. `data` is null when the client has no account. */
+/** Spec: Account information. `data` is null if the client has no account. */
 import { z } from 'zod';
 import type { ClientAccount, ClientAccounts, UnreadableAccount } from '../../domain/provider-records.ts';
 import { isJsonObject } from '../exact-json.ts';
@@ -21,7 +21,7 @@ const account: z.ZodType<ClientAccount> = z
     status: wire.account_status,
   }));
 
-/** An absent `data` is nonsense; only an explicit null says that there is no account. */
+/** Only an explicit null means that there is no account. An absent `data` is invalid. */
 export const accountsAnswer: z.ZodType<ClientAccounts | null> = z
   .object({ client_id: text(64), account_info_list: z.array(z.unknown()) })
   .transform(({ client_id: clientId, account_info_list: rows }) => {
@@ -30,18 +30,18 @@ export const accountsAnswer: z.ZodType<ClientAccounts | null> = z
     for (const row of rows) {
       const read = account.safeParse(row);
       if (read.success) accounts.push(read.data);
-      else unread.push(namesIn(row));
+      else unread.push(readableFields(row));
     }
     return { clientId, accounts, ...(unread.length > 0 && { unread }) };
   })
   .nullable();
 
-/** What an odd row says about itself. Long texts are no names, and nothing else of the row is kept. */
-function namesIn(row: unknown): UnreadableAccount {
+/** The account type and the currency of a row that could not be parsed. Nothing else of the row is kept. */
+function readableFields(row: unknown): UnreadableAccount {
   if (!isJsonObject(row)) return {};
-  const named = (key: string) => name.safeParse(row[key]).data;
-  const [code, type] = [named('currency'), named('account_type')];
+  const field = (key: string) => fieldText.safeParse(row[key]).data;
+  const [code, type] = [field('currency'), field('account_type')];
   return { ...(code !== undefined && { currency: code }), ...(type !== undefined && { accountType: type }) };
 }
 
-const name = z.string().trim().min(1).max(64);
+const fieldText = z.string().trim().min(1).max(64);

@@ -1,17 +1,17 @@
-/** Money and rates on the wire: exact decimals, as JSON numbers or as text; anything else is refused (H14). */
+/** Money and rates on the wire: exact decimals as JSON numbers or text. Anything else is rejected (H14). */
 import { z } from 'zod';
 import { type Money, normalizeAmount } from '../../domain/money.ts';
-import { numericText, reads } from './scalars.ts';
+import { numericText, parsedBy } from './scalars.ts';
 
-/** Spec: decimal(18,2). Zeros after the second decimal say nothing and are dropped. */
-export const amount: z.ZodType<string> = reads((value) => {
+/** Spec: decimal(18,2). Zeros after the second decimal are dropped. */
+export const amount: z.ZodType<string> = parsedBy((value) => {
   const written = /^(\d{1,16})(?:\.(\d{1,2})0{0,16})?$/.exec(numericText(value) ?? '');
   return written ? normalizeAmount([written[1], written[2]].filter(Boolean).join('.')) : undefined;
 }, 'an amount of at most 16 digits and 2 decimals');
 
-/** The spec shows no list of currencies: letters or digits, at most 8 of them (pay_currency). */
+/** A currency code: the spec lists none, so up to 8 letters or digits (the length of `pay_currency`) are accepted. */
 export function currency(max = 8): z.ZodType<string> {
-  return reads(
+  return parsedBy(
     (value) => (typeof value === 'string' && isCurrency(value, max) ? value : undefined),
     `a currency code of at most ${max} characters`,
   );
@@ -24,8 +24,8 @@ export function isCurrency(code: string, max = 8): boolean {
 /** Spec: `{currency: string, amount: number}`. */
 export const money: z.ZodType<Money> = z.object({ currency: currency(), amount });
 
-/** An exchange rate above zero, as decimal text. A small one may come as `2.8e-4`: the same digits, moved. */
-export const rate: z.ZodType<string> = reads((value) => {
+/** An exchange rate above zero, as decimal text. Accepts exponents such as `2.8e-4`, and keeps all digits. */
+export const rate: z.ZodType<string> = parsedBy((value) => {
   const written = /^(\d{1,18})(?:\.(\d{1,24}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(numericText(value) ?? '');
   if (!written) return undefined;
   const [, whole = '0', fraction = '', exponent = '0'] = written;

@@ -1,9 +1,9 @@
-/** With `exactOptionalPropertyTypes`, absent means that the key is not there. */
+/** With `exactOptionalPropertyTypes`, an optional property must be absent, not undefined. */
 type Compact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** The same record without the keys whose value is undefined. */
+/** A copy of the record without the keys whose value is undefined. */
 export function compact<T extends object>(record: T): Compact<T>;
 export function compact(record: object): object {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));

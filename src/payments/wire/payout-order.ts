@@ -52,7 +52,7 @@ export const payoutOrderAnswer: z.ZodType<PayoutOrder> = z
     }),
   );
 
-/** `lockRateId` is not in the spec's table: without it nothing would tie the quote to the payout. */
+/** `lockRateId` is not in the spec's table, but without it nothing would tie the create to its quote. */
 export function createPayoutBody(request: CreatePayoutRequest): unknown {
   const { partnerOrderId, instructedAmount, originCurrency, targetCurrency, ...rest } = request;
   return {

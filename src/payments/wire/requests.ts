@@ -1,19 +1,19 @@
-/** What may go out: the spec's lengths and enumerations, in the caller's spelling. */
+/** Schemas of the requests: the spec's lengths and enumerations, in our own spelling. */
 import { z } from 'zod';
 import { AMOUNT_PATTERN, normalizeAmount } from '../../domain/money.ts';
-import { pathPartProblem } from '../target.ts';
+import { pathSegmentProblem } from '../target.ts';
 import { isCurrency } from './amounts.ts';
 
-/** Spec: client_id, partner_order_id, order_id, account_id: string(64). */
+/** Spec: `client_id`, `partner_order_id`, `order_id` and `account_id` are string(64). */
 const id = line(64);
-/** Where the spec gives no length. */
+/** For fields without a length in the spec. */
 const short = line(64);
-/** As long as callers may write it. */
+/** The maximum length that callers may send. */
 const long = line(256);
 
 const currency = z.string().refine((code) => isCurrency(code), 'must be 1 to 8 letters or digits');
 
-/** Normalised to two decimals, so that what is written is always a JSON number. */
+/** Normalized to two decimals, so that the amount is always a valid JSON number. */
 const money = z.object({
   currency,
   amount: z
@@ -23,8 +23,8 @@ const money = z.object({
     .transform(normalizeAmount),
 });
 
-const urlPart = z.string().superRefine((part, context) => {
-  const message = pathPartProblem(part);
+const pathSegment = z.string().superRefine((part, context) => {
+  const message = pathSegmentProblem(part);
   if (message !== undefined) context.addIssue({ code: 'custom', message });
 });
 
@@ -69,16 +69,16 @@ export const receivingAccountRequest = z.object({
   monthSaleVolume: short.optional(),
 });
 
-export const balanceRequest = z.object({ payerId: urlPart, currency });
-export const accountDetailRequest = z.object({ accountId: urlPart });
-export const payoutOrderRequest = z.object({ orderId: urlPart });
+export const balanceRequest = z.object({ payerId: pathSegment, currency });
+export const accountDetailRequest = z.object({ accountId: pathSegment });
+export const payoutOrderRequest = z.object({ orderId: pathSegment });
 export const tradeKey = z.object({ clientId: id, partnerOrderId: id });
 
 export const accountsRequest = z.object({
   clientId: id,
   accountType: z.enum(['AVAIL_ACCOUNT', 'TEMP_ACCOUNT']).optional(),
   currency: currency.optional(),
-  extraInfo: z.string().max(4096).refine(isJson, 'must be a JSON text').optional(),
+  extraInfo: z.string().max(4096).refine(isJson, 'must be JSON text').optional(),
 });
 
 export const codeRequest = z.object({ code: line(4096) });
@@ -89,13 +89,13 @@ export const authorizationRequest = z.object({
   spelling: z.enum(['snake', 'camel']).optional(),
 });
 
-/** One line of text: no control characters, and no half characters that UTF-8 cannot write. */
+/** One line of text, without control characters and lone surrogates, which UTF-8 cannot encode. */
 function line(max: number) {
   return z
     .string()
     .min(1)
     .max(max)
-    .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not hold control characters');
+    .regex(/^[^\p{Cc}\p{Cs}]*$/u, 'must not contain control characters');
 }
 
 function isJson(text: string): boolean {

@@ -9,8 +9,7 @@ import type {
 } from '../../domain/provider-records.ts';
 import { amount, currency } from './amounts.ts';
 import { compact } from './compact.ts';
-import { description, entries, flag, orAbsent, text } from './scalars.ts';
-import { timestamp } from './timestamps.ts';
+import { description, entries, flag, orAbsent, text, timestamp } from './scalars.ts';
 
 const sharedFields = {
   order_id: text(64),
