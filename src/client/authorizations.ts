@@ -1,7 +1,7 @@
 /**
- * How a user lets the application act for them: an attempt begins in a browser, goes to the provider's page, and
- * comes back once, to the same browser. Anybody can call this, so nothing is started in Temporal before the browser
- * is back from an attempt that began here, and only so often.
+ * User authorization (spec: User authorization page). An attempt starts in a browser, continues on the provider's page and
+ * returns once, in the same browser. The routes are public, so a workflow starts only after a valid return, and only at
+ * a limited rate.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,19 +14,18 @@ import { TokenSeal } from '../encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
 import { AttemptStates } from './attempt-states.ts';
-import { TokenBucket } from './token-bucket.ts';
 
-/** Thrown for a callback that was used, never begun here, or begun in another browser. */
+/** Thrown for a callback that was already used, that we did not issue, or that belongs to another browser. */
 export class AttemptRefusedError extends Error {
   override readonly name = 'AttemptRefusedError';
 }
 
-/** Thrown when more is asked for than anonymous requests may cost. Nothing was done. */
+/** Thrown if anonymous requests exceed their rate limit. Nothing was done. */
 export class AuthorizationsBusyError extends Error {
   override readonly name = 'AuthorizationsBusyError';
 }
 
-/** Thrown when the exchange goes on, and takes longer than the browser should wait. */
+/** Thrown if the exchange takes longer than the browser waits. The exchange continues. */
 export class StillExchangingError extends Error {
   override readonly name = 'StillExchangingError';
 }
@@ -36,26 +35,26 @@ export interface AuthorizationsOptions {
   environment: string;
   /** The token keys. */
   keys: KeyRing | undefined;
-  /** How long the browser waits for the outcome. */
+  /** How long the browser waits for the outcome, in milliseconds. Default 30 s. */
   outcomeWithinMs?: number;
-  /** By default this process's own. */
+  /** Default: those of this process. */
   surroundings?: Surroundings;
 }
 
-/** A link changes only with the workers' settings. */
+/** How long a link is cached. It changes only with the workers' settings. */
 const LINK_FRESH_MS = 5 * 60_000;
-const TEMPORAL_ANSWERS_WITHIN_MS = 10_000;
+const TEMPORAL_TIMEOUT_MS = 10_000;
 const OUTCOME_WITHIN_MS = 30_000;
-/** Of exchanges and of looks for a link, each: what anonymous requests may cost this process. */
-const A_SECOND = 1;
-const AT_ONCE = 20;
-const USED_REMEMBERED = 10_000;
-/** Behind the workflow tasks of payouts. */
-const LAST = { priorityKey: 5 } as const;
+/** The rate limit for anonymous requests, for exchanges and link lookups each. */
+const MAX_PER_SECOND = 1;
+const MAX_BURST = 20;
+const MAX_REMEMBERED_ATTEMPTS = 10_000;
+/** After the workflow tasks of payouts. */
+const LOWEST_PRIORITY = { priorityKey: 5 } as const;
 
 const EXPIRED: AuthorizationOutcome = {
   outcome: 'EXPIRED',
-  sentence: 'This took longer than 30 minutes. Please begin again.',
+  sentence: 'This took longer than 30 minutes. Please start again.',
 };
 const DENIED: AuthorizationOutcome = {
   outcome: 'DENIED',
@@ -76,10 +75,10 @@ export class Authorizations {
   private readonly surroundings: Surroundings;
   private readonly exchanges: TokenBucket;
   private readonly lookUps: TokenBucket;
-  /** Only applications that exist get in here. */
+  /** Contains only applications that exist. */
   private readonly links = new Map<string, Link>();
   private readonly lookingUp = new Map<string, Promise<Link>>();
-  /** Spares Temporal the replays; what counts is that a workflow id is used once. */
+  /** Avoids calls to Temporal for repeated callbacks. The workflow id is what guarantees a single use. */
   private readonly used = new Set<string>();
 
   constructor(options: AuthorizationsOptions) {
@@ -89,8 +88,8 @@ export class Authorizations {
     const { clock, random } = this.surroundings;
     this.seal = new TokenSeal(options.keys, random);
     this.states = new AttemptStates(options.environment, options.keys, random);
-    this.exchanges = new TokenBucket(A_SECOND, AT_ONCE, () => clock.nowMs());
-    this.lookUps = new TokenBucket(A_SECOND, AT_ONCE, () => clock.nowMs());
+    this.exchanges = new TokenBucket(MAX_PER_SECOND, MAX_BURST, () => clock.nowMs());
+    this.lookUps = new TokenBucket(MAX_PER_SECOND, MAX_BURST, () => clock.nowMs());
     this.outcomeWithinMs = options.outcomeWithinMs ?? OUTCOME_WITHIN_MS;
   }
 
@@ -98,7 +97,10 @@ export class Authorizations {
     return this.surroundings.clock.wallMs();
   }
 
-  /** Where to send this browser. `browser` is a secret that only it holds. Throws `AuthorizationsBusyError`. */
+  /**
+   * Starts an attempt. Returns the URL for the browser. `browser` is a secret that only it has. Throws
+   * `AuthorizationsBusyError`.
+   */
   async begin(app: string, browser: string): Promise<URL> {
     const url = new URL(await this.link(app));
     url.searchParams.set('state', this.states.issue(app, browser, this.nowMs()));
@@ -106,8 +108,8 @@ export class Authorizations {
   }
 
   /**
-   * What became of the attempt with this `state`. `code` undefined: access was not granted. Throws
-   * `AttemptRefusedError`, `AuthorizationsBusyError`, `StillExchangingError`.
+   * Ends the attempt with this `state` (spec: Token exchange and refresh). An undefined `code` means that the user denied
+   * access. Throws `AttemptRefusedError`, `AuthorizationsBusyError` or `StillExchangingError`.
    */
   async end(
     app: string,
@@ -117,10 +119,10 @@ export class Authorizations {
     const validity = this.states.check(app, browser, state, this.nowMs());
     const attempt = hashOf(state);
     if (validity === 'unknown' || this.used.has(attempt))
-      throw new AttemptRefusedError('the attempt is unknown, used, or of another browser');
+      throw new AttemptRefusedError('the attempt is unknown, already used, or belongs to another browser');
     if (validity === 'expired') return EXPIRED;
     if (code === undefined) return DENIED;
-    if (!this.exchanges.take()) throw new AuthorizationsBusyError('too many authorizations at once');
+    if (!this.exchanges.take()) throw new AuthorizationsBusyError('too many authorization attempts');
     this.remember(attempt);
     const handle = await this.start(app, attempt, code);
     return this.outcome(handle);
@@ -129,20 +131,20 @@ export class Authorizations {
   private async start(app: string, attempt: string, code: string) {
     const place = { environment: this.environment, app };
     try {
-      return await this.withinDeadline(TEMPORAL_ANSWERS_WITHIN_MS, () =>
+      return await this.withinDeadline(TEMPORAL_TIMEOUT_MS, () =>
         this.client.workflow.start<WorkflowSignatures['userAuthorization']>('userAuthorization', {
           taskQueue: PAYOUTS_TASK_QUEUE,
           workflowId: authorizationWorkflowId(app, attempt),
           workflowIdReusePolicy: 'REJECT_DUPLICATE',
           workflowIdConflictPolicy: 'FAIL',
-          priority: LAST,
+          priority: LOWEST_PRIORITY,
           args: [{ ...place, code: this.seal.seal(code, place, 'code') }],
         }),
       );
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError)
-        throw new AttemptRefusedError('the attempt was used');
-      // Nobody knows whether it has been started. If it was not, the same address may be opened again.
+        throw new AttemptRefusedError('the attempt was already used');
+      // It is unknown whether the workflow was started. If it was not, the browser may open the same URL again.
       this.used.delete(attempt);
       throw error;
     }
@@ -152,12 +154,12 @@ export class Authorizations {
     try {
       return await this.withinDeadline(this.outcomeWithinMs, () => handle.result());
     } catch (error) {
-      if (isGrpcDeadlineError(error)) throw new StillExchangingError('the exchange is under way');
+      if (isGrpcDeadlineError(error)) throw new StillExchangingError('the exchange is still running');
       throw error;
     }
   }
 
-  /** A link that is no longer fresh is good enough while the next one is looked up. */
+  /** An expired link is still used while the next one is fetched. */
   private async link(app: string): Promise<string> {
     const known = this.links.get(app);
     if (known && this.nowMs() < known.freshUntilMs) return known.url;
@@ -167,24 +169,25 @@ export class Authorizations {
     return known.url;
   }
 
-  /** One at a time for an application, however many browsers ask. */
+  /** Runs one lookup at a time per application. */
   private lookUp(app: string): Promise<Link> {
     const running = this.lookingUp.get(app);
     if (running) return running;
-    if (!this.lookUps.take()) return Promise.reject(new AuthorizationsBusyError('too many at once'));
-    const lookUp = this.ask(app).finally(() => this.lookingUp.delete(app));
+    if (!this.lookUps.take())
+      return Promise.reject(new AuthorizationsBusyError('too many authorization attempts'));
+    const lookUp = this.fetchLink(app).finally(() => this.lookingUp.delete(app));
     this.lookingUp.set(app, lookUp);
     return lookUp;
   }
 
-  private async ask(app: string): Promise<Link> {
-    const url = await this.withinDeadline(TEMPORAL_ANSWERS_WITHIN_MS, () =>
+  private async fetchLink(app: string): Promise<Link> {
+    const url = await this.withinDeadline(TEMPORAL_TIMEOUT_MS, () =>
       this.client.workflow.execute<WorkflowSignatures['authorizationLink']>('authorizationLink', {
         taskQueue: PAYOUTS_TASK_QUEUE,
         workflowId: `authorization-link:${app}:${this.surroundings.random.uuid()}`,
-        // Longer than anybody waits for it.
+        // Longer than any caller waits.
         workflowExecutionTimeout: '1 minute',
-        priority: LAST,
+        priority: LOWEST_PRIORITY,
         args: [{ environment: this.environment, app }],
       }),
     );
@@ -194,7 +197,7 @@ export class Authorizations {
   }
 
   private remember(attempt: string): void {
-    const [oldest] = this.used.size >= USED_REMEMBERED ? this.used : [];
+    const [oldest] = this.used.size >= MAX_REMEMBERED_ATTEMPTS ? this.used : [];
     if (oldest !== undefined) this.used.delete(oldest);
     this.used.add(attempt);
   }
@@ -204,7 +207,34 @@ export class Authorizations {
   }
 }
 
-/** Ids and histories hold hashes only, so whoever reads them cannot take over an attempt. */
+/** Ids and histories contain only hashes, so that their readers cannot take over an attempt. */
 function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
+}
+
+/** A rate limiter: a burst of up to `capacity`, refilled at `perSecond`. */
+class TokenBucket {
+  private readonly perSecond: number;
+  private readonly capacity: number;
+  private readonly nowMs: () => number;
+  private left: number;
+  private filledAtMs: number;
+
+  constructor(perSecond: number, capacity: number, nowMs: () => number) {
+    this.perSecond = perSecond;
+    this.capacity = capacity;
+    this.nowMs = nowMs;
+    this.left = capacity;
+    this.filledAtMs = nowMs();
+  }
+
+  /** Returns false if no token is left. */
+  take(): boolean {
+    const now = this.nowMs();
+    this.left = Math.min(this.capacity, this.left + ((now - this.filledAtMs) / 1_000) * this.perSecond);
+    this.filledAtMs = now;
+    if (this.left < 1) return false;
+    this.left -= 1;
+    return true;
+  }
 }

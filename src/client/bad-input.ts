@@ -1,9 +1,11 @@
-/** Tells whether a run failed as bad input. Such a run has sent nothing to the provider. */
+/** Recognizes runs that failed as bad input. Such a run has sent nothing to the provider. */
 import { type Client, WorkflowFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { INVALID_PAYOUT_REQUEST } from '../contract/failure-types.ts';
 
-/** The failure that names every bad field. Only for a run that has failed: any other is waited for. */
+/**
+ * The failure with every bad field, or undefined for any other failure. For a failed run only: waits for an open run.
+ */
 export async function badInputFailure(
   client: Client,
   workflowId: string,

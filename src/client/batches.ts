@@ -1,59 +1,73 @@
 /**
- * How other programs pay many payouts at once. Every call can be repeated: whoever crashed in the middle, or is
- * not sure, calls again with the same rows. Talks to Temporal only.
+ * Starts and reads batches of payouts. Every call is idempotent: after a crash or an error, call again with the same
+ * rows. Connects to Temporal only.
  */
 
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { addedRowsQuery, addUpdate, batchStateQuery } from '../contract/batch-messages.ts';
+import { type AddRows, addedRowsQuery, addUpdate, batchStateQuery } from '../contract/batch-messages.ts';
 import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../contract/ids.ts';
 import { rowsDigest } from '../contract/payout-batch.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { AddedRows, BatchRequest, BatchResult, BatchState, RowRange } from '../domain/batch.ts';
+import {
+  type AddedRows,
+  type BatchRequest,
+  type BatchResult,
+  type BatchState,
+  MAX_ROWS_PER_ADD,
+  type RowRange,
+} from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { type BatchRef, checkedBatch, type NewBatch } from './checked-batch.ts';
 import { retryDroppedUpdate } from './payouts.ts';
 import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
-import { slicesOf } from './slices.ts';
 
-/** Thrown when the batch was started with other rows, or by somebody else. Nothing was added. */
+/** Thrown if the batch was started with other rows or by another caller. Nothing was added. */
 export class BatchConflictError extends Error {
   override readonly name = 'BatchConflictError';
-  constructor(batchId: string, which: string) {
-    super(`batch ${batchId} has been started otherwise: ${which}`);
+  constructor(batchId: string, difference: string) {
+    super(`batch ${batchId} already exists with a difference: ${difference}`);
   }
 }
 
-type Soon = <T>(call: () => Promise<T>) => Promise<T>;
+/** Temporal accepts 2 MB per payload and warns from 512 KiB on. 500 ordinary rows have about 350 kB. */
+const MAX_BYTES_PER_ADD = 500_000;
+
+type WithDeadline = <T>(call: () => Promise<T>) => Promise<T>;
 
 export interface BatchesOptions {
   client: Client;
   /** Recorded with each start; a worker of another environment refuses it. */
   environment?: string | undefined;
-  /** Wraps each call but the wait for a result, such as with a deadline. */
-  soon?: Soon | undefined;
-  /** How status reads share workers with others; by default only among the callers of this object. */
+  /** Wraps each call with a deadline, except the wait for a result. */
+  withDeadline?: WithDeadline | undefined;
+  /** How status reads share workers. Default: only among the callers of this object. */
   reads?: ReadSharing | undefined;
 }
 
 export class Batches {
   private readonly client: Client;
   private readonly environment: string | undefined;
-  private readonly soon: Soon;
+  private readonly withDeadline: WithDeadline;
   private readonly states: SharedReads<BatchState>;
 
-  constructor({ client, environment, soon = (call) => call(), reads = unlimitedReads() }: BatchesOptions) {
+  constructor({
+    client,
+    environment,
+    withDeadline = (call) => call(),
+    reads = unlimitedReads(),
+  }: BatchesOptions) {
     this.states = new SharedReads({ ...reads, freshMs: 0 });
     this.client = client;
     this.environment = environment;
-    this.soon = soon;
+    this.withDeadline = withDeadline;
   }
 
   /**
-   * Starts a batch, or goes on with one that was started with the same rows; answers when all rows are in. A batch
-   * whose workflow was stopped takes any rows: one whose payout was started with another body ends as a conflict.
-   * Throws `InvalidPayoutRequestError`, which names every bad row and field, or `BatchConflictError`.
+   * Starts a batch, or continues a batch with the same rows. Resolves when all rows have been added. A batch whose
+   * workflow was stopped accepts any rows; a row whose payout exists with another body ends as a conflict. Throws
+   * `InvalidPayoutRequestError` with every bad row and field, or `BatchConflictError`.
    */
   async start(
     batch: NewBatch,
@@ -61,19 +75,20 @@ export class Batches {
   ): Promise<BatchState> {
     const { request, rows } = await checkedBatch(batch);
     const handle = await this.begin(request, batch.startedBy);
-    let state = await this.soon(() => handle.query(batchStateQuery));
-    const taken = await this.soon(() => handle.query(addedRowsQuery));
-    refuseOtherRows(request, state.count, taken, rows);
+    let state = await this.withDeadline(() => handle.query(batchStateQuery));
+    const taken = await this.withDeadline(() => handle.query(addedRowsQuery));
+    requireSameRows(request, state.count, taken, rows);
     for (const range of state.missing)
-      for (const { offset, payouts } of slicesOf(rows, range)) {
+      for (const { offset, payouts } of splitRows(rows, range)) {
         onProgress(state);
-        state = await this.soon(() =>
+        state = await this.withDeadline(() =>
           retryDroppedUpdate(() => handle.executeUpdate(addUpdate, { args: [{ offset, payouts }] })),
         );
       }
     return state;
   }
 
+  /** Throws Temporal's `WorkflowNotFoundError` if there is no such batch. */
   async state(ref: BatchRef): Promise<BatchState> {
     const handle = this.handle(ref);
     return this.states.read(handle.workflowId, () =>
@@ -81,12 +96,12 @@ export class Batches {
     );
   }
 
-  /** Waits for the end. */
+  /** Waits for the end of the batch. Throws Temporal's `WorkflowNotFoundError` and `WorkflowFailedError`. */
   async result(ref: BatchRef): Promise<BatchResult> {
     return this.handle(ref).result();
   }
 
-  /** No more rows are started; the payouts that were started go on. */
+  /** Stops starting rows. Payouts that were already started continue. */
   async cancel(ref: BatchRef): Promise<void> {
     await this.handle(ref).cancel();
   }
@@ -97,14 +112,17 @@ export class Batches {
     );
   }
 
-  /** One that was stopped or failed is started again, and finds its payouts; one that ended is only looked at. */
+  /**
+   * Starts the workflow, also after it was stopped or failed; it then finds its payouts. Does not restart a completed
+   * batch.
+   */
   private async begin(
     request: BatchRequest,
     startedBy: string | undefined,
   ): Promise<WorkflowHandle<WorkflowSignatures['payoutBatch']>> {
     const { app, batchId, count } = request;
     try {
-      await this.soon(() =>
+      await this.withDeadline(() =>
         this.client.workflow.start<WorkflowSignatures['payoutBatch']>('payoutBatch', {
           taskQueue: PAYOUTS_TASK_QUEUE,
           workflowId: payoutBatchWorkflowId(app, batchId),
@@ -127,32 +145,50 @@ export class Batches {
     return handle;
   }
 
-  /** Rows that somebody adds are recorded as the starter's, who then could not approve them; the other could. */
+  /**
+   * Added rows are attributed to the batch's starter, who must not approve them. Another caller could add rows and
+   * approve them.
+   */
   private async requireSameStarter(
     handle: WorkflowHandle<WorkflowSignatures['payoutBatch']>,
     batchId: string,
     startedBy: string,
   ): Promise<void> {
-    const { memo } = await this.soon(() => handle.describe());
-    if (memo?.['startedBy'] !== startedBy) throw new BatchConflictError(batchId, 'somebody else started it');
+    const { memo } = await this.withDeadline(() => handle.describe());
+    if (memo?.['startedBy'] !== startedBy) throw new BatchConflictError(batchId, 'another caller started it');
   }
 }
 
-function refuseOtherRows(
+function requireSameRows(
   { batchId, count }: BatchRequest,
   started: number,
   taken: readonly AddedRows[],
   rows: readonly CheckedPayoutRequest[],
 ): void {
-  if (started !== count) throw new BatchConflictError(batchId, `there were ${started}, and not ${count}`);
+  if (started !== count) throw new BatchConflictError(batchId, `it has ${started} rows, not ${count}`);
   const other = taken.find((known) => rowsDigest(rowsIn(rows, known)) !== known.digest);
   if (other)
-    throw new BatchConflictError(
-      batchId,
-      `look at rows ${other.offset} to ${other.offset + other.count - 1}`,
-    );
+    throw new BatchConflictError(batchId, `rows ${other.offset} to ${other.offset + other.count - 1} differ`);
 }
 
 function rowsIn<T>(rows: readonly T[], { offset, count }: RowRange): T[] {
   return rows.slice(offset, offset + count);
+}
+
+/** Splits rows into arguments of `add`, each within the limits on rows and bytes. */
+function splitRows(rows: readonly CheckedPayoutRequest[], { offset, count }: RowRange): AddRows[] {
+  const adds: AddRows[] = [];
+  let bytes = 0;
+  for (const [at, row] of rowsIn(rows, { offset, count }).entries()) {
+    const size = Buffer.byteLength(JSON.stringify(row)) + 1;
+    const last = adds.at(-1);
+    if (last && last.payouts.length < MAX_ROWS_PER_ADD && bytes + size <= MAX_BYTES_PER_ADD) {
+      last.payouts.push(row);
+      bytes += size;
+    } else {
+      adds.push({ offset: offset + at, payouts: [row] });
+      bytes = size;
+    }
+  }
+  return adds;
 }

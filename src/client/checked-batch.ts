@@ -1,19 +1,20 @@
-/** A batch as it was checked. On its own, so that whoever only checks a batch loads nothing of Temporal. */
+/** Validates a batch. A separate module, so that validation does not load Temporal. */
 import { batchRequestSchema, checkRows } from '../contract/payout-batch.ts';
 import { checkBody } from '../contract/payout-request.ts';
 import type { BatchRequest } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { InvalidPayoutRequestError } from './invalid-request.ts';
 
+/** Identifies a batch: the caller's own id, and the application (default `default`). */
 export interface BatchRef {
   app?: string | undefined;
   batchId: string;
 }
 
 export interface NewBatch extends BatchRef {
-  /** Who starts it: the name of a key. One that somebody else has started is then refused. */
+  /** The name of the caller's key. If set, a batch of another caller is rejected. */
   startedBy?: string | undefined;
-  /** Payout requests. All are read and checked before anything is started. */
+  /** Payout requests. All are read and validated before anything is started. */
   payouts: Iterable<unknown> | AsyncIterable<unknown>;
 }
 
@@ -22,7 +23,7 @@ export interface CheckedBatch {
   rows: CheckedPayoutRequest[];
 }
 
-/** Reads and checks all rows. Throws `InvalidPayoutRequestError` with every bad row and field. */
+/** Reads and validates all rows. Throws `InvalidPayoutRequestError` with every bad row and field. */
 export async function checkedBatch({ app = 'default', batchId, payouts }: NewBatch): Promise<CheckedBatch> {
   const bodies: unknown[] = [];
   for await (const body of payouts) bodies.push(body);

@@ -1,4 +1,4 @@
-/** One call from nothing to everything that another service does with payouts. */
+/** Connects to Temporal and creates the objects of the client library. */
 import type { Client, ConnectionOptions } from '@temporalio/client';
 import { connectClient } from '../temporal/connection.ts';
 import { Batches } from './batches.ts';
@@ -8,31 +8,34 @@ import { ProviderReads } from './reads.ts';
 import { ReceivingAccounts } from './receiving-accounts.ts';
 
 export interface PayoutsOptions {
-  /** Temporal's own options; what is absent is read from `TEMPORAL_ADDRESS`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*`, … */
+  /** Temporal's connection options. Default: `TEMPORAL_ADDRESS`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*`, … */
   connection?: ConnectionOptions | undefined;
   /** Default `TEMPORAL_NAMESPACE`. */
   namespace?: string | undefined;
-  /** `keyId:base64(32 bytes)[,keyId:…]`, the first encrypts. Default `PAYOUTS_ENCRYPTION_KEYS`. */
+  /** `keyId:base64(32 bytes)[,keyId:…]`. The first key encrypts. Default `PAYOUTS_ENCRYPTION_KEYS`. */
   encryptionKeys?: string | undefined;
-  /** Recorded with each start: a worker of another environment refuses it. Default `PAYMENTS_ENVIRONMENT`. */
+  /** Recorded with each start. A worker of another environment refuses the start. Default `PAYMENTS_ENVIRONMENT`. */
   environment?: 'test' | 'sandbox' | 'production' | undefined;
 }
 
 export interface PayoutsConnection {
   payouts: Payouts;
   batches: Batches;
-  /** Opens accounts that receive; their balance and detail are in `reads`. */
+  /** Opens receiving accounts. Their balance and detail are in `reads`. */
   receivingAccounts: ReceivingAccounts;
-  /** Quotes and accounts; a worker asks the payments service. */
+  /** Quotes and accounts. A worker queries the provider. */
   reads: ProviderReads;
-  /** The newest first, as Temporal's visibility knows them. */
+  /**
+   * Lists payouts from Temporal's visibility store, newest first. Throws `InvalidPayoutRequestError` for an invalid
+   * filter.
+   */
   list(filter?: PayoutFilter): AsyncGenerator<ListedPayout>;
-  /** Temporal's own client, for what is not here. */
+  /** Temporal's own client, for everything else. */
   client: Client;
   close(): Promise<void>;
 }
 
-/** Throws when the engine cannot be reached, and `ConfigError` without keys. */
+/** Throws if Temporal cannot be reached, and `ConfigError` if payloads must be encrypted and there is no key. */
 export async function connectPayouts(options: PayoutsOptions = {}): Promise<PayoutsConnection> {
   const keys = options.encryptionKeys;
   const { client, connection } = await connectClient({

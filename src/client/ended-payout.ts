@@ -1,4 +1,4 @@
-/** An ended payout as its follow-up needs to know it, read from Temporal. */
+/** Reads from Temporal what a follow-up needs to know about an ended payout. */
 import type { Client } from '@temporalio/client';
 import { payoutResultSchema } from '../contract/payout-answers.ts';
 import { checkPayoutRequest } from '../contract/payout-request.ts';
@@ -7,7 +7,7 @@ import type { Clock } from '../surroundings/surroundings.ts';
 import { environmentOf } from '../temporal/run-environment.ts';
 import { readStartEvent } from '../temporal/start-event.ts';
 
-/** Undefined where it has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`, and `ZodError`. */
+/** Undefined if the payout has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`, and `ZodError`. */
 export async function endedPayout(
   client: Client,
   workflowId: string,

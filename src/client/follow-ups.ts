@@ -1,4 +1,4 @@
-/** Starts follow-ups, and tells them of late notifications. */
+/** Starts follow-ups, and passes late notifications on to them. */
 
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
@@ -8,7 +8,7 @@ import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { FollowUpRequest } from '../domain/follow-up.ts';
 import { APP } from '../temporal/search-keys.ts';
 
-/** True when it was started now, false when there is or was one; `again`: was one that was not stopped. */
+/** Returns false if there already is a follow-up. With `again`, a stopped follow-up does not count. */
 export async function startFollowUp(client: Client, ended: FollowUpRequest, again = false): Promise<boolean> {
   try {
     await client.workflow.start<WorkflowSignatures['payoutFollowUp']>('payoutFollowUp', {
@@ -23,7 +23,9 @@ export async function startFollowUp(client: Client, ended: FollowUpRequest, agai
   }
 }
 
-/** Resolves when Temporal has it; starts the follow-up, again if it had ended. */
+/**
+ * Starts the follow-up if it is not running, also after its end. Resolves when Temporal has accepted the notification.
+ */
 export async function notifyFollowUp(
   client: Client,
   ended: FollowUpRequest,
@@ -47,6 +49,6 @@ function options(ended: FollowUpRequest) {
     args: [ended] as [FollowUpRequest],
     memo: environment === undefined ? {} : { environment },
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
-    staticSummary: 'looks again after the end',
+    staticSummary: 'checks again after the end',
   };
 }

@@ -1,6 +1,6 @@
 /**
- * `durable-payouts/client`: what another service needs to start, steer and read payouts, and nothing of a worker.
- * Errors of Temporal come as Temporal's own classes.
+ * `durable-payouts/client`: starts, steers and reads payouts from another program, without a worker. Errors of Temporal
+ * keep Temporal's own classes.
  */
 export { ConfigError } from '../config/config-error.ts';
 export { NOT_ACCEPTED_NOW } from '../contract/failure-types.ts';

@@ -1,7 +1,7 @@
-/** On its own, so that whoever only checks a request loads nothing of Temporal. */
+/** A separate module, so that validation does not load Temporal. */
 import type { FieldError } from '../contract/payout-request.ts';
 
-/** Thrown before anything is started; `fields` names every bad field. */
+/** Thrown for bad input. Nothing was started. `fields` contains every bad field. */
 export class InvalidPayoutRequestError extends Error {
   override readonly name = 'InvalidPayoutRequestError';
   readonly fields: FieldError[];

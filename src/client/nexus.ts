@@ -1,6 +1,6 @@
 /**
- * `durable-payouts/nexus`: the Nexus service as another team's workflows see it. A module of its own, so that nothing else
- * gets into a workflow's bundle.
+ * `durable-payouts/nexus`: the definition of the Nexus service, for workflows in other namespaces. A separate module, so
+ * that their workflow bundles contain nothing else.
  */
 import { operation, service } from 'nexus-rpc';
 import type { PayoutRequestInput } from '../contract/payout-request.ts';
@@ -10,9 +10,9 @@ export type { PayoutRequestInput, PayoutResult };
 
 export const payoutsService = service('payouts', {
   /**
-   * Pays, or joins the payout of the same body, running or ended; completes with its result. Innermost in a
-   * failure stands an `ApplicationFailure`: `InvalidPayoutRequest`, whose `details[0]` names every bad field, or
-   * `PayoutConflict` where the number belongs to another body.
+   * Starts a payout, or joins the running or ended payout with the same body, and returns its result. The innermost cause
+   * of a failure is an `ApplicationFailure`: `InvalidPayoutRequest`, whose `details[0]` lists every bad field, or
+   * `PayoutConflict` if the `partnerOrderId` belongs to a payout with another body.
    */
   pay: operation<PayoutRequestInput, PayoutResult>(),
 });

@@ -1,4 +1,4 @@
-/** Payouts as operators look for them. Temporal's visibility answers, which lags the payouts by up to a few seconds. */
+/** Lists payouts from Temporal's visibility store, which lags by up to a few seconds. */
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { appName, checkBody } from '../contract/payout-request.ts';
@@ -9,13 +9,16 @@ const filterSchema = z.strictObject({
   app: appName.optional(),
   phase: z.enum(PHASES).optional(),
   outcome: z.enum(OUTCOMES).optional(),
-  /** Only those that need somebody. */
+  /** Only payouts with the attention flag. */
   attention: z.boolean().optional(),
 });
 
 export type PayoutFilter = z.input<typeof filterSchema>;
 
-/** The words are as last written at rest: empty where they never were. The phase of a follow-up is `FOLLOW_UP`. */
+/**
+ * The fields are as of the last update of the search attributes; empty if never set. The phase of a follow-up is
+ * `FOLLOW_UP`.
+ */
 export interface ListedPayout {
   partnerOrderId: string;
   app: string;
@@ -26,13 +29,13 @@ export interface ListedPayout {
   auditStatus: string;
   /** ISO 8601. */
   startedAt: string;
-  /** Temporal's own word: RUNNING, COMPLETED, FAILED, … */
+  /** Temporal's status of the workflow: RUNNING, COMPLETED, FAILED, … */
   workflow: string;
 }
 
-/** The newest first. Throws `InvalidPayoutRequestError` on a filter that means nothing. */
+/** Lists payouts, newest first. Throws `InvalidPayoutRequestError` for an invalid filter. */
 export async function* listPayouts(client: Client, filter: PayoutFilter = {}): AsyncGenerator<ListedPayout> {
-  // Only known words get into the query, so there is nothing to escape.
+  // The query contains only validated values, so nothing needs escaping.
   const known = checkBody(filterSchema, filter);
   if (!known.ok) throw new InvalidPayoutRequestError(known.errors);
   for await (const run of client.workflow.list({ query: queryOf(known.value) })) yield listed(run);
@@ -40,9 +43,9 @@ export async function* listPayouts(client: Client, filter: PayoutFilter = {}): A
 
 function queryOf({ phase, outcome, attention, app }: PayoutFilter): string {
   const parts = [
-    // What needs somebody after its end is known to its follow-up.
+    // After the end of a payout, its follow-up has the attention flag.
     attention ? "WorkflowType IN ('payout', 'payoutFollowUp')" : "WorkflowType = 'payout'",
-    // A payout that went on as new is one payout, shown by its latest run.
+    // A continued-as-new payout is listed once, by its latest run.
     "ExecutionStatus != 'ContinuedAsNew'",
     phase !== undefined && `PayoutPhase = '${phase}'`,
     outcome !== undefined && `PayoutOutcome = '${outcome}'`,

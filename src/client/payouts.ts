@@ -1,5 +1,5 @@
 /**
- * How other programs start, steer and read payouts. Talks to Temporal only; never to the payments service.
+ * Starts, steers and reads payouts. Connects to Temporal only, never to the provider.
  */
 
 import { type Client, isGrpcServiceError, ServiceError, type WorkflowHandle } from '@temporalio/client';
@@ -28,7 +28,7 @@ import { InvalidPayoutRequestError } from './invalid-request.ts';
 import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
 import { startDetails, startOrJoin, type UniqueStart } from './start-once.ts';
 
-/** Thrown when the number is taken by a payout with another body. Nothing was started or changed. */
+/** Thrown if the `partnerOrderId` belongs to a payout with another body. Nothing was started or changed. */
 export class PayoutConflictError extends Error {
   override readonly name = 'PayoutConflictError';
   constructor(partnerOrderId: string) {
@@ -36,7 +36,7 @@ export class PayoutConflictError extends Error {
   }
 }
 
-/** Which payout: the caller's own number, and the application that pays (`default`). */
+/** Identifies a payout: the caller's own id, and the application (default `default`). */
 export interface PayoutRef {
   app?: string | undefined;
   partnerOrderId: string;
@@ -49,20 +49,20 @@ export interface StartedPayout {
   partnerOrderId: string;
 }
 
-/** Where a start comes from, recorded beside it. */
+/** The origin of a start, recorded in its memo. */
 export interface Origin {
   batch?: string | undefined;
-  /** Who started it: the name of a key, never a person's. Whoever it is cannot approve it over HTTP. */
+  /** The name of the caller's key, not of a person. This caller cannot approve the payout. */
   startedBy?: string | undefined;
 }
 
-/** A payout, and what its starter wrote beside it. */
+/** A payout, and the memo of its start. */
 interface Joined {
   payout: StartedPayout;
   memo: Record<string, unknown>;
 }
 
-/** What a payout was started with, and by whom if its starter said so. */
+/** The request of a payout, and the caller who started it, if recorded. */
 export interface PayoutStart {
   request: CheckedPayoutRequest;
   startedBy: string | undefined;
@@ -70,22 +70,23 @@ export interface PayoutStart {
 
 type PayoutHandle = WorkflowHandle<WorkflowSignatures['payout']>;
 
-/** Where a payout stands and, once it has ended, its result. */
+/** The state of a payout and, after its end, its result. */
 export interface PayoutSnapshot {
   state: PayoutState;
   result?: PayoutResult;
 }
 
-/** gRPC's status of that name. */
+/** gRPC status code. */
 const FAILED_PRECONDITION = 9;
+const MAX_UPDATE_RETRIES = 5;
 
 export interface PayoutsOptions {
   client: Client;
   /** Recorded with each start; a worker of another environment refuses it. */
   environment?: string | undefined;
-  /** How status reads share workers with others; by default only among the callers of this object. */
+  /** How status reads share workers. Default: only among the callers of this object. */
   reads?: ReadSharing | undefined;
-  /** By which a lag of Temporal's visibility is waited for; by default this process's own. */
+  /** The clock for waits on Temporal's visibility. Default: that of this process. */
   clock?: Clock | undefined;
 }
 
@@ -108,14 +109,14 @@ export class Payouts {
   }
 
   /**
-   * Starts a payout, or joins the one that was started with the same body, running or ended.
-   * Throws `InvalidPayoutRequestError` or `PayoutConflictError`; nothing is started then.
+   * Starts a payout, or joins the running or ended payout with the same body (spec: Payout creation request). Throws
+   * `InvalidPayoutRequestError` or `PayoutConflictError`; then nothing was started.
    */
   async start(body: PayoutRequestInput | unknown, origin: Origin = {}): Promise<StartedPayout> {
     return (await this.startOrJoin(body, origin)).payout;
   }
 
-  /** `joined`: it was there already, and the same batch had not started it. */
+  /** Like `start`, for a row of a batch. `joined`: the payout already existed, and this batch had not started it. */
   async startForBatch(
     body: PayoutRequestInput | unknown,
     batchId: string,
@@ -151,7 +152,9 @@ export class Payouts {
     return { payout: { workflowId, runId, app, partnerOrderId }, memo };
   }
 
-  /** Throws Temporal's `WorkflowNotFoundError`, and `PayoutConflictError` where it cannot be read as a payout. */
+  /**
+   * Throws Temporal's `WorkflowNotFoundError`, and `PayoutConflictError` if the argument is not a valid payout request.
+   */
   async startDetails(ref: PayoutRef): Promise<PayoutStart> {
     const { argument, startedBy } = await startDetails(
       this.client,
@@ -162,22 +165,22 @@ export class Payouts {
     return { request: request.value, startedBy };
   }
 
-  /** Like `look`, the state alone. */
+  /** The state of a payout. Throws the same errors as `look`. */
   async state(ref: PayoutRef): Promise<PayoutState> {
     return (await this.look(ref)).state;
   }
 
   /**
-   * A payout that has ended is read from Temporal alone; a worker is asked about all others, and about those that ended
-   * needing attention. Callers who look at the same payout at the same time share one answer. Throws Temporal's
-   * `WorkflowNotFoundError`, and `WorkflowFailedError` where the start was bad input.
+   * The state of a payout and, after its end, its result. Ended payouts without the attention flag are read from Temporal
+   * alone; all others need a query to a worker. Concurrent reads of a payout share one query. Throws Temporal's
+   * `WorkflowNotFoundError`, and `WorkflowFailedError` if the start was bad input.
    */
   look(ref: PayoutRef): Promise<PayoutSnapshot> {
     const handle = this.handle(ref);
-    return this.seen.read(handle.workflowId, () => this.lookAt(handle));
+    return this.seen.read(handle.workflowId, () => this.fetch(handle));
   }
 
-  private async lookAt(handle: PayoutHandle): Promise<PayoutSnapshot> {
+  private async fetch(handle: PayoutHandle): Promise<PayoutSnapshot> {
     const { status, runId, typedSearchAttributes } = await handle.describe();
     const run = this.client.workflow.getHandle<WorkflowSignatures['payout']>(handle.workflowId, runId);
     if (status.name === 'FAILED') await run.result();
@@ -186,12 +189,15 @@ export class Payouts {
       return { state: endedState(result), result };
     }
     const state = await this.seen.withSlot(() => handle.query(stateQuery));
-    // One that says it is done ends in this very moment.
+    // A running workflow in phase DONE is about to complete.
     const ended = status.name === 'COMPLETED' || (status.name === 'RUNNING' && state.phase === 'DONE');
     return ended ? { state, result: await handle.result() } : { state };
   }
 
-  /** Waits for the end. Throws Temporal's `WorkflowFailedError` where the start was bad input. */
+  /**
+   * Waits for the end of the payout, however long it takes. Throws Temporal's `WorkflowNotFoundError`, and
+   * `WorkflowFailedError` if the start was bad input.
+   */
   async result(ref: PayoutRef): Promise<PayoutResult> {
     return this.handle(ref).result();
   }
@@ -228,7 +234,7 @@ export class Payouts {
     await this.steer(ref, (handle) => handle.signal(notificationSignal, notification));
   }
 
-  /** Who looks after this sees what was done. */
+  /** Discards shared reads afterwards, so that later reads see the effect. */
   private async steer<T>(ref: PayoutRef, send: (handle: PayoutHandle) => Promise<T>): Promise<T> {
     const handle = this.handle(ref);
     try {
@@ -246,20 +252,20 @@ export class Payouts {
 }
 
 /**
- * An update that reaches a workflow task which the engine then has to repeat is dropped before it was accepted
- * (gRPC FAILED_PRECONDITION): nothing has happened, so it is simply sent again.
+ * Retries an update that Temporal dropped. If a workflow task fails, Temporal drops its updates before they are accepted
+ * (gRPC FAILED_PRECONDITION), so a retry is safe.
  */
 export async function retryDroppedUpdate<T>(send: () => Promise<T>): Promise<T> {
-  for (let left = 5; ; left -= 1) {
+  for (let left = MAX_UPDATE_RETRIES; ; left -= 1) {
     try {
       return await send();
     } catch (error) {
-      if (left === 0 || !droppedWithItsTask(error)) throw error;
+      if (left === 0 || !wasDroppedWithTask(error)) throw error;
     }
   }
 }
 
-function droppedWithItsTask(error: unknown): boolean {
+function wasDroppedWithTask(error: unknown): boolean {
   const cause = error instanceof ServiceError ? error.cause : undefined;
   return (
     isGrpcServiceError(cause) &&

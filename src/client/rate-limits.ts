@@ -1,4 +1,4 @@
-/** The rate limit of an application as operators see it: how many calls a second, set by whom, and the lease owner. */
+/** The rate limit of an application for operators: the calls per second, who set them, and the lease owner. */
 
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { leaseWorkflowId } from '../contract/ids.ts';
@@ -9,7 +9,7 @@ import type { RateLimitState } from '../domain/rate-limit-lease.ts';
 
 export interface RateLimit extends RateLimitState {
   app: string;
-  /** The worker process that may call now, by its Temporal identity; null while the lease moves. */
+  /** The Temporal identity of the lease owner; null during a handover. */
   owner: string | null;
 }
 
@@ -25,15 +25,15 @@ export class RateLimits {
     this.environment = environment;
   }
 
-  /** Throws Temporal's `WorkflowNotFoundError` where no worker has ever served the application. */
+  /** Throws Temporal's `WorkflowNotFoundError` if no worker has ever served the application. */
   async state(app: string): Promise<RateLimit> {
     const { workflowId, owner } = await this.leaseOf(app);
     return { app, ...(await this.handle(workflowId).query(rateLimitQuery)), owner };
   }
 
   /**
-   * Calls a second (null: by each worker's configuration) from about half a second later on, without a restart.
-   * Throws `WorkflowUpdateFailedError` where it is no whole number from 1 to 10,000.
+   * Sets the calls per second (null: each worker's configuration). Takes effect after about half a second, without a
+   * restart. Throws `WorkflowUpdateFailedError` unless it is an integer from 1 to 10,000 or null.
    */
   async setCallsPerSecond(app: string, callsPerSecond: number | null, by: string): Promise<RateLimit> {
     const { workflowId } = await this.leaseOf(app);
@@ -44,11 +44,11 @@ export class RateLimits {
   }
 
   /**
-   * The lease is known by the `app_id`, which only workers have. Where an application got another `app_id`, the lease
-   * of the old one is still there, but nobody owns it.
+   * Finds the lease by the application's name, because only workers know the `app_id` in its id. After a change of the
+   * `app_id`, the old lease still exists, without an owner.
    */
   private async leaseOf(app: string): Promise<{ workflowId: string; owner: string | null }> {
-    // A name that cannot be configured could be syntax in a query.
+    // A name that is not valid could change the meaning of the query.
     if (!appName.safeParse(app).success) throw notFound(app);
     const query = `WorkflowType = 'rateLimitLease' AND ExecutionStatus = 'Running' AND PayoutApp = '${app}'`;
     const found: { workflowId: string; owner: string | null; startedAtMs: number }[] = [];

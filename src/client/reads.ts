@@ -1,4 +1,4 @@
-/** Reads of the payments service on behalf of people, each through a small workflow on a worker. */
+/** Reads from the provider, each through a short workflow on a worker. */
 
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
@@ -7,10 +7,13 @@ import type { ProbeResult, ProbeTarget, QuotedPayout, WorkflowSignatures } from 
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../domain/provider-records.ts';
 
-/** No money moves here, so unlike a payout a read may be given up. */
+/** A read moves no money, so unlike a payout it may time out. */
 const GIVE_UP_AFTER = '2 minutes';
 
-/** `openId`: the user to act for, where user tokens are used. Each throws Temporal's `WorkflowFailedError` when the service could not be asked. */
+/**
+ * `openId` is the user for whom the application acts, if user tokens are used. Every method throws Temporal's
+ * `WorkflowFailedError` if the provider could not be queried within two minutes.
+ */
 export class ProviderReads {
   private readonly client: Client;
 
@@ -18,6 +21,7 @@ export class ProviderReads {
     this.client = client;
   }
 
+  /** A quote for a payout, without starting it (spec: Query payment fee and exchange rate). */
   async quote(request: CheckedPayoutRequest): Promise<QuotedPayout> {
     return this.client.workflow.execute<WorkflowSignatures['payoutQuote']>('payoutQuote', {
       ...options('payout-quote', request.app),
@@ -25,6 +29,7 @@ export class ProviderReads {
     });
   }
 
+  /** The accounts of a client; null if it has none (spec: Query account information). */
   async accounts(app: string, clientId: string, openId?: string): Promise<ClientAccounts | null> {
     return this.client.workflow.execute<WorkflowSignatures['accountQuery']>('accountQuery', {
       ...options('account-query', app),
@@ -32,7 +37,7 @@ export class ProviderReads {
     });
   }
 
-  /** What `payerId` has received in `currency`, and the accounts for it. */
+  /** The balance of `payerId` in `currency`, and its receiving accounts (spec: Query receiving accounts). */
   async receivingBalance(
     app: string,
     payerId: string,
@@ -48,7 +53,10 @@ export class ProviderReads {
     );
   }
 
-  /** One receiving account as the service writes it; null when it knows none of this number. */
+  /**
+   * The provider's record of a receiving account; null if it knows no such account (spec: Query receiving account
+   * detail).
+   */
   async receivingDetail(app: string, accountId: string, openId?: string): Promise<OpaqueRecord | null> {
     return this.client.workflow.execute<WorkflowSignatures['receivingDetailQuery']>('receivingDetailQuery', {
       ...options('receiving-detail', app),
@@ -56,6 +64,7 @@ export class ProviderReads {
     });
   }
 
+  /** Checks the assumptions about the provider's API with harmless reads. */
   async probe(app: string, question: ProbeTarget, openId?: string): Promise<ProbeResult> {
     return this.client.workflow.execute<WorkflowSignatures['serviceProbe']>('serviceProbe', {
       ...options('service-probe', app),

@@ -1,4 +1,4 @@
-/** How other programs open receiving accounts. Talks to Temporal only; balance and detail are in `reads.ts`. */
+/** Opens receiving accounts. Connects to Temporal only. Balance and detail are in `reads.ts`. */
 
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { receivingAccountWorkflowId } from '../contract/ids.ts';
@@ -21,7 +21,7 @@ import { type Origin, retryDroppedUpdate } from './payouts.ts';
 import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
 import { startOrJoin, type UniqueStart } from './start-once.ts';
 
-/** Thrown when the number is taken by a request with another body. Nothing was started or changed. */
+/** Thrown if the `requestId` belongs to a request with another body. Nothing was started or changed. */
 export class ReceivingAccountConflictError extends Error {
   override readonly name = 'ReceivingAccountConflictError';
   constructor(requestId: string) {
@@ -29,7 +29,7 @@ export class ReceivingAccountConflictError extends Error {
   }
 }
 
-/** Which request: the caller's own number, and the application that asked (`default`). */
+/** Identifies a request: the caller's own id, and the application (default `default`). */
 export interface OpeningRef {
   app?: string | undefined;
   requestId: string;
@@ -46,7 +46,7 @@ export interface ReceivingAccountsOptions {
   client: Client;
   /** Recorded with each start; a worker of another environment refuses it. */
   environment?: string | undefined;
-  /** How status reads share workers with others; by default only among the callers of this object. */
+  /** How status reads share workers. Default: only among the callers of this object. */
   reads?: ReadSharing | undefined;
 }
 
@@ -58,13 +58,13 @@ export class ReceivingAccounts {
   constructor({ client, environment, reads = unlimitedReads() }: ReceivingAccountsOptions) {
     this.client = client;
     this.environment = environment;
-    // No answer from memory: its end is read beside it, and the two must agree.
+    // No caching: the API server reads the result separately, and the two must agree.
     this.states = new SharedReads({ ...reads, freshMs: 0 });
   }
 
   /**
-   * Asks for an account, or joins the request that was made with the same body, running or ended.
-   * Throws `InvalidPayoutRequestError` or `ReceivingAccountConflictError`; nothing is started then.
+   * Opens an account, or joins the running or ended request with the same body (spec: Apply for a receiving account).
+   * Throws `InvalidPayoutRequestError` or `ReceivingAccountConflictError`; then nothing was started.
    */
   async open(
     body: ReceivingAccountInput | unknown,
@@ -91,6 +91,7 @@ export class ReceivingAccounts {
     return { workflowId, runId, app, requestId };
   }
 
+  /** Throws Temporal's `WorkflowNotFoundError` if there is no such request. */
   async state(ref: OpeningRef): Promise<ReceivingAccountState> {
     const handle = this.handle(ref);
     return this.states.read(handle.workflowId, () =>
@@ -98,12 +99,12 @@ export class ReceivingAccounts {
     );
   }
 
-  /** Waits for the end. Throws Temporal's `WorkflowFailedError` where the start was bad input. */
+  /** Waits for the end. Throws Temporal's `WorkflowFailedError` if the start was bad input. */
   async result(ref: OpeningRef): Promise<ReceivingAccountResult> {
     return this.handle(ref).result();
   }
 
-  /** Answers once the decision has been acted on. */
+  /** Resolves when the decision has been executed. Throws Temporal's `WorkflowUpdateFailedError` if it is refused. */
   async resolve(ref: OpeningRef, resolution: OpeningResolution): Promise<ReceivingAccountState> {
     const handle = this.handle(ref);
     try {

@@ -1,19 +1,22 @@
-/** The report of one day, made now. */
+/** Creates a daily report on demand. */
 
 import type { Client } from '@temporalio/client';
 import { PAYOUTS_TASK_QUEUE, reportId } from '../contract/ids.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { DailyReport } from '../domain/daily-report.ts';
 
-/** No money moves here, so it may be given up; a hundred thousand payouts take some minutes. */
+/** A report moves no money, so it may time out. A hundred thousand payouts take some minutes. */
 const GIVE_UP_AFTER = '15 minutes';
 
-/** Throws Temporal's `WorkflowFailedError` where no worker makes it in time. */
+/**
+ * `day`: `YYYY-MM-DD`, UTC. Throws Temporal's `WorkflowFailedError` if no worker completes the report within 15
+ * minutes.
+ */
 export async function dailyReport(client: Client, environment: string, day: string): Promise<DailyReport> {
   return client.workflow.execute<WorkflowSignatures['payoutReport']>('payoutReport', {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: `${reportId(environment)}:${day}`,
-    // Whoever asks at the same time gets the same one.
+    // Concurrent requests share one report.
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowExecutionTimeout: GIVE_UP_AFTER,
     args: [{ environment, day }],

@@ -1,10 +1,10 @@
 /**
- * Queries are the most expensive reads: each occupies a worker, which may first have to replay the workflow, and Temporal's
- * newer task matcher hands out every waiting query before any workflow task (H62). So one process asks a workflow one
- * question at a time, whoever wants the answer, and all workflows together only a few.
+ * Limits queries. A query is the most expensive read: it occupies a worker, which may have to replay the workflow first,
+ * and Temporal's newer task matcher dispatches all waiting queries before any workflow task (H62). So a process sends at
+ * most one query at a time to a workflow, shared by all callers, and only a few to all workflows together.
  */
 
-/** Thrown when more reads wait than can be answered soon: nothing was asked. */
+/** Thrown if too many reads are waiting. Nothing was queried. */
 export class TooManyReadsError extends Error {
   override readonly name = 'TooManyReadsError';
   constructor() {
@@ -14,24 +14,24 @@ export class TooManyReadsError extends Error {
 
 export interface ReadLimits {
   /**
-   * Queries under way at once. Fewer than a worker takes at once (see src/workers/worker.ts), so that queries
-   * never queue ahead of workflow tasks.
+   * The maximum number of concurrent queries. Lower than a worker's own limit (see src/workers/worker.ts), so that
+   * queries never wait ahead of workflow tasks.
    */
   inFlight: number;
-  /** ReadSharing that wait for their turn; one more is refused. */
+  /** The maximum number of waiting reads. Further reads are rejected. */
   waiting: number;
-  /** A read that has waited this long is refused. */
+  /** A read that has waited this long is rejected. Milliseconds. */
   waitMs: number;
 }
 
-/** A program of the operator's own is never refused: it waits, within its own deadlines. */
-const PATIENT: ReadLimits = {
+/** Never rejects: the operator's own programs wait, within their own deadlines. */
+const UNLIMITED_WAIT: ReadLimits = {
   inFlight: 10,
   waiting: Number.POSITIVE_INFINITY,
   waitMs: Number.POSITIVE_INFINITY,
 };
 
-/** Lets a few reads at a time through, in the order in which they came. */
+/** Runs a limited number of reads concurrently, first come, first served. */
 export class ReadSlots {
   private readonly limits: ReadLimits;
   private readonly queue = new Set<() => void>();
@@ -42,9 +42,9 @@ export class ReadSlots {
     this.free = limits.inFlight;
   }
 
-  /** Throws `TooManyReadsError` without having called `ask`. */
+  /** Throws `TooManyReadsError` without calling `ask`. */
   async run<T>(ask: () => Promise<T>): Promise<T> {
-    await this.turn();
+    await this.acquire();
     try {
       return await ask();
     } finally {
@@ -52,7 +52,7 @@ export class ReadSlots {
     }
   }
 
-  private async turn(): Promise<void> {
+  private async acquire(): Promise<void> {
     if (this.free > 0) {
       this.free -= 1;
       return;
@@ -73,7 +73,7 @@ export class ReadSlots {
     });
   }
 
-  /** The slot goes to who has waited longest, if anybody waits. */
+  /** Passes the slot to the longest-waiting read, if there is one. */
   private release(): void {
     const [next] = this.queue;
     if (next === undefined) {
@@ -85,19 +85,19 @@ export class ReadSlots {
   }
 }
 
-/** How reads of one kind share workers with those of others. */
+/** How reads share workers and answers. */
 export interface ReadSharing {
   slots: ReadSlots;
-  /** For how long an answer is given again; 0: only to those who waited for it. */
+  /** How long an answer is cached, in milliseconds. 0: only concurrent callers share it. */
   freshMs: number;
 }
 
-/** For programs that read what they have just done elsewhere: nothing is answered from memory. */
+/** For programs that must see their own changes: nothing is cached. */
 export function unlimitedReads(): ReadSharing {
-  return { slots: new ReadSlots(PATIENT), freshMs: 0 };
+  return { slots: new ReadSlots(UNLIMITED_WAIT), freshMs: 0 };
 }
 
-/** One read of a workflow under way; all who want it meanwhile, and for `freshMs` after it, share its answer. */
+/** Runs one read per key at a time. Concurrent callers, and callers within `freshMs` after it, share its answer. */
 export class SharedReads<T> {
   private readonly slots: ReadSlots;
   private readonly freshMs: number;
@@ -108,7 +108,7 @@ export class SharedReads<T> {
     this.freshMs = freshMs;
   }
 
-  /** A failure is shared by those who waited for it, and not kept. */
+  /** Concurrent callers share a failure, but it is not cached. */
   read(key: string, ask: () => Promise<T>): Promise<T> {
     const known = this.known.get(key);
     if (known) return known;
@@ -121,12 +121,12 @@ export class SharedReads<T> {
     return answer;
   }
 
-  /** For the part of a read that needs a worker. Throws `TooManyReadsError` without having asked. */
+  /** Runs the part of a read that needs a worker. Throws `TooManyReadsError` without calling `ask`. */
   withSlot<Q>(ask: () => Promise<Q>): Promise<Q> {
     return this.slots.run(ask);
   }
 
-  /** What is known by now is outdated: who reads after this sees what happened before it. */
+  /** Discards the answer for `key`, so that later reads see all earlier changes. */
   forget(key: string): void {
     this.known.delete(key);
   }

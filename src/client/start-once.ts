@@ -1,6 +1,6 @@
 /**
- * Starting a workflow whose id is the caller's own number: the same body joins it, running or ended; another body
- * is refused; the number is spent by any end but a start that failed as bad input.
+ * Starts a workflow whose id contains the caller's own id. The same body joins the running or ended workflow; another
+ * body is a conflict. Every outcome uses the id up, except a start that failed as bad input.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
@@ -12,7 +12,7 @@ import { decisiveRun } from '../temporal/decisive-run.ts';
 import { readStartEvent } from '../temporal/start-event.ts';
 import { failedAsBadInput } from './bad-input.ts';
 
-/** What is started, and how it is told from something else under the same number. */
+/** The workflow to start, and how to compare it with an existing one under the same id. */
 export interface UniqueStart<Request> {
   type: string;
   workflowId: string;
@@ -20,13 +20,13 @@ export interface UniqueStart<Request> {
   summary: string;
   memo: Record<string, unknown>;
   attributes: SearchAttributePair[];
-  /** Reads what another start gave. */
+  /** Validates the argument of another start. */
   read(argument: unknown): CheckResult<Request>;
-  /** What is thrown when that was another body. */
+  /** The error if the other start has another body. */
   conflict(): Error;
 }
 
-/** The run that was started, and what its starter wrote beside it. */
+/** The started or joined run, and its memo. */
 export interface StartedRun {
   runId: string;
   memo: Record<string, unknown>;
@@ -34,7 +34,7 @@ export interface StartedRun {
 
 type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
 
-/** `clock`: by which a lag of visibility is waited for. */
+/** `clock` is used to wait for visibility. */
 export async function startOrJoin<Request>(
   client: Client,
   once: UniqueStart<Request>,
@@ -48,13 +48,15 @@ export async function startOrJoin<Request>(
     if (earlier?.isGone) throw once.conflict();
     if (earlier) return joined(client, once, earlier.runId);
     const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY');
-    // Else somebody else was quicker.
+    // Otherwise another caller started it first.
     return again ?? startOrJoin(client, once, clock);
   }
   return joined(client, once, runId);
 }
 
-/** What it was started with, and by whom if its starter said so. Throws Temporal's `WorkflowNotFoundError`. */
+/**
+ * The argument of a workflow, and the caller who started it, if recorded. Throws Temporal's `WorkflowNotFoundError`.
+ */
 export async function startDetails(
   client: Client,
   workflowId: string,
@@ -66,13 +68,13 @@ export async function startDetails(
   return { argument, startedBy: typeof startedBy === 'string' ? startedBy : undefined };
 }
 
-/** Undefined when the id is taken. */
+/** Returns undefined if the id is already used. */
 async function begin<Request>(
   client: Client,
   once: UniqueStart<Request>,
   reuse: Reuse,
 ): Promise<StartedRun | undefined> {
-  // What the worker takes as the promise that no earlier run had this number.
+  // Tells the worker that no earlier run had this id.
   const memo = { rejectDuplicate: reuse === 'REJECT_DUPLICATE', ...once.memo };
   const options = {
     taskQueue: PAYOUTS_TASK_QUEUE,
@@ -93,20 +95,20 @@ async function begin<Request>(
   }
 }
 
-/** Of one that is there already, and whose body is compared. */
+/** Joins an existing run if its body is the same. */
 async function joined<Request>(
   client: Client,
   once: UniqueStart<Request>,
   runId: string,
 ): Promise<StartedRun> {
   const { argument, memo, firstRunId } = await readStartEvent(client, once.workflowId, runId);
-  const theirs = once.read(argument);
-  if (!theirs.ok || !sameBody(theirs.value, once.request)) throw once.conflict();
-  // One that was continued as new is still the run that was started.
+  const existing = once.read(argument);
+  if (!existing.ok || !sameBody(existing.value, once.request)) throw once.conflict();
+  // After continue-as-new, the first run identifies the start.
   return { runId: firstRunId, memo };
 }
 
-/** Absent and undefined are the same; key order does not count. */
+/** Compares as JSON: absent equals undefined, and the key order is ignored. */
 export function sameBody(left: unknown, right: unknown): boolean {
   return isDeepStrictEqual(JSON.parse(JSON.stringify(left)), JSON.parse(JSON.stringify(right)));
 }

@@ -1,4 +1,4 @@
-/** The tokens as operators see them: whose, until when, and whether somebody has to do something. */
+/** The tokens for operators: the owner, the expiry, and whether a person must act. */
 
 import type { Client } from '@temporalio/client';
 import { tokenWorkflowId } from '../contract/ids.ts';
@@ -6,7 +6,7 @@ import { renewUpdate, tokenStateQuery } from '../contract/token-messages.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { TokenState } from '../domain/token-record.ts';
 
-/** Renewals that do not run any more, with how they ended, are shown too: their tokens run out. */
+/** Includes renewals that no longer run, with their status, because their tokens will expire. */
 export type ListedToken = TokenState | { workflowId: string; app: string; ended: string };
 
 export class Tokens {
@@ -16,13 +16,13 @@ export class Tokens {
     this.client = client;
   }
 
-  /** Every token of one application; its own first. */
+  /** Lists at most `limit` tokens of an application, its own token first. */
   async list(app: string, limit: number): Promise<ListedToken[]> {
     const found: ListedToken[] = [];
     const query = `WorkflowType = 'tokenRenewal' AND PayoutApp = '${app}' AND ExecutionStatus != 'ContinuedAsNew'`;
     const seen = new Set<string>();
     for await (const { workflowId, status } of this.client.workflow.list({ query })) {
-      // A renewal that was taken up again is the same renewal; the latest run comes first.
+      // A restarted renewal is listed once, by its latest run, which comes first.
       if (seen.has(workflowId)) continue;
       seen.add(workflowId);
       found.push(
@@ -36,8 +36,9 @@ export class Tokens {
   }
 
   /**
-   * Renews now (without `openId` the application's own), and answers once the provider gave a token or said no. Throws Temporal's
-   * `WorkflowUpdateFailedError` (`NotAcceptedNow`) where only the user can go on, and `WorkflowNotFoundError`.
+   * Renews a user's token or, without `openId`, the application token. Resolves when the provider has issued or refused a
+   * token (spec: Token exchange and refresh). Throws Temporal's `WorkflowUpdateFailedError` (`NotAcceptedNow`) if the user
+   * must authorize again, and `WorkflowNotFoundError`.
    */
   async renew(app: string, openId?: string): Promise<TokenState> {
     return this.handle(app, openId).executeUpdate(renewUpdate);

@@ -1,4 +1,4 @@
-/** `npm run codec-server`: decodes payloads for the Temporal UI. Ends in good order on SIGINT and SIGTERM. */
+/** `npm run codec-server`: decodes payloads for the Temporal UI. Shuts down gracefully on SIGINT and SIGTERM. */
 import { codecConfig } from '../config/codec-config.ts';
 import { ConfigError } from '../config/config-error.ts';
 import { buildCodecServer } from './server.ts';

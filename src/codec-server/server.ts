@@ -1,6 +1,6 @@
 /**
- * Encodes and decodes payloads for the Temporal UI and CLI. Who may: holders of a bearer key, sent as a header or
- * kept by a cookie that the sign-in page sets, for the UI can send no header of ours.
+ * Encodes and decodes payloads for the Temporal UI and CLI. Requests need a bearer key, in a header or in the cookie of
+ * the sign-in page.
  */
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
@@ -15,11 +15,10 @@ import type { CodecConfig } from '../config/codec-config.ts';
 import { UnknownKeyError } from '../encryption/key-ring.ts';
 import { EncryptionCodec } from '../encryption/payload-codec.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
-import { isAuthorized, isKnownKey } from './session.ts';
-import { signInRoutes } from './sign-in.ts';
+import { isAuthorized, signInRoutes } from './sign-in.ts';
 
-/** A page of a history, and Temporal's own limit of 2 MiB for one payload. */
-const MOST_BYTES = 8 * 1024 * 1024;
+/** Enough for a page of a history. Temporal limits a payload to 2 MiB. */
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 const payloads = z.object({
   payloads: z.array(
@@ -34,7 +33,7 @@ export async function buildCodecServer(config: CodecConfig): Promise<FastifyInst
   const server = fastify({
     logger: { level: 'warn', stream: process.stderr },
     logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: MOST_BYTES,
+    bodyLimit: MAX_BODY_BYTES,
   });
   const codec = new EncryptionCodec(config.ring, PROCESS_SURROUNDINGS.random);
   await server.register(cookie);
@@ -46,29 +45,29 @@ export async function buildCodecServer(config: CodecConfig): Promise<FastifyInst
   });
   server.setErrorHandler(answerError);
   server.get('/healthz', async () => ({ status: 'ok' }));
-  signInRoutes(server, (key) => isKnownKey(config.keys, key));
+  signInRoutes(server, config.keys);
   server.register(async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
       if (!isAuthorized(config.keys, request))
-        return reply.code(401).send({ message: 'a key is needed: sign in at /' });
+        return reply.code(401).send({ message: 'a key is required: sign in at /' });
       return undefined;
     });
-    scope.post('/decode', async (request) => translated(request, (all) => codec.decode(all)));
-    scope.post('/encode', async (request) => translated(request, (all) => codec.encode(all)));
+    scope.post('/decode', async (request) => transcode(request, (all) => codec.decode(all)));
+    scope.post('/encode', async (request) => transcode(request, (all) => codec.encode(all)));
   });
   return server;
 }
 
-type Codes = (payloads: Parameters<EncryptionCodec['decode']>[0]) => ReturnType<EncryptionCodec['decode']>;
+type Convert = (payloads: Parameters<EncryptionCodec['decode']>[0]) => ReturnType<EncryptionCodec['decode']>;
 
-async function translated({ body }: FastifyRequest, translate: Codes): Promise<unknown> {
-  const asked = payloads.parse(body).payloads.map(({ metadata = {}, data = '' }) => ({
+async function transcode({ body }: FastifyRequest, convert: Convert): Promise<unknown> {
+  const input = payloads.parse(body).payloads.map(({ metadata = {}, data = '' }) => ({
     metadata: Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, bytes(value)])),
     data: bytes(data),
   }));
-  const answered = await translate(asked);
+  const output = await convert(input);
   return {
-    payloads: answered.map(({ metadata, data }) => ({
+    payloads: output.map(({ metadata, data }) => ({
       metadata: Object.fromEntries(
         Object.entries(metadata ?? {}).map(([name, value]) => [name, base64(value)]),
       ),
@@ -78,10 +77,11 @@ async function translated({ body }: FastifyRequest, translate: Codes): Promise<u
 }
 
 function answerError(error: unknown, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (error instanceof z.ZodError) return reply.code(400).send({ message: 'these are no payloads' });
+  if (error instanceof z.ZodError)
+    return reply.code(400).send({ message: 'the body does not contain valid payloads' });
   if (error instanceof UnknownKeyError) return reply.code(422).send({ message: error.message });
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
-  return reply.code(typeof status === 'number' ? status : 500).send({ message: 'the request is not usable' });
+  return reply.code(typeof status === 'number' ? status : 500).send({ message: 'the request is invalid' });
 }
 
 function bytes(text: string): Uint8Array {

@@ -1,4 +1,4 @@
-/** How every process writes and reads payloads. */
+/** The data converter of every process. */
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { DataConverter } from '@temporalio/common';
@@ -6,7 +6,10 @@ import type { Random } from '../surroundings/surroundings.ts';
 import type { KeyRing } from './key-ring.ts';
 import { EncryptionCodec } from './payload-codec.ts';
 
-/** Part of the workflow bundle too, so that it is the same with and without keys. In a built package it is a `.js`. */
+/**
+ * Set with and without keys, because the workflow bundle contains the converter. In a built package, it is a `.js`
+ * file.
+ */
 export const FAILURE_CONVERTER_PATH = fileURLToPath(
   new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url),
 );

@@ -1,8 +1,9 @@
 /**
- * Failure messages and stack traces are payloads like any other, so that the codec encrypts them too. The exception
- * holds nobody's data, and everybody who sends queries has to recognize it.
+ * Encodes failure messages and stack traces as payloads, so that the codec encrypts them. `StaleWorkflowClock` is the
+ * exception: it contains no data, and every client that sends queries must recognize it.
  *
- * The SDK loads this file by its path, in tests without a compiler: no type annotations here, and no imports of ours.
+ * The SDK loads this file by its path, in tests without a compiler, so it has no type annotations and imports none of
+ * our modules.
  */
 import { ApplicationFailure, DefaultFailureConverter } from '@temporalio/common';
 

@@ -1,4 +1,4 @@
-/** Keys for AES-256-GCM by id: the first encrypts, all decrypt, so that keys rotate without losing anything. */
+/** AES-256-GCM keys by id. The first key encrypts and all keys decrypt, so that keys can be rotated. */
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject } from 'node:crypto';
 import type { Random } from '../surroundings/surroundings.ts';
 
@@ -6,59 +6,62 @@ const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Thrown for a key that this process does not hold. It may hold it later, so nothing is given up. */
+/** Thrown for a key that this process does not have. The key may be added later, so the operation can be retried. */
 export class UnknownKeyError extends Error {
   override readonly name = 'UnknownKeyError';
   readonly keyId: string;
   constructor(keyId: string) {
-    super(`the encryption key ${JSON.stringify(keyId.slice(0, 64))} is not held here`);
+    super(`the encryption key ${JSON.stringify(keyId.slice(0, 64))} is not available in this process`);
     this.keyId = keyId;
   }
 }
 
-/** Thrown for what a key that is held did not encrypt, or what was changed since. */
+/** Thrown for a ciphertext that the key did not encrypt, or that was modified. */
 export class UndecipherableError extends Error {
   override readonly name = 'UndecipherableError';
   constructor() {
-    super('the ciphertext does not belong to this key, or was changed');
+    super('the ciphertext was not encrypted with this key, or was modified');
   }
 }
 
 export class KeyRing {
-  /** As key objects: Node 24 takes six times as long to begin with the bytes themselves. */
+  /** As key objects, because Node 24 takes six times as long to set up a cipher from the bytes. */
   private readonly keys: ReadonlyMap<string, KeyObject>;
   /** The id of the key that encrypts. */
   readonly current: string;
 
-  /** Keys of 32 bytes, the one that encrypts first; at least one. */
+  /** At least one key of 32 bytes. The first key encrypts. */
   constructor(keys: ReadonlyMap<string, Buffer>) {
     const [current] = keys.keys();
-    if (current === undefined) throw new Error('a key ring needs a key');
+    if (current === undefined) throw new Error('a key ring needs at least one key');
     this.keys = new Map([...keys].map(([id, key]) => [id, createSecretKey(key)]));
     this.current = current;
   }
 
-  /** In order; never the keys. */
+  /** The ids of the keys, in order. */
   get ids(): string[] {
     return [...this.keys.keys()];
   }
 
-  /** Nonce, ciphertext and tag, one after the other. `about` is bound to it without being in it. */
-  encrypt(plain: Uint8Array, random: Random, about = ''): Buffer {
+  /**
+   * Returns nonce, ciphertext and tag, concatenated. `binding` is the additional authenticated data; it is not
+   * included.
+   */
+  encrypt(plain: Uint8Array, random: Random, binding = ''): Buffer {
     const nonce = random.bytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.key(this.current), nonce);
-    cipher.setAAD(Buffer.from(about));
+    cipher.setAAD(Buffer.from(binding));
     return Buffer.concat([nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
   }
 
   /** Throws `UnknownKeyError` or `UndecipherableError`. */
-  decrypt(keyId: string, sealed: Uint8Array, about = ''): Buffer {
+  decrypt(keyId: string, sealed: Uint8Array, binding = ''): Buffer {
     const key = this.key(keyId);
     if (sealed.length < NONCE_BYTES + TAG_BYTES) throw new UndecipherableError();
     const end = sealed.length - TAG_BYTES;
     try {
       const decipher = createDecipheriv(ALGORITHM, key, sealed.subarray(0, NONCE_BYTES));
-      decipher.setAAD(Buffer.from(about));
+      decipher.setAAD(Buffer.from(binding));
       decipher.setAuthTag(sealed.subarray(end));
       return Buffer.concat([decipher.update(sealed.subarray(NONCE_BYTES, end)), decipher.final()]);
     } catch {

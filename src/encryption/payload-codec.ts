@@ -1,6 +1,6 @@
 /**
- * Payloads as Temporal's own samples encrypt them in every language: `encoding: binary/encrypted`,
- * `encryption-key-id`, and nonce, ciphertext and tag over the serialised payload.
+ * Encrypts payloads in the format of Temporal's own samples in every language: `encoding: binary/encrypted`,
+ * `encryption-key-id`, and nonce, ciphertext and tag over the serialized payload.
  */
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
@@ -27,9 +27,9 @@ export class EncryptionCodec implements PayloadCodec {
   }
 
   /**
-   * Plain payloads pass, so that callers and the UI may write them. A key that is not held here throws: the
-   * task fails and is tried again, for the key may come. What a key that is held cannot decrypt passes as it
-   * is and never will be readable: a signal's handler makes a marker of it, anything else fails its task.
+   * Accepts plain payloads from callers and from the UI. Throws `UnknownKeyError` for an unknown key: the task fails and
+   * is retried, because the key may be added. A payload that a known key cannot decrypt is returned unchanged, because it
+   * will never be readable: a signal handler replaces it with a marker, anything else fails its task.
    */
   async decode(payloads: Payload[]): Promise<Payload[]> {
     return payloads.map((payload) => this.decrypted(payload));
@@ -47,7 +47,7 @@ export class EncryptionCodec implements PayloadCodec {
     if (text(payload.metadata?.[ENCODING]) !== ENCRYPTED) return payload;
     try {
       const plain = this.ring.decrypt(text(payload.metadata?.[KEY_ID]), payload.data ?? new Uint8Array());
-      return payloadIn(plain) ?? payload;
+      return decodePayload(plain) ?? payload;
     } catch (error) {
       if (error instanceof UndecipherableError) return payload;
       throw error;
@@ -55,8 +55,8 @@ export class EncryptionCodec implements PayloadCodec {
   }
 }
 
-/** Undefined where whoever holds the key has encrypted something else than a payload. */
-function payloadIn(plain: Buffer): Payload | undefined {
+/** Undefined if the plaintext is not a payload. */
+function decodePayload(plain: Buffer): Payload | undefined {
   try {
     return PayloadProto.decode(plain);
   } catch {

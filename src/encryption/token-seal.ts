@@ -1,11 +1,17 @@
-/** Seals and opens the secrets of one application's tokens. */
+/**
+ * Seals the secrets of an application's tokens for the histories of `tokenRenewal`: a second encryption, under keys that
+ * the codec server does not hold. A sealed secret is bound to its owner and purpose and cannot be used for another.
+ */
 import { createHash } from 'node:crypto';
 import type { TokenOwner } from '../domain/token-record.ts';
 import type { Random } from '../surroundings/surroundings.ts';
 import { type KeyRing, UndecipherableError } from './key-ring.ts';
-import { type Sealed, seal, unseal } from './sealed.ts';
 
-/** Marks what a process without token keys wrote: only ever in a test against loopback. */
+/** `s1.KEY_ID.BASE64`. */
+type Sealed = string;
+type Purpose = 'access' | 'refresh' | 'code';
+
+/** Marks a secret that a process without token keys wrote: only in a test against loopback. */
 const PLAIN = 'plain.';
 
 export class TokenSeal {
@@ -17,23 +23,34 @@ export class TokenSeal {
     this.random = random;
   }
 
-  seal(secret: string, owner: TokenOwner, what: 'access' | 'refresh' | 'code'): Sealed {
-    return this.ring ? seal(this.ring, this.random, secret, about(owner, what)) : PLAIN + secret;
+  seal(secret: string, owner: TokenOwner, purpose: Purpose): Sealed {
+    return this.ring ? seal(this.ring, this.random, secret, bindingOf(owner, purpose)) : PLAIN + secret;
   }
 
-  /** Throws `UnknownKeyError`, or `UndecipherableError` for what was sealed for somebody or something else. */
-  open(sealed: Sealed, owner: TokenOwner, what: 'access' | 'refresh' | 'code'): string {
-    if (this.ring) return unseal(this.ring, sealed, about(owner, what));
+  /** Throws `UnknownKeyError`, or `UndecipherableError` for a secret of another owner or purpose. */
+  open(sealed: Sealed, owner: TokenOwner, purpose: Purpose): string {
+    if (this.ring) return unseal(this.ring, sealed, bindingOf(owner, purpose));
     if (!sealed.startsWith(PLAIN)) throw new UndecipherableError();
     return sealed.slice(PLAIN.length);
   }
 }
 
-/** Tells tokens apart without showing them: they are random, so a hash says nothing about them. */
+/** Identifies a token without revealing it. Tokens are random, so a hash reveals nothing about them. */
 export function fingerprint(token: string): string {
   return createHash('sha256').update(token).digest('hex').slice(0, 16);
 }
 
-function about({ environment, app, openId }: TokenOwner, what: string): string {
-  return JSON.stringify([what, environment, app, openId ?? null]);
+function bindingOf({ environment, app, openId }: TokenOwner, purpose: Purpose): string {
+  return JSON.stringify([purpose, environment, app, openId ?? null]);
+}
+
+/** Only the same `binding` unseals the secret. */
+function seal(ring: KeyRing, random: Random, secret: string, binding: string): Sealed {
+  return `s1.${ring.current}.${ring.encrypt(Buffer.from(secret), random, binding).toString('base64')}`;
+}
+
+function unseal(ring: KeyRing, sealed: Sealed, binding: string): string {
+  const [version, keyId, base64] = sealed.split('.');
+  if (version !== 's1' || keyId === undefined || base64 === undefined) throw new UndecipherableError();
+  return ring.decrypt(keyId, Buffer.from(base64, 'base64'), binding).toString();
 }

@@ -1,4 +1,7 @@
-/** The Nexus service `payouts`, which workers serve on their workflow queue to callers in other namespaces. */
+/**
+ * The handler of the Nexus service `payouts`. Workers serve it on their workflow task queue, for callers in other
+ * namespaces.
+ */
 
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';
@@ -11,22 +14,22 @@ import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { PayoutResult } from '../domain/payout.ts';
 import { APP } from '../temporal/search-keys.ts';
 
-/** `environment` is recorded with each start, as other starters do. */
+/** Like all starters, the handler records `environment` with each start. */
 export function payoutsServiceHandler(environment: string) {
   return nexus.serviceHandler(payoutsService, {
     pay: {
-      start: (context, body) => operationOf(environment, context, body).start(context, undefined),
-      // The workflow behind the operation hands the cancellation on to the payout.
+      start: (context, body) => payOperation(environment, context, body).start(context, undefined),
+      // The workflow of the operation passes the cancellation on to the payout.
       cancel: (context, token) => CANCEL.cancel(context, token),
     },
   });
 }
 
 /**
- * A workflow of its own stands behind each call, and not the payout's run: Temporal tells the caller how a run ended,
- * and a run that is terminated is no end of the payout.
+ * Each call has its own workflow instead of the payout's run: Temporal reports to the caller how the run ended, and the
+ * termination of a run does not end the payout.
  */
-function operationOf(environment: string, context: nexus.StartOperationContext, body: unknown) {
+function payOperation(environment: string, context: nexus.StartOperationContext, body: unknown) {
   const checked = checkPayoutRequest(body);
   if (!checked.ok) throw badRequest(checked.errors);
   const request = checked.value;
@@ -35,21 +38,21 @@ function operationOf(environment: string, context: nexus.StartOperationContext, 
     startWorkflow<WorkflowSignatures['payoutOperation']>(context, 'payoutOperation', {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId: payoutOperationWorkflowId(app, partnerOrderId, context.requestId),
-      // The caller's engine may ask again for the same operation.
+      // The caller's Temporal server may retry the same operation.
       workflowIdConflictPolicy: 'USE_EXISTING',
       args: [{ environment, request }],
       memo: { environment },
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
-      staticSummary: `asked by Nexus for a payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
+      staticSummary: `Nexus operation for a payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
     }),
   );
 }
 
 const CANCEL = new WorkflowRunOperationHandler<void, PayoutResult>(() =>
-  Promise.reject(new Error('nothing is started here')),
+  Promise.reject(new Error('this handler only cancels operations')),
 );
 
-/** With an ApplicationFailure innermost that callers can decide on. */
+/** The innermost cause is an ApplicationFailure, by which callers can recognize the error. */
 function badRequest(fields: FieldError[]): nexus.HandlerError {
   const message = fields.map(({ path, message }) => `${path} ${message}`).join('; ');
   return new nexus.HandlerError('BAD_REQUEST', message, {

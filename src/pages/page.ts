@@ -1,14 +1,14 @@
-/** Small pages for people. They load nothing, run nothing, and tell nobody where the browser came from. */
+/** Small HTML pages that load no resources, run no scripts and send no referrer. */
 import type { FastifyReply } from 'fastify';
 
-/** `title` and `sentence` are ours: nothing that was sent is ever shown. */
-export function sendPage(reply: FastifyReply, status: number, title: string, sentence: string): FastifyReply {
+/** `title` and `content` are trusted HTML. They must not contain input of a request. */
+export function sendPage(reply: FastifyReply, status: number, title: string, content: string): FastifyReply {
   return reply
     .code(status)
     .headers({
       'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
       'cache-control': 'no-store',
-      // The address of a call-back holds the authorization code.
+      // The URL of a callback contains the authorization code.
       'referrer-policy': 'no-referrer',
       'x-content-type-options': 'nosniff',
     })
@@ -17,6 +17,6 @@ export function sendPage(reply: FastifyReply, status: number, title: string, sen
 <html lang="en"><head><meta charset="utf-8"><title>${title}</title>
 <meta name="viewport" content="width=device-width">
 <style>body{font:18px/1.5 system-ui;max-width:32rem;margin:20vh auto;padding:0 1rem}</style></head>
-<body><h1>${title}</h1><p>${sentence}</p></body></html>
+<body><h1>${title}</h1><p>${content}</p></body></html>
 `);
 }

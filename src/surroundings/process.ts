@@ -1,8 +1,8 @@
-/** The surroundings of this very process: the only place on the worker side that reads a real clock or randomness. */
+/** The surroundings of this process: the only module on the worker side that reads a real clock or real randomness. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Surroundings } from './surroundings.ts';
 
-/** For the places where a process is put together; everything else is given its surroundings. */
+/** For the entry points of a process. All other code receives its surroundings as a parameter. */
 export const PROCESS_SURROUNDINGS: Surroundings = {
   clock: {
     nowMs: () => performance.now(),

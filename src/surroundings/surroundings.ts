@@ -1,16 +1,18 @@
 /**
- * What a process of ours has around it: the time and randomness. Code on the worker side reads them here only, so that a
- * simulation can give each of its processes surroundings of its own. Workflow code has the SDK's instead.
+ * The clock and the randomness of a process. Code on the worker side uses only these, so that a simulation can replace
+ * them for each process. Workflow code uses the SDK's instead.
  */
 
 export interface Clock {
-  /** Monotonic. */
+  /** A monotonic clock, in milliseconds. */
   nowMs(): number;
-  /** By the wall: a machine that was suspended may have stopped the monotonic clock. */
+  /**
+   * The wall clock, in Unix milliseconds. Unlike the monotonic clock, it does not stop while the machine is suspended.
+   */
   wallMs(): number;
   /**
-   * Calls `run` once, not before `ms` have passed. Answers how to call it off. Like Node's timers it calls in the async
-   * context of whoever asked: that is where the SDK keeps which activity runs.
+   * Calls `run` once, after at least `ms` milliseconds. Returns a function that cancels the call. Like Node's timers, it
+   * calls `run` in the caller's async context, where the SDK stores the current activity.
    */
   after(ms: number, run: () => void): () => void;
 }
@@ -18,7 +20,7 @@ export interface Clock {
 export interface Random {
   /** In [0, 1). */
   number(): number;
-  /** Good enough for nonces. */
+  /** Cryptographically secure, for nonces. */
   bytes(length: number): Uint8Array;
   uuid(): string;
 }
@@ -28,7 +30,7 @@ export interface Surroundings {
   random: Random;
 }
 
-/** Rejects when the signal aborts, with the signal's own reason: that is how the SDK tells the end of a wait from an error. */
+/** Rejects with the signal's reason when the signal aborts. The SDK recognizes a cancellation by this reason. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
@@ -47,11 +49,11 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Calls `run` every `ms`, the first time after `ms`. Answers how to stop. */
+/** Calls `run` every `ms` milliseconds, first after `ms`. Returns a function that stops it. */
 export function repeat(clock: Clock, ms: number, run: () => void): () => void {
   let cancel: () => void;
   const again = () => {
-    // First, for `run` may stop it, or throw.
+    // Schedule first, because `run` may stop the repetition or throw.
     cancel = clock.after(ms, again);
     run();
   };
@@ -59,7 +61,7 @@ export function repeat(clock: Clock, ms: number, run: () => void): () => void {
   return () => cancel();
 }
 
-/** Rejects as soon as `signal` says so, whatever the work does then. */
+/** Settles with `work`, but rejects as soon as `signal` aborts. Does not cancel `work`. */
 export function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason);

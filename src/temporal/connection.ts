@@ -1,8 +1,7 @@
 /**
- * The only place where programs that start and look connect to Temporal (`worker-connection.ts` is the workers'). ConnectOptions
- * to is read from Temporal's own variables and profiles
- * (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*`, `TEMPORAL_PROFILE`), so the
- * same program talks to the dev server, a self-hosted cluster and Temporal Cloud.
+ * Connects clients to Temporal. Workers connect in `worker-connection.ts`. Temporal's own variables and profiles
+ * (`TEMPORAL_ADDRESS`, `TEMPORAL_NAMESPACE`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*`, `TEMPORAL_PROFILE`) configure the
+ * connection, so that the same program connects to the dev server, a self-hosted cluster and Temporal Cloud.
  */
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
@@ -20,29 +19,29 @@ export interface TemporalConnection<C> {
   address: string;
 }
 
-/** What stands here counts before the variables. */
+/** Each option takes precedence over the environment variables. */
 export interface ConnectOptions {
   connection?: ConnectionOptions | undefined;
   namespace?: string | undefined;
-  /** ConnectOptions the payload keys are read from; this process's environment by default. */
+  /** The environment with the payload keys. Default: that of this process. */
   environment?: Environment | undefined;
 }
 
 /**
- * For processes that start, signal and look. Throws when the engine cannot be reached, and `ConfigError` where
- * payloads have to be encrypted and no key is there.
+ * Connects a client. Throws if Temporal cannot be reached, and `ConfigError` if payloads must be encrypted and there is
+ * no key.
  */
 export async function connectClient(
-  where: ConnectOptions = {},
+  overrides: ConnectOptions = {},
 ): Promise<TemporalConnection<Connection> & { client: Client }> {
   const { clock, random } = PROCESS_SURROUNDINGS;
-  const converter = configuredDataConverter(random, where.environment);
+  const converter = configuredDataConverter(random, overrides.environment);
   const { connectionOptions, namespace } = loadClientConnectConfig();
-  const options = { connectTimeout: '10s', ...connectionOptions, ...where.connection } as const;
+  const options = { connectTimeout: '10s', ...connectionOptions, ...overrides.connection } as const;
   const connection = await Connection.connect(options);
   const client = new Client({
     connection,
-    namespace: where.namespace ?? namespace ?? 'default',
+    namespace: overrides.namespace ?? namespace ?? 'default',
     dataConverter: converter,
     interceptors: clientInterceptors(clock),
   });
@@ -54,7 +53,7 @@ export async function connectClient(
   };
 }
 
-/** The one of this process's environment, so that nobody can forget it. */
+/** The data converter with the keys of the environment. */
 export function configuredDataConverter(
   random: Random,
   environment: Environment = process.env,

@@ -1,6 +1,6 @@
 /**
- * Which run speaks for a workflow id whose latest run was stopped. Anybody may start another run under the id, and one
- * that fails as bad input says nothing about what the runs before it have sent.
+ * Finds the run that determines what a workflow id has sent, if its latest run was stopped. Anyone can start another run
+ * under the id, and a run that fails as bad input proves nothing about earlier runs.
  */
 import type { Client } from '@temporalio/client';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
@@ -9,28 +9,28 @@ import { type ListedRun, listRunPages } from './visibility.ts';
 
 export interface DecisiveRun {
   runId: string;
-  /** It has set out to send what must not be sent twice, or nobody can say whether it has. */
+  /** The run has scheduled a send that must not be repeated, or this is unknown. */
   sent: boolean;
-  /** Its history has been deleted, and with it what it was started with. */
+  /** The history was deleted, and with it the argument of the run. */
   isGone: boolean;
-  /** It has ended, and said that no order was created: its story is over. */
+  /** The run completed with NOT_CREATED. */
   saidNotCreated: boolean;
 }
 
-/** Thrown where visibility does not show a run that is known: earlier ones may be missing too. */
+/** Thrown if visibility does not list a known run. Earlier runs may be missing too. */
 export class VisibilityLagsError extends Error {
   override readonly name = 'VisibilityLagsError';
 }
 
 /** The activities that send. */
-const SENDS: readonly string[] = ['createPayout', 'openReceivingAccount'];
-const PAGE = 100;
+const SENDING_ACTIVITIES: readonly string[] = ['createPayout', 'openReceivingAccount'];
+const PAGE_SIZE = 100;
 const VISIBILITY_TRIES = 20;
 const VISIBILITY_PAUSE_MS = 250;
 
 /**
- * From the latest run back: the first that has sent something or ended with an outcome, else the latest that got past
- * the check of its request. Undefined when no run did: each of them was bad input.
+ * Searches from the latest run back for the first run that sent something or completed with an outcome; otherwise
+ * returns the latest run whose request was valid. Undefined if every run was bad input.
  */
 export async function decisiveRun(
   client: Client,
@@ -41,20 +41,24 @@ export async function decisiveRun(
   let begun: DecisiveRun | undefined;
   for (const run of await allRuns(client, workflowId, latest.runId, clock)) {
     const { runId } = run;
-    const counting = { runId, sent: false, isGone: false, saidNotCreated: false };
+    const candidate = { runId, sent: false, isGone: false, saidNotCreated: false };
     if (run.isCompleted) {
       const saidNotCreated = run.attribute('PayoutOutcome') === 'NOT_CREATED';
-      return saidNotCreated ? (begun ?? { ...counting, saidNotCreated }) : { ...counting, sent: true };
+      return saidNotCreated ? (begun ?? { ...candidate, saidNotCreated }) : { ...candidate, sent: true };
     }
-    const did = await whatItDid(client, workflowId, runId);
-    if (did === 'gone' || did === 'sent') return { ...counting, sent: true, isGone: did === 'gone' };
-    const passed = did === 'begun' || (runId === latest.runId && !latest.isBadInput);
-    if (passed) begun ??= counting;
+    const progress = await progressOf(client, workflowId, runId);
+    if (progress === 'gone' || progress === 'sent')
+      return { ...candidate, sent: true, isGone: progress === 'gone' };
+    const passed = progress === 'begun' || (runId === latest.runId && !latest.isBadInput);
+    if (passed) begun ??= candidate;
   }
   return begun;
 }
 
-/** The latest first. A list that shows `known` most likely shows what came before it; it does not promise that. */
+/**
+ * The newest run first. If the list includes `known`, it very likely includes all earlier runs; Temporal does not
+ * guarantee it.
+ */
 async function allRuns(
   client: Client,
   workflowId: string,
@@ -63,15 +67,18 @@ async function allRuns(
 ): Promise<ListedRun[]> {
   for (let left = VISIBILITY_TRIES; left > 0; left -= 1) {
     const runs: ListedRun[] = [];
-    for await (const page of listRunPages(client, `WorkflowId = '${workflowId}'`, PAGE)) runs.push(...page);
+    for await (const page of listRunPages(client, `WorkflowId = '${workflowId}'`, PAGE_SIZE))
+      runs.push(...page);
     if (runs.some(({ runId }) => runId === known)) return runs.sort((a, b) => b.startedMs - a.startedMs);
     await sleep(clock, VISIBILITY_PAUSE_MS);
   }
-  throw new VisibilityLagsError('visibility does not show the latest run yet');
+  throw new VisibilityLagsError('visibility does not list the latest run yet');
 }
 
-/** `begun`: its request passed the check, for something was asked or waited for. `gone`: nobody can say. */
-async function whatItDid(
+/**
+ * `begun`: the request was valid, because the run scheduled an activity or a timer. `gone`: the history was deleted.
+ */
+async function progressOf(
   client: Client,
   workflowId: string,
   runId: string,
@@ -80,7 +87,7 @@ async function whatItDid(
   try {
     for await (const event of eventsOf(client, workflowId, runId)) {
       const scheduled = event.activityTaskScheduledEventAttributes;
-      if (SENDS.includes(scheduled?.activityType?.name ?? '')) return 'sent';
+      if (SENDING_ACTIVITIES.includes(scheduled?.activityType?.name ?? '')) return 'sent';
       begun ||= Boolean(scheduled ?? event.timerStartedEventAttributes);
     }
     return begun ? 'begun' : 'nothing';
@@ -90,7 +97,7 @@ async function whatItDid(
   }
 }
 
-/** A page at a time, for a send stands near the beginning. */
+/** Reads page by page, because a send is near the start of the history. */
 async function* eventsOf(client: Client, workflowId: string, runId: string) {
   let next: Uint8Array | undefined;
   do {

@@ -1,7 +1,7 @@
 /**
- * Open workflows of every type whose workflow task keeps failing. Such a workflow cannot say so itself. A server from
- * 1.30 on writes a search attribute on it. On another server each open workflow has to be looked at: so many for each
- * reconciliation, which goes on where the one before it stopped.
+ * Finds open workflows whose workflow task keeps failing. Such a workflow cannot report this itself. Temporal 1.30 and
+ * later set a search attribute on it. On older servers, every open workflow must be described: each reconciliation
+ * describes a limited number and continues where the previous one stopped.
  */
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
@@ -12,41 +12,46 @@ import { FAILING_FROM_ATTEMPT, type FailingWorkflow } from '../domain/failing-wo
 import { isGone } from './client-errors.ts';
 import { type ListedRun, listRunPage, listRunPages } from './visibility.ts';
 
-const PAGE = 100;
-const DESCRIBED_AT_ONCE = 8;
-/** One describe takes Temporal about a millisecond. */
-const MOST_OF_FEW = 500;
-const MOST_OF_MANY = 1_500;
-const MOST_REPORTED = 100;
-/** gRPC's status of that name. */
+const PAGE_SIZE = 100;
+const MAX_CONCURRENT_DESCRIBES = 8;
+/** A describe takes Temporal about a millisecond. */
+const MAX_RARE = 500;
+const MAX_COMMON = 1_500;
+const MAX_REPORTED = 100;
+/** gRPC status code. */
 const PERMISSION_DENIED = 7;
-/** Enough to hold the last failure. */
+/** Enough to contain the last failure. */
 const LAST_EVENTS = 20;
 
 const OPEN = `TaskQueue = '${PAYOUTS_TASK_QUEUE}' AND ExecutionStatus = 'Running'`;
-/** There may be ten thousands of these; of all others there are few, and more hangs on each. */
-const MANY = "('payout', 'payoutFollowUp')";
+/** There may be tens of thousands of these. All other types are rare, and each of their workflows matters more. */
+const COMMON_TYPES = "('payout', 'payoutFollowUp')";
 
-export interface FoundFailing {
+export interface FailingSearch {
   /** At most the first hundred. */
   failing: FailingWorkflow[];
-  /** The next look begins with workflows that started before this. Undefined: with the newest. Unix milliseconds. */
+  /**
+   * The next search covers workflows that started before this time. Unix milliseconds; undefined: from the newest on.
+   */
   nextBeforeMs: number | undefined;
 }
 
-/** `known`: found before, and looked at again. */
+/** Searches for failing workflows. `known`: the ids found before, which are checked again. */
 export async function findFailingWorkflows(
   client: Client,
   known: readonly string[],
   beforeMs?: number | undefined,
-): Promise<FoundFailing> {
+): Promise<FailingSearch> {
   const { ids, nextBeforeMs } = (await serverReports(client))
     ? { ids: await reportedByServer(client), nextBeforeMs: undefined }
-    : await idsToLookAt(client, beforeMs);
+    : await idsToDescribe(client, beforeMs);
   return { failing: await stillFailing(client, [...known, ...ids]), nextBeforeMs };
 }
 
-/** As the last reconciliation and the server know them, each looked at again. Undefined where neither has ever looked. */
+/**
+ * The failing workflows that the last reconciliation and the server report, each checked again. Undefined if neither
+ * reports any search.
+ */
 export async function knownFailingWorkflows(
   client: Client,
   environment: string,
@@ -61,14 +66,16 @@ export async function knownFailingWorkflows(
 async function stillFailing(client: Client, ids: readonly string[]): Promise<FailingWorkflow[]> {
   const found: FailingWorkflow[] = [];
   const left = [...new Set(ids)];
-  while (left.length > 0 && found.length < MOST_REPORTED) {
-    const looks = left.splice(0, DESCRIBED_AT_ONCE).map((workflowId) => failingNow(client, workflowId));
-    for (const one of await Promise.all(looks)) if (one) found.push(one);
+  while (left.length > 0 && found.length < MAX_REPORTED) {
+    const checks = left
+      .splice(0, MAX_CONCURRENT_DESCRIBES)
+      .map((workflowId) => failingNow(client, workflowId));
+    for (const one of await Promise.all(checks)) if (one) found.push(one);
   }
-  return found.slice(0, MOST_REPORTED);
+  return found.slice(0, MAX_REPORTED);
 }
 
-/** The latest run of it. Asks without decoding anything: a missing key must not hide what it causes. */
+/** Checks the latest run. Decodes nothing, because a missing key must not hide the failures that it causes. */
 async function failingNow(client: Client, workflowId: string): Promise<FailingWorkflow | undefined> {
   try {
     const { workflowExecutionInfo: info, pendingWorkflowTask: task } =
@@ -94,7 +101,7 @@ async function failingNow(client: Client, workflowId: string): Promise<FailingWo
   }
 }
 
-/** Only the first failure in a row is recorded; the others are of the same cause. */
+/** Temporal records only the first failure in a row. The later ones have the same cause. */
 async function causeOf(client: Client, workflowId: string, runId: string): Promise<string> {
   const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse({
     namespace: client.options.namespace,
@@ -115,51 +122,51 @@ async function causeOf(client: Client, workflowId: string, runId: string): Promi
 const CAUSES: Readonly<Record<number, string | undefined>> =
   proto.temporal.api.enums.v1.WorkflowTaskFailedCause;
 
-/** After five failures in a row, unless its operator has turned that off. */
+/** Whether the server sets the search attribute: after five failures in a row, unless this is disabled. */
 async function serverReports(client: Client): Promise<boolean> {
   const { namespace } = client.options;
   try {
     const { namespaceInfo } = await client.workflowService.describeNamespace({ namespace });
     return namespaceInfo?.capabilities?.reportedProblemsSearchAttribute ?? false;
   } catch (error) {
-    // Who may not look at the namespace looks at each workflow.
+    // Without permission to describe the namespace, describe each workflow.
     if (isGrpcServiceError(error) && error.code === PERMISSION_DENIED) return false;
     throw error;
   }
 }
 
 async function reportedByServer(client: Client): Promise<string[]> {
-  const { runs } = await listRunPage(client, `${OPEN} AND TemporalReportedProblems IS NOT NULL`, PAGE);
+  const { runs } = await listRunPage(client, `${OPEN} AND TemporalReportedProblems IS NOT NULL`, PAGE_SIZE);
   return runs.map(({ workflowId }) => workflowId);
 }
 
-async function idsToLookAt(client: Client, beforeMs: number | undefined) {
-  const few = await firstOf(client, `${OPEN} AND WorkflowType NOT IN ${MANY}`, MOST_OF_FEW);
+async function idsToDescribe(client: Client, beforeMs: number | undefined) {
+  const rare = await firstOf(client, `${OPEN} AND WorkflowType NOT IN ${COMMON_TYPES}`, MAX_RARE);
   const from = beforeMs === undefined ? '' : ` AND StartTime <= '${new Date(beforeMs).toISOString()}'`;
-  const many = await firstOf(client, `${OPEN} AND WorkflowType IN ${MANY}${from}`, MOST_OF_MANY);
-  const last = many.length < MOST_OF_MANY ? undefined : many.at(-1);
-  // As many that started in one millisecond would be looked at for ever, and nothing else.
-  const stuck = last !== undefined && last.startedMs === beforeMs;
+  const common = await firstOf(client, `${OPEN} AND WorkflowType IN ${COMMON_TYPES}${from}`, MAX_COMMON);
+  const last = common.length < MAX_COMMON ? undefined : common.at(-1);
+  // If a whole page started in the same millisecond, the search would never advance.
+  const isStuck = last !== undefined && last.startedMs === beforeMs;
   return {
-    ids: [...few, ...many].map(({ workflowId }) => workflowId),
-    nextBeforeMs: stuck ? undefined : last?.startedMs,
+    ids: [...rare, ...common].map(({ workflowId }) => workflowId),
+    nextBeforeMs: isStuck ? undefined : last?.startedMs,
   };
 }
 
-async function firstOf(client: Client, query: string, most: number): Promise<ListedRun[]> {
+async function firstOf(client: Client, query: string, max: number): Promise<ListedRun[]> {
   const found: ListedRun[] = [];
-  for await (const runs of listRunPages(client, query, PAGE)) {
+  for await (const runs of listRunPages(client, query, PAGE_SIZE)) {
     found.push(...runs);
-    if (found.length >= most) break;
+    if (found.length >= max) break;
   }
-  return found.slice(0, most);
+  return found.slice(0, max);
 }
 
-/** What the last reconciliation found. Undefined: none has ended yet. */
+/** The ids that the last reconciliation reported. Undefined if none has completed yet. */
 async function lastReported(client: Client, environment: string): Promise<string[] | undefined> {
   const ended = `WorkflowType = 'payoutReconciliation' AND ExecutionStatus = 'Completed'`;
   const query = `${ended} AND WorkflowId STARTS_WITH '${reconciliationId(environment)}'`;
-  // The one that ended last comes first.
+  // The list starts with the run that closed last.
   const { runs } = await listRunPage(client, query, 1);
   const [last] = runs;
   if (!last) return undefined;

@@ -1,7 +1,6 @@
 /**
- * How every client of ours sends a query. One that would have run its workflow on a stale clock fails
- * (`src/workflows/shared/stale-clock.ts`, H52) and is sent again: the workflow task that it came ahead of is on its way, and
- * Temporal answers the second query with that task.
+ * Retries queries. A query that would run its workflow on a stale clock fails (`src/workflows/shared/stale-clock.ts`,
+ * H52). A retry succeeds, because Temporal answers it with the workflow task that the first query overtook.
  */
 import {
   type ClientInterceptors,
@@ -12,44 +11,45 @@ import {
 import { STALE_WORKFLOW_CLOCK } from '../contract/failure-types.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
 
-/** Each time it takes another event that arrives while the query is on its way. */
-const MOST_TIMES_AGAIN = 4;
-const PAUSE_MS = 250;
+/** Another retry is needed only if another event arrives during the query. */
+const MAX_RETRIES = 4;
+const RETRY_PAUSE_MS = 250;
 
-/** Temporal reports every failed query in one way; the failure's type begins its message. */
+/** Temporal reports every failed query with this error. Its message starts with the failure type. */
 export function isStaleClock(error: unknown): boolean {
   return error instanceof QueryNotRegisteredError && error.message.startsWith(STALE_WORKFLOW_CLOCK);
 }
 
-const queriesAgain = (clock: Clock): WorkflowClientInterceptor => ({
+const retryStaleQueries = (clock: Clock): WorkflowClientInterceptor => ({
   async query(input, next) {
-    for (let left = MOST_TIMES_AGAIN; ; left -= 1) {
+    for (let left = MAX_RETRIES; ; left -= 1) {
       try {
         return await next(input);
       } catch (error) {
         if (left === 0 || !isStaleClock(error)) throw error;
       }
-      await sleep(clock, PAUSE_MS);
+      await sleep(clock, RETRY_PAUSE_MS);
     }
   },
 });
 
-/** For `new Client(…)`. */
+/** The interceptors of every client. */
 export function clientInterceptors(clock: Clock): ClientInterceptors {
-  return { workflow: [queriesAgain(clock)] };
+  return { workflow: [retryStaleQueries(clock)] };
 }
 
 /**
- * Whether anything has happened in a workflow since this was last asked, at first yes. Whoever watches a workflow asks
- * this again and again and queries it where the answer is yes: this costs no worker anything, and runs no workflow.
+ * Returns a function that reports whether the workflow has new history events since the last call; true at the first
+ * call. To watch a workflow, poll this function and query only after a change: it needs no worker and does not run the
+ * workflow.
  */
 export function changeDetector(workflow: Pick<WorkflowHandle, 'describe'>): () => Promise<boolean> {
   let seen: string | undefined;
   return async () => {
     const { runId, historyLength } = await workflow.describe();
     const now = `${runId} ${historyLength}`;
-    const isNews = now !== seen;
+    const hasChanged = now !== seen;
     seen = now;
-    return isNews;
+    return hasChanged;
   };
 }

@@ -1,11 +1,11 @@
-/** For which environment a run was made, where several share a namespace. */
+/** Determines the environment of a run, because several environments may share a namespace. */
 import type { Client } from '@temporalio/client';
 import { environmentOfQueue } from '../contract/ids.ts';
 
-/** A payout's first call stands among these, if it has made any. */
+/** These include a payout's first call, if it has made any. */
 const FIRST_EVENTS = 60;
 
-/** By its memo, else by the queue of its calls; undefined where nothing says so. */
+/** From the run's memo or from the task queue of its calls; undefined if neither names the environment. */
 export async function environmentOf(
   client: Client,
   { workflowId, runId }: { workflowId: string; runId: string },

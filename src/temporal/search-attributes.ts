@@ -1,4 +1,4 @@
-/** The search attributes that operators filter by. No personal data is ever in one. */
+/** The search attributes for operators' filters. They never contain personal data. */
 import { SearchAttributeType } from '@temporalio/common';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import type { NativeConnection } from '@temporalio/worker';
@@ -12,7 +12,7 @@ export const SEARCH_ATTRIBUTES = {
   PayoutNeedsAttention: 'Bool',
 } as const;
 
-/** The engine's own numbers for the types. */
+/** Temporal's numeric codes of the types. */
 const ENCODED = {
   Keyword: encodeSearchAttributeIndexedValueType(SearchAttributeType.KEYWORD) ?? 0,
   Bool: encodeSearchAttributeIndexedValueType(SearchAttributeType.BOOL) ?? 0,
@@ -33,13 +33,13 @@ export async function missingSearchAttributes(
   return names.filter((name) => !(name in (customAttributes ?? {})));
 }
 
-/** The command that registers them by hand, where this process may not. */
+/** The command that registers the attributes, for a process without permission. */
 export function registrationCommand(names: readonly Name[], namespace: string): string {
   const each = names.map((name) => `--name ${name} --type ${SEARCH_ATTRIBUTES[name]}`).join(' ');
   return `temporal operator search-attribute create --namespace ${namespace} ${each}`;
 }
 
-/** Registers what is missing. Throws an error that holds the exact command where that is not allowed. */
+/** Registers missing attributes. If this is not permitted, throws an error with the exact command. */
 export async function registerSearchAttributes(connection: Operator, namespace: string): Promise<void> {
   const missing = await missingSearchAttributes(connection, namespace);
   if (missing.length === 0) return;
@@ -49,10 +49,10 @@ export async function registerSearchAttributes(connection: Operator, namespace: 
       searchAttributes: Object.fromEntries(missing.map((name) => [name, ENCODED[SEARCH_ATTRIBUTES[name]]])),
     });
   } catch {
-    // Another worker may have been quicker.
+    // Another worker may have registered them at the same time.
     if ((await missingSearchAttributes(connection, namespace)).length === 0) return;
     throw new Error(
-      `search attributes are missing and this process may not add them; run:\n  ${registrationCommand(missing, namespace)}`,
+      `search attributes are missing, and this process is not permitted to add them; run:\n  ${registrationCommand(missing, namespace)}`,
     );
   }
 }

@@ -1,7 +1,7 @@
-/** The search attributes that are written as a workflow is started, or read of one; workflows write the rest. */
+/** The search attributes that starters set or read. Workflows set the others. */
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 
 export const APP = defineSearchAttributeKey('PayoutApp', SearchAttributeType.KEYWORD);
 export const PHASE = defineSearchAttributeKey('PayoutPhase', SearchAttributeType.KEYWORD);
-/** Written by the workflow, absent as long as nobody was needed. */
+/** Set by the workflow; absent if the attention flag has never been set. */
 export const NEEDS_ATTENTION = defineSearchAttributeKey('PayoutNeedsAttention', SearchAttributeType.BOOL);

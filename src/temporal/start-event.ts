@@ -1,4 +1,4 @@
-/** What a workflow was started with, read from the first event of its history. */
+/** Reads the argument and the memo of a run from the first event of its history. */
 import type { Client } from '@temporalio/client';
 import {
   decodeArrayFromPayloads,

@@ -1,6 +1,6 @@
-/** Workflows that were ended by something else than their own will: terminated, timed out, failed. */
+/** Stopped workflows: terminated, timed out or failed. */
 
-/** As a query of the visibility store takes them. */
+/** For a visibility query. */
 export const STOPPED_STATUSES = "('Terminated', 'TimedOut', 'Failed')";
 
 const NAMES: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'FAILED'];

@@ -1,6 +1,6 @@
 /**
- * Runs as the visibility store lists them. The SDK's own list decodes every memo as it goes, so one that this
- * process has no key for would hide all the others; here each is decoded by whoever wants it.
+ * Lists runs from the visibility store. The SDK's own list decodes every memo, so one memo with an unknown key would
+ * fail the whole list. Here, the caller decodes each memo on demand.
  */
 import type { Client } from '@temporalio/client';
 import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -13,13 +13,13 @@ export interface ListedRun {
   workflowId: string;
   runId: string;
   startedMs: number;
-  /** Undefined while it runs. */
+  /** Undefined while the run is open. */
   closedMs: number | undefined;
-  /** Ended by its own will, with a result. */
+  /** The run completed with a result. */
   isCompleted: boolean;
-  /** The value of a search attribute; undefined where there is none. */
+  /** The value of a search attribute; undefined if it is not set. */
   attribute(name: string): unknown;
-  /** Rejects where it cannot be decoded here. */
+  /** Rejects if the memo cannot be decoded. */
   memo(): Promise<Record<string, unknown>>;
 }
 
@@ -29,7 +29,7 @@ export interface RunPage {
   next: Uint8Array | undefined;
 }
 
-/** At most `size` runs from `after` on. */
+/** Lists at most `size` runs after the page token `after`. */
 export async function listRunPage(
   client: Client,
   query: string,
@@ -57,12 +57,12 @@ export async function listRunPage(
   return { runs, next: nextPageToken?.length ? nextPageToken : undefined };
 }
 
-/** The engine needs to read search attributes, so they are JSON whatever the codec. */
+/** Search attributes are plain JSON, because Temporal must read them. */
 function plain(data: Uint8Array | null | undefined): unknown {
   return data ? JSON.parse(Buffer.from(data).toString()) : undefined;
 }
 
-/** Every run, a page at a time. */
+/** Lists all runs, page by page. */
 export async function* listRunPages(
   client: Client,
   query: string,
@@ -76,12 +76,12 @@ export async function* listRunPages(
   } while (next);
 }
 
-/** An id that could end the quoted text of a query is none of a payout's. */
+/** Whether an id can be quoted in a visibility query. Every payout's id can. */
 export function isQuotable(id: string): boolean {
   return !/['"`\\]/.test(id);
 }
 
-/** Ids as a query takes them. */
+/** Ids for a visibility query, quoted and separated by commas. */
 export function quoteIds(workflowIds: readonly string[]): string {
   return workflowIds
     .filter(isQuotable)

@@ -1,4 +1,4 @@
-/** How worker processes connect to Temporal: by the same variables as everything else. */
+/** Connects worker processes to Temporal, with the same variables as clients. */
 import { Client } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';

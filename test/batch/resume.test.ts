@@ -59,7 +59,7 @@ describe('add', () => {
     expect(debitsByRow(world, rows)).toEqual([1, 1, 1]);
     expect((await batches.start({ ...ref, payouts: rows })).phase).toBe('DONE');
     await expect(batches.start({ ...ref, payouts: rows.slice(1) })).rejects.toThrow(
-      /there were 3, and not 2/,
+      /it has 3 rows, not 2/,
     );
     await expect(batches.start({ ...ref, payouts: [...rows].reverse() })).rejects.toThrow(/rows 1 to 2|row/);
   });

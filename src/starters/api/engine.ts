@@ -37,7 +37,7 @@ export function engineOf(client: Client, environment: string): Engine {
   const reads = { slots: new ReadSlots(STATUS_READS), freshMs: FRESH_MS };
   return {
     payouts: new Payouts({ client, environment, reads }),
-    batches: new Batches({ client, environment, soon, reads }),
+    batches: new Batches({ client, environment, withDeadline: soon, reads }),
     reads: new ProviderReads(client),
     receivingAccounts: new ReceivingAccounts({ client, environment, reads }),
     soon,

@@ -29,7 +29,7 @@ export async function batch(
   // Which batch it is depends on the rows, so that the same file is the same batch.
   const ref = { app: options.app, batchId: options.batchId ?? nameOf(rows) };
   const { client, environment, soon } = session;
-  const batches = new Batches({ client, environment, soon });
+  const batches = new Batches({ client, environment, withDeadline: soon });
   const bar = showProgress();
   try {
     const state = await batches.start({ ...ref, payouts: rows, startedBy: options.by }, bar.show);
