@@ -145,8 +145,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'debits-believed-at-once',
     what: 'Debits other than quoted count at the first odd answer: a debit is reported that never was.',
     file: 'src/workflows/payout/track.ts',
-    find: 'if (!debitsAreSettled(run, finalAttention(status, detail, record.quote))) return undefined;',
-    replace: 'debitsAreSettled(run, finalAttention(status, detail, record.quote));',
+    find: 'if (!debitsAreSettled(run, finalAttention(status, detail, order.quote))) return undefined;',
+    replace: 'debitsAreSettled(run, finalAttention(status, detail, order.quote));',
   },
   {
     name: 'refund-ignored',
@@ -165,9 +165,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'approval-not-needed',
     what: 'A payout that needs an approval is paid without one.',
-    file: 'src/workflows/payout/lock-quote.ts',
-    find: "request.approval !== 'required' || approvalCovers(run, usable)",
-    replace: "request.approval !== 'required' || run.record.refused === undefined",
+    file: 'src/workflows/payout/approval.ts',
+    find: "if (run.request.approval !== 'required')",
+    replace: "if (run.request.approval !== 'required' || run.record.refused === undefined)",
   },
 
   // ---- never ends, or never followed

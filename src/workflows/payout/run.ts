@@ -13,6 +13,7 @@ import type { CheckedPayoutRequest, PayoutPhase, PayoutSettings, Reason } from '
 import {
   type CarriedOver,
   type Clearance,
+  type KnownOrder,
   newRecord,
   type PayoutRecord,
 } from '../../domain/payout-record.ts';
@@ -86,6 +87,13 @@ export class PayoutRun {
   /** The checked request once there is one: handlers run before it and must not throw. */
   get checkedRequest(): CheckedPayoutRequest | undefined {
     return this.prepared?.request;
+  }
+
+  /** The order that the payout follows. Throws before there is one. */
+  get order(): KnownOrder {
+    const { order } = this.record;
+    if (!order) throw new Error('no order has been created yet');
+    return order;
   }
 
   get caller(): Caller {
