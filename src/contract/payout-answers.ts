@@ -1,5 +1,7 @@
 /** What payouts answer, as schemas for other languages. The types in `src/domain` rule; see the end of this file. */
 import { z } from 'zod';
+import { PAYOUT_ATTENTION } from '../domain/attention-codes.ts';
+import { codesOf } from '../domain/explained.ts';
 import {
   AUDIT_STATUSES,
   OUTCOMES,
@@ -76,7 +78,7 @@ export const payoutStateSchema = z.strictObject({
   lastAskedAt: time.exactOptional(),
   lastConfirmedAt: time.exactOptional(),
   needsAttention: z.boolean(),
-  reasons: z.array(z.strictObject({ code: z.string(), message: z.string() })),
+  reasons: z.array(z.strictObject({ code: z.enum(codesOf(PAYOUT_ATTENTION)), message: z.string() })),
   approvalExpiresAt: time.exactOptional(),
   lockExpiresAt: time
     .exactOptional()

@@ -1,7 +1,9 @@
 /** An open workflow that cannot go on: its workflow task fails, or is never answered, again and again. */
 
+import type { WorkflowAttentionCode } from './attention-codes.ts';
+
 /** What `list --attention` and the reconciliation call it. */
-export const WORKFLOW_TASK_FAILS = 'WORKFLOW_TASK_FAILS';
+export const WORKFLOW_TASK_FAILS = 'WORKFLOW_TASK_FAILS' satisfies WorkflowAttentionCode;
 
 /** From this attempt on Temporal itself answers no query of the workflow; a worker that dies costs one attempt. */
 export const KEEPS_FAILING_FROM_ATTEMPT = 3;

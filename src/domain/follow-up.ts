@@ -1,7 +1,8 @@
 /** What a follow-up knows of an ended payout, what it finds, and when it looks. Decisions only, no I/O. */
 
+import type { AttentionOf, FollowUpAttentionCode } from './attention-codes.ts';
 import { type Money, totalsByCurrency } from './money.ts';
-import type { Attention, PayoutOutcome, PayoutSettings, Split } from './payout.ts';
+import type { PayoutOutcome, PayoutSettings, Split } from './payout.ts';
 import type { TradeDetail } from './provider-records.ts';
 
 /** An ended payout as its own result reported it. */
@@ -35,6 +36,8 @@ export interface ReturnedPayment {
   /** When a look first saw it. ISO 8601. */
   seenAt: string;
 }
+
+type Attention = AttentionOf<FollowUpAttentionCode>;
 
 /** Something that is not as the payout reported it. */
 export interface Difference extends Attention {

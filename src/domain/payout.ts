@@ -1,4 +1,5 @@
 /** The public words of a payout: what callers send, what they get back, what operators read. */
+import type { AttentionOf, PayoutAttentionCode } from './attention-codes.ts';
 import type { Money } from './money.ts';
 
 export const PAYOUT_TYPES = ['WITHDRAW', 'SUPPLIER'] as const;
@@ -141,11 +142,7 @@ export interface PayoutResult {
   learnedBy?: 'notification' | 'poll';
 }
 
-/** Something an operator should look at, in plain words. */
-export interface Attention {
-  code: string;
-  message: string;
-}
+export type Attention = AttentionOf<PayoutAttentionCode>;
 
 /** What the `state` query and every update answer. */
 export interface PayoutState extends Partial<PayoutResult> {

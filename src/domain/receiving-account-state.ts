@@ -1,5 +1,5 @@
 /** What an opening workflow remembers, and how it says where it stands. */
-import type { Attention } from './payout.ts';
+import type { AttentionOf, OpeningAttentionCode } from './attention-codes.ts';
 import type { OpeningPhase, ReceivingAccountResult, ReceivingAccountState } from './receiving-account.ts';
 
 export interface OpeningRecord {
@@ -22,7 +22,7 @@ export interface OpeningRecord {
   lastAskedAtMs: number;
   /** Until then the provider is asked without a person. */
   settlesAtMs: number;
-  attention: Attention[];
+  attention: AttentionOf<OpeningAttentionCode>[];
   result?: ReceivingAccountResult | undefined;
 }
 

@@ -1,6 +1,6 @@
 /** The public words of opening a receiving account: what callers send, what they get back, what operators read. */
 
-import type { Attention } from './payout.ts';
+import type { AttentionOf, OpeningAttentionCode } from './attention-codes.ts';
 import type { ReceivingAccountRequest } from './provider-records.ts';
 
 export const OPENING_PHASES = ['CHECKING', 'OPENING', 'RECONCILING', 'NEEDS_REVIEW', 'DONE'] as const;
@@ -53,7 +53,7 @@ export interface ReceivingAccountState extends Partial<ReceivingAccountResult> {
   sentence: string;
   nextStep: string;
   needsAttention: boolean;
-  reasons: Attention[];
+  reasons: AttentionOf<OpeningAttentionCode>[];
   /** In review: accounts of this payer and currency that were not there before the request was sent. */
   candidates?: string[];
   /** When the service was last asked. ISO 8601. */

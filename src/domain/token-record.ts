@@ -1,5 +1,5 @@
 /** What is known of one token: the application's own, or one user's. Secrets are sealed; nothing here opens them. */
-import type { Attention } from './payout.ts';
+import type { AttentionOf, TokenAttentionCode } from './attention-codes.ts';
 
 /** Whose token. Without `openId` it is the application's own. */
 export interface TokenOwner {
@@ -42,7 +42,7 @@ export interface TokenRecord {
   nextTryAtMs?: number | undefined;
   /** Fresh tokens in a row that the provider did not accept. */
   rejectedInARow: number;
-  attention: Attention[];
+  attention: AttentionOf<TokenAttentionCode>[];
 }
 
 /** What workers ask for. */
@@ -67,7 +67,7 @@ export interface TokenState {
   renewals: number;
   needsAuthorization: boolean;
   needsAttention: boolean;
-  reasons: Attention[];
+  reasons: AttentionOf<TokenAttentionCode>[];
 }
 
 /**

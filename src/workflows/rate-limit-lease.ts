@@ -18,6 +18,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { LeaseActivities } from '../activities/shared/types.ts';
+import { INVALID_CHANGE } from '../contract/failure-types.ts';
 import { leaseTaskQueue } from '../contract/ids.ts';
 import { rateLimitQuery, servedAsSignal, setCallsPerSecondUpdate } from '../contract/lease-messages.ts';
 import {
@@ -88,7 +89,7 @@ function holder({ environment, appId }: LeasePlace, app: string) {
 
 function refuseBadChange(change: CallsPerSecondChange): void {
   const problem = changeProblem(change);
-  if (problem) throw ApplicationFailure.nonRetryable(problem, 'InvalidChange');
+  if (problem) throw ApplicationFailure.nonRetryable(problem, INVALID_CHANGE);
 }
 
 function apply(record: LeaseRecord, { callsPerSecond, by }: CallsPerSecondChange): void {

@@ -9,7 +9,13 @@ import {
 } from '@temporalio/workflow';
 import type { Caller } from '../../activities/shared/types.ts';
 import type { Resolution } from '../../contract/payout-messages.ts';
-import type { CheckedPayoutRequest, PayoutPhase, PayoutSettings, Reason } from '../../domain/payout.ts';
+import type {
+  Attention,
+  CheckedPayoutRequest,
+  PayoutPhase,
+  PayoutSettings,
+  Reason,
+} from '../../domain/payout.ts';
 import {
   type CarriedOver,
   type Clearance,
@@ -113,7 +119,7 @@ export class PayoutRun {
     this.record.phase = phase;
   }
 
-  flag(code: string, message: string): void {
+  flag(code: Attention['code'], message: string): void {
     this.record.attention = [
       ...this.record.attention.filter((known) => known.code !== code),
       { code, message },

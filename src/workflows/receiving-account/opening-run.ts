@@ -8,6 +8,7 @@ import {
 } from '@temporalio/workflow';
 import type { Caller, Prepared } from '../../activities/shared/types.ts';
 import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
+import type { OpeningAttentionCode } from '../../domain/attention-codes.ts';
 import type {
   CheckedReceivingAccountOrder,
   OpeningPhase,
@@ -62,12 +63,12 @@ export class OpeningRun {
     this.show();
   }
 
-  flag(code: string, message: string): void {
+  flag(code: OpeningAttentionCode, message: string): void {
     this.unflag(code);
     this.record.attention = [...this.record.attention, { code, message }];
   }
 
-  unflag(code: string): void {
+  unflag(code: OpeningAttentionCode): void {
     this.record.attention = this.record.attention.filter((known) => known.code !== code);
   }
 

@@ -6,6 +6,7 @@ import {
   condition,
   isCancellation,
 } from '@temporalio/workflow';
+import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
 import { type Grant, lateAtMs, refreshEndsSoonAtMs, urgentAtMs } from '../../domain/token-record.ts';
 import { renewing } from '../shared/calls.ts';
 import type { RenewalRun } from './renewal-run.ts';
@@ -107,7 +108,7 @@ async function watchingTheTime(run: RenewalRun, over: () => boolean): Promise<vo
 
 function moments(run: RenewalRun): Moment[] {
   const { held } = run.record;
-  const flag = (atMs: number, code: string, message: string): Moment => ({
+  const flag = (atMs: number, code: TokenAttentionCode, message: string): Moment => ({
     atMs,
     what: `flags ${code}`,
     act: () => run.flag(code, message),

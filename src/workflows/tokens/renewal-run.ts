@@ -10,6 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { TokenPlan } from '../../activities/shared/types.ts';
+import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
 import {
   type Grant,
   heldFrom,
@@ -73,7 +74,7 @@ export class RenewalRun {
     metricMeter.createCounter('payouts_token_renewals', 'renewal', 'tokens obtained').add(1, this.tags());
   }
 
-  flag(code: string, message: string): void {
+  flag(code: TokenAttentionCode, message: string): void {
     const { record } = this;
     if (!record.attention.some((known) => known.code === code)) {
       log.warn('a token needs attention', { ...this.tags(), code });
@@ -84,7 +85,7 @@ export class RenewalRun {
     record.attention = [...record.attention.filter((known) => known.code !== code), { code, message }];
   }
 
-  unflag(code: string): void {
+  unflag(code: TokenAttentionCode): void {
     this.record.attention = this.record.attention.filter((known) => known.code !== code);
   }
 
