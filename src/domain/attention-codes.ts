@@ -204,7 +204,8 @@ export const WORKFLOW_ATTENTION = {
     action: 'Run `npm run payouts -- doctor` and repair the workflow. No payout is lost meanwhile.',
   },
   LEFT_ALONE: {
-    meaning: 'Reconciliation found a stopped payout that it cannot start again. The message says why.',
+    meaning:
+      'Reconciliation found a payout that it can neither start again nor follow up. The message says why.',
     action: 'Do what the message calls for.',
   },
 } as const satisfies Record<string, Explained>;
