@@ -103,7 +103,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'User authorizations',
-    text: 'How an attempt of a user to authorize the application ended. The result of the workflow `userAuthorization` holds it, and the page of the callback says it in words.',
+    text: 'How an attempt of a user to authorize the application ended. The page of the callback says it in words. Where the provider was asked, it is the result of the workflow `userAuthorization`.',
     table: explained('outcome', AUTHORIZATION_MEANINGS),
   },
   {

@@ -11,7 +11,7 @@ export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
   },
   PayoutConflictError: {
     meaning: 'The `partnerOrderId` belongs to a payout with another body. Nothing was started or changed.',
-    action: 'Send the first body again, or use a new `partnerOrderId`.',
+    action: 'Send the first body again. A new `partnerOrderId` makes another payment.',
   },
   BatchConflictError: {
     meaning: 'The batch was started with other rows, or by another caller. Nothing was added.',
@@ -94,7 +94,7 @@ export const CLI_ERRORS: Readonly<Record<string, Explained & { exit: keyof typeo
   CONFLICT: {
     exit: 'refused',
     meaning: 'The id belongs to another body.',
-    action: 'Send the first body again, or use a new id.',
+    action: 'Send the first body again. A new id makes another payment.',
   },
   NOT_ACCEPTED_NOW: {
     exit: 'refused',

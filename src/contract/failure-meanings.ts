@@ -23,7 +23,7 @@ export const FAILURE_MEANINGS = {
   [PAYOUT_CONFLICT]: {
     raisedBy: 'the Nexus operation `pay`',
     meaning: 'The `partnerOrderId` belongs to a payout with another body. Nothing was started.',
-    action: 'Send the first body again, or use a new `partnerOrderId`.',
+    action: 'Send the first body again. A new `partnerOrderId` makes another payment.',
   },
   [PAYOUT_IS_GONE]: {
     raisedBy: 'the Nexus operation `pay`',

@@ -23,7 +23,7 @@ export const PHASE_MEANINGS: Readonly<Record<PayoutPhase, Explained>> = {
   },
   CREATING: {
     meaning: 'The create is being sent.',
-    action: 'Nothing. A cancel is refused from here on.',
+    action: 'Nothing. A cancel is refused meanwhile.',
   },
   RECONCILING: {
     meaning:
@@ -49,7 +49,7 @@ export const OUTCOME_MEANINGS: Readonly<Record<PayoutOutcome, Explained>> = {
   SUCCESS: { meaning: 'Every payment arrived.', action: 'Book `received` and `debits`.' },
   PARTIAL_SUCCESS: {
     meaning: 'Some payments arrived, others failed.',
-    action: 'Book `received`. Pay the sum in `failed` again under a new `partnerOrderId`.',
+    action: 'Book `received`. To pay the sum in `failed`, start another payout under a new `partnerOrderId`.',
   },
   FAILED: {
     meaning: 'The order exists, and no payment arrived. `reason` says why.',
