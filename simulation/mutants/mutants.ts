@@ -312,9 +312,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'batch-row-started-twice',
     what: 'The last row of a round is still in line at the next one: it is started again, and counted twice.',
     file: 'src/workflows/batch/part-run.ts',
-    find: 'const rows = this.waiting.splice(0, Math.min(room, MOST_STARTS_AT_ONCE));',
+    find: 'const rows = this.waiting.splice(0, Math.min(room, MAX_STARTS_AT_ONCE));',
     replace:
-      'const count = Math.min(room, MOST_STARTS_AT_ONCE);\n    const rows = this.waiting.slice(0, count);\n    this.waiting.splice(0, Math.min(count, Math.max(1, rows.length - 1)));',
+      'const count = Math.min(room, MAX_STARTS_AT_ONCE);\n    const rows = this.waiting.slice(0, count);\n    this.waiting.splice(0, Math.min(count, Math.max(1, rows.length - 1)));',
   },
   {
     name: 'batch-goes-on-after-cancel',
@@ -326,7 +326,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'stopped-part-not-missed',
     what: 'Nobody notices that a part of a batch was terminated: its rows are never paid, and the batch never ends.',
-    file: 'src/workflows/batch/tell-parts.ts',
+    file: 'src/workflows/batch/signal-parts.ts',
     find: '    run.lost(slice);\n',
     replace: '',
   },
