@@ -210,8 +210,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'branch-on-history-length',
     what: 'A wait ends by the length of the history, which is not the same in a replay: the renewal is stuck.',
     file: 'src/workflows/tokens/renewal-run.ts',
-    find: 'return this.updates >= MOST_UPDATES;',
-    replace: 'return isHistoryLong() || this.updates >= MOST_UPDATES;',
+    find: 'return this.updates >= MAX_UPDATES;',
+    replace: 'return isHistoryLong() || this.updates >= MAX_UPDATES;',
   },
 
   // ---- tokens
@@ -350,15 +350,15 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'opening-blind-retry',
     what: 'An opening that was never answered is simply asked for again: two accounts.',
     file: 'src/workflows/receiving-account/send.ts',
-    find: "    case 'failed':\n      record.unsettled += 1;\n      return { doubt: 'unknown', why: answer.message };",
-    replace: "    case 'failed':\n      return { nothing: true };",
+    find: "    case 'failed':\n      record.unsettled += 1;\n      return { cause: 'unknown', why: answer.message };",
+    replace: "    case 'failed':\n      return { nothingSent: true };",
   },
   {
     name: 'canceled-review-stuck',
     what: 'Once canceled, an opening in review takes no account any more: it is open for ever.',
     file: 'src/workflows/receiving-account/handlers.ts',
-    find: 'CancellationScope.nonCancellable(() => resolve(said))',
-    replace: 'resolve(said)',
+    find: 'CancellationScope.nonCancellable(() => resolve(decision))',
+    replace: 'resolve(decision)',
   },
   {
     name: 'opening-code-is-refusal',

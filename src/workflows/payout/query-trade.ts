@@ -1,6 +1,7 @@
 /** How the order stands, by one trade query: what is known after it, and what an operator should look at. */
 import type { TradeAnswer } from '../../activities/shared/types.ts';
 import { contradiction, notThisPayout } from '../../domain/order-check.ts';
+import type { Attention } from '../../domain/payout.ts';
 import type { KnownOrder } from '../../domain/payout-record.ts';
 import type { TradeResult } from '../../domain/provider-records.ts';
 import { finalStatus, tradeAttention } from '../../domain/trade-verdict.ts';
@@ -13,7 +14,7 @@ import { type LearnedBy, query } from './wait-to-ask.ts';
 
 /** Unanswered queries in a row that pass as a hiccup. */
 const UNANSWERED_BEFORE_FLAG = 3;
-const TRADE_FLAGS = [
+const TRADE_FLAGS: Attention['code'][] = [
   'AWAITING_MATERIAL',
   'AUDIT_REJECTED',
   'UNKNOWN_AUDIT_STATUS',

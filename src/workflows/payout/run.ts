@@ -24,6 +24,7 @@ import {
   type PayoutRecord,
 } from '../../domain/payout-record.ts';
 import type { TradeKey } from '../../domain/provider-records.ts';
+import { withFlag, withoutFlag } from '../shared/attention.ts';
 import type { CallSettings } from '../shared/calls.ts';
 import { isHistoryLong } from '../shared/long-history.ts';
 import { CallWatch } from './call-watch.ts';
@@ -120,14 +121,11 @@ export class PayoutRun {
   }
 
   flag(code: Attention['code'], message: string): void {
-    this.record.attention = [
-      ...this.record.attention.filter((known) => known.code !== code),
-      { code, message },
-    ];
+    this.record.attention = withFlag(this.record.attention, code, message);
   }
 
-  unflag(...codes: string[]): void {
-    this.record.attention = this.record.attention.filter((known) => !codes.includes(known.code));
+  unflag(...codes: Attention['code'][]): void {
+    this.record.attention = withoutFlag(this.record.attention, ...codes);
   }
 
   /** One call to the provider. One that waits too long is flagged. */
