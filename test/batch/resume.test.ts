@@ -47,8 +47,8 @@ describe('add', () => {
     const same = { ...one, instructedAmount: { amount: '100', currency: 'CNY' }, app: 'default' };
     expect(await add(1, [same, two])).toEqual(first);
     await expect(add(1, [two, one])).rejects.toMatchObject(refusal(/already, with different content/));
-    await expect(add(1, [one])).rejects.toMatchObject(refusal(/rows 1 to 2 are there/));
-    await expect(add(0, [one, two])).rejects.toMatchObject(refusal(/rows 1 to 2 are there/));
+    await expect(add(1, [one])).rejects.toMatchObject(refusal(/rows 1 to 2 were added/));
+    await expect(add(0, [one, two])).rejects.toMatchObject(refusal(/rows 1 to 2 were added/));
     await expect(add(2, rows)).rejects.toMatchObject(refusal(/has 3 rows/));
     await expect(add(-1, rows)).rejects.toMatchObject(refusal(/offset/));
     await expect(add(0, [])).rejects.toMatchObject(refusal(/payouts/));
