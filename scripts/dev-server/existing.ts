@@ -14,8 +14,8 @@ export function existingServer(env: Readonly<Record<string, string | undefined>>
     logFile: undefined,
     pid: undefined,
     stop: async () => {},
-    kill: () => Promise.reject(new Error('this Temporal server is not ours to end')),
-    restart: () => Promise.reject(new Error('this Temporal server is not ours to end')),
+    kill: () => Promise.reject(new Error('this Temporal server was started elsewhere')),
+    restart: () => Promise.reject(new Error('this Temporal server was started elsewhere')),
   };
 }
 

@@ -7,7 +7,7 @@ import { ApplicationFailure, setCurrentDetails, sleep, workflowInfo } from '@tem
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import { WORKFLOW_TASK_FAILS, whyFailing } from '../../domain/failing-workflow.ts';
 import { LONGEST_PAUSE_MS, type ReconciliationReport } from '../../domain/reconciliation.ts';
-import { flagLines, showNeedsAttention } from '../shared/attention.ts';
+import { showNeedsAttention } from '../shared/attention.ts';
 import { isRecord } from '../shared/raw-signal.ts';
 import { temporalCalls } from './temporal-calls.ts';
 
@@ -88,14 +88,11 @@ function lastReport() {
 }
 
 function show({ adopted, waiting, followed, leftAlone, failing }: ReconciliationReport): void {
-  const flags = [
-    ...leftAlone.map(({ workflowId, why }) => ({ code: 'LEFT_ALONE', message: `${workflowId} ${why}` })),
-    ...failing.map((one) => ({
-      code: WORKFLOW_TASK_FAILS,
-      message: `${one.workflowId}: ${whyFailing(one)}`,
-    })),
+  const lines = [
+    `${adopted} stopped payouts started again, ${waiting} waiting for their turn, ${followed} follow-ups started`,
+    ...leftAlone.map(({ workflowId, why }) => `⚠ LEFT_ALONE: ${workflowId} ${why}`),
+    ...failing.map((one) => `⚠ ${WORKFLOW_TASK_FAILS}: ${one.workflowId}: ${whyFailing(one)}`),
   ];
-  const counts = `${adopted} stopped payouts started again, ${waiting} waiting for their turn, ${followed} follow-ups started`;
-  setCurrentDetails([counts, ...flagLines(flags)].join('\n\n'));
-  if (flags.length > 0) showNeedsAttention(true);
+  setCurrentDetails(lines.join('\n\n'));
+  if (leftAlone.length + failing.length > 0) showNeedsAttention(true);
 }
