@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import { endProcess, startProgram } from '../scripts/child-process.ts';
 import { freePorts } from '../scripts/dev-server/ports.ts';
-import { guard } from '../scripts/dev-server/watchdog.ts';
+import { killWithParent } from '../scripts/dev-server/watchdog.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
-import { endOwn, startOwn } from '../scripts/own-process.ts';
 import { bundledWorkflows, compilePrograms } from '../scripts/programs.ts';
 import { type SimulatorControlClient, simulatorControl } from '../simulator/control-client.ts';
 import { Payouts } from '../src/client/payouts.ts';
@@ -168,9 +168,9 @@ async function runProgram(
 ): Promise<ChildProcess> {
   const known = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
   const logFile = join(folder, `${program.replaceAll('/', '-')}-${endings.length}.log`);
-  return startOwn(program, { ...known, ...env }, logFile, (child) => {
-    guard(child);
-    endings.push(() => endOwn(child, 'SIGKILL'));
+  return startProgram(program, { ...known, ...env }, logFile, (child) => {
+    killWithParent(child);
+    endings.push(() => endProcess(child, 'SIGKILL'));
   });
 }
 

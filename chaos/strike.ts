@@ -2,7 +2,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BenchStage } from '../bench/stage.ts';
-import { endOwn, hasEnded } from '../scripts/own-process.ts';
+import { endProcess, hasEnded } from '../scripts/child-process.ts';
 import type { Strike } from './plan.ts';
 
 const FROZEN_MS = 4_000;
@@ -33,7 +33,7 @@ const BY_KIND: Record<Strike['kind'], (stage: BenchStage) => Promise<void>> = {
     await sleep(FROZEN_MS);
     worker?.kill('SIGCONT');
   },
-  'kill-receiver': ({ service }) => endOwn(service, 'SIGKILL'),
+  'kill-receiver': ({ service }) => endProcess(service, 'SIGKILL'),
   'kill-engine': async ({ engine }) => {
     await engine.kill('SIGKILL');
     await sleep(ENGINE_AWAY_MS);
@@ -46,5 +46,5 @@ async function end(workers: ChildProcess[], signal: NodeJS.Signals): Promise<voi
   const worker = workers.shift();
   if (!worker) return;
   workers.push(worker);
-  await endOwn(worker, signal);
+  await endProcess(worker, signal);
 }

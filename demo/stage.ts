@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { endProcess, startProgram } from '../scripts/child-process.ts';
 import { freePorts } from '../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../scripts/dev-server.ts';
-import { endOwn, startOwn } from '../scripts/own-process.ts';
 
 export interface Stage {
   engine: DevServer;
@@ -39,10 +39,10 @@ export async function setStage(say: (line: string) => void): Promise<Stage> {
   const run = async (name: string, program: string, extra: Record<string, string> = {}) => {
     say(`starting the ${name} …`);
     const logFile = join(folder, `${name.replace(' ', '-')}.log`);
-    children.unshift(await startOwn(program, { ...process.env, ...environment, ...extra }, logFile));
+    children.unshift(await startProgram(program, { ...process.env, ...environment, ...extra }, logFile));
   };
   const stop = async () => {
-    for (const child of children) await endOwn(child, 'SIGTERM');
+    for (const child of children) await endProcess(child, 'SIGTERM');
     await engine.stop();
   };
   try {

@@ -1,8 +1,8 @@
-/** A real browser, for tests that look at pages and for the pictures in `docs/ui`. */
+/** Launches a real browser for page tests and for the screenshots in `docs/ui`. */
 import { type Browser, chromium } from 'playwright-core';
 import { findBrowser } from './setup/browser.mjs';
 
-/** Without a sandbox, as containers need it, and without calls to its maker's servers. */
+/** No sandbox, because containers cannot run one, and no calls to the vendor's servers. */
 const ARGUMENTS = [
   '--headless',
   '--no-sandbox',
@@ -14,7 +14,7 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-/** Only ends what hangs: a browser on a busy machine takes its time. */
+/** Long, because a browser starts slowly on a busy machine: it ends only what hangs. */
 const LAUNCH_LIMIT_MS = 180_000;
 
 /** The caller closes it. */

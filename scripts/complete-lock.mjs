@@ -1,9 +1,9 @@
 /**
- * `node scripts/complete-lock.mjs`, after `npm install` changed package-lock.json.
+ * `node scripts/complete-lock.mjs`: run it after `npm install` changed package-lock.json.
  *
- * A registry mirror may hold only some platforms' builds of a package. npm then leaves the others out of the
- * lock file, without a word, and refuses that file at the next `npm ci`. This writes the entries that are
- * missing: which platform each one is for stands in its name.
+ * A registry mirror may hold a package's builds for some platforms only. npm then silently omits the others
+ * from the lock file, and refuses that file at the next `npm ci`. This script adds the missing entries: their
+ * names tell the platform.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -64,7 +64,7 @@ if (import.meta.url === pathToFileURL(argv[1] ?? '').href) {
   const lock = JSON.parse(readFileSync(file, 'utf8'));
   const missing = missingPlatformPackages(lock);
   const all = Object.entries({ ...lock.packages, ...missing });
-  // As npm sorts them, so that its next write does not move them.
+  // Sort as npm does, so that its next write does not move entries.
   all.sort(([left], [right]) => left.localeCompare(right, 'en'));
   lock.packages = Object.fromEntries(all);
   writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);

@@ -1,4 +1,4 @@
-/** `npm run demo`: from a clean clone to a demo that has everything it needs. */
+/** `npm run demo`: installs what is missing in a clean clone, then runs the demo. */
 import { runMain } from './setup/console.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runProgram } from './setup/program.mjs';
@@ -6,7 +6,7 @@ import { findTemporalCli } from './setup/temporal-cli.mjs';
 
 await runMain(async () => {
   await ensureDependencies();
-  // An engine that already runs is used as it is.
+  // A Temporal server that is already running is used as it is.
   const cli = process.env['TEMPORAL_ADDRESS'] ? {} : { TEMPORAL_CLI_PATH: await findTemporalCli() };
   return runProgram('demo/main.ts', process.argv.slice(2), { ...process.env, ...cli });
 });

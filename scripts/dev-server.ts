@@ -1,7 +1,7 @@
 /**
- * The Temporal dev server as a child process, for the demo, the tests and the benches: on free loopback
+ * The Temporal dev server as a child process, for the demo, the tests and the benchmarks: on free loopback
  * ports, with task priorities and the project's search attributes. It never outlives the process that
- * started it, however that one ends.
+ * started it, even if that process is killed.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,31 +9,31 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
-import { existingEngine } from './dev-server/existing.ts';
+import { endProcess, hasEnded, stopProcess } from './child-process.ts';
+import { existingServer } from './dev-server/existing.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
-import { untilItAnswers } from './dev-server/readiness.ts';
-import { guard } from './dev-server/watchdog.ts';
-import { endOwn, hasEnded, stopOwn } from './own-process.ts';
+import { untilReady } from './dev-server/readiness.ts';
+import { killWithParent } from './dev-server/watchdog.ts';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
 export interface DevServerOptions {
-  /** The binary; found or obtained otherwise. */
+  /** The binary. Absent: one is found or installed. */
   cliPath?: string | undefined;
-  /** SQLite file, kept; a temporary one otherwise, which `stop` removes. */
+  /** A SQLite file to keep. Absent: a temporary file, which `stop` deletes. */
   dbFile?: string | undefined;
   /** Serve the Web UI, default true. */
   ui?: boolean | undefined;
-  /** Where the server's own log goes; a new temporary file otherwise. */
+  /** The server's log. Absent: a temporary file. */
   logFile?: string | undefined;
-  /** How much of it; `warn` otherwise. */
+  /** Default: `warn`. */
   logLevel?: 'debug' | undefined;
-  /** Where the Web UI asks for decoded payloads. */
+  /** The codec server that the Web UI uses. */
   codecEndpoint?: string | undefined;
-  /** On top of the project's own, each value as JSON: `{ 'frontend.namespaceRPS': 5000 }`. */
+  /** Added to the project's own dynamic configuration, e.g. `{ 'frontend.namespaceRPS': 5000 }`. */
   dynamicConfig?: Readonly<Record<string, unknown>> | undefined;
-  /** Default: free ones. */
+  /** Default: free ports. */
   ports?: { frontend: number; ui: number } | undefined;
-  /** Start one even where TEMPORAL_ADDRESS names an engine that already runs. */
+  /** Starts a dev server even if TEMPORAL_ADDRESS names a running server. */
   always?: boolean | undefined;
 }
 
@@ -42,17 +42,17 @@ export interface DevServer {
   readonly uiUrl: string;
   readonly namespace: string;
   readonly logFile: string | undefined;
-  /** Absent where the engine is not ours. */
+  /** Absent for a server that we did not start. */
   readonly pid: number | undefined;
-  /** In good order; by force after 10 s. Does nothing to an engine that is not ours. */
+  /** Stops gracefully, and by force after 10 s. Leaves a server that we did not start alone. */
   stop(): Promise<void>;
-  /** Sends the signal; waits for the end unless it is SIGSTOP or SIGCONT. */
+  /** Sends the signal and waits for the process to end, except after SIGSTOP or SIGCONT. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Starts it again, after `kill` or `stop` or while it runs: same ports, same file. */
+  /** Starts the server again, running or not, on the same ports and the same file. */
   restart(): Promise<void>;
 }
 
-/** The same as in deploy/temporal/dynamicconfig, where each has its reason. */
+/** The same as in deploy/temporal/dynamicconfig, which explains each. */
 export const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
   'matching.useNewMatcher': true,
   'matching.enableFairness': true,
@@ -64,15 +64,15 @@ export const DYNAMIC_CONFIG: Readonly<Record<string, unknown>> = {
 const READY_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 10_000;
 /** Another process may take a free port before the server does. */
-const TRIES = 5;
+const MAX_TRIES = 5;
 
-/** Thrown when the server does not come up; holds the end of its log. */
+/** Thrown if the server does not start; its message holds the end of the log. */
 export class DevServerError extends Error {
   override readonly name = 'DevServerError';
 }
 
 export async function startDevServer(options: DevServerOptions = {}): Promise<DevServer> {
-  const existing = options.always ? undefined : existingEngine(process.env);
+  const existing = options.always ? undefined : existingServer(process.env);
   if (existing) return existing;
   const server = new OwnDevServer(options.cliPath ?? (await findTemporalCli()), options);
   try {
@@ -88,11 +88,11 @@ class OwnDevServer implements DevServer {
   readonly namespace = 'default';
   readonly logFile: string;
   /**
-   * Never in memory: a request that is cancelled at the wrong moment makes the server drop its one connection, and the
-   * database with it (temporalio/temporal#10427).
+   * Never in memory: a request that is canceled at the wrong moment makes the server drop its only connection, and with
+   * it the database (temporalio/temporal#10427).
    */
   private readonly dbFile: string;
-  /** Of what nobody has a place for; it goes when the server stops. */
+  /** Temporary files, deleted when the server stops. */
   private readonly folder: string;
   private readonly cliPath: string;
   private readonly options: DevServerOptions;
@@ -120,7 +120,7 @@ class OwnDevServer implements DevServer {
     return this.child?.pid;
   }
 
-  /** Given ports are kept through every try; free ones are looked for anew. */
+  /** Every try uses the given ports, or new free ones if none are given. */
   async start(): Promise<void> {
     const given = this.ports;
     for (let attempt = 1; ; attempt += 1) {
@@ -131,31 +131,31 @@ class OwnDevServer implements DevServer {
         return;
       } catch (error) {
         await this.kill('SIGKILL');
-        if (!(error instanceof DevServerError) || attempt === TRIES) throw error;
+        if (!(error instanceof DevServerError) || attempt === MAX_TRIES) throw error;
       }
     }
   }
 
   async stop(): Promise<void> {
-    await stopOwn(this.child, STOP_LIMIT_MS);
+    await stopProcess(this.child, STOP_LIMIT_MS);
     rmSync(this.folder, { recursive: true, force: true });
   }
 
   async kill(signal: NodeJS.Signals): Promise<void> {
     if (signal === 'SIGSTOP' || signal === 'SIGCONT') this.child?.kill(signal);
-    else await endOwn(this.child, signal);
+    else await endProcess(this.child, signal);
   }
 
   async restart(): Promise<void> {
-    await stopOwn(this.child, STOP_LIMIT_MS);
+    await stopProcess(this.child, STOP_LIMIT_MS);
     await this.start();
   }
 
   private async launch(frontend: number, ui: number): Promise<void> {
-    // One that was stopped, and starts again, finds its folder gone.
+    // `stop` deletes the folder, and the server may start again.
     mkdirSync(this.folder, { recursive: true });
     const log = openSync(this.logFile, 'a');
-    // In a process group of its own: Ctrl-C is for the program in front, which stops its engine last.
+    // A process group of its own: Ctrl-C goes to the foreground program, which stops the server last.
     const child = spawn(
       this.cliPath,
       serverArguments({ ...this.options, dbFile: this.dbFile }, frontend, ui),
@@ -169,10 +169,10 @@ class OwnDevServer implements DevServer {
     this.child = child;
     await once(child, 'spawn');
     child.unref();
-    guard(child);
-    const answered = await Promise.race([
+    killWithParent(child);
+    const isReady = await Promise.race([
       once(child, 'exit').then(() => false),
-      untilItAnswers({
+      untilReady({
         address: loopback(frontend),
         namespace: this.namespace,
         searchAttributes: Object.keys(SEARCH_ATTRIBUTES),
@@ -181,7 +181,7 @@ class OwnDevServer implements DevServer {
         limitMs: READY_LIMIT_MS,
       }),
     ]);
-    if (!answered) throw new DevServerError(`the Temporal dev server did not start:\n${this.logTail()}`);
+    if (!isReady) throw new DevServerError(`the Temporal dev server did not start:\n${this.logTail()}`);
   }
 
   private logTail(): string {
@@ -214,7 +214,7 @@ function serverArguments(
   ];
 }
 
-/** The CLI reads the same variables as its clients do; none of them is meant for the server. */
+/** The CLI also reads these variables, which are meant for clients. */
 function withoutTemporalVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }

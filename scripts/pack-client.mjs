@@ -1,6 +1,6 @@
 /**
- * Makes the package that other projects install: `node scripts/pack-client.mjs [FOLDER]`, by default into `dist/`. It holds what
- * `src/client` reaches and nothing else, and needs only the packages that this code imports.
+ * `node scripts/pack-client.mjs [FOLDER]`: builds the client package that other projects install, by default into
+ * `dist/`. It contains only the code that `src/client` imports, and depends only on the packages that this code imports.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,9 +9,9 @@ import { lastLines, run } from './setup/child.mjs';
 import { runMain, SetupError, say } from './setup/console.mjs';
 import { projectRoot } from './setup/paths.mjs';
 
-/** What is imported as `durable-payouts/NAME`. */
+/** The exports: `durable-payouts/NAME`. */
 const ENTRIES = { client: 'client/index', nexus: 'client/nexus' };
-/** Loaded by its path, so no import leads to it. */
+/** Loaded by its path, not by an import. */
 const LOADED_BY_PATH = 'encryption/failure-converter.js';
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*(['"])([^'"]+)\1/g;
 
@@ -19,20 +19,24 @@ const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*(['"])([^'"]+)\1/g;
  * Builds and packs the client.
  * @param {string} folder   where the `.tgz` goes
  * @returns {Promise<string>} its path
- * @throws {SetupError} with what the compiler or npm said
+ * @throws {SetupError} with the output of the compiler or npm
  */
 export async function packClient(folder) {
   const work = mkdtempSync(join(tmpdir(), 'payouts-client-'));
   try {
     const [compiled, staged] = [join(work, 'compiled'), join(work, 'package')];
     const compiler = join(projectRoot, 'node_modules', '.bin', 'tsc');
-    await succeed(compiler, ['-p', 'src/client', '--outDir', compiled], projectRoot);
+    await runOrThrow(compiler, ['-p', 'src/client', '--outDir', compiled], projectRoot);
     const packages = stage(compiled, join(staged, 'dist'));
     writeFileSync(join(staged, 'package.json'), `${JSON.stringify(manifest(packages), null, 2)}\n`);
     copyFileSync(join(projectRoot, 'LICENSE'), join(staged, 'LICENSE'));
     copyFileSync(join(projectRoot, 'docs', 'client.md'), join(staged, 'README.md'));
     mkdirSync(folder, { recursive: true });
-    const packed = await succeed('npm', ['pack', '--silent', '--pack-destination', resolve(folder)], staged);
+    const packed = await runOrThrow(
+      'npm',
+      ['pack', '--silent', '--pack-destination', resolve(folder)],
+      staged,
+    );
     return join(folder, packed.trim());
   } finally {
     rmSync(work, { recursive: true, force: true });
@@ -40,7 +44,7 @@ export async function packClient(folder) {
 }
 
 /**
- * Copies what the entries reach, code and types. Answers the packages that it imports.
+ * Copies the code and types that the entries import, and returns the packages that they import.
  * @param {string} from
  * @param {string} to
  */
@@ -51,14 +55,14 @@ function stage(from, to) {
     LOADED_BY_PATH,
   ];
   for (const file of files) {
-    // The compiler rewrites imports in code, and leaves them in declarations.
+    // The compiler rewrites imports in code but not in declarations.
     const text = readFileSync(join(from, file), 'utf8').replace(IMPORT, (all) =>
       all.replace(/\.ts(['"])$/, '.js$1'),
     );
     mkdirSync(dirname(join(to, file)), { recursive: true });
     writeFileSync(join(to, file), text);
     for (const [, , name = ''] of text.matchAll(IMPORT))
-      if (name.startsWith('.')) reach(files, normalize(join(dirname(file), name)), file.endsWith('.d.ts'));
+      if (name.startsWith('.')) addFile(files, normalize(join(dirname(file), name)), file.endsWith('.d.ts'));
       else if (!name.startsWith('node:')) packages.add(packageOf(name));
   }
   return [...packages].sort();
@@ -69,7 +73,7 @@ function stage(from, to) {
  * @param {string} code
  * @param {boolean} isTypes
  */
-function reach(files, code, isTypes) {
+function addFile(files, code, isTypes) {
   const file = isTypes ? code.replace(/\.js$/, '.d.ts') : code;
   if (!files.includes(file)) files.push(file);
 }
@@ -119,7 +123,7 @@ function manifest(packages) {
  * @param {string[]} args
  * @param {string} cwd
  */
-async function succeed(command, args, cwd) {
+async function runOrThrow(command, args, cwd) {
   const ended = await run(command, args, { timeoutMs: 5 * 60_000, cwd });
   if (!ended.ok)
     throw new SetupError(`${command} ${args.join(' ')} ${ended.reason}\n${lastLines(ended, 20)}`);

@@ -1,6 +1,6 @@
 /**
- * Our programs as Node runs them. From their sources that takes a compiler in each process, half of what a short one
- * costs, and a worker bundles its workflows; whoever starts many of them compiles and bundles once.
+ * How Node runs our programs. From source, each process compiles TypeScript (half the cost of a short process) and each
+ * worker bundles its workflows. A caller that starts many processes compiles and bundles once.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,12 +10,12 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { bundleOptions } from '../src/workers/workflow-bundle.ts';
 
 const ROOT = join(import.meta.dirname, '..');
-/** Below node_modules, where compiled files find their packages. */
+/** Inside node_modules, so that compiled files find their packages. */
 const CACHE = join(ROOT, 'node_modules/.cache/durable-payouts');
 /** Names the folder of the compiled programs. */
 const COMPILED_PROGRAMS = 'PAYOUTS_COMPILED_PROGRAMS';
 
-/** Compiles `src` and `simulator` once for this process and those that it starts. */
+/** Compiles `src` and `simulator` once for this process and its child processes. */
 export function compilePrograms(): void {
   if (process.env[COMPILED_PROGRAMS] !== undefined) return;
   mkdirSync(CACHE, { recursive: true });
@@ -29,7 +29,7 @@ export function compilePrograms(): void {
 
 let bundled: Promise<string> | undefined;
 
-/** A file, for the life of this process: the workflows, bundled once for all workers that it starts. */
+/** Bundles the workflows once, for all workers that this process starts, into a file that it deletes at its exit. */
 export function bundledWorkflows(): Promise<string> {
   bundled ??= bundle();
   return bundled;
@@ -42,14 +42,14 @@ async function bundle(): Promise<string> {
   return file;
 }
 
-/** Goes when the process ends. */
+/** A folder that is deleted when this process exits. */
 function folderOfThisProcess(prefix: string): string {
   const folder = mkdtempSync(prefix);
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** What Node is called with. `program`: a source file, from the project's root. */
+/** Node's arguments for a program. `program`: a source file, relative to the project's root. */
 export function programArguments(program: string): string[] {
   const folder = process.env[COMPILED_PROGRAMS];
   const compiled = folder === undefined ? '' : join(folder, program.replace(/\.ts$/, '.js'));

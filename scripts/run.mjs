@@ -1,4 +1,4 @@
-/** `node scripts/run.mjs PROGRAM.ts [ARGUMENT…]`: the program, with the npm packages it needs in place. */
+/** `node scripts/run.mjs PROGRAM.ts [ARGUMENT…]`: installs missing npm packages, then runs the program. */
 import { runMain, SetupError } from './setup/console.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runProgram } from './setup/program.mjs';

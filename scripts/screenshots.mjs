@@ -1,4 +1,4 @@
-/** `npm run screenshots`: the pictures in `docs/ui`, taken anew in a real browser. */
+/** `npm run screenshots`: takes the screenshots in `docs/ui` again, with a real browser. */
 import { runMain } from './setup/console.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
 import { runProgram } from './setup/program.mjs';
@@ -9,7 +9,7 @@ await runMain(async () => {
   const cli = process.env['TEMPORAL_CLI_PATH'] ?? (await findTemporalCli());
   return runProgram('scripts/screenshots/main.ts', process.argv.slice(2), {
     ...process.env,
-    // Never of an engine that holds anybody's real payouts.
+    // Never show a server with real payouts.
     TEMPORAL_ADDRESS: '',
     TEMPORAL_CLI_PATH: cli,
   });

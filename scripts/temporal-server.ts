@@ -1,7 +1,7 @@
 /**
- * The Temporal server that production runs, with PostgreSQL, as child processes on loopback ports: what
- * docker-compose.yml starts, where no Docker is. It reads the same dynamic configuration. Like the dev server, it
- * never outlives the process that started it.
+ * The production Temporal server with PostgreSQL as child processes on loopback ports: the equivalent of
+ * docker-compose.yml without Docker, with the same dynamic configuration. Like the dev server, it never outlives the
+ * process that started it.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,16 +13,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { registerSearchAttributes, SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
+import { endProcess, hasEnded, stopProcess } from './child-process.ts';
 import { freePorts, loopback } from './dev-server/ports.ts';
-import { untilItAnswers } from './dev-server/readiness.ts';
-import { guard } from './dev-server/watchdog.ts';
-import { endOwn, hasEnded, stopOwn } from './own-process.ts';
+import { untilReady } from './dev-server/readiness.ts';
+import { killWithParent } from './dev-server/watchdog.ts';
 import { projectRoot } from './setup/paths.mjs';
 import { findTemporalServer } from './setup/temporal-server.mjs';
 import { Postgres, USER } from './temporal-server/postgres.ts';
 
 export const DYNAMIC_CONFIG_FILE = join(projectRoot, 'deploy/temporal/dynamicconfig/payouts.yaml');
-/** The databases, each with its schema as the schema tool names it. */
+/** The databases, each with the schema tool's name for its schema. */
 export const DATABASES = {
   temporal: 'postgresql/v12/temporal',
   temporal_visibility: 'postgresql/v12/visibility',
@@ -32,20 +32,20 @@ const READY_LIMIT_MS = 120_000;
 const STOP_LIMIT_MS = 15_000;
 const RETENTION_MS = 45 * 24 * 3_600_000;
 /** Another process may take a free port before the server does. */
-const TRIES = 5;
+const MAX_TRIES = 5;
 
 export interface TemporalServerOptions {
-  /** Where database and logs lie; a new temporary folder, deleted by `stop`, otherwise. */
+  /** The folder of the database and the logs. Absent: a temporary folder, which `stop` deletes. */
   folder?: string | undefined;
-  /** Default: the one of deploy/. */
+  /** Default: the file in deploy/. */
   dynamicConfigFile?: string | undefined;
-  /** How much the server logs; `warn` otherwise. */
+  /** Default: `warn`. */
   logLevel?: 'debug' | undefined;
-  /** 512, as in production, otherwise. Cannot be changed for a database that exists. */
+  /** Default: 512, as in production. An existing database keeps its number. */
   historyShards?: number | undefined;
 }
 
-/** Thrown when the server does not come up; holds the end of its log. */
+/** Thrown if the server does not start; its message holds the end of the log. */
 export class TemporalServerError extends Error {
   override readonly name = 'TemporalServerError';
 }
@@ -54,7 +54,7 @@ export async function startTemporalServer(options: TemporalServerOptions = {}): 
   const programs = await findTemporalServer();
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'payouts-temporal-'));
   mkdirSync(folder, { recursive: true });
-  // The user that PostgreSQL runs as has to reach its part of it.
+  // The user that runs PostgreSQL needs access to its subfolder.
   chmodSync(folder, 0o711);
   const [databasePort = 0] = await freePorts(1);
   const database = new Postgres(join(folder, 'postgres'), databasePort);
@@ -95,7 +95,7 @@ export class TemporalServer {
     return this.child?.pid;
   }
 
-  /** The server alone, after `kill`: the same ports, the same database. */
+  /** Starts only the server, after `kill`, on the same ports and the same database. */
   async start(): Promise<void> {
     const given = this.ports;
     for (let attempt = 1; ; attempt += 1) {
@@ -105,19 +105,19 @@ export class TemporalServer {
         return;
       } catch (error) {
         await this.kill('SIGKILL');
-        if (!(error instanceof TemporalServerError) || attempt === TRIES) throw error;
+        if (!(error instanceof TemporalServerError) || attempt === MAX_TRIES) throw error;
       }
     }
   }
 
-  /** The server alone; waits for its end. */
+  /** Kills only the server and waits for its end. */
   async kill(signal: NodeJS.Signals): Promise<void> {
-    await endOwn(this.child, signal);
+    await endProcess(this.child, signal);
   }
 
-  /** Server and database. */
+  /** Stops the server and the database. */
   async stop(): Promise<void> {
-    await stopOwn(this.child, STOP_LIMIT_MS);
+    await stopProcess(this.child, STOP_LIMIT_MS);
     await this.database.stop();
     if (this.options.folder === undefined) rmSync(this.folder, { recursive: true, force: true });
   }
@@ -133,13 +133,13 @@ export class TemporalServer {
     this.child = child;
     await once(child, 'spawn');
     child.unref();
-    guard(child);
+    killWithParent(child);
     const isGone = () => hasEnded(child);
     if (!(await untilNamespace(this.address, this.namespace, isGone)) || !(await this.answers(isGone)))
       throw new TemporalServerError(`the Temporal server did not start:\n${this.logTail()}`);
   }
 
-  /** What the server's image reads: without a configuration file it takes everything from there. */
+  /** The variables of the server's Docker image. Without a configuration file, the server reads everything from them. */
   private environment(ports: readonly number[]): NodeJS.ProcessEnv {
     return {
       PATH: process.env['PATH'],
@@ -158,7 +158,7 @@ export class TemporalServer {
   }
 
   private answers(isGone: () => boolean): Promise<boolean> {
-    return untilItAnswers({
+    return untilReady({
       address: this.address,
       namespace: this.namespace,
       searchAttributes: Object.keys(SEARCH_ATTRIBUTES),
@@ -173,7 +173,7 @@ export class TemporalServer {
   }
 }
 
-/** The first is the one that clients use. */
+/** Clients use the first port. */
 const PORT_VARIABLES = [
   'FRONTEND_GRPC_PORT',
   'FRONTEND_MEMBERSHIP_PORT',
@@ -186,7 +186,7 @@ const PORT_VARIABLES = [
   'WORKER_MEMBERSHIP_PORT',
 ] as const;
 
-/** The server keeps its ports in the database as small integers, so those that the system picks are too high. */
+/** The server stores its ports as small integers, for which the ports that the system picks are too high. */
 async function lowPorts(count: number): Promise<number[]> {
   const free: number[] = [];
   for (let port = 20_000 + Math.floor(Math.random() * 8_000); free.length < count; port += 1)
@@ -218,7 +218,7 @@ function createSchemas(tool: string, port: number): void {
   }
 }
 
-/** Like deploy/temporal/namespace.sh: makes the namespace and the search attributes that are missing. */
+/** Like deploy/temporal/namespace.sh: creates the namespace and missing search attributes. */
 async function untilNamespace(address: string, namespace: string, isGone: () => boolean): Promise<boolean> {
   for (const deadline = Date.now() + READY_LIMIT_MS; !isGone() && Date.now() < deadline; await sleep(100)) {
     let connection: Connection | undefined;
@@ -234,7 +234,7 @@ async function untilNamespace(address: string, namespace: string, isGone: () => 
       await registerSearchAttributes(connection, namespace);
       return true;
     } catch {
-      // Not all of its parts are up yet.
+      // The server is still starting.
     } finally {
       await connection?.close();
     }

@@ -1,12 +1,12 @@
 /**
- * `npm test [-- what vitest understands]`: sets up whatever is missing, then types, lint and every test.
- * Its last line: `N passed, N failed`.
+ * `npm test [-- VITEST ARGUMENTS]`: installs what is missing, then checks types and lint and runs every test. Its last
+ * line is `N passed, N failed`.
  */
 import { findBrowser } from './setup/browser.mjs';
 import { CHECKS, closingLine, runCheck, runVitest, sum } from './setup/checks.mjs';
 import { runMain, SetupError, say } from './setup/console.mjs';
 import { ensureDependencies } from './setup/dependencies.mjs';
-import { readyExamples } from './setup/examples.mjs';
+import { buildExamples } from './setup/examples.mjs';
 import { projectRoot } from './setup/paths.mjs';
 import { findTemporalCli } from './setup/temporal-cli.mjs';
 
@@ -16,8 +16,8 @@ await runMain(async () => {
   const cli = process.env['TEMPORAL_ADDRESS'] ? {} : { TEMPORAL_CLI_PATH: await findTemporalCli() };
   await getBrowserReady();
   const filters = process.argv.slice(2);
-  // The first time takes a minute or two, which the other tests need anyway.
-  const examples = filters.length === 0 ? readyExamples() : undefined;
+  // The first build takes a minute or two, so it runs beside the other tests.
+  const examples = filters.length === 0 ? buildExamples() : undefined;
   const counts = [];
   for (const check of CHECKS) counts.push(await runCheck(check));
   counts.push(await runVitest(filters, { ...process.env, ...cli }));
@@ -27,7 +27,7 @@ await runMain(async () => {
   return total.failed === 0 ? 0 : 1;
 });
 
-/** Most tests need none: those that do look for it themselves, and fail with the same words. */
+/** Most tests need no browser. Those that do look for it themselves and fail with the same message. */
 async function getBrowserReady() {
   try {
     await findBrowser();

@@ -9,7 +9,7 @@ import { jsonSchema } from '../src/starters/api/openapi.ts';
 
 export const SCHEMAS_FOLDER = join(import.meta.dirname, '../schemas');
 
-/** By the name of the file. */
+/** JSON Schemas by file name. */
 export function schemaFiles(): Record<string, object> {
   return {
     'payout-request.json': titled('PayoutRequest', jsonSchema(payoutRequestSchema, 'input')),

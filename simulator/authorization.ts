@@ -1,10 +1,10 @@
-/** What a user decides on the authorization page: whether an application may act for them (spec: user authorization page). */
+/** The authorization page: a user decides whether an application may act for them (spec: user authorization page). */
 import type { World } from './world.ts';
 
 export const AUTHORIZATION_PATH = '/entrance/authorization';
 export const DEFAULT_USER = 'user-1';
 
-export interface Asked {
+export interface AuthorizationRequest {
   appId: string;
   redirectUri: string;
   state: string | undefined;
@@ -12,12 +12,15 @@ export interface Asked {
 
 export interface Decision {
   decision: 'allow' | 'deny';
-  /** Who decides; `user-1` where nobody is named. */
+  /** The user who decides. Default: `user-1`. */
   openId?: string | undefined;
 }
 
-/** What is asked, or why it cannot be: then nobody is sent anywhere. */
-export function askedFor(world: World, fields: Record<string, string>): Asked | string {
+/** The request, or why it is refused. A refused request redirects nobody. */
+export function readAuthorizationRequest(
+  world: World,
+  fields: Record<string, string>,
+): AuthorizationRequest | string {
   const pick = (snake: string, camel: string) => fields[snake] ?? fields[camel] ?? '';
   const app = world.apps.get(pick('app_id', 'appId'));
   const redirectUri = pick('redirect_uri', 'redirectUri');
@@ -29,8 +32,12 @@ export function askedFor(world: World, fields: Record<string, string>): Asked | 
   return { appId: app.appId, redirectUri, state: fields['state'] };
 }
 
-/** Where the decision sends the user. */
-export function decided(world: World, asked: Asked, { decision, openId }: Decision): string {
+/** Where the decision redirects the user. */
+export function redirectTarget(
+  world: World,
+  asked: AuthorizationRequest,
+  { decision, openId }: Decision,
+): string {
   const target = new URL(asked.redirectUri);
   if (decision === 'allow') {
     const code = world.codes.issue(asked.appId, openId?.trim() || DEFAULT_USER, world.settings);

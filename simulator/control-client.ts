@@ -1,4 +1,4 @@
-/** The control verbs of a simulator that runs as a process of its own. */
+/** Client of the control API of a simulator that runs in another process. */
 import { request } from 'undici';
 import { z } from 'zod';
 import * as answers from './control/answers.ts';

@@ -1,4 +1,4 @@
-/** Durations as people write them: `500ms`, `30s`, `10m`, `12h`. */
+/** Durations in text: `500ms`, `30s`, `10m`, `12h`. */
 const UNIT_MS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 export function parseDurationMs(text: string): number | undefined {

@@ -1,15 +1,20 @@
 /**
- * A simulator without a socket, in the surroundings that it is given: a call is a function, and so is a notification.
- * With a virtual clock and seeded randomness, the same calls at the same times have the same answers to the byte.
+ * A simulator without a socket, on a given clock and randomness: calls and notifications are function calls. With a
+ * virtual clock and seeded randomness, the same calls at the same times get byte-identical answers.
  */
-import { AUTHORIZATION_PATH, askedFor, type Decision, decided } from './authorization.ts';
+import {
+  AUTHORIZATION_PATH,
+  type Decision,
+  readAuthorizationRequest,
+  redirectTarget,
+} from './authorization.ts';
 import { Control, type SimulatorControl } from './control/control.ts';
 import { operations } from './endpoints/index.ts';
 import { type Answer, failure, noSuchEndpoint } from './http/envelope.ts';
 import type { AnswerSink, HalfSent } from './http/exchange.ts';
 import type { Operation } from './http/operation.ts';
 import { serve } from './http/serve.ts';
-import type { Courier, Letter } from './notifications/courier.ts';
+import type { NotificationRequest, NotificationTransport } from './notifications/transport.ts';
 import type { App, SettingsChange } from './settings.ts';
 import type { Clock, Surroundings } from './surroundings.ts';
 import { World } from './world.ts';
@@ -18,13 +23,13 @@ export interface InProcessOptions {
   surroundings: Surroundings;
   settings?: SettingsChange | undefined;
   apps?: readonly App[] | undefined;
-  /** Takes a notification to its receiver and answers the HTTP status; rejects where the receiver cannot be reached. */
-  deliver: (letter: Letter) => Promise<number>;
+  /** Sends a notification to its receiver and returns the HTTP status. Rejects if the receiver cannot be reached. */
+  deliver: (notification: NotificationRequest) => Promise<number>;
 }
 
 export interface InProcessRequest {
   method: 'GET' | 'POST';
-  /** With the query. */
+  /** Includes the query. */
   path: string;
   headers: Readonly<Record<string, string>>;
   body?: Buffer | undefined;
@@ -32,18 +37,18 @@ export interface InProcessRequest {
 
 export type InProcessAnswer =
   | { is: 'answer'; status: number; headers: Record<string, string>; body: Buffer }
-  /** The headers and half of the body came, and then the connection ended. */
+  /** The connection ended after the headers and half of the body. */
   | { is: 'broken-answer'; status: number }
   /** The connection ended without an answer. */
   | { is: 'dropped' };
 
 export interface InProcessSimulator {
   control: SimulatorControl;
-  /** Arrives in the moment of the call. What it does is done whether or not anybody waits for the answer. */
+  /** The request arrives at once. It takes effect even if the caller does not wait for the answer. */
   request(request: InProcessRequest): Promise<InProcessAnswer>;
-  /** What a user does with the authorization page at `link`: where they are sent. Throws where the page refuses. */
+  /** Decides as a user on the authorization page at `link` and returns the redirect. Throws if the page refuses. */
   decide(link: string, decision: Decision): string;
-  /** Cuts what is open; later requests are dropped. */
+  /** Cuts open connections and drops later requests. */
   close(): Promise<void>;
 }
 
@@ -51,8 +56,8 @@ export function simulatorInProcess(options: InProcessOptions): InProcessSimulato
   return new InProcess(options);
 }
 
-/** As over HTTP, where the router takes no longer ones in a path. */
-const MOST_PARAM_CHARACTERS = 100;
+/** The limit of the HTTP router for a path parameter. */
+const MAX_PARAM_LENGTH = 100;
 
 class InProcess implements InProcessSimulator {
   readonly control: SimulatorControl;
@@ -61,8 +66,8 @@ class InProcess implements InProcessSimulator {
   #closed = false;
 
   constructor({ deliver, ...parts }: InProcessOptions) {
-    const courier = new InProcessCourier(deliver, parts.surroundings.clock);
-    this.#world = new World({ ...parts, courier });
+    const transport = new InProcessTransport(deliver, parts.surroundings.clock);
+    this.#world = new World({ ...parts, transport });
     this.control = new Control(this.#world);
   }
 
@@ -71,7 +76,7 @@ class InProcess implements InProcessSimulator {
     const call = new OpenCall(this.#world.clock);
     this.#open.add(call);
     try {
-      // Not waited for: what is served may go on after the connection was cut.
+      // Not awaited: serving may go on after the connection is cut.
       this.#serve(request, call).catch(call.fail);
       return await call.answer;
     } finally {
@@ -82,14 +87,14 @@ class InProcess implements InProcessSimulator {
   decide(link: string, decision: Decision): string {
     const { pathname, search } = new URL(link);
     if (pathname !== AUTHORIZATION_PATH) throw new Error(`the authorization page is not at ${pathname}`);
-    const asked = askedFor(this.#world, fieldsOf(search));
+    const asked = readAuthorizationRequest(this.#world, fieldsOf(search));
     if (typeof asked === 'string') throw new Error(asked);
-    return decided(this.#world, asked, decision);
+    return redirectTarget(this.#world, asked, decision);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    // First, for closing lets go what a fault holds, and nobody hears of that any more.
+    // Drop open calls first: closing the world releases held requests, whose answers nobody may receive.
     for (const call of this.#open) call.drop();
     await this.#world.close();
   }
@@ -99,7 +104,7 @@ class InProcess implements InProcessSimulator {
     const queryAt = path.includes('?') ? path.indexOf('?') : path.length;
     const found = operationAt(method, path.slice(0, queryAt));
     if (!found) return call.send(noSuchEndpoint());
-    if (Object.values(found.params).some((value) => value.length > MOST_PARAM_CHARACTERS))
+    if (Object.values(found.params).some((value) => value.length > MAX_PARAM_LENGTH))
       return call.send(failure(414, 414, 'a part of the path is too long'));
     const incoming = {
       params: found.params,
@@ -116,11 +121,11 @@ class InProcess implements InProcessSimulator {
 
 class OpenCall implements AnswerSink {
   readonly answer: Promise<InProcessAnswer>;
-  /** For a fault of the simulator itself. */
+  /** Rejects the call with an error of the simulator itself. */
   fail: (error: unknown) => void = () => {};
   readonly #clock: Clock;
   #answered: (answer: InProcessAnswer) => void = () => {};
-  /** The status of the answer of which half was sent. */
+  /** Status of an answer of which half has been sent. */
   #halfSent: number | undefined;
 
   constructor(clock: Clock) {
@@ -141,7 +146,7 @@ class OpenCall implements AnswerSink {
     this.#answered({ is: 'answer', status, headers: { ...common, ...headers }, body });
   }
 
-  /** The connection ends here and now, with whatever was sent. */
+  /** Ends the connection with what has been sent so far. */
   drop(): void {
     const status = this.#halfSent;
     this.#answered(status === undefined ? { is: 'dropped' } : { is: 'broken-answer', status });
@@ -149,37 +154,37 @@ class OpenCall implements AnswerSink {
 
   async sendHalf({ headers: _unsent, ...answer }: Answer): Promise<HalfSent> {
     this.#halfSent = answer.status;
-    return { sendRest: () => this.send(answer), breakOff: () => this.drop() };
+    return { sendRest: () => this.send(answer), cut: () => this.drop() };
   }
 }
 
-class InProcessCourier implements Courier {
+class InProcessTransport implements NotificationTransport {
   readonly #deliver: InProcessOptions['deliver'];
   readonly #clock: Clock;
-  readonly #underWay = new Set<(reason: Error) => void>();
+  readonly #pending = new Set<(reason: Error) => void>();
 
   constructor(deliver: InProcessOptions['deliver'], clock: Clock) {
     this.#deliver = deliver;
     this.#clock = clock;
   }
 
-  async deliver(letter: Letter, timeoutMs: number): Promise<number> {
-    let giveUp: (reason: Error) => void = () => {};
-    const givenUp = new Promise<never>((_resolve, reject) => {
-      giveUp = reject;
+  async deliver(notification: NotificationRequest, timeoutMs: number): Promise<number> {
+    let abort: (reason: Error) => void = () => {};
+    const aborted = new Promise<never>((_resolve, reject) => {
+      abort = reject;
     });
-    const callOff = this.#clock.after(timeoutMs, () => giveUp(new Error('the receiver took too long')));
-    this.#underWay.add(giveUp);
+    const cancelTimer = this.#clock.after(timeoutMs, () => abort(new Error('the receiver took too long')));
+    this.#pending.add(abort);
     try {
-      return await Promise.race([this.#deliver(letter), givenUp]);
+      return await Promise.race([this.#deliver(notification), aborted]);
     } finally {
-      callOff();
-      this.#underWay.delete(giveUp);
+      cancelTimer();
+      this.#pending.delete(abort);
     }
   }
 
   async close(): Promise<void> {
-    for (const giveUp of this.#underWay) giveUp(new Error('the simulator was closed'));
+    for (const abort of this.#pending) abort(new Error('the simulator was closed'));
   }
 }
 
@@ -194,7 +199,7 @@ function operationAt(
   return undefined;
 }
 
-/** The values of `:name` in `template`; undefined where `path` is another one. */
+/** The values of the `:name` parameters; undefined if `path` does not match `template`. */
 function paramsIn(path: string, template: string): Record<string, string> | undefined {
   const [given, wanted] = [path.split('/'), template.split('/')];
   if (given.length !== wanted.length) return undefined;
@@ -207,7 +212,7 @@ function paramsIn(path: string, template: string): Record<string, string> | unde
   return params;
 }
 
-/** A field that is given more than once counts as not given, as over HTTP. */
+/** A repeated field counts as absent, as over HTTP. */
 function fieldsOf(search: string): Record<string, string> {
   const query = new URLSearchParams(search);
   return Object.fromEntries([...query].filter(([name]) => query.getAll(name).length === 1));

@@ -1,4 +1,4 @@
-/** The simulated payments service, for tests and tools. */
+/** The simulated provider, for tests and tools. */
 export {
   type AnswerContext,
   type RandomAnswer,
@@ -16,7 +16,7 @@ export type {
   PlantedOrderInput,
 } from './control/requests.ts';
 export { type SimulatorControlClient, simulatorControl } from './control-client.ts';
-export type { FaultReport } from './faults/fault-box.ts';
+export type { FaultReport } from './faults/fault-injector.ts';
 export type { FaultInput, FaultKind, FaultRuleInput, OperationName } from './faults/rules.ts';
 export {
   type InProcessAnswer,
@@ -26,7 +26,7 @@ export {
   simulatorInProcess,
 } from './in-process.ts';
 export type { CallRecord, CreateRecord } from './ledger.ts';
-export type { Letter } from './notifications/courier.ts';
+export type { NotificationRequest } from './notifications/transport.ts';
 export { type NotifyMode, SCENARIOS, type ScenarioName } from './orders/scenario.ts';
 export type { App, Settings, SettingsChange } from './settings.ts';
 export { type Simulator, type SimulatorOptions, startSimulator } from './start.ts';

@@ -1,7 +1,7 @@
-/** JSON whose numbers keep every digit, and the one way to change an answer before it is written. */
+/** JSON whose numbers keep every digit, and merge patches for answers. */
 import { isLosslessNumber, parse, stringify } from 'lossless-json';
 
-/** Numbers come back as `LosslessNumber`; throws on text that is not JSON. */
+/** Returns numbers as `LosslessNumber`. Throws on invalid JSON. */
 export function parseJson(text: string): unknown {
   return parse(text);
 }

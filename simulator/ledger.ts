@@ -1,4 +1,4 @@
-/** The truth for tests: every call and every create that arrived, and what became of it. */
+/** Ground truth for tests: every call and every create that arrived, and its effect. */
 import { RingLog } from './state/ring-log.ts';
 import type { TokenState } from './state/tokens.ts';
 import { type Clock, isoTime } from './surroundings.ts';
@@ -11,7 +11,7 @@ export interface CallRecord {
   partnerOrderId: string | null;
   /** HTTP status, `dropped`, or null while it is being served. */
   status: number | 'dropped' | null;
-  /** The envelope's code, where there was an envelope. */
+  /** The envelope's code; null without an envelope. */
   code: number | string | null;
   token: TokenState | 'not-needed';
   fault: string | null;
@@ -26,13 +26,13 @@ export interface CreateRecord {
   partnerOrderId: string | null;
   orderId: string | null;
   effect: CreateEffect;
-  /** How old the lock was when the order was created. */
+  /** Age of the lock when the order was created. */
   lockAgeMs: number | null;
   answered: number | 'dropped' | null;
   code: number | string | null;
 }
 
-// Bodies are about a kilobyte each, so fewer of them are kept.
+// A create holds its body of about a kilobyte, so fewer of them are kept.
 const KEPT_CALLS = 200_000;
 const KEPT_CREATES = 50_000;
 

@@ -1,4 +1,4 @@
-/** Money as whole minor units: no amount of the simulator ever passes through a floating-point number. */
+/** Money in integer minor units: amounts never pass through floating-point numbers. */
 import { LosslessNumber } from 'lossless-json';
 
 export interface Money {
@@ -16,7 +16,7 @@ export interface Rate {
 const AMOUNT = /^(\d{1,16})(?:\.(\d{1,2}))?$/;
 const RATE = /^(\d{1,9})(?:\.(\d{1,9}))?$/;
 
-/** Decimal text of at most 18 digits, two of them decimals (spec: amount format); undefined when it is not. */
+/** Parses at most 18 digits, two of them decimals (spec: amount format); undefined for anything else. */
 export function parseMinor(text: string): bigint | undefined {
   const match = AMOUNT.exec(text);
   if (!match) return undefined;
@@ -54,7 +54,7 @@ export function worsened(rate: Rate, percent: number): Rate {
   return { text: `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`, units, decimals };
 }
 
-/** Both non-negative. */
+/** Takes non-negative numbers. */
 export function divideHalfUp(dividend: bigint, divisor: bigint): bigint {
   return (dividend * 2n + divisor) / (divisor * 2n);
 }
@@ -69,7 +69,7 @@ export function moneyOnWire(money: Money): { currency: string; amount: LosslessN
   return { currency: money.currency, amount: amountOnWire(money.minor) };
 }
 
-/** What ledgers and people read: `12.30 USD`. */
+/** Money for people: `12.30 USD`. */
 export function moneyText(money: Money): string {
   return `${formatMinor(money.minor)} ${money.currency}`;
 }

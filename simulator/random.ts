@@ -1,9 +1,9 @@
-/** Chance that a seed decides: the same numbers on every machine and in every run. */
+/** Seeded randomness: the same numbers on every machine and in every run. */
 
 /** Numbers in [0, 1). */
 export type Random = () => number;
 
-/** Mulberry32: small, and the same on every machine. */
+/** Mulberry32. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -14,7 +14,7 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** FNV-1a: a seed for each name, so that draws for one order do not depend on what others ask meanwhile. */
+/** FNV-1a: a seed per name, so that draws for one order do not depend on calls about others. */
 export function seedOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1)
@@ -26,7 +26,7 @@ export function chance(random: Random, probability: number): boolean {
   return random() < probability;
 }
 
-/** A whole number from `least` to `most`, both included. */
+/** An integer from `least` to `most`, both included. */
 export function whole(random: Random, least: number, most: number): number {
   return least + Math.floor(random() * (most - least + 1));
 }
@@ -37,7 +37,7 @@ export function pick<T>(random: Random, list: readonly T[]): T | undefined {
   return list[Math.floor(random() * list.length)];
 }
 
-/** Picks a name; one with weight 2 is picked twice as often as one with weight 1. */
+/** Picks a name with a probability proportional to its weight. */
 export function pickWeighted<Name extends string>(
   random: Random,
   weights: readonly (readonly [Name, number])[],

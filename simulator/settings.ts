@@ -1,4 +1,4 @@
-/** Everything the spec leaves open or a test may want otherwise, with the defaults. */
+/** The settings, with defaults: what the spec leaves open, and what tests vary. */
 import { z } from 'zod';
 import { parseMinor, parseRate } from './money.ts';
 
@@ -10,15 +10,15 @@ const decimalAmount = z.string().refine((text) => parseMinor(text) !== undefined
 const decimalRate = z.string().refine((text) => parseRate(text) !== undefined, 'must be a rate');
 
 export const settingsSchema = z.strictObject({
-  // Call budget
+  // Rate limit
   callsPerSecond: z.number().int().min(1).default(20),
   rateLimitStyle: z.enum(['http', 'envelope']).default('http'),
   rejectedCallsCount: z.boolean().default(false),
 
-  // The way there and back: [least, most], spread evenly
-  /** Before a call is counted against the budget. */
+  // Network delays: [min, max], uniformly distributed
+  /** Before a call counts against the rate limit. */
   arrivesAfterMs: span.default([0, 0]),
-  /** Before a call is looked at. */
+  /** Before a call is processed. */
   answersAfterMs: span.default([0, 0]),
 
   // Tokens
@@ -26,7 +26,7 @@ export const settingsSchema = z.strictObject({
   userTokenSeconds: seconds.default(2_592_000),
   refreshTokenSeconds: seconds.default(15_552_000),
   codeSeconds: seconds.default(1800),
-  /** Begins every token and code, so that a search can recognise them wherever they turn up. */
+  /** Prefix of every token and code, so that tests can find leaked secrets by a text search. */
   secretPrefix: z
     .string()
     .regex(/^[\w-]*$/)
@@ -39,14 +39,14 @@ export const settingsSchema = z.strictObject({
   unauthorizedStyle: z.enum(['http', 'envelope']).default('http'),
   /** Empty: requests to the trade endpoints need no signature. */
   signatureSecret: z.string().default(''),
-  /** What is signed: the raw body, or `METHOD\npath\ntimestamp\nbody` with the time in `x-timestamp`. */
+  /** What the signature covers: the raw body, or `METHOD\npath\ntimestamp\nbody` with the time in `x-timestamp`. */
   signatureContent: z.enum(['body', 'request']).default('body'),
   signatureHeader: z.string().min(1).default('x-signature'),
 
   // Quotes and accounts
   lockLifetimeMs: milliseconds.default(60_000),
   lockRequired: z.boolean().default(true),
-  /** Target currency for one unit of origin currency; equal currencies are always 1. */
+  /** Units of the target currency per unit of the origin currency. Equal currencies always have rate 1. */
   rates: z.record(z.string(), decimalRate).default({
     'USD/CNY': '7.1234',
     'EUR/CNY': '7.7501',
@@ -58,7 +58,7 @@ export const settingsSchema = z.strictObject({
   feeRate: decimalRate.default('0.005'),
   originCurrencies: z.array(z.string()).default(['USD', 'EUR', 'HKD', 'GBP', 'CNY']),
   defaultBalance: decimalAmount.default('9999999999999999.99'),
-  /** Whether `/v1/accounts` and `/v1/payments` wrap their answers; the spec names no style for them. */
+  /** Whether `/v1/accounts` and `/v1/payments` wrap their answers. The spec names no envelope for them. */
   v1Envelope: z.enum(['A', 'bare']).default('A'),
 
   // Creation
@@ -74,13 +74,13 @@ export const settingsSchema = z.strictObject({
   readLagMs: milliseconds.default(0),
   timestampUnit: z.enum(['ms', 's']).default('ms'),
   emptyCreateTimeOnFailure: z.boolean().default(true),
-  /** The spec types the two detail fields `object` and describes entries: a list, or a lone entry as an object. */
+  /** The spec types the two detail fields `object` but describes entries: a list, or a single entry as an object. */
   detailShape: z.enum(['list', 'object']).default('list'),
   emptyDetail: z.enum(['list', 'null', 'absent']).default('list'),
 
   // Notifications
   notificationStyle: z.enum(['snake', 'camel']).default('snake'),
-  /** Empty: notifications are not signed. `whsec_` text holds base64, other text is used as it is. */
+  /** Empty: notifications are not signed. After `whsec_` comes base64; any other text is the secret itself. */
   notificationSecret: z.string().default(''),
   notificationBackoffMs: z.array(milliseconds).default([200, 1000, 3000]),
   notificationTimeoutMs: milliseconds.default(5000),
@@ -92,7 +92,7 @@ export type SettingsChange = z.input<typeof settingsSchema>;
 export const appSchema = z.strictObject({
   appId: z.string().min(1),
   appSecret: z.string().min(1),
-  /** Where the authorization page may send the user; without it any http(s) address will do. */
+  /** Where the authorization page may redirect the user. Absent: any http(s) address. */
   redirectUri: z.url().optional(),
   notifyUrl: z.url().optional(),
 });

@@ -1,13 +1,13 @@
-/** Starts a simulator in this process, on a real socket. */
+/** Starts a simulator in this process that listens on a socket. */
 import { Control, type SimulatorControl } from './control/control.ts';
 import { buildServer } from './http/server.ts';
-import { HttpCourier } from './notifications/courier.ts';
+import { HttpTransport } from './notifications/transport.ts';
 import type { App, SettingsChange } from './settings.ts';
 import { PROCESS_SURROUNDINGS } from './surroundings.ts';
 import { World } from './world.ts';
 
 export interface SimulatorOptions {
-  /** `host:port`; port 0 (the default here) takes any free one. */
+  /** `host:port`. Default: loopback and any free port. */
   listen?: string | undefined;
   settings?: SettingsChange | undefined;
   apps?: readonly App[] | undefined;
@@ -24,7 +24,7 @@ export async function startSimulator(options: SimulatorOptions = {}): Promise<Si
   const { settings, apps } = options;
   const world = new World({
     surroundings: PROCESS_SURROUNDINGS,
-    courier: new HttpCourier(),
+    transport: new HttpTransport(),
     settings,
     apps,
   });

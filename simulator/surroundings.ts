@@ -1,15 +1,15 @@
 /**
- * What the simulator has around it: time and randomness. Everything in it reads them here, so that a simulation can give
- * it others. The simulator imports nothing from `src`; the surroundings of a process there fit these all the same.
+ * The clock and randomness of the simulator. Nothing in it reads them elsewhere, so that a simulation can replace them.
+ * The simulator imports nothing from `src`, but the surroundings in `src` satisfy these types.
  */
 import { randomUUID } from 'node:crypto';
 
 export interface Clock {
-  /** Only goes forward: for every limit and lifetime. */
+  /** Monotonic: for limits and lifetimes. */
   nowMs(): number;
-  /** The one that people read. */
+  /** Wall clock: for timestamps. */
   wallMs(): number;
-  /** Calls `run` once, after `ms`. Answers how to call it off. */
+  /** Calls `run` once, after `ms`. Returns a function that cancels the timer. */
   after(ms: number, run: () => void): () => void;
 }
 
@@ -24,7 +24,7 @@ export interface Surroundings {
   random: Randomness;
 }
 
-/** Those of this very process. Its timers never keep it alive. */
+/** The real clock and randomness of this process. The timers do not keep the process alive. */
 export const PROCESS_SURROUNDINGS: Surroundings = {
   clock: {
     nowMs: () => performance.now(),
@@ -45,19 +45,18 @@ export function isoTime(atWallMs: number): string {
   return new Date(atWallMs).toISOString();
 }
 
-/** An early end is the caller's business. */
 export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => {
     clock.after(delayMs, resolve);
   });
 }
 
-/** A fresh number of the service, well under the 64 characters that the spec allows. */
+/** A new id, well under the 64 characters that the spec allows. */
 export function newId(random: Randomness, prefix: string): string {
   return `${prefix}${random.uuid().replaceAll('-', '')}`;
 }
 
-/** Timers that the simulator can drop all at once. */
+/** Timers that can be cleared together. */
 export class Timers {
   readonly #clock: Clock;
   readonly #open = new Set<() => void>();
@@ -67,15 +66,15 @@ export class Timers {
   }
 
   after(delayMs: number, act: () => void): void {
-    const callOff = this.#clock.after(delayMs, () => {
-      this.#open.delete(callOff);
+    const cancelTimer = this.#clock.after(delayMs, () => {
+      this.#open.delete(cancelTimer);
       act();
     });
-    this.#open.add(callOff);
+    this.#open.add(cancelTimer);
   }
 
   clear(): void {
-    for (const callOff of this.#open) callOff();
+    for (const cancelTimer of this.#open) cancelTimer();
     this.#open.clear();
   }
 }

@@ -1,9 +1,9 @@
-/** Everything one simulated service knows, put together once and handed to whoever needs a part of it. */
+/** The whole state of one simulated provider. */
 import { z } from 'zod';
-import { FaultBox } from './faults/fault-box.ts';
+import { FaultInjector } from './faults/fault-injector.ts';
 import { Ledger } from './ledger.ts';
-import type { Courier } from './notifications/courier.ts';
 import { Notifier } from './notifications/notifier.ts';
+import type { NotificationTransport } from './notifications/transport.ts';
 import { OrderLife } from './orders/life.ts';
 import { OrderBook } from './orders/order.ts';
 import type { Plan } from './orders/scenario.ts';
@@ -16,16 +16,16 @@ import {
   settingsSchema,
 } from './settings.ts';
 import { Accounts } from './state/accounts.ts';
-import { CallBudget } from './state/call-budget.ts';
 import { AuthorizationCodes } from './state/codes.ts';
 import { Locks } from './state/quotes.ts';
+import { RateLimit } from './state/rate-limit.ts';
 import { ReceivingAccounts } from './state/receiving-accounts.ts';
 import { Tokens } from './state/tokens.ts';
 import { type Clock, type Randomness, type Surroundings, Timers } from './surroundings.ts';
 
 export interface WorldParts {
   surroundings: Surroundings;
-  courier: Courier;
+  transport: NotificationTransport;
   settings?: SettingsChange | undefined;
   apps?: readonly App[] | undefined;
 }
@@ -37,20 +37,20 @@ export class World {
   readonly apps: Map<string, App>;
   readonly tokens: Tokens;
   readonly codes: AuthorizationCodes;
-  readonly budget = new CallBudget();
+  readonly rateLimit = new RateLimit();
   readonly accounts = new Accounts();
   readonly receivingAccounts: ReceivingAccounts;
   readonly locks: Locks;
   readonly orders = new OrderBook();
   readonly scenarios = new Map<string, Plan>();
-  readonly faults = new FaultBox();
+  readonly faults = new FaultInjector();
   readonly ledger: Ledger;
   readonly timers: Timers;
   readonly notifier: Notifier;
   readonly life: OrderLife;
   readonly #initialSettings: Settings;
 
-  constructor({ surroundings, courier, settings = {}, apps = DEFAULT_APPS }: WorldParts) {
+  constructor({ surroundings, transport, settings = {}, apps = DEFAULT_APPS }: WorldParts) {
     this.#initialSettings = settingsSchema.parse(settings);
     this.settings = this.#initialSettings;
     this.clock = surroundings.clock;
@@ -65,7 +65,7 @@ export class World {
     this.timers = new Timers(this.clock);
     this.notifier = new Notifier({
       surroundings,
-      courier,
+      transport,
       settings: () => this.settings,
       notifyUrlOf: (appId) => this.apps.get(appId)?.notifyUrl,
     });
@@ -78,12 +78,12 @@ export class World {
     });
   }
 
-  /** Back to the start, except for applications and tokens: whoever holds a token goes on working. */
+  /** Resets everything except applications and tokens, so that clients can keep their tokens. */
   reset(): void {
     this.timers.clear();
     this.faults.clear();
     this.settings = this.#initialSettings;
-    this.budget.reset();
+    this.rateLimit.reset();
     this.accounts.reset();
     this.receivingAccounts.reset();
     this.locks.reset();

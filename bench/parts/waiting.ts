@@ -3,7 +3,7 @@
  * counts as taken up once the new process has rebuilt it from its history: it has answered the query `state`.
  */
 
-import { endOwn } from '../../scripts/own-process.ts';
+import { endProcess } from '../../scripts/child-process.ts';
 import { round } from '../measures.ts';
 import { benchRequests, patienceMs, startMany, untilOpen } from '../pay.ts';
 import { pidOf, rssMiB } from '../process-use.ts';
@@ -28,7 +28,7 @@ export async function waiting(payouts: number, say: Say) {
     await Promise.all([starting, untilOpen(stage, payouts, patienceMs(payouts, SLOWEST_PER_SECOND), say)]);
     const workerRss = round(rssMiB(pidOf(worker)), 0);
     say(`the worker holds ${workerRss} MiB; it is killed, and another one is started`);
-    await endOwn(worker, 'SIGKILL');
+    await endProcess(worker, 'SIGKILL');
     const begunMs = performance.now();
     const successor = await stage.startWorker();
     const resumeWorkerReady = round(performance.now() - begunMs, 0);

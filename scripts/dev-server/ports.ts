@@ -3,22 +3,22 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-/** Below the ports that systems give to outgoing connections: one of those may be taken again within milliseconds. */
-const LOWEST = 10_000;
-const HIGHEST = 32_000;
-const MOST_ATTEMPTS = 100;
+/** Below the ephemeral ports, which outgoing connections may take within milliseconds. */
+const MIN_PORT = 10_000;
+const MAX_PORT = 32_000;
+const MAX_ATTEMPTS = 100;
 
 /**
- * That many different ports that were free just now. Nothing keeps them free: whoever binds one must be
- * ready to lose it and ask again.
+ * Returns different ports that are free now. Nothing reserves them: a caller that fails to bind one must ask
+ * again.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const held = new Map<number, Server>();
   try {
-    // All are held at once, so that none is chosen twice.
+    // Hold all ports at once, so that none is chosen twice.
     for (let attempts = 0; held.size < count; attempts += 1) {
-      if (attempts === MOST_ATTEMPTS) throw new Error('no port is free');
-      const port = randomInt(LOWEST, HIGHEST);
+      if (attempts === MAX_ATTEMPTS) throw new Error('no port is free');
+      const port = randomInt(MIN_PORT, MAX_PORT);
       const server = await listening(port);
       if (server) held.set(port, server);
     }

@@ -1,33 +1,33 @@
-/** Waits until an engine can be used, by using it. */
+/** Waits until a Temporal server can be used, by using it. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 
-export interface Awaited {
+export interface StartingServer {
   address: string;
   namespace: string;
-  /** Names that must be registered. */
+  /** Search attributes that must be registered. */
   searchAttributes: readonly string[];
-  /** Its pages must be served too. */
+  /** If given, the UI must respond too. */
   uiUrl: string | undefined;
-  /** Its process ended: there is nothing to wait for. */
+  /** The process has ended, so there is nothing to wait for. */
   isGone: () => boolean;
   limitMs: number;
 }
 
-/** Whether the frontend serves the namespace with its search attributes within the limit. */
-export async function untilItAnswers(engine: Awaited): Promise<boolean> {
-  const deadline = Date.now() + engine.limitMs;
-  while (!engine.isGone() && Date.now() < deadline) {
-    // A gRPC client that is refused once waits for a second before it tries again.
-    if ((await isListening(engine.address)) && (await answers(engine))) return !engine.isGone();
+/** Returns whether the frontend serves the namespace with its search attributes within the limit. */
+export async function untilReady(server: StartingServer): Promise<boolean> {
+  const deadline = Date.now() + server.limitMs;
+  while (!server.isGone() && Date.now() < deadline) {
+    // Check the port first: a gRPC client whose connection is refused waits for a second before it retries.
+    if ((await isListening(server.address)) && (await isReady(server))) return !server.isGone();
     await sleep(20);
   }
   return false;
 }
 
-/** Something accepts connections at `host:port`. */
+/** Whether anything accepts connections at `host:port`. */
 export async function isListening(address: string): Promise<boolean> {
   const [host = '', port = ''] = address.split(':');
   const socket = connect(Number(port), host);
@@ -41,7 +41,7 @@ export async function isListening(address: string): Promise<boolean> {
   }
 }
 
-async function answers({ address, namespace, searchAttributes, uiUrl }: Awaited): Promise<boolean> {
+async function isReady({ address, namespace, searchAttributes, uiUrl }: StartingServer): Promise<boolean> {
   let connection: Connection | undefined;
   try {
     connection = await Connection.connect({ address, connectTimeout: '2s' });

@@ -1,4 +1,4 @@
-/** A browser that keeps what it sees as pictures. */
+/** Takes screenshots with a browser. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, FrameLocator, Page } from 'playwright-core';
@@ -8,7 +8,7 @@ const WIDE = { width: 1360, height: 900 };
 
 export interface Camera {
   page: Page;
-  /** `height` of the picture, from `top` of the page on, in CSS pixels. */
+  /** Takes `height` CSS pixels of the page, from `top` on. */
   take(name: string, height: number, top?: number): Promise<void>;
 }
 
@@ -30,10 +30,10 @@ export async function camera(browser: Browser, storage: Record<string, string>):
   };
 }
 
-/** Fonts and icons have no event to wait for. A picture may come out worse, never wrong. */
+/** Fonts and icons have no event to wait for. */
 const SETTLES_MS = 1_500;
 
-/** The UI renders their Markdown in a frame of its own, the last of the page. */
+/** The UI renders the Markdown of current details in its own frame, the last one of the page. */
 export function currentDetails(page: Page): FrameLocator {
   return page.locator('iframe').last().contentFrame();
 }

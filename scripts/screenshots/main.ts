@@ -1,6 +1,6 @@
 /**
- * `npm run screenshots`: pays invented payouts on real processes, and takes the pictures in `docs/ui` with a real
- * browser that looks at the real Temporal UI.
+ * `npm run screenshots`: runs invented payouts on real processes and takes the screenshots in `docs/ui` from the real
+ * Temporal UI with a real browser.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -16,9 +16,9 @@ import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
 import { launchBrowser } from '../browser.ts';
 import { type Camera, camera, currentDetails } from './camera.ts';
 import { operatorsStorage } from './operators-storage.ts';
-import { type Paid, payThem } from './payouts.ts';
+import { type Paid, startAndWait } from './payouts.ts';
 
-/** The UI's own name of the tab that shows current details. */
+/** The UI's path of the tab that shows current details. */
 const DETAILS = 'user-metadata';
 const FOLDER = join(import.meta.dirname, '../../docs/ui');
 
@@ -30,9 +30,9 @@ async function main(): Promise<void> {
     console.log('paying …');
     const paid = await payAll(stage);
     const { engine, codecUrl } = stage;
-    const taken = await camera(browser, operatorsStorage(engine.namespace, codecUrl));
-    await takeAll(taken, stage, paid);
-    console.log('the pictures are in docs/ui');
+    const shots = await camera(browser, operatorsStorage(engine.namespace, codecUrl));
+    await takeAll(shots, stage, paid);
+    console.log('the screenshots are in docs/ui');
   } finally {
     await browser.close();
     await stage.stop();
@@ -50,38 +50,38 @@ async function payAll({ engine, environment, simulatorUrl }: Stage): Promise<Pai
     interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
   });
   try {
-    return await payThem(new Payouts({ client, environment: 'test' }), simulatorUrl);
+    return await startAndWait(new Payouts({ client, environment: 'test' }), simulatorUrl);
   } finally {
     await connection.close();
   }
 }
 
-async function takeAll(taken: Camera, stage: Stage, paid: Paid): Promise<void> {
-  await takeLists(taken, stage);
-  await takeStory(taken, (tab) => address(stage, paid, 'invoice-2042', tab));
-  await takeDetails(taken, 'awaiting-approval', address(stage, paid, 'invoice-2046', DETAILS));
-  await takeDetails(taken, 'in-review', address(stage, paid, 'invoice-2048', DETAILS));
-  await authorize(taken, stage);
+async function takeAll(shots: Camera, stage: Stage, paid: Paid): Promise<void> {
+  await takeLists(shots, stage);
+  await takeStory(shots, (tab) => urlOf(stage, paid, 'invoice-2042', tab));
+  await takeDetails(shots, 'awaiting-approval', urlOf(stage, paid, 'invoice-2046', DETAILS));
+  await takeDetails(shots, 'in-review', urlOf(stage, paid, 'invoice-2048', DETAILS));
+  await takeAuthorization(shots, stage);
 }
 
-function address({ engine }: Stage, paid: Paid, number: string, tab: string): string {
-  const { workflowId = '', runId = '' } = paid.get(number) ?? {};
+function urlOf({ engine }: Stage, paid: Paid, partnerOrderId: string, tab: string): string {
+  const { workflowId = '', runId = '' } = paid.get(partnerOrderId) ?? {};
   return `${engine.uiUrl}/namespaces/${engine.namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/${tab}`;
 }
 
 async function takeLists({ page, take }: Camera, { engine }: Stage): Promise<void> {
   const { uiUrl, namespace } = engine;
-  const [needsSomebody] = SAVED_FILTERS;
-  if (!needsSomebody) throw new Error('there are no saved filters');
+  const [needsAttention] = SAVED_FILTERS;
+  if (!needsAttention) throw new Error('there are no saved filters');
   await page.goto(filterLink(uiUrl, namespace, { name: 'All payouts', query: 'WorkflowType="payout"' }));
   await page.getByText('NEEDS_REVIEW').first().waitFor();
   await take('list', 700);
-  await page.goto(filterLink(uiUrl, namespace, needsSomebody));
+  await page.goto(filterLink(uiUrl, namespace, needsAttention));
   await page.getByText('invoice-2048').first().waitFor();
   await take('needs-somebody', 460);
 }
 
-/** The story at a glance, then one step opened: its input and its result, decoded by the codec server. */
+/** The history, then one event of it: its input and result, decoded by the codec server. */
 async function takeStory({ page, take }: Camera, tab: (name: string) => string): Promise<void> {
   await page.goto(tab('history'));
   const step = page.getByText('which payments were made?').first();
@@ -98,8 +98,8 @@ async function takeDetails({ page, take }: Camera, name: string, url: string): P
   await take(name, 860);
 }
 
-/** What a user sees at the end of an authorization. */
-async function authorize({ page, take }: Camera, { serviceUrl }: Stage): Promise<void> {
+/** The page at the end of an authorization. */
+async function takeAuthorization({ page, take }: Camera, { serviceUrl }: Stage): Promise<void> {
   await page.goto(`${serviceUrl}/v1/oauth/default/authorize`);
   await page.getByLabel('Sign in as').fill('seller-7');
   await page.getByRole('button', { name: 'Allow' }).click();

@@ -1,9 +1,9 @@
-/** An operator's browser: our columns in the list, our saved filters, and the codec server chosen. */
+/** The local storage of an operator's browser: our columns, our saved filters and the codec server. */
 import { SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
 
 const COLUMNS = ['Status', 'Workflow ID', 'PayoutPhase', 'PayoutOutcome', 'PayoutNeedsAttention', 'Start'];
 
-/** What the UI itself keeps in the browser's local storage (UI 2.42): columns, saved views, the codec's address. */
+/** The UI's own keys in local storage (UI 2.42). */
 export function operatorsStorage(namespace: string, codecUrl: string): Record<string, string> {
   const columns = COLUMNS.map((label) => ({ label }));
   const views = SAVED_FILTERS.map(({ name, query }, at) => ({ id: `${at}`, name, query, type: 'user' }));

@@ -1,4 +1,4 @@
-/** Invented payouts that show everything an operator may meet, each brought to the state it is shown in. */
+/** Invented payouts in every state that an operator may see. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { simulatorControl } from '../../simulator/control-client.ts';
 import type { Payouts, StartedPayout } from '../../src/client/payouts.ts';
@@ -10,11 +10,11 @@ interface Shown {
   cny: string;
   scenario: string;
   over?: Partial<PayoutRequest>;
-  /** Where it comes to rest. */
+  /** The phase to wait for. */
   rests: PayoutPhase;
 }
 
-const LOOK_EVERY_MS = 250;
+const POLL_INTERVAL_MS = 250;
 const TOMORROW_MS = 86_400_000;
 
 const SHOWN: readonly Shown[] = [
@@ -46,12 +46,12 @@ const SHOWN: readonly Shown[] = [
     rests: 'SCHEDULED',
   },
 ];
-/** Its create never arrives, and its answer neither: nobody knows whether it exists. */
+/** Its create gets lost, so nobody knows whether the order exists. */
 const IN_REVIEW = 'invoice-2048';
 
 export type Paid = ReadonlyMap<string, StartedPayout>;
 
-export async function payThem(payouts: Payouts, simulatorUrl: string): Promise<Paid> {
+export async function startAndWait(payouts: Payouts, simulatorUrl: string): Promise<Paid> {
   await loseTheCreate(simulatorControl(simulatorUrl));
   const paid = new Map<string, StartedPayout>();
   for (const shown of SHOWN) paid.set(shown.number, await payouts.start(requestOf(shown)));
@@ -73,11 +73,11 @@ async function loseTheCreate(control: ReturnType<typeof simulatorControl>): Prom
 
 async function untilAtRest(payouts: Payouts, ref: StartedPayout, rests: PayoutPhase): Promise<void> {
   const hasNews = changeDetector(payouts.handle(ref));
-  for (; ; await sleep(LOOK_EVERY_MS)) {
+  for (; ; await sleep(POLL_INTERVAL_MS)) {
     if (!(await hasNews())) continue;
     const { phase, lastConfirmedAt } = await payouts.state(ref);
     if (phase === rests && (rests !== 'PROCESSING' || lastConfirmedAt !== undefined)) return;
-    if (phase === 'DONE') throw new Error(`${ref.partnerOrderId} has ended before it could be shown`);
+    if (phase === 'DONE') throw new Error(`${ref.partnerOrderId} ended before it could be shown`);
   }
 }
 

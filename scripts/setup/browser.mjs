@@ -1,6 +1,6 @@
 /**
- * Finds a Chromium for the tests that look at pages, or gets one from the npm registry: the package
- * `@sparticuz/chromium` carries the browser itself and the few libraries that a bare system lacks.
+ * Finds a Chromium for the page tests, or gets one from the npm registry: the package `@sparticuz/chromium`
+ * contains the browser and the few libraries that a minimal system lacks.
  */
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,18 +14,18 @@ import { allOnPath, cacheFolder, isExecutable } from './paths.mjs';
  * @typedef {import('./console.mjs').Say} Say
  * @typedef {import('./paths.mjs').Env} Env
  * @typedef {{ executablePath: string, env: Record<string, string> }} Browser
- *   `env`: what must be set on top of the environment it is started with
+ *   `env`: variables to add to its environment
  */
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const APPLICATIONS = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'];
-/** Bound to the package's version, so that a newer one is unpacked beside it. */
+/** Contains the package's version, so that a newer one gets its own folder. */
 const UNPACKED = 'chromium-147.0.0';
 
 /**
  * @param {{ env?: Env, say?: Say }} [options]
  * @returns {Promise<Browser>}
- * @throws {SetupError} that lists the ways out
+ * @throws {SetupError} that lists what a person can do
  */
 export async function findBrowser({ env = process.env, say = sayToStderr } = {}) {
   const ready = await findInstalled(env, say);
@@ -41,7 +41,7 @@ export async function findBrowser({ env = process.env, say = sayToStderr } = {})
     const installed = (await fromDebian(env, say)) && (await findInstalled(env, say));
     if (installed) return installed;
     throw new SetupError(
-      'No Chromium was found, and none could be had from here. Install one so that `chromium` or\n' +
+      'No Chromium was found, and none could be installed. Install one so that `chromium` or\n' +
         '`google-chrome` is on PATH, or set CHROME_PATH to its binary.',
     );
   });
@@ -61,7 +61,7 @@ async function findInstalled(env, say) {
     const browser = { executablePath, env: {} };
     const problem = await problemOf(browser, env);
     if (problem === undefined) return browser;
-    say(`passing over ${executablePath}: ${problem}`);
+    say(`skipping ${executablePath}: ${problem}`);
   }
   const cached = unpackedIn(join(cacheFolder(env), UNPACKED));
   return (await problemOf(cached, env)) === undefined ? cached : undefined;
@@ -117,7 +117,7 @@ async function fromRegistry(folder, env, say) {
 }
 
 /**
- * Only on a CI machine, which is there to be changed: nobody's own system gets packages by running tests.
+ * Only on a CI machine: running the tests must not install packages on a person's system.
  * @param {Env} env
  * @param {Say} say
  */

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { projectRoot } from './paths.mjs';
-import { attached } from './program.mjs';
+import { runAttached } from './program.mjs';
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Count */
 
@@ -19,7 +19,7 @@ export const CHECKS = /** @type {const} */ ([
  * @returns {Promise<Count>}
  */
 export async function runCheck({ name, command, args }) {
-  const code = await attached(bin(command), [...args]);
+  const code = await runAttached(bin(command), [...args]);
   console.log(`${code === 0 ? 'passed' : 'FAILED'}: ${name}`);
   return { passed: code === 0 ? 1 : 0, failed: code === 0 ? 0 : 1, skipped: 0 };
 }
@@ -34,7 +34,7 @@ export async function runVitest(args, env) {
   const file = join(folder, 'report.json');
   try {
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const code = await attached(bin('vitest'), ['run', ...reporters, ...args], env);
+    const code = await runAttached(bin('vitest'), ['run', ...reporters, ...args], env);
     return countReport(readReport(file), code);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -51,8 +51,8 @@ export async function runVitest(args, env) {
  */
 
 /**
- * A run that failed must count a failure, also where no single test did: a file that does not load, an error
- * outside of any test, a crash, no test at all.
+ * A failed run counts at least one failure, even if no test failed: a file did not load, an error occurred outside
+ * of the tests, Vitest crashed, or there were no tests.
  * @param {Report | undefined} report
  * @param {number} code
  * @returns {Count}

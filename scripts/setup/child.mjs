@@ -1,12 +1,12 @@
-/** Runs other programs to their end, with a time limit and a sign of life. */
+/** Runs other programs to their end, with a time limit and progress messages. */
 import { spawn } from 'node:child_process';
 
 /**
  * @typedef {object} Ended
- * @property {boolean} ok         ended by itself with exit code 0
+ * @property {boolean} ok         exited by itself with code 0
  * @property {string} output      standard output
  * @property {string} errors      standard error
- * @property {string} reason      why it is not ok, in a few words
+ * @property {string} reason      why it is not ok
  */
 
 /**
@@ -15,14 +15,14 @@ import { spawn } from 'node:child_process';
  * @property {Readonly<Record<string, string | undefined>>} [env]
  * @property {string} [cwd]
  * @property {(seconds: number) => void} [onBeat]   called every 15 s while it runs
- * @property {boolean} [show]                       its output goes to our standard error instead
+ * @property {boolean} [show]                       sends its output to our standard error instead
  */
 
-/** Signals that end us end the child too; nothing that takes minutes is left running unseen. */
-const ENDING = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
+/** Signals that end this process also end the child. */
+const FATAL_SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']);
 
 /**
- * Never throws: a program that cannot be started is one that did not end well.
+ * Never throws: a program that cannot be started has failed.
  * @param {string} command
  * @param {string[]} args
  * @param {RunOptions} options
@@ -46,7 +46,7 @@ export function run(command, args, { timeoutMs, env = process.env, cwd, onBeat, 
       errors += chunk;
     });
     const limit = setTimeout(() => {
-      reason = `gave no answer in ${Math.round(timeoutMs / 1000)} s`;
+      reason = `did not finish within ${Math.round(timeoutMs / 1000)} s`;
       child.kill('SIGKILL');
     }, timeoutMs);
     const beat = onBeat && setInterval(() => onBeat(Math.round((Date.now() - started) / 1000)), 15_000);
@@ -55,12 +55,12 @@ export function run(command, args, { timeoutMs, env = process.env, cwd, onBeat, 
       child.kill(signal);
       process.exitCode = 1;
     };
-    for (const signal of ENDING) process.on(signal, pass);
+    for (const signal of FATAL_SIGNALS) process.on(signal, pass);
     /** @param {boolean} ok */
     const end = (ok) => {
       clearTimeout(limit);
       clearInterval(beat);
-      for (const signal of ENDING) process.off(signal, pass);
+      for (const signal of FATAL_SIGNALS) process.off(signal, pass);
       resolve({ ok: ok && reason === '', output, errors, reason });
     };
     child.on('error', (error) => {
@@ -75,7 +75,7 @@ export function run(command, args, { timeoutMs, env = process.env, cwd, onBeat, 
 }
 
 /**
- * The end of what a program said, for a message.
+ * The last lines of a program's output, for a message.
  * @param {Ended} ended
  * @param {number} [lines]
  */

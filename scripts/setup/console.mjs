@@ -1,6 +1,6 @@
 /**
- * Where the set-up speaks. Always standard error: standard output belongs to the program that is set up,
- * which may be asked for `--json`.
+ * Messages of the setup. They go to standard error, because standard output belongs to the program that runs after
+ * it, perhaps with `--json`.
  */
 
 /** @typedef {(line: string) => void} Say */
@@ -10,14 +10,14 @@ export function say(line) {
   process.stderr.write(`[setup] ${line}\n`);
 }
 
-/** Something a person can act on: its message is all that is printed. */
+/** An error that a person can fix: only its message is printed. */
 export class SetupError extends Error {
   /** @override */
   name = 'SetupError';
 }
 
 /**
- * Runs a program's main function; a `SetupError` is shown as its message alone.
+ * Runs a program's main function and prints only the message of a `SetupError`.
  * @param {() => Promise<number>} main
  */
 export async function runMain(main) {

@@ -1,6 +1,6 @@
 /**
- * Installs the npm packages when they are missing or differ from package-lock.json. Uses nothing but Node
- * itself: it is what runs first in a fresh clone.
+ * Installs the npm packages if they are missing or differ from package-lock.json. It imports only Node's own modules,
+ * because it runs first in a fresh clone.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ const OLDEST_NODE = [20, 19];
 
 /**
  * @param {string} [version]
- * @throws {SetupError} with what to do, on a Node that is too old
+ * @throws {SetupError} if Node is too old
  */
 export function checkNode(version = process.versions.node) {
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -26,10 +26,10 @@ export function checkNode(version = process.versions.node) {
 }
 
 /**
- * Compares with npm's own record of what it installed, which it writes last: an install that was cut short
- * counts as none, and one made by hand with `npm ci` or `npm install` counts.
+ * Compares with npm's own record of the installed packages. npm writes that record last, so an interrupted install
+ * does not count, and a manual `npm ci` or `npm install` does.
  * @param {string} root
- * @param {boolean} [production]   without the packages that only development needs
+ * @param {boolean} [production]   ignore packages that only development needs
  * @returns {boolean}
  */
 export function dependenciesMatch(root, production = process.env['NODE_ENV'] === 'production') {
@@ -40,7 +40,7 @@ export function dependenciesMatch(root, production = process.env['NODE_ENV'] ===
   return Object.entries(wanted).every(([path, entry]) => {
     if (path === '') return true;
     const found = installed[path];
-    // Other platforms' packages are in the lock file and rightly absent.
+    // The lock file also lists packages of other platforms, which npm does not install.
     if (found === undefined) return Boolean(entry.optional || (production && entry.dev));
     return found.version === entry.version && found.integrity === entry.integrity;
   });
@@ -53,7 +53,7 @@ export function dependenciesMatch(root, production = process.env['NODE_ENV'] ===
 export async function ensureDependencies({ root = projectRoot } = {}) {
   checkNode();
   if (dependenciesMatch(root)) return false;
-  // The lock stands beside node_modules, which `npm ci` removes.
+  // Not inside node_modules, which `npm ci` deletes.
   const lock = join(root, '.cache', 'npm-ci.lock');
   const onWait = () => say('another command is installing the npm packages; waiting for it');
   return withLock(lock, { onWait }, async () => {
@@ -76,7 +76,7 @@ async function install(root) {
   if (ended.ok && dependenciesMatch(root)) return;
   throw new SetupError(
     `The npm packages could not be installed: npm ci ${ended.reason || 'left some of them out'}.\n` +
-      `${lastLines(ended, 12)}\n\nWith the package registry in reach, run the same command again, or npm ci by itself.`,
+      `${lastLines(ended, 12)}\n\nOnce the package registry is reachable, run the same command or npm ci again.`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * Builds the examples in other languages, once for each state of their sources, in the cache folder. Their languages are
- * optional: a test that needs one that is missing is skipped.
+ * Builds the examples in other languages into the cache folder, once per version of their sources. The languages are
+ * optional: a test whose language is missing is skipped.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,51 +18,51 @@ import { cacheFolder, projectRoot } from './paths.mjs';
  * @typedef {import('./paths.mjs').Env} Env
  *
  * @typedef {object} Language
- * @property {string} folder       of its sources, in the project
+ * @property {string} folder       the folder of its sources, in the project
  * @property {string} needs        what a person has to install
- * @property {string[]} probe      ends with 0 where the tools are there; what it prints names their version
- * @property {(printed: string) => boolean} [isNewEnough]   where the probe itself does not say
- * @property {boolean} [versioned] a build is of use to the version that made it only
- * @property {string[]} sources    the files that a build is made of
+ * @property {string[]} probe      exits with 0 if the tools are installed, and prints their version
+ * @property {(printed: string) => boolean} [isNewEnough]   if the exit code of the probe does not tell
+ * @property {boolean} [versioned] a build works only with the version that made it
+ * @property {string[]} sources    the inputs of a build
  * @property {string} takes        how long the first build takes
- * @property {(source: string, target: string) => string[][]} build   the commands, one after the other, in `source`
- * @property {(source: string, target: string) => string[]} program   the built program, to which arguments are added
+ * @property {(source: string, target: string) => string[][]} build   the commands to run in `source`, in order
+ * @property {(source: string, target: string) => string[]} program   the built program's command line, without arguments
  */
 
 /** @type {Readonly<Record<'python' | 'go' | 'java', Language>>} */
 export const LANGUAGES = { python: PYTHON, go: GO, java: JAVA };
 
-/** A JVM on a busy machine takes seconds, and Go may have to get a newer Go. */
+/** A JVM takes seconds on a busy machine, and Go may download a newer toolchain. */
 const PROBE_LIMIT_MS = 3 * 60_000;
 const BUILD_LIMIT_MS = 15 * 60_000;
 const READY = '.ready';
 
 /**
- * Why an example cannot run on this machine; nothing where it can.
+ * Why an example cannot run on this machine; undefined if it can.
  * @param {Language} language
  * @param {Env} [env]
  * @returns {Promise<string | undefined>}
  */
-export async function whyNot(language, env = process.env) {
+export async function whyUnavailable(language, env = process.env) {
   const { ok, output } = await probed(language, env);
   const usable = ok && (language.isNewEnough?.(output) ?? true);
   return usable ? undefined : `${language.folder} cannot run here: it needs ${language.needs}`;
 }
 
 /**
- * @param {Language} language   one whose tools are there
+ * @param {Language} language   its tools must be installed
  * @param {{ env?: Env, say?: Say }} [options]
  * @returns {Promise<string[]>} the program's command line
- * @throws {SetupError} with what the build said
+ * @throws {SetupError} with the output of the build
  */
-export async function readyExample(language, { env = process.env, say = sayToStderr } = {}) {
+export async function buildExample(language, { env = process.env, say = sayToStderr } = {}) {
   const source = join(projectRoot, language.folder);
   const name = `${basename(source)}-${await keyOf(language, source, env)}`;
   const target = join(cacheFolder(env), 'examples', name);
   await withLock(`${target}.lock`, {}, async () => {
     if (existsSync(join(target, READY))) return;
-    say(`getting ${language.folder} ready, once (${language.takes})`);
-    // What is there was cut short.
+    say(`building ${language.folder}, once (${language.takes})`);
+    // An earlier build was interrupted.
     rmSync(target, { recursive: true, force: true });
     mkdirSync(target, { recursive: true });
     for (const command of language.build(source, target)) await built(language, command, source, env);
@@ -72,12 +72,12 @@ export async function readyExample(language, { env = process.env, say = sayToStd
 }
 
 /**
- * All that can be had, at the same time; a build that fails is told by the test that needs it.
+ * Builds all available examples in parallel. The test that needs a failed build reports it.
  * @param {{ env?: Env, say?: Say }} [options]
  */
-export async function readyExamples(options = {}) {
+export async function buildExamples(options = {}) {
   const all = Object.values(LANGUAGES).map(async (language) => {
-    if ((await whyNot(language, options.env)) === undefined) await readyExample(language, options);
+    if ((await whyUnavailable(language, options.env)) === undefined) await buildExample(language, options);
   });
   await Promise.allSettled(all);
 }

@@ -1,4 +1,4 @@
-/** Builds a Go program from its module, for machines that have Go and a module proxy in reach. */
+/** Builds a Go program from its module, on machines with Go and a reachable module proxy. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { lastLines, run } from './child.mjs';
@@ -7,11 +7,11 @@ const BUILD_LIMIT_MS = 20 * 60_000;
 
 /**
  * @param {{ source: string, program: string, minutes: string, flags?: string[], newer?: readonly string[] }} what
- *   `source`: `module/path@version`; `program`: the name under which Go leaves it; `newer`: dependencies that are to be of
- *   another version than the source's own
+ *   `source`: `module/path@version`; `program`: the name of Go's binary; `newer`: dependencies with newer versions than
+ *   the module's own
  * @param {string} folder
  * @param {{ env: import('./paths.mjs').Env, say: import('./console.mjs').Say }} options
- * @returns {Promise<string | undefined>} where it lies; nothing, with the reason said, if it cannot be built
+ * @returns {Promise<string | undefined>} the path of the binary; undefined, after a message, if it cannot be built
  */
 export async function goInstall({ source, program, minutes, flags = [], newer = [] }, folder, { env, say }) {
   if (!(await run('go', ['version'], { timeoutMs: 30_000, env })).ok) {
@@ -20,7 +20,7 @@ export async function goInstall({ source, program, minutes, flags = [], newer = 
   }
   say(`go install ${source} (${minutes} minutes, once)`);
   const target = join(folder, program);
-  // `go install` takes the source's own dependencies only.
+  // `go install` uses only the module's own dependencies.
   const steps =
     newer.length === 0
       ? [['install', ...flags, source]]
@@ -34,7 +34,7 @@ export async function goInstall({ source, program, minutes, flags = [], newer = 
   for (const step of steps) {
     const ended = await run('go', step, {
       timeoutMs: BUILD_LIMIT_MS,
-      // A GOOS or GOARCH of the caller's would build for another machine, and refuses GOBIN.
+      // With the caller's GOOS or GOARCH, Go would build for another platform and refuse GOBIN.
       env: { ...env, GOBIN: folder, GOOS: undefined, GOARCH: undefined },
       cwd,
       onBeat: (seconds) => say(`  go ${step[0]}: ${seconds} s`),

@@ -1,15 +1,15 @@
-/** Lets one process at a time do a thing, across the processes of this machine. */
+/** A file lock between processes. */
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const REFRESH_MS = 2_000;
-/** A holder refreshes its file; one that has not for this long is gone, wherever it ran. */
+/** A holder that has not refreshed its file for this long is gone, on whichever machine it ran. */
 const ABANDONED_MS = 60_000;
 
 /**
- * Runs `action` while holding the lock `file`. A lock whose holder died is taken over.
+ * Runs `action` while it holds the lock `file`. Takes over a lock whose holder died.
  * @template T
  * @param {string} file
  * @param {{ onWait?: (holder: string) => void, pollMs?: number }} options
@@ -58,14 +58,14 @@ function isAbandoned(file) {
   const age = ageOf(file);
   if (age === undefined) return false;
   if (age > ABANDONED_MS) return true;
-  // An empty file is one that its holder is just writing.
+  // The holder of an empty file is still writing it.
   if (pid === '' || host !== hostname()) return false;
   return !isAlive(Number(pid));
 }
 
 /**
- * Two waiters may both find a lock abandoned. Renaming lets one of them win, and the one that comes late
- * would rename a live lock away, so what was taken away is looked at once more and put back if it lives.
+ * Two waiters may both find a lock abandoned. The rename lets one of them win. The slower one may rename a live lock, so
+ * each checks the renamed file again and puts a live lock back.
  * @param {string} file
  */
 function clear(file) {
@@ -102,7 +102,7 @@ function touch(file) {
   try {
     utimesSync(file, new Date(), new Date());
   } catch {
-    // Taken from us after a long freeze: the other one goes on, and both installs end in the same place.
+    // Another process took the lock over after a long freeze. Both results end up in the same place.
   }
 }
 

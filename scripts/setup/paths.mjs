@@ -1,4 +1,4 @@
-/** Where things are: the project, and the folder for what is fetched or built once for all its clones. */
+/** Paths: the project, and the cache folder that all its clones share. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
@@ -19,7 +19,7 @@ export function cacheFolder(env) {
 }
 
 /**
- * Every file of that name on the search path that may be run, in the path's order.
+ * Every executable of that name on PATH, in the order of PATH.
  * @param {string} name
  * @param {Env} env
  * @returns {string[]}

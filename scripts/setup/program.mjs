@@ -1,4 +1,4 @@
-/** Runs a TypeScript program of the project as if it had been started directly. */
+/** Runs TypeScript programs of the project. */
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
@@ -7,18 +7,18 @@ import { pathToFileURL } from 'node:url';
 import { projectRoot } from './paths.mjs';
 
 /**
- * Answers the exit code of a command that has our standard streams and gets our signals.
+ * Runs a command with our standard streams, forwards signals to it, and returns its exit code.
  * @param {string} command
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} [env]
  * @returns {Promise<number>}
  */
-export function attached(command, args, env = process.env) {
+export function runAttached(command, args, env = process.env) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { stdio: 'inherit', env });
     /** @param {NodeJS.Signals} signal */
     const pass = (signal) => {
-      // A terminal's Ctrl-C reaches the program too, and a second one would mean "at once".
+      // The terminal sends Ctrl-C to the program too. A second one would force it to stop.
       if (signal === 'SIGINT' && process.stdin.isTTY) return;
       child.kill(signal);
     };
@@ -33,12 +33,12 @@ export function attached(command, args, env = process.env) {
 }
 
 /**
- * @param {string} program   from the project's root
+ * @param {string} program   relative to the project's root
  * @param {string[]} args
  * @param {NodeJS.ProcessEnv} [env]
  */
 export function runProgram(program, args, env) {
-  // By its full address: the caller may stand in any folder.
+  // By its full URL, because the working directory may be any folder.
   const tsx = pathToFileURL(createRequire(join(projectRoot, 'package.json')).resolve('tsx')).href;
-  return attached(process.execPath, ['--import', tsx, join(projectRoot, program), ...args], env);
+  return runAttached(process.execPath, ['--import', tsx, join(projectRoot, program), ...args], env);
 }

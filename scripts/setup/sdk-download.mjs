@@ -1,6 +1,6 @@
 /**
- * Lets the Temporal SDK download its own dev server into the folder given as argument. A program of its own,
- * because the SDK's download knows no time limit: whoever starts it can end it.
+ * Lets the Temporal SDK download its own dev server into the given folder. It is a separate program, because the SDK's
+ * download has no time limit: the caller can kill it.
  */
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 
@@ -13,7 +13,7 @@ try {
   await environment.teardown();
 } catch (error) {
   const message = error instanceof Error ? error.message : String(error);
-  // The address is said several times over; the cause stands last.
+  // The message repeats the URL; the cause comes last.
   console.error(message.split(': ').slice(-2).join(': '));
   process.exitCode = 1;
 }

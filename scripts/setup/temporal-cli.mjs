@@ -1,6 +1,6 @@
 /**
- * Finds the Temporal CLI, which holds the dev server, or gets it. The order is part of the public contract:
- * TEMPORAL_CLI_PATH, the search path, the project's cache folder, the SDK's own download, `go install`.
+ * Finds the Temporal CLI, which contains the dev server, or installs it. The order is part of the public contract:
+ * TEMPORAL_CLI_PATH, PATH, the project's cache folder, the SDK's own download, `go install`.
  */
 import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -12,14 +12,14 @@ import { goInstall } from './go-install.mjs';
 import { withLock } from './lock.mjs';
 import { allOnPath, cacheFolder, isExecutable } from './paths.mjs';
 
-/** The newest tag that `go install` accepts: later ones have replace directives. */
+/** The newest tag that `go install` accepts: later tags have replace directives. */
 export const GO_PACKAGE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
 /**
- * Its own SQLite, 1.34.1, stays interrupted for good when a request is cancelled at the wrong moment: the dev server then
- * knows no namespace any more (temporalio/temporal#9198).
+ * The CLI's own SQLite, 1.34.1, stays interrupted forever after a request is canceled at the wrong moment: the dev server
+ * then finds no namespace (temporalio/temporal#9198).
  */
 const NEWER_SQLITE = 'modernc.org/sqlite@v1.44.3';
-/** Task priorities need this server or a newer one. */
+/** The oldest server with task priorities. */
 const OLDEST_SERVER = [1, 28];
 const DOWNLOAD_LIMIT_MS = 90_000;
 const FILE = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
@@ -28,13 +28,13 @@ const FILE = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
  * @typedef {import('./console.mjs').Say} Say
  * @typedef {import('./paths.mjs').Env} Env
  * @typedef {(folder: string, options: { env: Env, say: Say }) => Promise<string | undefined>} Source
- *   puts the binary somewhere under `folder` and answers where, or says why not and answers nothing
+ *   puts the binary under `folder` and returns its path, or says why not and returns undefined
  */
 
 /**
  * @param {{ env?: Env, say?: Say, sources?: Source[] }} [options]
- * @returns {Promise<string>} the path of a CLI that runs
- * @throws {SetupError} that lists the ways out
+ * @returns {Promise<string>} the path of a working CLI
+ * @throws {SetupError} that lists what a person can do
  */
 export async function findTemporalCli(options = {}) {
   const { env = process.env, say = sayToStderr, sources = [download, build] } = options;
@@ -47,7 +47,7 @@ export async function findTemporalCli(options = {}) {
     if ((await problemOf(target, env)) === undefined) return target;
     say('no Temporal CLI is installed; getting one, once');
     for (const source of sources) if (await obtain(source, target, env, say)) return target;
-    throw new SetupError(waysOut(env));
+    throw new SetupError(remedies(env));
   });
 }
 
@@ -66,13 +66,13 @@ async function findInstalled(env, say) {
   for (const { path, from } of candidates) {
     const problem = await problemOf(path, env);
     if (problem === undefined) return path;
-    say(`passing over ${shown(path)} (from ${from}): ${problem}`);
+    say(`skipping ${shown(path)} (from ${from}): ${problem}`);
   }
   return undefined;
 }
 
 /**
- * What is wrong with a candidate; nothing, if it can be used.
+ * Why a candidate cannot be used; undefined if it can.
  * @param {string} path
  * @param {Env} env
  * @returns {Promise<string | undefined>}
@@ -98,14 +98,14 @@ async function problemOf(path, env) {
 async function obtain(source, target, env, say) {
   const bin = join(target, '..');
   mkdirSync(bin, { recursive: true });
-  // On the same file system as the target, so that moving it there is one step.
+  // On the same file system as the target, so that the move is atomic.
   const folder = mkdtempSync(join(bin, '.new-'));
   try {
     const made = await source(folder, { env, say });
     if (made === undefined) return false;
     const problem = await problemOf(made, env);
     if (problem !== undefined) {
-      say(`what came is of no use: ${problem}`);
+      say(`the result cannot be used: ${problem}`);
       return false;
     }
     renameSync(made, target);
@@ -136,14 +136,14 @@ async function build(folder, options) {
 }
 
 /** @param {Env} env */
-function waysOut(env) {
+function remedies(env) {
   return [
-    'No Temporal CLI was found, and none could be had from here. Any one of these helps:',
+    'No Temporal CLI was found, and none could be installed. Any one of these helps:',
     '  - install it (https://docs.temporal.io/cli) so that `temporal` is on PATH',
     '  - set TEMPORAL_CLI_PATH to the binary',
     `  - put the binary at ${shown(join(cacheFolder(env), 'bin', FILE))}`,
-    '  - install Go, with its module proxy in reach, and run this command again',
-    '  - set TEMPORAL_ADDRESS (host:port) to use a Temporal server that already runs',
+    '  - install Go, with a reachable module proxy, and run this command again',
+    '  - set TEMPORAL_ADDRESS (host:port) to use a running Temporal server',
   ].join('\n');
 }
 

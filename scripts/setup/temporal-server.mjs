@@ -1,7 +1,6 @@
 /**
- * Finds the programs of the Temporal server that production runs, or builds them: the server and the tool that
- * creates its database schema. The order: TEMPORAL_SERVER_PATH and TEMPORAL_SQL_TOOL_PATH, the project's cache
- * folder, `go install`.
+ * Finds or builds the programs of the production Temporal server: the server and its database schema tool. The order:
+ * TEMPORAL_SERVER_PATH and TEMPORAL_SQL_TOOL_PATH, the project's cache folder, `go install`.
  */
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +27,7 @@ const SQL_TOOL = {
   program: 'sql',
   minutes: '1 to 3',
 };
-/** Without symbols: the server shrinks by a third. */
+/** Without symbols, the server is a third smaller. */
 const FLAGS = ['-ldflags=-s -w'];
 
 /**
@@ -41,7 +40,7 @@ const FLAGS = ['-ldflags=-s -w'];
 /**
  * @param {{ env?: Env, say?: Say, build?: Build }} [options]
  * @returns {Promise<{ server: string, sqlTool: string }>} the paths of both programs
- * @throws {SetupError} that says what to do
+ * @throws {SetupError} that lists what a person can do
  */
 export async function findTemporalServer({ env = process.env, say = sayToStderr, build = goInstall } = {}) {
   /** @param {Program} program */
@@ -68,11 +67,11 @@ async function findProgram(program, env, say, build) {
   return withLock(join(cacheFolder(env), `${program.file}.lock`), { onWait }, async () => {
     if (isExecutable(target)) return target;
     mkdirSync(bin, { recursive: true });
-    // On the same file system as the target, so that moving it there is one step.
+    // On the same file system as the target, so that the move is atomic.
     const folder = mkdtempSync(join(bin, '.new-'));
     try {
       const built = await build({ ...program, flags: FLAGS }, folder, { env, say });
-      if (built === undefined) throw new SetupError(waysOut(program, target));
+      if (built === undefined) throw new SetupError(remedies(program, target));
       renameSync(built, target);
       return target;
     } finally {
@@ -85,11 +84,11 @@ async function findProgram(program, env, say, build) {
  * @param {Program} program
  * @param {string} target
  */
-function waysOut({ variable, source }, target) {
+function remedies({ variable, source }, target) {
   return [
     `${source} was not found and could not be built. Any one of these helps:`,
     `  - set ${variable} to the binary`,
     `  - put the binary at ${target}`,
-    '  - install Go, with its module proxy in reach, and run this command again',
+    '  - install Go, with a reachable module proxy, and run this command again',
   ].join('\n');
 }

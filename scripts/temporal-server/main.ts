@@ -1,12 +1,12 @@
 /**
- * `npm run temporal-server [-- COMMAND ARGUMENT…]`: starts the Temporal server that production runs, with PostgreSQL.
- * Runs the command against it (TEMPORAL_ADDRESS) and ends with it, or serves until Ctrl-C.
+ * `npm run temporal-server [-- COMMAND ARGUMENT…]`: starts the production Temporal server with PostgreSQL. Runs the
+ * command against it (TEMPORAL_ADDRESS) and stops after it, or serves until Ctrl-C.
  *
  *   npm run temporal-server -- npx vitest run test/process/queries.test.ts
  */
 import { once } from 'node:events';
 import { SetupError } from '../setup/console.mjs';
-import { attached } from '../setup/program.mjs';
+import { runAttached } from '../setup/program.mjs';
 import { startTemporalServer } from '../temporal-server.ts';
 
 try {
@@ -16,7 +16,10 @@ try {
     const [command, ...args] = process.argv.slice(2);
     if (command === undefined) await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
     else
-      process.exitCode = await attached(command, args, { ...process.env, TEMPORAL_ADDRESS: server.address });
+      process.exitCode = await runAttached(command, args, {
+        ...process.env,
+        TEMPORAL_ADDRESS: server.address,
+      });
   } finally {
     await server.stop();
   }

@@ -1,30 +1,30 @@
 /**
- * A PostgreSQL of its own, as a child process on a loopback port. Its programs come from the machine: `pg_config` says
- * where they are.
+ * A private PostgreSQL as a child process on a loopback port. It uses the programs that are installed on the machine,
+ * in the folder that `pg_config` names.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { guard } from '../dev-server/watchdog.ts';
-import { endOwn, hasEnded } from '../own-process.ts';
+import { endProcess, hasEnded } from '../child-process.ts';
+import { killWithParent } from '../dev-server/watchdog.ts';
 import { SetupError } from '../setup/console.mjs';
 
 export const USER = 'temporal';
 const READY_LIMIT_MS = 60_000;
-/** Two Temporal nodes take up to 60 each. */
+/** Two Temporal nodes use up to 60 connections each. */
 const MAX_CONNECTIONS = 200;
 
 export class Postgres {
   readonly port: number;
-  /** The database itself: copied while the process is stopped, it is a backup. */
+  /** The database's files. A copy made while the process is stopped is a backup. */
   readonly dataFolder: string;
   private readonly folder: string;
   private readonly programs: string;
   private child: ChildProcess | undefined;
 
-  /** Everything it writes lies in `folder`; what lies there already is used. */
+  /** Keeps all files in `folder` and uses a database that is already there. */
   constructor(folder: string, port: number) {
     this.folder = folder;
     this.port = port;
@@ -32,7 +32,7 @@ export class Postgres {
     this.programs = binFolder();
   }
 
-  /** Answers whether the database is new. */
+  /** Returns whether the database is new. */
   async start(): Promise<boolean> {
     mkdirSync(this.folder, { recursive: true });
     if (isRoot()) chmodSync(this.folder, 0o777);
@@ -42,12 +42,12 @@ export class Postgres {
     return isNew;
   }
 
-  /** SIGINT ends its sessions, then itself; SIGKILL is a power failure. */
+  /** SIGINT ends the sessions, then PostgreSQL. SIGKILL is like a power failure. */
   async stop(signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
-    await endOwn(this.child, signal);
+    await endProcess(this.child, signal);
   }
 
-  /** What `psql` prints for one command. */
+  /** Runs one command with `psql` and returns its output. */
   query(database: string, command: string): Buffer {
     const where = ['-h', '127.0.0.1', '-p', `${this.port}`, '-U', USER, '-d', database];
     const options = { maxBuffer: 2 ** 30, stdio: 'pipe' } as const;
@@ -73,7 +73,7 @@ export class Postgres {
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const log = openSync(this.logFile, 'a');
     const child = spawn(...this.asUser('postgres', ['-D', this.dataFolder, ...args]), {
-      // Ctrl-C is for the program in front, which stops its database last.
+      // Ctrl-C goes to the foreground program, which stops the database last.
       detached: true,
       stdio: ['ignore', log, log],
       cwd: this.folder,
@@ -82,16 +82,16 @@ export class Postgres {
     this.child = child;
     await once(child, 'spawn');
     child.unref();
-    guard(child);
+    killWithParent(child);
     const deadline = Date.now() + READY_LIMIT_MS;
-    while (!this.answers()) {
+    while (!this.isReady()) {
       if (hasEnded(child) || Date.now() > deadline)
         throw new Error(`PostgreSQL did not start:\n${readFileSync(this.logFile, 'utf8').slice(-2_000)}`);
       await sleep(50);
     }
   }
 
-  private answers(): boolean {
+  private isReady(): boolean {
     try {
       this.query('postgres', 'select 1');
       return true;
@@ -100,7 +100,7 @@ export class Postgres {
     }
   }
 
-  /** PostgreSQL refuses to be run by root. */
+  /** PostgreSQL refuses to run as root. */
   private asUser(program: string, args: string[]): [string, string[]] {
     const path = join(this.programs, program);
     if (!isRoot()) return [path, args];

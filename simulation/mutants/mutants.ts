@@ -145,8 +145,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'debits-believed-at-once',
     what: 'Debits other than quoted count at the first odd answer: a debit is reported that never was.',
     file: 'src/workflows/payout/track.ts',
-    find: 'if (!debitsAreSettled(run, finalAttention(status, detail, record.quote))) return undefined;',
-    replace: 'debitsAreSettled(run, finalAttention(status, detail, record.quote));',
+    find: 'if (!debitsAreSettled(run, finalAttention(status, detail, order.quote))) return undefined;',
+    replace: 'debitsAreSettled(run, finalAttention(status, detail, order.quote));',
   },
   {
     name: 'refund-ignored',
@@ -165,9 +165,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'approval-not-needed',
     what: 'A payout that needs an approval is paid without one.',
-    file: 'src/workflows/payout/lock-quote.ts',
-    find: "request.approval !== 'required' || approvalCovers(run, usable)",
-    replace: "request.approval !== 'required' || run.record.refused === undefined",
+    file: 'src/workflows/payout/approval.ts',
+    find: "if (run.request.approval !== 'required')",
+    replace: "if (run.request.approval !== 'required' || run.record.refused === undefined)",
   },
 
   // ---- never ends, or never followed
@@ -210,8 +210,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'branch-on-history-length',
     what: 'A wait ends by the length of the history, which is not the same in a replay: the renewal is stuck.',
     file: 'src/workflows/tokens/renewal-run.ts',
-    find: 'return this.updates >= MOST_UPDATES;',
-    replace: 'return isHistoryLong() || this.updates >= MOST_UPDATES;',
+    find: 'return this.updates >= MAX_UPDATES;',
+    replace: 'return isHistoryLong() || this.updates >= MAX_UPDATES;',
   },
 
   // ---- tokens
@@ -312,9 +312,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'batch-row-started-twice',
     what: 'The last row of a round is still in line at the next one: it is started again, and counted twice.',
     file: 'src/workflows/batch/part-run.ts',
-    find: 'const rows = this.waiting.splice(0, Math.min(room, MOST_STARTS_AT_ONCE));',
+    find: 'const rows = this.waiting.splice(0, Math.min(room, MAX_STARTS_AT_ONCE));',
     replace:
-      'const count = Math.min(room, MOST_STARTS_AT_ONCE);\n    const rows = this.waiting.slice(0, count);\n    this.waiting.splice(0, Math.min(count, Math.max(1, rows.length - 1)));',
+      'const count = Math.min(room, MAX_STARTS_AT_ONCE);\n    const rows = this.waiting.slice(0, count);\n    this.waiting.splice(0, Math.min(count, Math.max(1, rows.length - 1)));',
   },
   {
     name: 'batch-goes-on-after-cancel',
@@ -326,7 +326,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'stopped-part-not-missed',
     what: 'Nobody notices that a part of a batch was terminated: its rows are never paid, and the batch never ends.',
-    file: 'src/workflows/batch/tell-parts.ts',
+    file: 'src/workflows/batch/signal-parts.ts',
     find: '    run.lost(slice);\n',
     replace: '',
   },
@@ -350,15 +350,15 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'opening-blind-retry',
     what: 'An opening that was never answered is simply asked for again: two accounts.',
     file: 'src/workflows/receiving-account/send.ts',
-    find: "    case 'failed':\n      record.unsettled += 1;\n      return { doubt: 'unknown', why: answer.message };",
-    replace: "    case 'failed':\n      return { nothing: true };",
+    find: "    case 'failed':\n      record.unsettled += 1;\n      return { cause: 'unknown', why: answer.message };",
+    replace: "    case 'failed':\n      return { nothingSent: true };",
   },
   {
     name: 'canceled-review-stuck',
     what: 'Once canceled, an opening in review takes no account any more: it is open for ever.',
     file: 'src/workflows/receiving-account/handlers.ts',
-    find: 'CancellationScope.nonCancellable(() => resolve(said))',
-    replace: 'resolve(said)',
+    find: 'CancellationScope.nonCancellable(() => resolve(decision))',
+    replace: 'resolve(decision)',
   },
   {
     name: 'opening-code-is-refusal',

@@ -178,6 +178,7 @@ function everywhere(tooLongMs: number): FaultInput[] {
 const OF_CREATES: readonly FaultInput[] = [
   { kind: 'rate-limited-but-executes' },
   { kind: 'rate-limited-but-executes', showAfterMs: 3_000 },
+  { kind: 'rate-limited-but-executes', showAfterMs: 8_000 },
   { kind: 'envelope', code: 12345, effect: 'commit' },
   { kind: 'envelope', code: 12345 },
   { kind: 'envelope', code: 900002, effect: 'commit' },
@@ -260,7 +261,7 @@ function withoutUsers(seed: number): Plan {
       applicationTokenSeconds: tokensEndAtMs === undefined ? picked(random, [60, 600, 7_200]) : 86_400,
       finalAfterMs: picked(random, [300, 5_000]),
       // Less than the shortest confirmation window.
-      readLagMs: picked(random, [0, 0, 500, 4_000]),
+      readLagMs: picked(random, [0, 0, 500, 4_000, 8_000]),
     },
     env: {
       PAYMENTS_CALL_TIMEOUT: `${callTimeoutMs}ms`,
@@ -278,14 +279,17 @@ function withoutUsers(seed: number): Plan {
     outage: outageIn(new Random(seed ^ 0x0a7a9e), troubleMs),
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
-    restored: restoreIn(random, troubleMs),
+    restored: restoreIn(random, troubleMs, payouts),
     // Reconciliation looks every minute here; a quarter of an hour costs more than the rest of a world.
     followsUp: !isLong && random.chance(0.3),
   };
 }
 
-function restoreIn(random: Random, troubleMs: number): Plan['restored'] {
-  if (!random.chance(0.15)) return undefined;
+function restoreIn(random: Random, troubleMs: number, payouts: PlannedPayout[]): Plan['restored'] {
+  if (!random.chance(0.2)) return undefined;
+  const lost = random.chance(0.5) ? random.pick(payouts) : undefined;
+  // Between the start of a payout and the first moment at which its order can be seen.
+  if (lost) return { toMs: lost.atMs + random.between(0, 100), atMs: lost.atMs + random.between(200, 5_000) };
   const toMs = random.between(0.1, 0.8) * troubleMs;
   return { toMs, atMs: toMs + random.between(0.05, 0.5) * troubleMs };
 }
@@ -400,9 +404,9 @@ function thrice<T>(all: readonly T[]): T[] {
   return [...all, ...all, ...all];
 }
 
-/** A world opens few accounts. */
+/** A world makes few creates and opens few accounts, and everything depends on them. */
 function faulty(operation: Operation): number {
-  return operation === 'receivingAccountCreate' ? 2 * FAULTY : FAULTY;
+  return operation === 'receivingAccountCreate' || operation === 'createCnyOrder' ? 2 * FAULTY : FAULTY;
 }
 
 function faultsOf(operation: Operation): readonly FaultInput[] {

@@ -82,12 +82,13 @@ export class Standstill implements Feature {
     const partnerOrderId = partnerOrderIdOf(number);
     const state = await this.scene.stateOf(number);
     if (!state || !plan.standstill || calmSinceMs !== undefined) return;
-    const { phase, needsAttention } = state;
+    const { phase, needsAttention, lastConfirmedAt } = state;
     const known = this.seen.get(number);
     const sinceMs = known?.phase === phase ? known.sinceMs : world.now;
     this.seen.set(number, { phase, sinceMs });
     const dependent: readonly PayoutPhase[] = DEPENDENT[plan.standstill.operation];
-    const stillMs = world.now - Math.max(sinceMs, this.beganAtMs ?? 0);
+    const confirmedAtMs = lastConfirmedAt === undefined ? 0 : Date.parse(lastConfirmedAt);
+    const stillMs = world.now - Math.max(sinceMs, this.beganAtMs ?? 0, confirmedAtMs);
     if (dependent.includes(phase) && stillMs > FLAGGED_WITHIN_MS && !needsAttention)
       world.violation(
         `${partnerOrderId} has been ${phase} for ${Math.round(stillMs / MINUTE_MS)} minutes, and is not flagged`,

@@ -1,10 +1,10 @@
-/** What a trade query would say if the order had ended: consistent in itself, and not what the ledger says. */
+/** Invents the trade answer of an ended order: consistent in itself, and independent of the ledger. */
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { amountOnWire, type Money } from '../money.ts';
 import { chance, pick, type Random, whole } from '../random.ts';
 import { drawText } from './draw.ts';
 
-/** What everybody knows about an order: its amounts. */
+/** The amounts of an order, which every party knows. */
 export interface OrderTerms {
   target: Money;
   pay: Money;
@@ -14,7 +14,7 @@ export interface OrderTerms {
 type Status = 'SUCCESS' | 'PARTIAL_SUCCESS' | 'FAILED';
 export type TradeOperation = 'queryResult' | 'queryPayDetail';
 
-/** `record`, true or drawn, changed so that it tells an end. */
+/** Changes `record`, true or invented, into the record of an ended order. */
 export function asIfEnded(
   operation: TradeOperation,
   record: JsonObject,
@@ -50,7 +50,7 @@ interface DrawnSplit {
   status: 'SUCCESS' | 'FAILED';
 }
 
-/** An order that failed need not list any payment. */
+/** A failed order need not list any splits. */
 function splitsOf(status: Status, target: Money, random: Random): DrawnSplit[] {
   if (status === 'FAILED' && chance(random, 0.5)) return [];
   const count = status === 'PARTIAL_SUCCESS' ? 2 : whole(random, 1, 3);

@@ -1,4 +1,4 @@
-/** Changes a true record in a few places: the lies that are easiest to believe. */
+/** Changes a true record in a few places: the false answers that are easiest to believe. */
 import { isLosslessNumber, LosslessNumber } from 'lossless-json';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { formatMinor, parseMinor } from '../money.ts';
@@ -6,9 +6,9 @@ import { chance, pick, pickWeighted, type Random, whole } from '../random.ts';
 import { drawRecord, drawValue } from './draw.ts';
 import type { Field, Fields, Shape } from './spec-records.ts';
 
-const MOST_CHANGES = 3;
+const MAX_CHANGES = 3;
 
-/** `record` with one to three fields changed. `others` are records of the same kind to borrow values from. */
+/** Changes one to three fields of `record`. `others` are records of the same kind to borrow values from. */
 export function changedRecord(
   record: JsonObject,
   fields: Fields,
@@ -16,7 +16,7 @@ export function changedRecord(
   others: readonly unknown[],
 ): JsonObject {
   let changed = record;
-  for (let left = whole(random, 1, MOST_CHANGES); left > 0; left -= 1)
+  for (let left = whole(random, 1, MAX_CHANGES); left > 0; left -= 1)
     changed = changedOnce(changed, fields, random, pick(random, others));
   return changed;
 }
@@ -80,7 +80,7 @@ const OTHER_TYPES = [
   new LosslessNumber('12345678901234567890.12'),
 ] as const;
 
-/** Almost what it was. */
+/** A value close to the original. */
 function nearby(value: unknown, shape: Shape, random: Random): unknown {
   if (shape.is === 'flag') return value !== true;
   if (shape.is === 'amount') return nearbyAmount(value, random) ?? drawValue(shape, random);
@@ -129,7 +129,7 @@ function changedEntries(current: unknown, fields: Fields, random: Random, borrow
   return entries.map((value, index) => (index === at ? changed : value));
 }
 
-/** A list, a lone entry, or nothing, as a list. */
+/** Reads a list, a single entry or nothing as a list. */
 export function asEntries(value: unknown): unknown[] {
   if (Array.isArray(value)) return value;
   return isJsonObject(value) && Object.keys(value).length > 0 ? [value] : [];

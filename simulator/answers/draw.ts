@@ -1,4 +1,4 @@
-/** Draws values and whole records from everything that the spec's tables allow. */
+/** Draws random values and records from what the spec's tables allow. */
 import { LosslessNumber } from 'lossless-json';
 import type { JsonObject } from '../json.ts';
 import { chance, pick, type Random, whole } from '../random.ts';
@@ -6,7 +6,7 @@ import type { Field, Fields, Shape } from './spec-records.ts';
 
 const ABSENT = Symbol('absent');
 
-/** A record with every mandatory field; optional ones are there, null or absent. */
+/** A record with every mandatory field. Optional fields are present, null or absent. */
 export function drawRecord(fields: Fields, random: Random): JsonObject {
   const record: JsonObject = {};
   for (const [name, field] of Object.entries(fields)) {
@@ -58,7 +58,7 @@ const SECONDS = ['7200', '2592000', '15552000', '60', '1', '9999999999'] as cons
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
 const TEXT_LETTERS = `${LETTERS}abcdefghijklmnopqrstuvwxyz-_ é中'"\\<`;
 
-/** 1 to `max` characters; sometimes exactly as many as there may be. */
+/** 1 to `max` characters; sometimes exactly `max`. */
 export function drawText(random: Random, max: number): string {
   const length = chance(random, 0.1) ? max : whole(random, 1, Math.min(max, 24));
   return Array.from({ length }, () => TEXT_LETTERS[whole(random, 0, TEXT_LETTERS.length - 1)]).join('');
@@ -82,7 +82,7 @@ function drawRate(random: Random): string {
   return `${whole(random, 0, 20)}.${String(whole(random, 0, 9999)).padStart(4, '0')}`;
 }
 
-/** Seconds, milliseconds, nothing, and what is no time at all. */
+/** Seconds, milliseconds, an empty text, or an invalid time. */
 function drawTime(random: Random): unknown {
   const now = 1_700_000_000 + whole(random, 0, 100_000_000);
   return pick<unknown>(random, [
@@ -101,7 +101,7 @@ function drawEntries(fields: Fields, random: Random): unknown {
   return entries.length === 1 && chance(random, 0.5) ? entries[0] : entries;
 }
 
-/** The spec's tables say number where its samples write text, and the other way round. */
+/** The spec's tables and samples disagree about numbers and text. */
 function numberOrText(random: Random, digits: string): unknown {
   return chance(random, 0.7) ? new LosslessNumber(digits) : digits;
 }

@@ -1,4 +1,4 @@
-/** An answer drawn at random: a record, true, changed or invented, or an error; told in an envelope. */
+/** Draws a random answer: a true, changed or invented record, or an error, in an envelope. */
 import { LosslessNumber } from 'lossless-json';
 import type { OperationName } from '../faults/rules.ts';
 import { type Answer, type Code, jsonAnswer, type Style } from '../http/envelope.ts';
@@ -10,13 +10,13 @@ import { drawRecord, drawText } from './draw.ts';
 import { SPEC_RECORDS } from './spec-records.ts';
 
 export interface DrawContext {
-  /** The data of the true answer; absent where the truth is a refusal. */
+  /** The data of the true answer; absent if the true answer is a refusal. */
   truth?: unknown;
-  /** True data of other people's orders, of the same kind. */
+  /** True data of other orders, of the same kind. */
   others?: readonly unknown[] | undefined;
-  /** The fields that every answer to this request repeats, for an invented record that should be believed. */
+  /** Fields that every answer to this request repeats, so that an invented record looks real. */
   echo?: JsonObject | undefined;
-  /** The amounts of the order; without them no end is invented. */
+  /** The amounts of the order. Without them, no `as-if-ended` record is drawn. */
   terms?: OrderTerms | undefined;
 }
 
@@ -54,7 +54,7 @@ export function drawAnswer(operation: OperationName, random: Random, context: Dr
   if (sort === 'error') return drawError(random, null, sort);
   if (sort === 'truth-with-error') return drawError(random, context.truth ?? null, sort);
   const data = drawData(sort, operation, random, context);
-  // A record that comes with an unusual HTTP status is for the client to judge.
+  // Now and then, a record comes with an unusual HTTP status.
   const status = chance(random, 0.9) ? 200 : pick(random, [201, 202, 400, 404, 500]);
   return { sort, status, code: 'success', message: pick(random, MESSAGES), data };
 }
@@ -91,7 +91,7 @@ function isTrade(operation: OperationName): operation is TradeOperation {
   return operation === 'queryResult' || operation === 'queryPayDetail';
 }
 
-/** Every code that the spec names for any operation, and the two that stand for success elsewhere. */
+/** Every code that the spec names, including the success codes of both envelopes. */
 const DOCUMENTED_CODES = [429, 900000, 900002, 900004, 401, 403, 0, 200] as const;
 const ERROR_STATUSES = [400, 401, 403, 404, 409, 422, 429, 500, 502, 503, 504] as const;
 
@@ -116,8 +116,8 @@ function drawCode(random: Random): Code {
 
 const SUCCESS: Readonly<Record<Style, number>> = { A: 0, B: 200, V1: 0 };
 
-/** On the wire. `bare`: the operation's answers have no envelope (`v1Envelope`), so its records have none either. */
-export function tell(drawn: DrawnAnswer, style: Style, bare = false): Answer {
+/** Formats the answer. `bare`: the operation's records have no envelope (`v1Envelope`). */
+export function toAnswer(drawn: DrawnAnswer, style: Style, bare = false): Answer {
   const { status, message, data, retryAfterSeconds } = drawn;
   const succeeds = drawn.code === 'success';
   const code = succeeds ? SUCCESS[style] : drawn.code;

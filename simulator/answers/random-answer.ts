@@ -1,11 +1,11 @@
-/** Random answers without a simulator, for tests that run in one process: a seed always draws the same answer. */
+/** Random answers without a simulator, for tests in one process: the same seed draws the same answer. */
 import { operations } from '../endpoints/index.ts';
 import type { OperationName } from '../faults/rules.ts';
 import { type JsonObject, parseJson, writeJson } from '../json.ts';
 import { type Money, parseMinor } from '../money.ts';
 import { seededRandom } from '../random.ts';
 import { drawRecord } from './draw.ts';
-import { drawAnswer, type Sort, tell } from './drawn-answer.ts';
+import { drawAnswer, type Sort, toAnswer } from './drawn-answer.ts';
 import { SPEC_RECORDS } from './spec-records.ts';
 
 interface MoneyText {
@@ -14,28 +14,28 @@ interface MoneyText {
 }
 
 export interface AnswerContext {
-  /** The `data` of the true answer as JSON text; absent where the truth is a refusal. */
+  /** The `data` of the true answer as JSON text; absent if the true answer is a refusal. */
   truth?: string | undefined;
-  /** The `data` of true answers about other people's orders, each as JSON text. */
+  /** The `data` of true answers about other orders, each as JSON text. */
   others?: readonly string[] | undefined;
-  /** Fields that an invented record repeats so that it is believed, e.g. `partner_order_id`. */
+  /** Fields that an invented record repeats so that it looks real, e.g. `partner_order_id`. */
   echo?: JsonObject | undefined;
-  /** The amounts of the order; without them no end is invented for it. */
+  /** The amounts of the order. Without them, no `as-if-ended` record is drawn. */
   terms?: { target: MoneyText; pay: MoneyText; fee: MoneyText } | undefined;
 }
 
 export interface RandomAnswer {
-  /** How it was made: `changed`, `invented`, `error` and so on. */
+  /** How the answer was made: `changed`, `invented`, `error` and so on. */
   sort: Sort;
   status: number;
   headers: Record<string, string>;
-  /** The body as it goes over the wire. */
+  /** The body as sent. */
   body: string;
 }
 
 /**
- * Anything that `operation` may answer, and some of what it may not. Unlike the fault of the same name, it may draw a
- * lie that nobody could tell from the truth.
+ * Draws any answer that `operation` may give, and some that it may not. Unlike the fault of the same name, it may draw
+ * false answers that no client can detect.
  */
 export function randomAnswer(
   operation: OperationName,
@@ -49,11 +49,11 @@ export function randomAnswer(
     echo,
     terms: terms && { target: exact(terms.target), pay: exact(terms.pay), fee: exact(terms.fee) },
   });
-  const { status, headers = {}, text } = tell(drawn, style);
+  const { status, headers = {}, text } = toAnswer(drawn, style);
   return { sort: drawn.sort, status, headers, body: text };
 }
 
-/** Only the `data`, as JSON text, and only what the spec's table allows. */
+/** Draws only the `data`, within the spec's tables, as JSON text. */
 export function randomRecord(operation: OperationName, seed: number): string {
   return writeJson(drawRecord(SPEC_RECORDS[operation], seededRandom(seed)));
 }

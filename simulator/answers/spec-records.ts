@@ -1,22 +1,22 @@
-/** The spec's field tables for the data of answers: what each operation may answer, field by field. */
+/** The spec's field tables for the data of answers, by operation. */
 import type { OperationName } from '../faults/rules.ts';
 
 export type Shape =
   | { is: 'text'; max: number }
-  /** An enumeration; a value that the spec does not name has the same greatest length. */
+  /** An enumeration. Values that the spec does not name have the same maximum length. */
   | { is: 'word'; words: readonly [string, ...string[]]; max: number }
   | { is: 'currency'; max: number }
   | { is: 'flag' }
   /** decimal(18,2), as a number or as text. */
   | { is: 'amount' }
   | { is: 'rate' }
-  /** The spec does not show the unit, and shows an empty string. */
+  /** The spec does not name the unit, and shows an empty string. */
   | { is: 'time' }
   | { is: 'seconds' }
-  /** The reference response shows null, and nothing says more. */
+  /** The spec shows only null. */
   | { is: 'unspecified' }
   | { is: 'record'; fields: Fields }
-  /** The spec types it `object` and describes entries: a list, or a lone entry. */
+  /** The spec types the field `object` but describes entries: a list, or a single entry. */
   | { is: 'entries'; fields: Fields }
   | { is: 'texts' };
 
@@ -146,7 +146,7 @@ const payoutOrder: Fields = {
 
 const quote: Fields = {
   lock_rate_id: mandatory(text(128)),
-  // The spec's text also calls it so.
+  // The spec's text also uses this name.
   lock_fee_id: optional(text(128)),
   avail_money: mandatory(money),
   exchange: mandatory({
@@ -185,7 +185,7 @@ const accounts: Fields = {
   }),
 };
 
-/** The spec shows no fields for it; these are the simulator's own. */
+/** The spec shows no fields; these are the simulator's own. */
 const receivingAccount: Fields = {
   id: mandatory(text(64)),
   payer_id: optional(text(64)),

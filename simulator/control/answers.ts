@@ -1,4 +1,4 @@
-/** What the control API answers, by schema, so that the client parses what the server wrote. */
+/** Schemas of the control API's answers, with which the client parses them. */
 import { z } from 'zod';
 
 const money = z.object({ currency: z.string(), amount: z.string() });
@@ -16,18 +16,18 @@ export const orderRecord = z.object({
   complete: z.boolean(),
   lockRateId: z.string().nullable(),
   exchangeRate: z.string(),
-  /** Whose account the money goes to. */
+  /** The account that the order pays. */
   beneficiary: z.object({
     bankAccountNumber: z.string(),
     bankAccountName: z.string(),
     bankName: z.string(),
   }),
   instructed: money,
-  /** What was debited. */
+  /** The debit. */
   pay: money,
   target: money,
   fee: money,
-  /** What went back to the payer because payments failed. */
+  /** Returned to the payer for failed splits. */
   returned: money,
   splits: z.array(
     z.object({ distributeId: z.string(), target: money, status: z.string(), refunded: z.boolean() }),
@@ -57,7 +57,7 @@ export const createRecord = z.object({
   partnerOrderId: z.string().nullable(),
   orderId: z.string().nullable(),
   effect: z.enum(['pending', 'committed', 'refused', 'dropped']),
-  /** How old the lock was when the order was created. */
+  /** Age of the lock when the order was created. */
   lockAgeMs: z.number().nullable(),
   answered: servedAs,
   code,
@@ -76,9 +76,9 @@ export const ledgerOf = z.object({
   partnerOrderId: z.string(),
   orders: z.array(orderRecord),
   creates: z.array(createRecord),
-  /** How often money left under this number; more than one is a double payment. */
+  /** Debits for this `partnerOrderId`. More than one is a double payment. */
   debits: z.number(),
-  /** The sum of those debits, one entry a currency. */
+  /** The sum of those debits, by currency. */
   debited: z.array(money),
   notifications: z.array(notificationRecord),
 });
@@ -97,7 +97,7 @@ export const ledger = z.object({
   creates: z.array(createRecord),
   notifications: z.array(notificationRecord),
   debits: z.record(z.string(), z.object({ count: z.number(), debited: z.array(money) })),
-  /** Numbers under which money left more than once. */
+  /** Each `partnerOrderId` with more than one debit. */
   paidTwice: z.array(z.string()),
   receivingAccounts: z.array(receivingAccountRecord),
 });
@@ -114,10 +114,10 @@ const appCounts = z.object({
 export const counts = z.object({
   calls: z.number(),
   byOperation: z.record(z.string(), z.number()),
-  /** Answers 429 of any origin; those of the call budget alone are `rejected`. */
+  /** Answers 429 for any reason; `rejected` counts only those of the rate limit. */
   answered429: z.number(),
   rejected: z.number(),
-  /** The busiest second of any one application: all arrivals, and only those served. */
+  /** The busiest second of any application: all calls, and only the served ones. */
   maxCallsInAnySecond: z.number(),
   maxServedInAnySecond: z.number(),
   apps: z.record(z.string(), appCounts),

@@ -1,4 +1,4 @@
-/** Changes an order by hand, the way no scenario would. */
+/** Changes an order by hand, in ways that no scenario offers. */
 import { isJsonObject } from '../json.ts';
 import { parseMinor } from '../money.ts';
 import { FINAL_STATUSES, type Order, type Receiver } from '../orders/order.ts';
@@ -53,7 +53,7 @@ function changeSplit(order: Order, change: NonNullable<ParsedOrderChange['splits
   if (change.refundReason !== undefined) split.refundReason = change.refundReason;
 }
 
-/** Kept as an answer patch, so that it goes with the other changes to the same answers. */
+/** Stored as an answer patch, so that it combines with other changes to the same answers. */
 function echoClientId(order: Order, clientId: string | null): void {
   for (const operation of ['queryResult', 'queryPayDetail']) {
     const current = order.answerPatches.get(operation);
@@ -65,7 +65,7 @@ function echoClientId(order: Order, clientId: string | null): void {
 function changeAnswer(order: Order, operation: string, patch: unknown): void {
   if (patch === null) order.answerPatches.delete(operation);
   else if (isJsonObject(patch)) {
-    // Shallow on purpose: in a patch a null means "remove this field", and a deep merge would lose it.
+    // Shallow merge on purpose: null in a patch means "remove this field", and a deep merge would lose it.
     const earlier = order.answerPatches.get(operation);
     order.answerPatches.set(operation, { ...(isJsonObject(earlier) ? earlier : {}), ...patch });
   }

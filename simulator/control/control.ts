@@ -1,6 +1,6 @@
-/** What a test may ask and change: the same verbs in process, and over HTTP through `simulatorControl`. */
+/** The control API for tests: the same verbs in process, and over HTTP through `simulatorControl`. */
 import { z } from 'zod';
-import type { FaultReport } from '../faults/fault-box.ts';
+import type { FaultReport } from '../faults/fault-injector.ts';
 import { type FaultRuleInput, faultRuleSchema } from '../faults/rules.ts';
 import type { CallRecord } from '../ledger.ts';
 import { parseMinor } from '../money.ts';
@@ -40,12 +40,12 @@ export interface SimulatorControl {
   releaseFault(id: string): { released: number };
   removeFault(id: string): void;
   removeFaults(): void;
-  /** Resolves once the application's receiver took it, or the retries ran out. */
+  /** Resolves once the application's receiver accepts the notification or no retries are left. */
   notify(notification: requests.NotifyInput): Promise<void>;
   changeOrder(partnerOrderId: string, change: requests.OrderChange): void;
-  /** An order that came about by other means than a create of ours: somebody else's, under a number of ours. */
+  /** Adds an order without a create: another party's order under our `partnerOrderId`. */
   plantOrder(order: requests.PlantedOrderInput): { orderId: string };
-  /** Grants a code without the page. */
+  /** Issues an authorization code without the page. */
   authorize(grant: requests.AuthorizeInput): { code: string };
   expireTokens(filter?: requests.ExpireInput): { expired: number };
   reset(): void;
@@ -53,7 +53,7 @@ export interface SimulatorControl {
 
 const anyObject = z.record(z.string(), z.unknown());
 
-/** Takes whatever comes and checks it by schema, since the same verbs are served over HTTP. */
+/** Parses every argument by schema, because the same verbs are served over HTTP. */
 export class Control implements SimulatorControl {
   readonly world: World;
 

@@ -1,4 +1,4 @@
-/** The ledger as people and tests read it: amounts as decimal text, times as ISO 8601. */
+/** Reports of the ledger for people and tests: amounts as decimal text, times as ISO 8601. */
 import { formatMinor, type Money } from '../money.ts';
 import type { Order } from '../orders/order.ts';
 import { isoTime } from '../surroundings.ts';
@@ -8,10 +8,10 @@ import type { Counts, LedgerOf, LedgerRecord, OrderRecord } from './answers.ts';
 export function ledgerReport(world: World): LedgerRecord {
   const debits: LedgerRecord['debits'] = {};
   for (const order of world.orders.all()) {
-    const number = order.outOrderId;
-    if (number === undefined || Object.hasOwn(debits, number)) continue;
-    const orders = world.orders.byPartnerOrderId(number);
-    debits[number] = { count: orders.length, debited: debitedBy(orders) };
+    const partnerOrderId = order.outOrderId;
+    if (partnerOrderId === undefined || Object.hasOwn(debits, partnerOrderId)) continue;
+    const orders = world.orders.byPartnerOrderId(partnerOrderId);
+    debits[partnerOrderId] = { count: orders.length, debited: debitedBy(orders) };
   }
   return {
     orders: [...world.orders.all()].map(orderReport),
@@ -37,7 +37,7 @@ export function ledgerOfReport(world: World, partnerOrderId: string): LedgerOf {
 }
 
 export function countsReport(world: World): Counts {
-  const apps = world.budget.counts();
+  const apps = world.rateLimit.counts();
   const busiest = (pick: 'maxCallsInAnySecond' | 'maxServedInAnySecond') =>
     Math.max(0, ...Object.values(apps).map((app) => app[pick]));
   return {
@@ -50,7 +50,7 @@ export function countsReport(world: World): Counts {
     apps,
     creates: world.ledger.creates.total,
     orders: world.orders.size,
-    // Every order is one debit: refusals never come this far.
+    // Every order is one debit: a refused create adds no order.
     debits: world.orders.size,
     paidTwice: paidTwice(world).length,
     notifications: world.notifier.log.total,
@@ -89,11 +89,10 @@ export function orderReport(order: Order): OrderRecord {
 }
 
 function paidTwice(world: World): string[] {
-  const numbers = new Set<string>();
+  const ids = new Set<string>();
   for (const { outOrderId } of world.orders.all())
-    if (outOrderId !== undefined && world.orders.byPartnerOrderId(outOrderId).length > 1)
-      numbers.add(outOrderId);
-  return [...numbers];
+    if (outOrderId !== undefined && world.orders.byPartnerOrderId(outOrderId).length > 1) ids.add(outOrderId);
+  return [...ids];
 }
 
 function debitedBy(orders: readonly Order[]): { currency: string; amount: string }[] {

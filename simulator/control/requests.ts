@@ -1,4 +1,4 @@
-/** What the control API takes, by schema: outside data whoever sends it. */
+/** Schemas of the control API's requests. */
 import { z } from 'zod';
 import { parseMinor } from '../money.ts';
 
@@ -19,22 +19,22 @@ export const accountsSchema = z
   .nullable();
 export type AccountsInput = z.input<typeof accountsSchema>;
 
-/** A JSON merge patch over the data of one operation's answers about this order; null takes it away. */
+/** A JSON merge patch for the data of one operation's answers about this order; null removes the patch. */
 const answerPatch = z.record(z.string(), z.unknown()).nullable();
 
 export const orderChangeSchema = z.strictObject({
-  /** A final status ends the order and tells the application as the scenario says. */
+  /** A final status ends the order and notifies the application as the scenario says. */
   status: z.string().optional(),
   auditStatus: z.string().optional(),
   complete: z.boolean().optional(),
   v2Status: z.string().nullable().optional(),
   errorMsg: z.string().nullable().optional(),
   lockRateId: z.string().nullable().optional(),
-  /** Queries find the order from now on, or not at all. */
+  /** Whether trade queries find the order. */
   visible: z.boolean().optional(),
-  /** The client number that trade answers name instead of the one asked with. */
+  /** The `client_id` that trade answers name instead of the requested one. */
   echoClientId: z.string().nullable().optional(),
-  /** Whose account the money goes to. */
+  /** The account that the order pays. */
   receiver: z
     .strictObject({
       bankAccountNumber: z.string().optional(),
@@ -67,7 +67,7 @@ export type ParsedOrderChange = z.output<typeof orderChangeSchema>;
 
 export const plantedOrderSchema = z.strictObject({
   partnerOrderId: z.string(),
-  /** The first application where there are several. */
+  /** Default: the first application. */
   appId: z.string().optional(),
   payerId: z.string().default('somebody-else'),
   instructedAmount: z
@@ -88,7 +88,7 @@ export type PlantedOrderInput = z.input<typeof plantedOrderSchema>;
 
 export const notifySchema = z.strictObject({
   partnerOrderId: z.string(),
-  /** Instead of what the order, if there is one, would say truthfully. */
+  /** Replaces fields of the true notification. */
   overrides: z
     .strictObject({
       orderId: z.string().nullable().optional(),
@@ -99,7 +99,7 @@ export const notifySchema = z.strictObject({
     .default({}),
   signature: z.enum(['right', 'forged', 'none']).default('right'),
   times: z.number().int().min(1).max(1000).default(1),
-  /** Needed where several applications exist and no order says which. */
+  /** Default: the order's application, or else the first one. */
   appId: z.string().optional(),
 });
 export type NotifyInput = z.input<typeof notifySchema>;

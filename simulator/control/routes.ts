@@ -1,4 +1,4 @@
-/** The control API over HTTP, under `/_sim`: not part of the service, not counted, not for the application. */
+/** The control API over HTTP, under `/_sim`. It is not part of the provider's API and not counted. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isSafeNumber, LosslessNumber, parse } from 'lossless-json';
 import { z } from 'zod';
@@ -8,7 +8,7 @@ import { type Control, NotFoundError } from './control.ts';
 import { scenarioSchema } from './requests.ts';
 import { statusPage } from './status-page.ts';
 
-/** The verbs check what they are given themselves. */
+/** Verbs parse their own arguments. */
 type Verb = (control: Control, argument: Argument) => unknown;
 
 interface Argument {
@@ -79,7 +79,7 @@ async function answer(
   }
 }
 
-/** Ordinary numbers stay ordinary; only one that a double cannot hold keeps its digits another way. */
+/** Numbers become `number`; only a number that a double cannot hold becomes a `LosslessNumber`. */
 function bodyOf(request: FastifyRequest): unknown {
   if (typeof request.body !== 'string' || request.body === '') return undefined;
   return parse(request.body, null, (digits) =>

@@ -1,4 +1,4 @@
-/** One page for people: what was paid, how busy it is, what goes wrong on purpose. */
+/** The status page: orders, load and active faults. */
 import { escapeHtml, page, table } from '../http/html.ts';
 import { moneyText } from '../money.ts';
 import type { Control } from './control.ts';
@@ -10,7 +10,7 @@ export function statusPage(control: Control): string {
   const counts = control.counts();
   const figures: [string, string][] = [
     ['Calls in the last second', String(callsInLastSecond(control))],
-    ['Calls in all', String(counts.calls)],
+    ['Calls in total', String(counts.calls)],
     [
       'Busiest second of one application',
       `${counts.maxCallsInAnySecond} (served ${counts.maxServedInAnySecond})`,
@@ -38,7 +38,7 @@ export function statusPage(control: Control): string {
   const body = [
     table(['Figure', 'Value'], figures),
     section('Orders', rows, [
-      'Partner number',
+      'Partner order id',
       'Order',
       'Scenario',
       'Status',

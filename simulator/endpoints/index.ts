@@ -5,7 +5,7 @@ import { receivingAccountBalance, receivingAccountCreate, receivingAccountDetail
 import { httpbin, oauthToken, token } from './tokens.ts';
 import { accountQuery, queryPayDetail, queryResult } from './trade.ts';
 
-/** Every operation of the spec, except for the authorization page, which people see and no token opens. */
+/** Every operation of the spec except the authorization page, which is for people. */
 export const operations: readonly Operation[] = [
   oauthToken,
   token,

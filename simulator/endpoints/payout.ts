@@ -1,4 +1,4 @@
-/** `/v2/b2b/currents`: creation of a payout and the query of its order. */
+/** `/v2/b2b/currents`: the create and the order query. */
 import { z } from 'zod';
 import { ILLEGAL_PARAM, ORDER_NOT_EXIST, Refusal } from '../http/envelope.ts';
 import type { Operation, Outcome, Received } from '../http/operation.ts';
@@ -32,7 +32,7 @@ const createBody = z.object({
   }),
 });
 
-/** An early notification gets this long before the answer leaves all the same, and a head start of its own. */
+/** How long the answer waits for an early notification to arrive, and how long it waits after that. */
 const EARLY_AT_MOST_MS = 2000;
 const EARLY_HEAD_START_MS = 50;
 
@@ -42,12 +42,12 @@ export const createCnyOrder: Operation = {
   path: '/v2/b2b/currents/createCnyOrder',
   style: 'A',
   auth: 'gateway',
-  handle: (received) => created(received.world, createOrder(received.world, wantedIn(received))),
-  pretend: (received) =>
-    payoutOrderView(draftOrder(received.world, wantedIn(received)).order, received.world),
+  handle: (received) => outcomeOf(received.world, createOrder(received.world, createRequestOf(received))),
+  preview: (received) =>
+    payoutOrderView(draftOrder(received.world, createRequestOf(received)).order, received.world),
 };
 
-function wantedIn(received: Received): CreateRequest {
+function createRequestOf(received: Received): CreateRequest {
   const body = readBody(received.rawBody, createBody);
   if (body.exchange.targetCurrency !== 'CNY')
     throw new Refusal(ILLEGAL_PARAM, 'illegal param: exchange.targetCurrency');
@@ -65,15 +65,15 @@ function wantedIn(received: Received): CreateRequest {
   };
 }
 
-function created(world: World, order: Order): Outcome {
+function outcomeOf(world: World, order: Order): Outcome {
   const data = patched(order, 'createCnyOrder', payoutOrderView(order, world));
   if (order.plan.notify.mode !== 'early') return { data, created: order };
   return { data, created: order, beforeAnswer: () => notifyEarly(world, order) };
 }
 
 async function notifyEarly(world: World, order: Order): Promise<void> {
-  const told = world.notifier.send(world.notifier.truth(order), 'early');
-  await Promise.race([told, sleep(world.clock, EARLY_AT_MOST_MS)]);
+  const sent = world.notifier.send(world.notifier.truth(order), 'early');
+  await Promise.race([sent, sleep(world.clock, EARLY_AT_MOST_MS)]);
   await sleep(world.clock, EARLY_HEAD_START_MS);
 }
 
@@ -85,7 +85,7 @@ export const queryDetail: Operation = {
   auth: 'gateway',
   handle: (received: Received) => {
     const order = received.world.orders.byOrderId(received.params['orderId'] ?? '');
-    // Only the trade queries lag behind: whoever knows the service's own number finds the order at once.
+    // Only the trade queries lag: `queryDetail` finds an order by its `orderId` at once.
     if (!order) throw new Refusal(ORDER_NOT_EXIST, 'order not exist');
     return { data: patched(order, 'queryDetail', payoutOrderView(order, received.world)) };
   },

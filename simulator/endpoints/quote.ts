@@ -1,4 +1,4 @@
-/** `POST /v1/payments/fee`: the price of a payment, locked for a while. */
+/** `POST /v1/payments/fee`: a quote with a rate lock. */
 
 import { LosslessNumber } from 'lossless-json';
 import { z } from 'zod';

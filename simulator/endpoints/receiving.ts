@@ -1,4 +1,4 @@
-/** Receiving accounts: opening one, its balance, its detail. */
+/** Receiving accounts: open one, query its balance and its detail. */
 import { z } from 'zod';
 import { illegalParam, Refusal } from '../http/envelope.ts';
 import type { Operation } from '../http/operation.ts';
@@ -8,7 +8,7 @@ import type { ReceivingAccount } from '../state/receiving-accounts.ts';
 
 const NOT_FOUND = 40400;
 
-// The spec's sample body spells `currnecy`, its table `currency`: either will do.
+// The spec's sample body spells `currnecy`, its table `currency`: both are accepted.
 const receivingBody = z
   .object({
     payer_id: text,
@@ -55,7 +55,7 @@ export const receivingAccountBalance: Operation = {
 export const receivingAccountDetail: Operation = {
   name: 'receivingAccountDetail',
   method: 'GET',
-  // The spec spells this path so.
+  // The spec misspells this path.
   path: '/v1/payments/receving-account/:account_id',
   style: 'V1',
   auth: 'gateway',
@@ -66,7 +66,7 @@ export const receivingAccountDetail: Operation = {
   },
 };
 
-/** The spec shows no fields for it: an id, and what bank details might look like. */
+/** The spec shows no fields: these are an id and plausible bank details. */
 function accountView(account: ReceivingAccount): JsonObject {
   return {
     id: account.accountId,

@@ -1,4 +1,4 @@
-/** Tokens of users and of applications, and the example call that shows one at work. */
+/** User tokens, application tokens, and the example call that uses one. */
 import { timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { Refusal } from '../http/envelope.ts';
@@ -8,7 +8,7 @@ import type { App } from '../settings.ts';
 import type { UserGrant } from '../state/tokens.ts';
 import type { World } from '../world.ts';
 
-// The spec shows no codes for these refusals; these are the simulator's own.
+// The spec names no codes for these refusals; these are the simulator's own.
 const BAD_APPLICATION = 40101;
 const BAD_CODE = 40102;
 const BAD_REFRESH_TOKEN = 40103;
@@ -73,7 +73,7 @@ export const token: Operation = {
   },
 };
 
-/** The spec shows no answer for it, so this one says what arrived, without the token. */
+/** The spec shows no answer, so this one echoes the request without the token. */
 export const httpbin: Operation = {
   name: 'httpbin',
   method: 'GET',

@@ -1,4 +1,4 @@
-/** `/v1/mid-open-api`: trade result, trade detail, account information. */
+/** `/v1/mid-open-api`: the trade queries and the account query. */
 import { z } from 'zod';
 import { illegalParam, ORDER_NOT_EXIST, Refusal } from '../http/envelope.ts';
 import type { Operation, Outcome, Received } from '../http/operation.ts';
@@ -35,7 +35,7 @@ export const queryPayDetail: Operation = {
   },
 };
 
-/** The create request names no client, so any client number finds the order and is echoed. */
+/** The create names no client, so any `client_id` finds the order. Answers echo it. */
 function tradeOf(received: Received): { order: Order; clientId: string } {
   const key = readBody(received.rawBody, tradeKey);
   const { orders, clock } = received.world;

@@ -1,22 +1,27 @@
-/** The fault `random-answer`: draws what is told instead of the truth, and lets no lie pass that nobody could see through. */
-import { type DrawContext, type DrawnAnswer, drawAnswer, tell } from '../answers/drawn-answer.ts';
-import { spoiled } from '../answers/spoil.ts';
-import { mayBeTold, type TrueTrade } from '../answers/tells.ts';
+/** The fault `random-answer`: sends a random answer instead of the true one, but never a false one that no client can detect. */
+
+import { isTrueOrDetectable, type TrueTrade } from '../answers/detectable.ts';
+import { type DrawContext, type DrawnAnswer, drawAnswer, toAnswer } from '../answers/drawn-answer.ts';
+import { madeDetectable } from '../answers/make-detectable.ts';
 import { type Answer, ORDER_NOT_EXIST } from '../http/envelope.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { parsedOrNothing } from '../http/validation.ts';
 import { isJsonObject, type JsonObject } from '../json.ts';
 import type { Order } from '../orders/order.ts';
-import { payoutOrderView, plainly, tradeDetailView, tradeResultView } from '../orders/views.ts';
+import { payoutOrderView, tradeDetailView, tradeResultView, withoutOddity } from '../orders/views.ts';
 import { chance, type Random, seededRandom, seedOf } from '../random.ts';
 import type { World } from '../world.ts';
 import type { Fault, OperationName } from './rules.ts';
 
 type RandomAnswer = Extract<Fault, { kind: 'random-answer' }>;
 
-/** The others only read, or make what costs nothing: a quote, a token. */
-const ACTS: readonly OperationName[] = ['createCnyOrder', 'oauthToken', 'receivingAccountCreate'];
-const MOST_OTHERS = 10;
+/** All other operations only read, or create what costs nothing: a quote, a token. */
+const OPERATIONS_WITH_EFFECT: readonly OperationName[] = [
+  'createCnyOrder',
+  'oauthToken',
+  'receivingAccountCreate',
+];
+const MAX_OTHERS = 10;
 /** A code that the spec does not name and no setting uses. */
 const UNNAMED_CODE = 65_432;
 
@@ -24,12 +29,14 @@ export async function answerAtRandom(exchange: Exchange, fault: RandomAnswer, ra
   const { operation, received } = exchange;
   const commits = fault.effect ? fault.effect === 'commit' : chance(random, 0.5);
   const truth =
-    ACTS.includes(operation.name) && !commits ? exchange.pretend() : dataOf(await exchange.perform());
+    OPERATIONS_WITH_EFFECT.includes(operation.name) && !commits
+      ? exchange.preview()
+      : dataOf(await exchange.perform());
   const asked = askedOf(exchange);
   const drawn = drawAnswer(operation.name, random, contextOf(exchange, asked, truth));
-  const told = guarded(exchange, fault, asked, drawn, random);
+  const answer = restricted(exchange, fault, asked, drawn, random);
   const bare = operation.style === 'V1' && received.world.settings.v1Envelope === 'bare';
-  exchange.sendLie(tell(told, operation.style, bare), drawn.sort);
+  exchange.sendFalse(toAnswer(answer, operation.style, bare), drawn.sort);
 }
 
 interface AskedAbout {
@@ -77,18 +84,20 @@ function viewOf(
   world: World,
   clientId: string,
 ): ((order: Order) => JsonObject) | undefined {
-  if (operation === 'queryResult') return (order) => tradeResultView(plainly(order), clientId, world);
-  if (operation === 'queryPayDetail') return (order) => tradeDetailView(plainly(order), clientId, world);
+  if (operation === 'queryResult') return (order) => tradeResultView(withoutOddity(order), clientId, world);
+  if (operation === 'queryPayDetail')
+    return (order) => tradeDetailView(withoutOddity(order), clientId, world);
   if (operation === 'queryDetail' || operation === 'createCnyOrder')
-    return (order) => payoutOrderView(plainly(order), world);
+    return (order) => payoutOrderView(withoutOddity(order), world);
   return undefined;
 }
 
 function othersThan(world: World, order: Order | undefined): Order[] {
-  return [...world.orders.all()].filter((other) => other !== order).slice(-MOST_OTHERS);
+  return [...world.orders.all()].filter((other) => other !== order).slice(-MAX_OTHERS);
 }
 
-function guarded(
+/** Removes what the fault must not say about an order. */
+function restricted(
   exchange: Exchange,
   fault: RandomAnswer,
   asked: AskedAbout,
@@ -106,26 +115,28 @@ function guarded(
     truth: order && trueTrade(order, clientId, received.world),
     isLiar: liarOf(partnerOrderId) === name,
   };
-  const data = spoiled(present.data, random, (told) => mayBeTold(name, told, about));
+  const data = madeDetectable(present.data, random, (candidate) =>
+    isTrueOrDetectable(name, candidate, about),
+  );
   return { ...present, data };
 }
 
 function trueTrade(order: Order, clientId: string, world: World): TrueTrade {
-  const plain = plainly(order);
+  const plain = withoutOddity(order);
   return {
     queryResult: tradeResultView(plain, clientId, world),
     queryPayDetail: tradeDetailView(plain, clientId, world),
   };
 }
 
-/** One of the two trade queries of an order lies as it likes; the lies of the other give themselves away. */
+/** The trade query of an order whose false answers only the other query can reveal (see `isTrueOrDetectable`). */
 function liarOf(partnerOrderId: string): 'queryResult' | 'queryPayDetail' {
   return chance(seededRandom(seedOf(partnerOrderId)), 0.5) ? 'queryResult' : 'queryPayDetail';
 }
 
 /**
- * "Order not exist" about an order that exists is lag right after its creation. Later, only a client that was told of
- * the order can know better.
+ * Whether the answer may be "order not exist" although the order exists. Right after the creation, it is read lag.
+ * Later, only a client that knows of the order can detect it.
  */
 function mayDenyOrder(order: Order | undefined, { denyMs }: RandomAnswer, { clock }: World): boolean {
   return order === undefined || order.isKnown || clock.nowMs() - order.createdAtMs < denyMs;
@@ -137,7 +148,7 @@ function withoutDenial(operation: string, drawn: DrawnAnswer): DrawnAnswer {
   return { ...drawn, code, status: drawn.status === 404 ? 500 : drawn.status };
 }
 
-/** A code that by the provider's word means "not created" is never told of an order that was created. */
+/** After a create that took effect, no code is sent that the settings define as "not created". */
 function withoutStatedRefusal({ received, wasCreated }: Exchange, drawn: DrawnAnswer): DrawnAnswer {
   const { settings } = received.world;
   const stated = [
@@ -150,7 +161,7 @@ function withoutStatedRefusal({ received, wasCreated }: Exchange, drawn: DrawnAn
   return wasCreated && stated.includes(Number(drawn.code)) ? { ...drawn, code: UNNAMED_CODE } : drawn;
 }
 
-/** The record of an answer, in an envelope or bare; undefined for a refusal. */
+/** The data of an answer, with or without an envelope; undefined for a refusal. */
 function dataOf({ status, text, code }: Answer): unknown {
   const body = parsedOrNothing(text);
   if (code === null) return body;

@@ -1,4 +1,4 @@
-/** What can go wrong with a request, and the rules that say when. */
+/** Faults of requests, and the rules that say when they strike. */
 import { z } from 'zod';
 
 export const OPERATIONS = [
@@ -21,14 +21,14 @@ const ms = z.number().min(0);
 const code = z.union([z.number(), z.string()]);
 
 /**
- * Whether the request takes effect although its answer is spoilt. `before` and `after` are read as
- * "the fault strikes before / after the effect".
+ * Whether the request takes effect although its answer is faulty. `before` and `after` mean that the fault strikes
+ * before or after the effect.
  */
 const effect = z
   .enum(['none', 'commit', 'before', 'after'])
   .transform((word) => (word === 'commit' || word === 'after' ? 'commit' : 'none'));
 
-/** For faults that only wait: whether they strike before the request takes effect, or between effect and answer. */
+/** For faults that only delay: before the request takes effect, or between effect and answer. */
 const waits = z.enum(['before', 'after']);
 
 /** The header `Retry-After`: seconds, or a date. */
@@ -62,9 +62,9 @@ export const faultSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('rate-limited-but-executes'), showAfterMs: ms.default(0) }),
   z.strictObject({
     kind: z.literal('random-answer'),
-    /** For what has an effect; without it, the seed decides. */
+    /** For requests with an effect. Absent: the seed decides. */
     effect: effect.optional(),
-    /** How long after its creation an order may be said not to exist to a client that was not told of it. */
+    /** How long after its creation an order may be denied to a client that does not know of it. */
     denyMs: ms.default(1000),
   }),
   z.strictObject({ kind: z.literal('hold-until-released'), effect: waits.default('before') }),
@@ -78,14 +78,14 @@ export const faultRuleSchema = z
     id: z.string().min(1).max(64).optional(),
     operation: z.enum([...OPERATIONS, 'any']).default('any'),
     partnerOrderId: z.string().optional(),
-    /** Matching requests that pass unharmed first. */
+    /** How many matching requests pass first. */
     skip: z.number().int().min(0).default(0),
-    /** How many requests are hit; without it, all. */
+    /** How many requests are hit. Absent: all. */
     times: z.number().int().min(1).optional(),
     probability: z.number().min(0).max(1).default(1),
     seed: z.number().int().default(1),
     fault: faultSchema.optional(),
-    /** Instead of one fault: one of these each time, picked by the seed. */
+    /** Instead of one fault: the seed picks one of these for each request. */
     kinds: z.array(faultSchema).min(1).optional(),
   })
   .refine((rule) => (rule.fault === undefined) !== (rule.kinds === undefined), 'needs either fault or kinds');

@@ -1,25 +1,31 @@
-/** The page on which a user decides, over HTTP. */
+/** The authorization page over HTTP. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type Asked, AUTHORIZATION_PATH, askedFor, DEFAULT_USER, decided } from '../authorization.ts';
+import {
+  AUTHORIZATION_PATH,
+  type AuthorizationRequest,
+  DEFAULT_USER,
+  readAuthorizationRequest,
+  redirectTarget,
+} from '../authorization.ts';
 import type { World } from '../world.ts';
 import { textFields } from './fastify-call.ts';
 import { escapeHtml, page } from './html.ts';
 
 export function addAuthorizationPage(server: FastifyInstance, world: World): void {
   server.get(AUTHORIZATION_PATH, async (request, reply) => {
-    const asked = askedFor(world, textFields(request.query));
+    const asked = readAuthorizationRequest(world, textFields(request.query));
     return typeof asked === 'string' ? refuse(reply, asked) : show(reply, asked);
   });
   server.post(AUTHORIZATION_PATH, async (request, reply) => {
     const form = Object.fromEntries(new URLSearchParams(String(request.body)));
-    const asked = askedFor(world, form);
+    const asked = readAuthorizationRequest(world, form);
     if (typeof asked === 'string') return refuse(reply, asked);
     const decision = form['decision'] === 'allow' ? 'allow' : 'deny';
-    return reply.redirect(decided(world, asked, { decision, openId: form['open_id'] }), 302);
+    return reply.redirect(redirectTarget(world, asked, { decision, openId: form['open_id'] }), 302);
   });
 }
 
-function show(reply: FastifyReply, asked: Asked) {
+function show(reply: FastifyReply, asked: AuthorizationRequest) {
   const hidden = {
     app_id: asked.appId,
     response_type: 'code',

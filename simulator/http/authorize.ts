@@ -1,4 +1,4 @@
-/** Which token a request carries, and whether it opens the endpoint. */
+/** Authorizes a request by its token and signature. */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Settings } from '../settings.ts';
 import type { AccessToken, TokenState } from '../state/tokens.ts';
@@ -17,10 +17,10 @@ const BEARER = /^Bearer +/i;
 export function credentialOf(world: World, authorization: string | undefined): Credential {
   if (!authorization) return { state: 'missing', record: undefined, scheme: 'bare' };
   const scheme = BEARER.test(authorization) ? 'bearer' : 'bare';
-  return { ...world.tokens.look(authorization.replace(BEARER, '').trim()), scheme };
+  return { ...world.tokens.lookUp(authorization.replace(BEARER, '').trim()), scheme };
 }
 
-/** Throws the refusal that the service would give, or returns whom the request acts for. */
+/** Returns the application and the token of the request. Throws the provider's refusal. */
 export function authorize(
   operation: Operation,
   credential: Credential,
@@ -49,7 +49,7 @@ function checkPlacement(
     throw unauthorized(settings, `this endpoint takes the ${scheme} token form`);
 }
 
-/** Hex or base64: the spec shows neither the algorithm nor the place. */
+/** Accepts hex and base64: the spec names neither the algorithm nor the header. */
 function checkSignature(operation: Operation, received: Received, settings: Settings): void {
   if (settings.signatureSecret === '') return;
   const given = received.headers[settings.signatureHeader.toLowerCase()];

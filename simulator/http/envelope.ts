@@ -1,8 +1,8 @@
-/** How answers are wrapped: code 0/OK under /v2 and /v3, code 200/SUCCESS under /v1/mid-open-api. */
+/** Envelopes of answers: code 0/OK under /v2 and /v3, code 200/SUCCESS under /v1/mid-open-api. */
 import { writeJson } from '../json.ts';
 import type { Settings } from '../settings.ts';
 
-/** `V1` is what the spec leaves unsaid: /v1/accounts and /v1/payments, by setting. */
+/** `V1`: /v1/accounts and /v1/payments, where the spec shows no envelope and a setting decides. */
 export type Style = 'A' | 'B' | 'V1';
 export type Code = number | string;
 
@@ -14,7 +14,7 @@ export interface Answer {
   headers?: Record<string, string>;
 }
 
-/** Thrown by whatever refuses a request; nothing was changed by then. */
+/** Thrown to refuse a request, before anything has changed. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly code: Code;
@@ -45,7 +45,7 @@ export function success(style: Style, data: unknown, status: number, settings: S
   return style === 'B' ? envelope(status, 200, 'SUCCESS', data) : envelope(status, 0, 'OK', data);
 }
 
-/** Errors look the same in both styles: the code and the message, and nothing in `data`. */
+/** Errors look the same in both styles: a code, a message and null as `data`. */
 export function failure(status: number, code: Code, message: string): Answer {
   return envelope(status, code, message, null);
 }

@@ -1,4 +1,4 @@
-/** One request on its way through: what was received, its effect (at most once), and the ways to answer. */
+/** One request while it is served: the request, its effect (at most once), and the ways to answer it. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { CallRecord, CreateRecord } from '../ledger.ts';
 import type { Order } from '../orders/order.ts';
@@ -7,7 +7,7 @@ import { authorize, type Credential } from './authorize.ts';
 import { type Answer, failure, Refusal, success } from './envelope.ts';
 import type { Operation, Outcome, Received } from './operation.ts';
 
-/** A request, however it came. */
+/** A request, over HTTP or in process. */
 export interface Incoming {
   params: Record<string, string>;
   query: Record<string, string>;
@@ -16,19 +16,19 @@ export interface Incoming {
   arrivedAtMs: number;
 }
 
-/** Where the answer to one request goes, once. */
+/** Takes the answer to one request, once. */
 export interface AnswerSink {
   send(answer: Answer): void;
-  /** The connection ends without an answer. */
+  /** Ends the connection without an answer. */
   drop(): void;
-  /** Promises the whole body and sends half of it. Resolves when that is on its way. */
+  /** Announces the whole body and sends half of it. Resolves once that half is written. */
   sendHalf(answer: Answer): Promise<HalfSent>;
 }
 
 export interface HalfSent {
   sendRest(): void;
-  /** The connection ends. */
-  breakOff(): void;
+  /** Ends the connection. */
+  cut(): void;
 }
 
 export interface ExchangeParts {
@@ -53,7 +53,7 @@ export class Exchange {
     this.received = parts.received;
   }
 
-  /** Lets the request take effect; `showAfterMs` delays when queries find what it created. */
+  /** Lets the request take effect. `showAfterMs` is the delay until trade queries find the created order. */
   async perform(showAfterMs?: number): Promise<Answer> {
     this.#truth = await this.#perform(showAfterMs);
     return this.#truth;
@@ -66,7 +66,7 @@ export class Exchange {
       const outcome = operation.handle({ ...received, ...granted });
       if (outcome.created && showAfterMs !== undefined)
         outcome.created.visibleAtMs = outcome.created.createdAtMs + showAfterMs;
-      this.#noteEffect(outcome);
+      this.#recordEffect(outcome);
       this.#created = outcome.created;
       await outcome.beforeAnswer?.();
       return success(operation.style, outcome.data, outcome.status ?? 200, received.world.settings);
@@ -77,54 +77,54 @@ export class Exchange {
     }
   }
 
-  /** Whether this request brought an order into being. */
+  /** This request created an order. */
   get wasCreated(): boolean {
     return this.#created !== undefined;
   }
 
-  /** What a success would say, without the effect; undefined where there would be none. */
-  pretend(): unknown {
+  /** The data of a success, without the effect; undefined if the request would be refused. */
+  preview(): unknown {
     const { operation, received } = this.#parts;
     try {
       const granted = authorize(operation, this.#parts.credential, received);
-      return operation.pretend?.({ ...received, ...granted });
+      return operation.preview?.({ ...received, ...granted });
     } catch (error) {
       if (error instanceof Refusal) return undefined;
       throw error;
     }
   }
 
-  /** An answer that says something else than the truth; `sort` is noted with the call. */
-  sendLie(answer: Answer, sort: string): void {
+  /** Sends a false answer and records its `sort` with the call. */
+  sendFalse(answer: Answer, sort: string): void {
     this.#parts.call.fault = `${this.#parts.call.fault} ${sort}`;
     this.send(answer);
   }
 
   send(answer: Answer): void {
     if (this.#created && answer === this.#truth) this.#created.isKnown = true;
-    this.#note(answer.status, answer.code);
+    this.#recordAnswer(answer.status, answer.code);
     this.#parts.sink.send(answer);
   }
 
-  /** The connection ends without an answer. */
+  /** Ends the connection without an answer. */
   drop(): void {
-    this.#note('dropped', null);
+    this.#recordAnswer('dropped', null);
     this.#parts.sink.drop();
   }
 
-  /** Promises the whole body, sends half of it, and then the rest after `pauseMs`, or never. */
+  /** Announces the whole body, sends half of it, and the rest after `pauseMs`. Without `pauseMs`, cuts the connection. */
   async sendInHalves(answer: Answer, pauseMs: number | undefined): Promise<void> {
-    this.#note(pauseMs === undefined ? 'dropped' : answer.status, answer.code);
+    this.#recordAnswer(pauseMs === undefined ? 'dropped' : answer.status, answer.code);
     const half = await this.#parts.sink.sendHalf(answer);
     if (pauseMs === undefined) {
-      half.breakOff();
+      half.cut();
       return;
     }
     await sleep(this.received.world.clock, pauseMs);
     half.sendRest();
   }
 
-  #noteEffect(outcome: Outcome): void {
+  #recordEffect(outcome: Outcome): void {
     const { create, received } = this.#parts;
     if (!create) return;
     create.effect = 'committed';
@@ -132,7 +132,7 @@ export class Exchange {
     create.lockAgeMs = received.world.locks.ageMs(outcome.created?.lockRateId ?? '');
   }
 
-  #note(status: number | 'dropped', code: number | string | null): void {
+  #recordAnswer(status: number | 'dropped', code: number | string | null): void {
     const { call, create, received } = this.#parts;
     call.status = status;
     call.code = code;

@@ -1,4 +1,4 @@
-/** A call that came by Fastify, as `serve` takes it. */
+/** Adapts Fastify's requests and replies to `serve`. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isJsonObject } from '../json.ts';
 import type { Answer } from './envelope.ts';
@@ -14,7 +14,7 @@ export function incomingFrom(request: FastifyRequest, arrivedAtMs: number): Inco
   };
 }
 
-/** A field that was given more than once counts as not given. */
+/** A repeated field counts as absent. */
 export function textFields(fields: unknown): Record<string, string> {
   if (!isJsonObject(fields)) return {};
   return Object.fromEntries(
@@ -47,8 +47,8 @@ export class ReplySink implements AnswerSink {
     const half = Math.floor(body.length / 2);
     this.#reply.hijack();
     raw.writeHead(status, { 'content-type': contentType, 'content-length': body.length });
-    // What was written must be on its way before the socket goes, or there would be no half to see.
+    // Wait until the half is written: destroying the socket would discard it.
     await new Promise<void>((resolve) => raw.write(body.subarray(0, half), () => resolve()));
-    return { sendRest: () => raw.end(body.subarray(half)), breakOff: () => raw.destroy() };
+    return { sendRest: () => raw.end(body.subarray(half)), cut: () => raw.destroy() };
   }
 }

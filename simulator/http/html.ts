@@ -1,4 +1,4 @@
-/** The little HTML that the simulator shows. */
+/** HTML helpers for the simulator's pages. */
 const ESCAPES: Record<string, string> = {
   '&': '&amp;',
   '<': '&lt;',

@@ -1,4 +1,4 @@
-/** One endpoint of the spec: where it is, how it is wrapped, what it needs, what it does. */
+/** One endpoint of the spec: its path, envelope, authorization and handler. */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { OperationName } from '../faults/rules.ts';
 import type { Order } from '../orders/order.ts';
@@ -9,7 +9,7 @@ import type { Style } from './envelope.ts';
 
 export interface Received {
   world: World;
-  /** Undefined until the request is authorised, and for operations without a token. */
+  /** Undefined until the request is authorized, and for operations without a token. */
   app: App | undefined;
   token: AccessToken | undefined;
   params: Record<string, string>;
@@ -21,9 +21,9 @@ export interface Received {
 export interface Outcome {
   data: unknown;
   status?: number;
-  /** The order that this request brought into being. */
+  /** The order that this request created. */
   created?: Order;
-  /** What has to happen before the answer leaves: an early notification. */
+  /** Runs before the answer is sent: an early notification. */
   beforeAnswer?: () => Promise<void>;
 }
 
@@ -33,8 +33,8 @@ export interface Operation {
   path: string;
   style: Style;
   auth: 'none' | 'gateway' | 'trade';
-  /** Decides and commits in one go: nothing else happens in between. Throws `Refusal`. */
+  /** Checks and commits synchronously, so that nothing happens in between. Throws `Refusal`. */
   handle: (received: Received) => Outcome;
-  /** The data of a success, without its effect. Throws `Refusal`. */
-  pretend?: (received: Received) => unknown;
+  /** Returns the data of a success, without its effect. Throws `Refusal`. */
+  preview?: (received: Received) => unknown;
 }

@@ -1,5 +1,5 @@
-/** The way of every call: noted, counted against the budget, hit by a fault or served. */
-import { strikeWith } from '../faults/strike.ts';
+/** Serves a call: records it, counts it against the rate limit, then lets a fault hit it or handles it. */
+import { injectFault } from '../faults/inject.ts';
 import { isJsonObject } from '../json.ts';
 import { sleep } from '../surroundings.ts';
 import type { World } from '../world.ts';
@@ -30,11 +30,11 @@ export async function serve(
   const exchange = new Exchange({ operation, received, credential, sink, call, create });
 
   const { callsPerSecond, rejectedCallsCount, arrivesAfterMs, answersAfterMs } = world.settings;
-  const arrivedLate = await within(world, arrivesAfterMs);
+  const isDelayed = await delay(world, arrivesAfterMs);
   if (
-    !world.budget.admit(
+    !world.rateLimit.admit(
       call.appId ?? '',
-      arrivedLate ? world.clock.nowMs() : arrivedAtMs,
+      isDelayed ? world.clock.nowMs() : arrivedAtMs,
       callsPerSecond,
       rejectedCallsCount,
     )
@@ -42,17 +42,17 @@ export async function serve(
     if (create) create.effect = 'refused';
     return exchange.send(rateLimited(world.settings));
   }
-  await within(world, answersAfterMs);
-  const strike = world.faults.strike(operation.name, call.partnerOrderId);
-  if (!strike) return exchange.send(await exchange.perform());
-  call.fault = strike.fault.kind;
-  return strikeWith(exchange, strike);
+  await delay(world, answersAfterMs);
+  const injected = world.faults.faultFor(operation.name, call.partnerOrderId);
+  if (!injected) return exchange.send(await exchange.perform());
+  call.fault = injected.fault.kind;
+  return injectFault(exchange, injected);
 }
 
-/** Whether there was anything to wait for. */
-async function within({ clock, random }: World, [least, most]: readonly [number, number]): Promise<boolean> {
-  if (most === 0) return false;
-  await sleep(clock, least + random.number() * (most - least));
+/** Returns whether it waited at all. */
+async function delay({ clock, random }: World, [min, max]: readonly [number, number]): Promise<boolean> {
+  if (max === 0) return false;
+  await sleep(clock, min + random.number() * (max - min));
   return true;
 }
 

@@ -12,10 +12,10 @@ import { serve } from './serve.ts';
 const BODY_LIMIT_BYTES = 1_048_576;
 
 export function buildServer(world: World, control: Control): FastifyInstance {
-  // Held requests must not keep the program from ending: closing cuts what is open.
+  // Held requests must not keep the process alive, so closing the server cuts open connections.
   const server = Fastify({ bodyLimit: BODY_LIMIT_BYTES, forceCloseConnections: true, logger: false });
   const arrivals = new WeakMap<FastifyRequest, number>();
-  // Bodies stay raw text: signatures are over bytes, and JSON.parse would spoil amounts.
+  // Bodies stay raw text: signatures cover the bytes, and JSON.parse would round amounts.
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body));
   server.addHook('onRequest', async (request) => {

@@ -1,4 +1,4 @@
-/** Reads bodies by schema; what does not fit is refused as 900002 with the field's name and no value. */
+/** Parses bodies by schema. An invalid body is refused with 900002 and the field's name, without its value. */
 import { isLosslessNumber, type LosslessNumber } from 'lossless-json';
 import { z } from 'zod';
 import { parseJson } from '../json.ts';
@@ -11,7 +11,7 @@ export function readBody<Schema extends z.ZodType>(rawBody: string, schema: Sche
   throw illegalParam(parsed.error.issues[0]?.path.join('.') || 'body');
 }
 
-/** For a look at a body before anything is decided about it. */
+/** The parsed body; undefined if it is not JSON. */
 export function parsedOrNothing(rawBody: string): unknown {
   try {
     return parseJson(rawBody);
@@ -26,7 +26,7 @@ function parsedOrRefused(rawBody: string): unknown {
   return body;
 }
 
-/** An amount is a JSON number of at most 18 digits with 2 decimals, read digit by digit; text is refused. */
+/** An amount: a JSON number of at most 18 digits, two of them decimals, parsed without rounding. Text is refused. */
 export const amount = z
   .custom<LosslessNumber>((value) => isLosslessNumber(value))
   .transform((number, context) => {

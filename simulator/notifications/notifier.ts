@@ -1,20 +1,20 @@
-/** Tells applications about their orders, with a few retries, and keeps a log of every attempt. */
+/** Sends notifications to applications, with a few retries, and logs every attempt. */
 import { writeJson } from '../json.ts';
 import type { Order } from '../orders/order.ts';
 import type { Settings } from '../settings.ts';
 import { RingLog } from '../state/ring-log.ts';
 import { isoTime, type Surroundings, sleep } from '../surroundings.ts';
-import type { Courier } from './courier.ts';
 import { signatureHeaders } from './signature.ts';
+import type { NotificationTransport } from './transport.ts';
 
 export interface Notification {
   appId: string;
   orderId: string | undefined;
   partnerOrderId: string | undefined;
   status: string;
-  /** `forged` signs with a key nobody agreed on, `none` not at all. */
+  /** `forged` signs with a random key, `none` does not sign. */
   signature?: 'right' | 'forged' | 'none' | undefined;
-  /** Instead of the body that the fields would give. */
+  /** Replaces the body built from the fields. */
   rawBody?: string | undefined;
 }
 
@@ -24,13 +24,13 @@ export interface NotificationRecord {
   mode: string;
   attempt: number;
   body: string;
-  /** HTTP status of the receiver, or why there was none. */
+  /** HTTP status of the receiver, or why there is none. */
   outcome: number | string;
 }
 
 export interface NotifierParts {
   surroundings: Surroundings;
-  courier: Courier;
+  transport: NotificationTransport;
   settings: () => Settings;
   notifyUrlOf: (appId: string) => string | undefined;
 }
@@ -46,7 +46,7 @@ export class Notifier {
     this.#parts = parts;
   }
 
-  /** What an honest notification about `order` says now; before its end, what the plan will bring. */
+  /** A true notification about `order`. Before its end, it says what the plan will bring. */
   truth(order: Order): Notification {
     const status = order.finalAtMs === undefined ? (order.plan.outcome ?? 'SUCCESS') : order.status;
     return { appId: order.appId, orderId: order.orderId, partnerOrderId: order.outOrderId, status };
@@ -56,7 +56,7 @@ export class Notifier {
     this.#record(notification, 'lost', 0, 'lost');
   }
 
-  /** Resolves once the receiver said 2xx or the retries ran out; never rejects. */
+  /** Resolves once the receiver answers 2xx or no retries are left. Never rejects. */
   async send(notification: Notification, mode: string): Promise<void> {
     const url = this.#parts.notifyUrlOf(notification.appId);
     if (url === undefined) return;
@@ -74,7 +74,7 @@ export class Notifier {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#parts.courier.close();
+    await this.#parts.transport.close();
   }
 
   async #attempt(
@@ -89,7 +89,7 @@ export class Notifier {
         'content-type': 'application/json',
         ...this.#signed(notification, id, body, settings),
       };
-      return await this.#parts.courier.deliver({ url, headers, body }, settings.notificationTimeoutMs);
+      return await this.#parts.transport.deliver({ url, headers, body }, settings.notificationTimeoutMs);
     } catch (error) {
       return error instanceof Error ? error.message : 'failed';
     }

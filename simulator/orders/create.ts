@@ -1,4 +1,4 @@
-/** Turns an accepted creation request into an order: checks first, then everything at once. */
+/** Turns a create request into an order: first all checks, then all effects. */
 import { illegalParam, Refusal } from '../http/envelope.ts';
 import { worsened } from '../money.ts';
 import { type Lock, type Price, type PriceRequest, priceAt, rateOf, sameRequest } from '../state/quotes.ts';
@@ -17,7 +17,7 @@ export interface CreateRequest {
 }
 
 export const SCENARIO_PREFIX = 'sim:';
-/** Pays for orders that name no lock, where the settings allow such orders. */
+/** The payer of orders without a lock, if the settings allow such orders. */
 const NO_PAYER = 'payer-of-unlocked-orders';
 
 export function createOrder(world: World, wanted: CreateRequest): Order {
@@ -27,7 +27,7 @@ export function createOrder(world: World, wanted: CreateRequest): Order {
   return order;
 }
 
-/** The order that `wanted` would become: everything is checked, and nothing has happened. */
+/** The order that `wanted` would create. Checks everything and has no effect. */
 export function draftOrder(world: World, wanted: CreateRequest): { order: Order; lock: Lock | undefined } {
   const { settings } = world;
   const plan = planOf(world, wanted);
@@ -44,7 +44,7 @@ export function draftOrder(world: World, wanted: CreateRequest): { order: Order;
   return { order: newOrder(world, wanted, { plan, price, payerId, lock }), lock };
 }
 
-/** An order without a create, a lock or a look at the payer's account. */
+/** Adds an order without a create, a lock or a check of the payer's account. */
 export function plantOrder(world: World, payerId: string, wanted: CreateRequest): Order {
   const plan = planOf(world, wanted);
   const price = drifted(currentPrice(world, wanted.request), wanted.request, plan, world);
@@ -53,7 +53,7 @@ export function plantOrder(world: World, payerId: string, wanted: CreateRequest)
   return order;
 }
 
-/** The only way for an order to come about: the debit, the entry in the book, the beginning of its life. */
+/** The only way to add an order: debits the payer, stores the order and starts its life. */
 function commit(world: World, order: Order): void {
   world.accounts.debit(order.payerId, order.price.pay, world.settings);
   world.orders.add(order);
@@ -91,7 +91,7 @@ function currentPrice(world: World, request: PriceRequest): Price {
   return price;
 }
 
-/** The scenario `drift`: the order is made at a rate worse than the one that was locked. */
+/** The scenario `drift`: the order gets a worse rate than the locked one. */
 function drifted(price: Price, request: PriceRequest, plan: Plan, world: World): Price {
   if (plan.driftPercent === 0) return price;
   return priceAt(worsened(price.rate, plan.driftPercent), request, world.settings) ?? price;
@@ -135,7 +135,7 @@ function newOrder(world: World, wanted: CreateRequest, decided: Decided): Order 
   };
 }
 
-/** The scenario `other-beneficiary`: the money goes to somebody else. */
+/** The scenario `other-beneficiary`: the order pays another beneficiary. */
 function beneficiaryOf(receiver: Receiver, { otherBeneficiary }: Plan): Receiver {
   if (otherBeneficiary === 'account') return { ...receiver, bankAccountNumber: '6217000000009999999' };
   if (otherBeneficiary === 'name') return { ...receiver, bankAccountName: 'Somebody Else' };

@@ -1,4 +1,4 @@
-/** What happens to an order after its creation: its end, its splits, its refund, and who is told. */
+/** The life of an order after its creation: its end, splits, refund and notifications. */
 import { divideHalfUp, type Money } from '../money.ts';
 import type { Notification, Notifier } from '../notifications/notifier.ts';
 import type { Settings } from '../settings.ts';
@@ -27,7 +27,7 @@ export class OrderLife {
 
   begin(order: Order): void {
     const { plan } = order;
-    this.#forgeIfPlanned(order);
+    this.#sendForgedIfPlanned(order);
     const { outcome } = plan;
     if (outcome === undefined) return;
     const early = plan.notify.mode === 'early';
@@ -36,7 +36,7 @@ export class OrderLife {
     else this.#parts.timers.after(finalMs, () => this.#endUnlessEnded(order, outcome));
   }
 
-  /** Makes `status` the order's end, whatever the plan was, and tells the application as planned. */
+  /** Ends the order with `status`, whatever its plan says, and notifies the application as planned. */
   end(order: Order, status: string): void {
     const { plan } = order;
     const { surroundings } = this.#parts;
@@ -48,18 +48,19 @@ export class OrderLife {
     order.splits = splitsOf(order, status, surroundings);
     if (status === 'FAILED' && order.splits.length <= 1)
       order.errorMsg = plan.auditAtEnd === 'REJECTED' ? AUDIT_REJECTED : BANK_REFUSED;
-    this.#giveBack(order, status);
+    this.#returnFailed(order, status);
     if (plan.refundAfterMs === 0) refundFirstSplit(order);
     else if (plan.refundAfterMs !== undefined)
       this.#parts.timers.after(plan.refundAfterMs, () => refundFirstSplit(order));
-    this.#tell(order);
+    this.#notify(order);
   }
 
   #endUnlessEnded(order: Order, outcome: string): void {
     if (!FINAL_STATUSES.includes(order.status)) this.end(order, outcome);
   }
 
-  #giveBack(order: Order, status: string): void {
+  /** Returns the money of failed splits to the payer. */
+  #returnFailed(order: Order, status: string): void {
     const failed =
       status === 'FAILED'
         ? order.price.target.minor
@@ -71,22 +72,22 @@ export class OrderLife {
     this.#parts.accounts.debit(order.payerId, back, this.#parts.settings());
   }
 
-  #tell(order: Order): void {
+  #notify(order: Order): void {
     const { notifier, timers, surroundings } = this.#parts;
     const { mode, delayMs } = order.plan.notify;
     const truth = notifier.truth(order);
-    const tell = (afterMs: number, notification: Notification) =>
+    const send = (afterMs: number, notification: Notification) =>
       timers.after(afterMs, () => void notifier.send(notification, mode));
     if (mode === 'none' || mode === 'early') return;
     if (mode === 'lost') notifier.lose(truth);
     else
-      tell(delayMs, mode === 'wrong-order' ? { ...truth, orderId: newId(surroundings.random, 'PO') } : truth);
-    if (mode === 'doubled') tell(delayMs, truth);
-    if (mode === 'out-of-order') tell(delayMs + OUT_OF_ORDER_GAP_MS, { ...truth, status: 'PROCESSING' });
+      send(delayMs, mode === 'wrong-order' ? { ...truth, orderId: newId(surroundings.random, 'PO') } : truth);
+    if (mode === 'doubled') send(delayMs, truth);
+    if (mode === 'out-of-order') send(delayMs + OUT_OF_ORDER_GAP_MS, { ...truth, status: 'PROCESSING' });
   }
 
-  /** A forger does not hold the secret; the service itself still tells the truth at the end. */
-  #forgeIfPlanned(order: Order): void {
+  /** A forger does not know the secret. The provider still sends a true notification at the end. */
+  #sendForgedIfPlanned(order: Order): void {
     const { mode, delayMs } = order.plan.notify;
     if (mode !== 'forged') return;
     const { notifier, timers } = this.#parts;
@@ -116,14 +117,14 @@ function splitsOf(order: Order, status: string, surroundings: Surroundings): Spl
   const count = BigInt(plan.splits);
   const share = price.target.minor / count;
   return Array.from({ length: plan.splits }, (_, index) => {
-    // The last payment takes the remainder, so that the payments always add up to the order.
+    // The last split takes the remainder, so that the splits add up to the order.
     const isLast = index === plan.splits - 1;
     const minor = isLast ? price.target.minor - share * (count - 1n) : share;
     return newSplit({ currency: price.target.currency, minor }, isFailed(order, status, index), surroundings);
   });
 }
 
-/** A control mutation may end an order otherwise than planned: then one payment fails where the plan has none. */
+/** The control API may end an order differently than planned: a partial success then has at least one failed split. */
 function isFailed(order: Order, status: string, index: number): boolean {
   if (status === 'FAILED') return true;
   return status === 'PARTIAL_SUCCESS' && index < Math.max(order.plan.failed, 1);

@@ -1,4 +1,4 @@
-/** One payout as the service holds it, and the book of all of them. */
+/** An order as the provider stores it, and the book of all orders. */
 import type { Money } from '../money.ts';
 import type { Price } from '../state/quotes.ts';
 import type { Plan } from './scenario.ts';
@@ -27,7 +27,7 @@ export interface Order {
   receiver: Receiver;
   instructed: Money;
   price: Price;
-  /** The lock the order says it used; null where it was ignored. */
+  /** The lock that the order names; null if it was ignored. */
   lockRateId: string | null;
   plan: Plan;
   status: string;
@@ -36,19 +36,19 @@ export interface Order {
   v2Status: string | undefined;
   errorMsg: string | undefined;
   splits: Split[];
-  /** Given back to the payer because payments failed. */
+  /** Returned to the payer for failed splits. */
   returnedMinor: bigint;
-  /** Whether the client was told of it by the true answer to its create. */
+  /** The client received the true answer to its create. */
   isKnown: boolean;
   createdAtMs: number;
   createdAtWallMs: number;
-  /** Queries do not find the order before this moment. */
+  /** Trade queries do not find the order before this time. */
   visibleAtMs: number;
   finalAtMs: number | undefined;
   finishedAtWallMs: number | undefined;
-  /** How many untrue answers the plan's oddity has given. */
+  /** How many false answers the plan's oddity has produced. */
   oddAnswers: number;
-  /** JSON merge patches over the data of an operation's answers. */
+  /** JSON merge patches for the data of answers, by operation. */
   answerPatches: Map<string, unknown>;
 }
 
@@ -70,7 +70,7 @@ export class OrderBook {
     return this.#byOrderId.get(orderId);
   }
 
-  /** All payouts under one number, oldest first; more than one is a double payment. */
+  /** All orders with this `partnerOrderId`, oldest first. More than one is a double payment. */
   byPartnerOrderId(partnerOrderId: string): readonly Order[] {
     return this.#byOutOrderId.get(partnerOrderId) ?? [];
   }

@@ -1,4 +1,4 @@
-/** How an order's life goes: a name and `key=value` parameters, e.g. `partial splits=3 failed=1 notify=late:3s`. */
+/** Scenarios for orders: a name and `key=value` parameters, e.g. `partial splits=3 failed=1 notify=late:3s`. */
 import { parseDurationMs } from '../duration.ts';
 
 export const SCENARIOS = [
@@ -39,7 +39,7 @@ export const NOTIFY_MODES = [
 ] as const;
 export type NotifyMode = (typeof NOTIFY_MODES)[number];
 
-/** A way in which answers are untrue for a while; `forMs` and `answers` undefined mean for good. */
+/** A way in which answers are false for a while. Without `forMs` and `answers`, they stay false. */
 export interface Oddity {
   kind:
     | 'complete-late'
@@ -55,7 +55,7 @@ export interface Oddity {
 
 export interface Plan {
   name: ScenarioName;
-  /** Undefined: never final unless the control API says so. */
+  /** Undefined: the order never ends, unless the control API ends it. */
   outcome: 'SUCCESS' | 'PARTIAL_SUCCESS' | 'FAILED' | undefined;
   finalMs: number | undefined;
   readLagMs: number | undefined;
@@ -63,15 +63,15 @@ export interface Plan {
   auditAtEnd: string;
   splits: number;
   failed: number;
-  /** Whether a FAILED order lists the payment that failed, or no payment at all. */
+  /** Whether a FAILED order lists its failed split, or no split at all. */
   failedDetail: 'none' | 'failed-split';
   refundAfterMs: number | undefined;
   driftPercent: number;
-  /** By how much more the detail says was taken from the payer's account. */
+  /** By how many percent the detail overstates the debit. */
   debitPercent: number;
-  /** Whose account the order pays into where that is not the one asked for: the field that differs. */
+  /** The field by which the order's beneficiary differs from the requested one. */
   otherBeneficiary: BeneficiaryField | undefined;
-  /** The order's own answers do not repeat the number that it was created under. */
+  /** Answers about the order omit its `outOrderId`. */
   outOrderIdHidden: boolean;
   lockIgnored: boolean;
   unknownStatus: string;
@@ -151,7 +151,7 @@ const PARAMETERS: Record<string, Apply> = {
   notify: (plan, value) => ({ ...plan, notify: notifyOf(value) }),
 };
 
-/** Throws `ScenarioError` with what is wrong: a misspelt scenario must never pass as a success. */
+/** Throws `ScenarioError`: a misspelled scenario must never pass as `success`. */
 export function parseScenario(text: string): Plan {
   const [name = '', ...parameters] = text.trim().split(/\s+/);
   const known = oneOf(name, SCENARIOS);
@@ -174,7 +174,7 @@ function checked(plan: Plan): Plan {
   return plan;
 }
 
-/** An order waiting for material goes on once `final` says so; one that is stuck stays stuck. */
+/** `final` ends an order that waits for documents; a stuck order stays stuck. */
 function outcomeOnceFinal(plan: Plan): Plan['outcome'] {
   return plan.name === 'returned' || plan.name === 'declined' ? 'SUCCESS' : plan.outcome;
 }

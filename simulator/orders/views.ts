@@ -1,4 +1,4 @@
-/** What an order looks like from outside: the v2 payout order, the trade result, the trade detail. */
+/** How answers show an order: the v2 payout order, the trade result, the trade detail. */
 import { LosslessNumber } from 'lossless-json';
 import { type JsonObject, mergePatch } from '../json.ts';
 import { amountOnWire, type Money, moneyOnWire } from '../money.ts';
@@ -8,18 +8,18 @@ import { sumOf } from './life.ts';
 import { FINAL_STATUSES, type Order, type Split } from './order.ts';
 import type { Oddity } from './scenario.ts';
 
-/** What decides how an order looks. */
+/** What the views depend on. */
 export interface Viewer {
   settings: Settings;
   clock: Clock;
 }
 
-/** The order as its answers show it once nothing about them is odd any more. Counts no untrue answer. */
-export function plainly(order: Order): Order {
+/** The order without its oddity, so that views of it are true and count no false answer. */
+export function withoutOddity(order: Order): Order {
   return { ...order, plan: { ...order.plan, oddity: undefined } };
 }
 
-/** Data of create and of `queryDetail`. */
+/** Data of `createCnyOrder` and `queryDetail`. */
 export function payoutOrderView(order: Order, viewer: Viewer): JsonObject {
   const { price } = order;
   const nothing = moneyOnWire({ currency: price.fee.currency, minor: 0n });
@@ -77,8 +77,8 @@ export function tradeResultView(order: Order, clientId: string, viewer: Viewer):
 /** Data of `queryPayDetail`. */
 export function tradeDetailView(order: Order, clientId: string, viewer: Viewer): JsonObject {
   const { settings } = viewer;
-  const late = oddNow(order, 'detail-late', viewer);
-  const wrong = !late && order.splits.length > 0 && oddNow(order, 'sums-wrong', viewer);
+  const late = isOddNow(order, 'detail-late', viewer);
+  const wrong = !late && order.splits.length > 0 && isOddNow(order, 'sums-wrong', viewer);
   const splits = order.splits.map((split, index) =>
     splitView(split, wrong && index === 0 ? split.target.minor - 1n : split.target.minor, settings),
   );
@@ -91,7 +91,7 @@ export function tradeDetailView(order: Order, clientId: string, viewer: Viewer):
   };
 }
 
-/** The answer's data after what the control API wants changed in it. */
+/** Applies the answer patches of the control API. */
 export function patched(order: Order, operation: string, data: JsonObject): unknown {
   const patch = order.answerPatches.get(operation);
   return patch === undefined ? data : mergePatch(data, patch);
@@ -99,7 +99,7 @@ export function patched(order: Order, operation: string, data: JsonObject): unkn
 
 function tradeHead(order: Order, clientId: string, viewer: Viewer): JsonObject {
   const { settings } = viewer;
-  const incomplete = oddNow(order, 'complete-late', viewer);
+  const incomplete = isOddNow(order, 'complete-late', viewer);
   const status = statusNow(order, viewer);
   const failed = status === 'FAILED' && settings.emptyCreateTimeOnFailure;
   const complete = order.complete && !incomplete;
@@ -118,8 +118,8 @@ function tradeHead(order: Order, clientId: string, viewer: Viewer): JsonObject {
 }
 
 function statusNow(order: Order, viewer: Viewer): string {
-  if (oddNow(order, 'unknown-status', viewer)) return order.plan.unknownStatus;
-  return oddNow(order, 'failed-received', viewer) ? 'FAILED' : order.status;
+  if (isOddNow(order, 'unknown-status', viewer)) return order.plan.unknownStatus;
+  return isOddNow(order, 'failed-received', viewer) ? 'FAILED' : order.status;
 }
 
 function sumsView(order: Order): JsonObject {
@@ -132,7 +132,7 @@ function sumsView(order: Order): JsonObject {
 
 function debitView(order: Order, viewer: Viewer): JsonObject {
   const { pay: agreed, fee } = order.price;
-  const more = oddNow(order, 'debit-differs', viewer)
+  const more = isOddNow(order, 'debit-differs', viewer)
     ? (agreed.minor * BigInt(order.plan.debitPercent)) / 100n
     : 0n;
   const pay: Money = { currency: agreed.currency, minor: agreed.minor + more };
@@ -170,11 +170,11 @@ function v2StatusOf(order: Order, viewer: Viewer): string {
   if (order.v2Status !== undefined) return order.v2Status;
   if (!FINAL_STATUSES.includes(order.status)) return 'pending';
   const failed = order.status === 'FAILED';
-  return failed !== oddNow(order, 'v2-disagrees', viewer) ? 'fail' : 'success';
+  return failed !== isOddNow(order, 'v2-disagrees', viewer) ? 'fail' : 'success';
 }
 
-/** Whether the plan's untruth still holds; each untrue answer counts where the plan counts answers. */
-function oddNow(order: Order, kind: Oddity['kind'], { clock }: Viewer): boolean {
+/** Whether this answer is still false by the plan's oddity. Counts the false answers. */
+function isOddNow(order: Order, kind: Oddity['kind'], { clock }: Viewer): boolean {
   const { oddity } = order.plan;
   if (oddity?.kind !== kind) return false;
   const sinceMs = kind === 'unknown-status' ? order.createdAtMs : order.finalAtMs;

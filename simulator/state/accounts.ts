@@ -1,4 +1,4 @@
-/** Balances by client or payer number. Numbers with a telling prefix behave as it says; the rest are rich. */
+/** Accounts by client or payer id. A prefix such as `poor-` sets how the account behaves; all others are rich. */
 import { type Money, parseMinor } from '../money.ts';
 import type { Settings } from '../settings.ts';
 
@@ -16,7 +16,7 @@ export type PayerProblem = 'not-usable' | 'insufficient';
 export class Accounts {
   readonly #known = new Map<string, Account[] | null>();
 
-  /** Null when the client has no account at all. */
+  /** Null if the client has no accounts. */
   of(clientId: string, settings: Settings): Account[] | null {
     const known = this.#known.get(clientId);
     return known === undefined ? accountsByPrefix(clientId, settings) : known;
@@ -38,7 +38,7 @@ export class Accounts {
     return account.availableMinor < pay.minor ? 'insufficient' : undefined;
   }
 
-  /** Takes `pay` out of the payer's account; a negative amount puts it back. */
+  /** Debits the payer's account; a negative amount credits it. */
   debit(payerId: string, pay: Money, settings: Settings): void {
     const accounts = this.of(payerId, settings);
     this.#known.set(payerId, accounts);

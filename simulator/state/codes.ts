@@ -1,4 +1,4 @@
-/** Authorization codes: 30 minutes, once only. */
+/** Authorization codes: valid for 30 minutes by default, and only once. */
 import type { Settings } from '../settings.ts';
 import type { Surroundings } from '../surroundings.ts';
 
@@ -23,7 +23,7 @@ export class AuthorizationCodes {
     return code;
   }
 
-  /** The user who granted it, once; another application's attempt does not spend the code. */
+  /** Returns the user who granted the code, once. An attempt by another application does not use it up. */
   redeem(appId: string, code: string): string | undefined {
     const held = this.#codes.get(code);
     if (!held || held.appId !== appId) return undefined;

@@ -1,4 +1,4 @@
-/** Prices, and the locks that tie one price to one payout for a while. */
+/** Quotes, and the rate locks that tie one quote to one create. */
 import { convertBack, convertForward, type Money, parseRate, type Rate } from '../money.ts';
 import type { Settings } from '../settings.ts';
 import { newId, type Surroundings } from '../surroundings.ts';
@@ -9,7 +9,7 @@ export interface PriceRequest {
   targetCurrency: string;
 }
 
-/** All amounts of one payout; `pay` is principal plus fee, both in the currency of origin. */
+/** The amounts of one payout. `pay` is principal plus fee, both in the origin currency. */
 export interface Price {
   rate: Rate;
   pay: Money;
@@ -50,7 +50,7 @@ export class Locks {
     return lock;
   }
 
-  /** Only a lock that may still pay: known, unused, unexpired. */
+  /** Returns a lock only if it is known, unused and unexpired. */
   usable(lockRateId: string): Lock | undefined {
     const lock = this.#locks.get(lockRateId);
     return lock && !lock.used && lock.expiresAtMs > this.#surroundings.clock.nowMs() ? lock : undefined;
@@ -71,7 +71,7 @@ export function rateOf(origin: string, target: string, settings: Settings): Rate
   return origin === target ? ONE : parseRate(settings.rates[`${origin}/${target}`] ?? '');
 }
 
-/** Undefined when the instructed amount is in neither currency of the exchange. */
+/** Undefined if the instructed amount is in neither currency of the exchange. */
 export function priceAt(rate: Rate, request: PriceRequest, settings: Settings): Price | undefined {
   const { instructed, originCurrency, targetCurrency } = request;
   const principal = principalOf(rate, request);
@@ -88,7 +88,7 @@ export function priceAt(rate: Rate, request: PriceRequest, settings: Settings): 
   };
 }
 
-/** What leaves the payer's account before the fee, rounded half up. */
+/** The debit before the fee, rounded half up. */
 function principalOf(rate: Rate, request: PriceRequest): bigint | undefined {
   const { instructed } = request;
   if (instructed.currency === request.targetCurrency) return convertBack(instructed.minor, rate);

@@ -1,8 +1,8 @@
-/** An append-only log that forgets its oldest entries, so that a long run keeps a bounded memory. */
+/** An append-only log that drops its oldest entries, so that memory stays bounded in long runs. */
 export class RingLog<Entry> {
   readonly #capacity: number;
   #entries: Entry[] = [];
-  #forgotten = 0;
+  #dropped = 0;
 
   constructor(capacity: number) {
     this.#capacity = capacity;
@@ -10,11 +10,11 @@ export class RingLog<Entry> {
 
   add(entry: Entry): void {
     this.#entries.push(entry);
-    // Cut rarely and in bulk: shifting an array of this size at every entry would cost far more.
+    // Trim rarely and in bulk: shifting an array of this size for every entry costs far more.
     if (this.#entries.length < this.#capacity * 1.25) return;
     const surplus = this.#entries.length - this.#capacity;
     this.#entries = this.#entries.slice(surplus);
-    this.#forgotten += surplus;
+    this.#dropped += surplus;
   }
 
   list(): readonly Entry[] {
@@ -23,11 +23,11 @@ export class RingLog<Entry> {
 
   /** How many entries were ever added. */
   get total(): number {
-    return this.#forgotten + this.#entries.length;
+    return this.#dropped + this.#entries.length;
   }
 
   clear(): void {
     this.#entries = [];
-    this.#forgotten = 0;
+    this.#dropped = 0;
   }
 }

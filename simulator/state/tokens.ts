@@ -1,4 +1,4 @@
-/** Access and refresh tokens with real lifetimes, on the monotonic clock. */
+/** Access and refresh tokens, whose lifetimes run on the monotonic clock. */
 import type { Settings } from '../settings.ts';
 import type { Surroundings } from '../surroundings.ts';
 
@@ -17,7 +17,7 @@ interface RefreshToken {
   appId: string;
   openId: string;
   expiresAtMs: number;
-  /** A replaced token may still be tried once: its successor may have been lost on the way. */
+  /** A replaced token works once more: the answer with its successor may have been lost. */
   standing: 'current' | 'previous' | 'dead';
 }
 
@@ -30,7 +30,7 @@ export interface UserGrant {
 export interface TokenFilter {
   kind?: TokenKind | undefined;
   openId?: string | undefined;
-  /** Refresh tokens instead of access tokens. */
+  /** Expires refresh tokens instead of access tokens. */
   refresh?: boolean | undefined;
 }
 
@@ -60,7 +60,7 @@ export class Tokens {
     return { accessToken: this.#issueUserAccess(appId, openId, settings), refreshToken, openId };
   }
 
-  /** Undefined when `token` does not (or no longer) buy anything for `appId`. */
+  /** Undefined if `token` is not, or no longer, valid for `appId`. */
   refresh(appId: string, token: string, settings: Settings): UserGrant | undefined {
     const held = this.#refresh.get(token);
     if (!held || held.appId !== appId || held.expiresAtMs <= this.#surroundings.clock.nowMs())
@@ -76,13 +76,13 @@ export class Tokens {
     return this.issueUser(appId, held.openId, settings);
   }
 
-  look(token: string): { state: TokenState; record: AccessToken | undefined } {
+  lookUp(token: string): { state: TokenState; record: AccessToken | undefined } {
     const record = this.#access.get(token);
     if (!record) return { state: 'invalid', record: undefined };
     return { state: record.expiresAtMs > this.#surroundings.clock.nowMs() ? 'valid' : 'expired', record };
   }
 
-  /** Ends the tokens that match now; answers how many. */
+  /** Expires the matching tokens and returns their number. */
   expire(filter: TokenFilter): number {
     const held: Iterable<{ expiresAtMs: number; kind?: TokenKind; openId: string | undefined }> =
       filter.refresh === true ? this.#refresh.values() : this.#access.values();
@@ -108,7 +108,7 @@ export class Tokens {
     return token;
   }
 
-  /** The token just used may be tried once more, unless this was that second time; all others may not be current. */
+  /** Makes all current tokens of the user previous. A previous token that was used now is dead. */
   #retire(used: RefreshToken): void {
     const spent = used.standing === 'previous';
     for (const other of this.#refresh.values())

@@ -9,6 +9,7 @@ export type { FieldError, PayoutRequestInput } from '../contract/payout-request.
 export { checkPayoutRequest } from '../contract/payout-request.ts';
 export type { ReceivingAccountInput } from '../contract/receiving-account.ts';
 export type { OpeningResolution } from '../contract/receiving-account-messages.ts';
+export type { PayoutAttentionCode } from '../domain/attention-codes.ts';
 export type { BatchResult, BatchState } from '../domain/batch.ts';
 export type { Money } from '../domain/money.ts';
 export type {
@@ -41,3 +42,4 @@ export {
   ReceivingAccounts,
   type StartedOpening,
 } from './receiving-accounts.ts';
+export { TooManyReadsError } from './shared-reads.ts';

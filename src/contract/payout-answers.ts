@@ -3,6 +3,8 @@
  * at the end of this file that the schemas match them.
  */
 import { z } from 'zod';
+import { PAYOUT_ATTENTION } from '../domain/attention-codes.ts';
+import { codesOf } from '../domain/explained.ts';
 import {
   AUDIT_STATUSES,
   OUTCOMES,
@@ -79,7 +81,7 @@ export const payoutStateSchema = z.strictObject({
   lastAskedAt: time.exactOptional(),
   lastConfirmedAt: time.exactOptional(),
   needsAttention: z.boolean(),
-  reasons: z.array(z.strictObject({ code: z.string(), message: z.string() })),
+  reasons: z.array(z.strictObject({ code: z.enum(codesOf(PAYOUT_ATTENTION)), message: z.string() })),
   approvalExpiresAt: time.exactOptional(),
   lockExpiresAt: time.exactOptional().describe('while the payout waits for approval: when its lock expires'),
   partnerOrderId: resultFields.partnerOrderId.exactOptional(),

@@ -1,5 +1,7 @@
 /** The schemas of the request to open a receiving account and of its result (spec: Receiving account request). */
 import { z } from 'zod';
+import { OPENING_ATTENTION } from '../domain/attention-codes.ts';
+import { codesOf } from '../domain/explained.ts';
 import {
   type CheckedOpeningRequest,
   OPENING_OUTCOMES,
@@ -74,7 +76,7 @@ export const receivingAccountStateSchema = z.strictObject({
   sentence: z.string(),
   nextStep: z.string(),
   needsAttention: z.boolean(),
-  reasons: z.array(z.strictObject({ code: z.string(), message: z.string() })),
+  reasons: z.array(z.strictObject({ code: z.enum(codesOf(OPENING_ATTENTION)), message: z.string() })),
   candidates: z
     .array(z.string())
     .exactOptional()

@@ -3,7 +3,9 @@
  * source.
  */
 import { z } from 'zod';
+import { FOLLOW_UP_ATTENTION } from '../domain/attention-codes.ts';
 import type { DailyReport } from '../domain/daily-report.ts';
+import { codesOf } from '../domain/explained.ts';
 import type { FollowUpResult } from '../domain/follow-up.ts';
 import { OUTCOMES } from '../domain/payout.ts';
 import { moneyAnswer } from './payout-answers.ts';
@@ -13,7 +15,11 @@ const time = z.string().describe('ISO 8601');
 const count = z.int().min(0);
 const sums = z.array(moneyAnswer).describe('one sum per currency');
 
-const difference = z.strictObject({ code: z.string(), message: z.string(), seenAt: time });
+const difference = z.strictObject({
+  code: z.enum(codesOf(FOLLOW_UP_ATTENTION)),
+  message: z.string(),
+  seenAt: time,
+});
 
 export const followUpResultSchema = z.strictObject({
   partnerOrderId: z.string(),

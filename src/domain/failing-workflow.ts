@@ -1,9 +1,10 @@
 /** An open workflow that is stuck: its workflow task keeps failing or timing out. */
 
+import type { WorkflowAttentionCode } from './attention-codes.ts';
 import { isoTime } from './time.ts';
 
 /** The attention code in `list --attention` and in the reconciliation. */
-export const WORKFLOW_TASK_FAILS = 'WORKFLOW_TASK_FAILS';
+export const WORKFLOW_TASK_FAILS = 'WORKFLOW_TASK_FAILS' satisfies WorkflowAttentionCode;
 
 /** From this attempt on, Temporal rejects queries of the workflow. The crash of a worker costs one attempt. */
 export const FAILING_FROM_ATTEMPT = 3;

@@ -1,7 +1,8 @@
 /** What a follow-up knows about an ended payout, what it finds, and when it checks. No I/O. */
 
+import type { AttentionOf, FollowUpAttentionCode } from './attention-codes.ts';
 import { formatMoney, type Money, totalsByCurrency } from './money.ts';
-import type { Attention, PayoutOutcome, PayoutSettings, Split } from './payout.ts';
+import type { PayoutOutcome, PayoutSettings, Split } from './payout.ts';
 import type { TradeDetail } from './provider-records.ts';
 import { DAY_MS, HOUR_MS, isoTime } from './time.ts';
 
@@ -36,6 +37,8 @@ export interface ReturnedPayment {
   /** When a check first found it. ISO 8601. */
   seenAt: string;
 }
+
+type Attention = AttentionOf<FollowUpAttentionCode>;
 
 /** A difference between the reported result and the provider's current answer. */
 export interface Difference extends Attention {

@@ -1,4 +1,5 @@
 /** The public types of a payout: the request, the result and the state. */
+import type { AttentionOf, PayoutAttentionCode } from './attention-codes.ts';
 import type { Money } from './money.ts';
 
 export const PAYOUT_TYPES = ['WITHDRAW', 'SUPPLIER'] as const;
@@ -142,10 +143,7 @@ export interface PayoutResult {
 }
 
 /** A reason for the attention flag: something that a person should look at. */
-export interface Attention {
-  code: string;
-  message: string;
-}
+export type Attention = AttentionOf<PayoutAttentionCode>;
 
 /** What a state tells people. */
 export interface StateText {

@@ -1,5 +1,6 @@
 /** The record of an opening workflow, and its state as callers and operators see it. */
-import type { Attention, StateText } from './payout.ts';
+import type { AttentionOf, OpeningAttentionCode } from './attention-codes.ts';
+import type { StateText } from './payout.ts';
 import type { OpeningPhase, ReceivingAccountResult, ReceivingAccountState } from './receiving-account.ts';
 import { HOUR_MS, isoTime } from './time.ts';
 
@@ -23,7 +24,7 @@ export interface OpeningRecord {
   lastAskedAtMs: number;
   /** The end of the confirmation window. Until then, no review is needed. */
   settlesAtMs: number;
-  attention: Attention[];
+  attention: AttentionOf<OpeningAttentionCode>[];
   result?: ReceivingAccountResult | undefined;
 }
 

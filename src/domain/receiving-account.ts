@@ -1,6 +1,7 @@
 /** The public types of opening a receiving account: the request, the result and the state. */
 
-import type { Attention, StateText } from './payout.ts';
+import type { AttentionOf, OpeningAttentionCode } from './attention-codes.ts';
+import type { StateText } from './payout.ts';
 import type { ReceivingAccountRequest } from './provider-records.ts';
 
 export const OPENING_PHASES = ['CHECKING', 'OPENING', 'RECONCILING', 'NEEDS_REVIEW', 'DONE'] as const;
@@ -51,7 +52,7 @@ export interface ReceivingAccountResult {
 export interface ReceivingAccountState extends Partial<ReceivingAccountResult>, StateText {
   phase: OpeningPhase;
   needsAttention: boolean;
-  reasons: Attention[];
+  reasons: AttentionOf<OpeningAttentionCode>[];
   /** In review: accounts of this payer and currency that appeared after the request was sent. */
   candidates?: string[];
   /** When the provider was last asked. ISO 8601. */

@@ -1,5 +1,5 @@
 /** The record of one token: the application's or one user's. Its secrets are sealed, and nothing here unseals them. */
-import type { Attention } from './payout.ts';
+import type { AttentionOf, TokenAttentionCode } from './attention-codes.ts';
 import { isoTime } from './time.ts';
 
 /** The owner of a token. Without `openId`, it is the application. */
@@ -43,7 +43,7 @@ export interface TokenRecord {
   nextTryAtMs?: number | undefined;
   /** How many new tokens in a row the provider rejected. */
   rejectedInARow: number;
-  attention: Attention[];
+  attention: AttentionOf<TokenAttentionCode>[];
 }
 
 /** The grant as workers receive it. */
@@ -68,7 +68,7 @@ export interface TokenState {
   renewals: number;
   needsAuthorization: boolean;
   needsAttention: boolean;
-  reasons: Attention[];
+  reasons: AttentionOf<TokenAttentionCode>[];
 }
 
 /**

@@ -1,4 +1,4 @@
-/** The workflow types that workers run. */
+/** The workflow types that workers register. */
 
 export { payoutFollowUp } from './aftercare/payout-follow-up.ts';
 export { payoutReconciliation } from './aftercare/payout-reconciliation.ts';

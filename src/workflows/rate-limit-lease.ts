@@ -1,7 +1,7 @@
 /**
- * Which process may call the provider for one `app_id`: the one that runs the activity `holdLease`, and no other. An
- * owner that dies is followed by the activity's next attempt, one that gives the lease back by the next activity. Runs
- * until it is cancelled.
+ * Gives one process at a time the right to call the provider for one `app_id`: the process that runs the activity
+ * `holdLease`. When the owner dies, the activity is retried by the next owner. When the owner gives the lease back, the
+ * next activity begins. Runs until it is canceled.
  */
 import {
   ActivityCancellationType,
@@ -18,6 +18,7 @@ import {
   upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { LeaseActivities } from '../activities/shared/types.ts';
+import { INVALID_CHANGE } from '../contract/failure-types.ts';
 import { leaseTaskQueue } from '../contract/ids.ts';
 import { rateLimitQuery, servedAsSignal, setCallsPerSecondUpdate } from '../contract/lease-messages.ts';
 import {
@@ -30,10 +31,10 @@ import {
   TERM_TIMEOUT_MS,
 } from '../domain/rate-limit-lease.ts';
 
-/** The next process may begin at once; what has to be waited for is the process's own business. */
-const NEXT_ATTEMPT_AFTER_MS = 20;
-const AFTER_A_FAILURE_MS = 1_000;
-/** A term is about ten history events. */
+/** The next process may begin at once. It waits by itself until no earlier call can still count. */
+const RETRY_INTERVAL_MS = 20;
+const FAILURE_PAUSE_MS = 1_000;
+/** A term takes about ten history events. */
 const TERMS_PER_RUN = 30;
 
 export async function rateLimitLease(place: LeaseKey, carried: LeaseRecord): Promise<void> {
@@ -43,35 +44,35 @@ export async function rateLimitLease(place: LeaseKey, carried: LeaseRecord): Pro
   setHandler(
     setCallsPerSecondUpdate,
     (change) => {
-      apply(record, change);
+      applyChange(record, change);
       term.cancel();
       return stateOf(record);
     },
-    { validator: refuseBadChange },
+    { validator: refuseInvalidChange },
   );
-  setHandler(servedAsSignal, (app) => rename(record, app));
+  setHandler(servedAsSignal, (app) => renameApp(record, app));
   for (let terms = 0; terms < TERMS_PER_RUN; terms += 1) {
     if (CancellationScope.current().consideredCancelled) return;
     term = new CancellationScope();
-    setCurrentDetails(sentenceOf(record));
-    await hold(place, record, term);
+    setCurrentDetails(detailsOf(record));
+    await runTerm(place, record, term);
   }
   await condition(allHandlersFinished);
   await continueAsNew<typeof rateLimitLease>(place, record);
 }
 
-/** One term. Keeps what the next one has to know. */
-async function hold(place: LeaseKey, record: LeaseRecord, scope: CancellationScope): Promise<void> {
+/** Runs one term and records what the next owner needs to know. */
+async function runTerm(place: LeaseKey, record: LeaseRecord, scope: CancellationScope): Promise<void> {
   const { before, callsPerSecond, app } = record;
   try {
-    record.before = await scope.run(() => holder(place, app).holdLease({ before, callsPerSecond, app }));
+    record.before = await scope.run(() => leaseCalls(place, app).holdLease({ before, callsPerSecond, app }));
   } catch (error) {
     record.before = 'unknown';
-    if (!isCancellation(error)) await sleep(AFTER_A_FAILURE_MS);
+    if (!isCancellation(error)) await sleep(FAILURE_PAUSE_MS);
   }
 }
 
-function holder({ environment, appId }: LeaseKey, app: string) {
+function leaseCalls({ environment, appId }: LeaseKey, app: string) {
   return proxyActivities<LeaseActivities>({
     taskQueue: leaseTaskQueue(environment, appId),
     summary: `holds the rate-limit lease of ${app} in ${environment}`,
@@ -79,25 +80,25 @@ function holder({ environment, appId }: LeaseKey, app: string) {
     heartbeatTimeout: LEASE_TIMEOUT_MS,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: {
-      initialInterval: NEXT_ATTEMPT_AFTER_MS,
-      maximumInterval: NEXT_ATTEMPT_AFTER_MS,
+      initialInterval: RETRY_INTERVAL_MS,
+      maximumInterval: RETRY_INTERVAL_MS,
       backoffCoefficient: 1,
     },
   });
 }
 
-function refuseBadChange(change: CallsPerSecondChange): void {
+function refuseInvalidChange(change: CallsPerSecondChange): void {
   const problem = changeProblem(change);
-  if (problem) throw ApplicationFailure.nonRetryable(problem, 'InvalidChange');
+  if (problem) throw ApplicationFailure.nonRetryable(problem, INVALID_CHANGE);
 }
 
-function apply(record: LeaseRecord, { callsPerSecond, by }: CallsPerSecondChange): void {
+function applyChange(record: LeaseRecord, { callsPerSecond, by }: CallsPerSecondChange): void {
   record.callsPerSecond = callsPerSecond ?? undefined;
   record.changedBy = by;
 }
 
-/** Anybody may have sent the signal, and a handler must not throw. */
-function rename(record: LeaseRecord, app: unknown): void {
+/** Anyone can send the signal, so its argument is checked. A handler must not throw. */
+function renameApp(record: LeaseRecord, app: unknown): void {
   if (typeof app !== 'string' || !/^[a-z0-9-]{1,32}$/.test(app) || app === record.app) return;
   record.app = app;
   upsertSearchAttributes({ PayoutApp: [app] });
@@ -107,7 +108,7 @@ function stateOf({ callsPerSecond, changedBy }: LeaseRecord): RateLimitState {
   return { callsPerSecond: callsPerSecond ?? null, changedBy: changedBy ?? null };
 }
 
-function sentenceOf({ callsPerSecond, changedBy }: LeaseRecord): string {
-  if (callsPerSecond === undefined) return "Calls a second: by the workers' configuration";
-  return `Calls a second: ${callsPerSecond}, set by ${changedBy}`;
+function detailsOf({ callsPerSecond, changedBy }: LeaseRecord): string {
+  if (callsPerSecond === undefined) return "Calls per second: from the workers' configuration";
+  return `Calls per second: ${callsPerSecond}, set by ${changedBy}`;
 }

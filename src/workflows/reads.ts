@@ -1,7 +1,8 @@
 /**
- * Reads for people: only workers talk to the payments service, so whoever wants to look asks through one of
- * these. They move no money and remember nothing.
+ * Reads for people. Only workers call the provider, so callers and operators read through these workflows. They move no
+ * money and keep nothing.
  */
+import type { Caller, ServiceActivities } from '../activities/shared/types.ts';
 import type {
   CallIdentity,
   ProbeResult,
@@ -14,11 +15,11 @@ import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../d
 import { quoteProblem } from '../domain/quote-check.ts';
 import { asked, local } from './shared/calls.ts';
 
-/** What a payout would cost now. Creates nothing; the lock it takes simply runs out. */
+/** Quotes a payout and creates nothing; the quote's lock expires unused. */
 export async function payoutQuote(request: PayoutRequest): Promise<QuotedPayout> {
   const plan = await local.prepareQuote(request);
   const { payerId, type, instructedAmount, originCurrency, targetCurrency } = plan.request;
-  const quote = await asked(plan.calls, 'what would it cost?').quotePayout(plan.caller, {
+  const quote = await asked(plan.calls, 'quotes a payout').quotePayout(plan.caller, {
     payerId,
     type,
     instructedAmount,
@@ -29,41 +30,52 @@ export async function payoutQuote(request: PayoutRequest): Promise<QuotedPayout>
   return { quote, ...(problem && { problem }) };
 }
 
-/** The client's accounts; null when it has none. */
-export async function accountQuery(
-  question: CallIdentity & { clientId: string },
-): Promise<ClientAccounts | null> {
-  const { caller, calls } = await local.prepareRead(question.app, question.openId);
-  return asked(calls, 'which accounts?').checkAccount(caller, question.clientId);
+/** The client's accounts; null if it has none. */
+export function accountQuery(question: CallIdentity & { clientId: string }): Promise<ClientAccounts | null> {
+  return read(question, "queries a client's accounts", (calls, caller) =>
+    calls.checkAccount(caller, question.clientId),
+  );
 }
 
 /** What a payer has received in one currency, and the accounts for it. */
-export async function receivingBalanceQuery(
+export function receivingBalanceQuery(
   question: CallIdentity & { payerId: string; currency: string },
 ): Promise<ReceivingAccountBalance> {
-  const { caller, calls } = await local.prepareRead(question.app, question.openId);
   const { payerId, currency } = question;
-  return asked(calls, 'what was received?').fetchReceivingBalance(caller, { payerId, currency });
+  return read(question, 'queries a receiving balance', (calls, caller) =>
+    calls.fetchReceivingBalance(caller, { payerId, currency }),
+  );
 }
 
-/** One receiving account as the service writes it; null when it knows none of this number. */
-export async function receivingDetailQuery(
+/** One receiving account as the provider describes it; null if it knows no such account. */
+export function receivingDetailQuery(
   question: CallIdentity & { accountId: string },
 ): Promise<OpaqueRecord | null> {
-  const { caller, calls } = await local.prepareRead(question.app, question.openId);
-  return asked(calls, 'what is this account?').fetchReceivingDetail(caller, question.accountId);
+  return read(question, 'queries a receiving account', (calls, caller) =>
+    calls.fetchReceivingDetail(caller, question.accountId),
+  );
 }
 
-/** Which of the specification's open points hold on the service that this worker talks to. */
-export async function serviceProbe(question: CallIdentity & ProbeTarget): Promise<ProbeResult> {
-  const { caller, calls } = await local.prepareRead(question.app, question.openId);
-  return asked(calls, 'which open points hold?').probeService(caller, question);
+/** Which of the spec's open points hold for the provider that this worker calls. */
+export function serviceProbe(question: CallIdentity & ProbeTarget): Promise<ProbeResult> {
+  return read(question, 'probes the open points of the spec', (calls, caller) =>
+    calls.probeService(caller, question),
+  );
 }
 
 /**
- * The worker that happens to answer. It had to read `from` and its answer has to be read, so both sides hold the keys
- * that the other one writes with.
+ * Describes the worker that runs it. The worker had to decode `from`, and the caller has to decode the answer, so each
+ * side holds the key that the other one encrypts with.
  */
 export async function workerProbe(from: string): Promise<WorkerDescription & { from: string }> {
   return { ...(await local.lookAtWorker()), from };
+}
+
+async function read<T>(
+  { app, openId }: CallIdentity,
+  summary: string,
+  call: (calls: ServiceActivities, caller: Caller) => Promise<T>,
+): Promise<T> {
+  const { caller, calls } = await local.prepareRead(app, openId);
+  return call(asked(calls, summary), caller);
 }

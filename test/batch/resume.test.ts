@@ -46,9 +46,9 @@ describe('add', () => {
     // Written otherwise, but the same: 100.00 is 100.
     const same = { ...one, instructedAmount: { amount: '100', currency: 'CNY' }, app: 'default' };
     expect(await add(1, [same, two])).toEqual(first);
-    await expect(add(1, [two, one])).rejects.toMatchObject(refusal(/already, with another content/));
-    await expect(add(1, [one])).rejects.toMatchObject(refusal(/rows 1 to 2 are there/));
-    await expect(add(0, [one, two])).rejects.toMatchObject(refusal(/rows 1 to 2 are there/));
+    await expect(add(1, [two, one])).rejects.toMatchObject(refusal(/already, with different content/));
+    await expect(add(1, [one])).rejects.toMatchObject(refusal(/rows 1 to 2 were added/));
+    await expect(add(0, [one, two])).rejects.toMatchObject(refusal(/rows 1 to 2 were added/));
     await expect(add(2, rows)).rejects.toMatchObject(refusal(/has 3 rows/));
     await expect(add(-1, rows)).rejects.toMatchObject(refusal(/offset/));
     await expect(add(0, [])).rejects.toMatchObject(refusal(/payouts/));
@@ -58,9 +58,7 @@ describe('add', () => {
     expect((await handle.result()).outcomes.SUCCESS).toBe(3);
     expect(debitsByRow(world, rows)).toEqual([1, 1, 1]);
     expect((await batches.start({ ...ref, payouts: rows })).phase).toBe('DONE');
-    await expect(batches.start({ ...ref, payouts: rows.slice(1) })).rejects.toThrow(
-      /it has 3 rows, not 2/,
-    );
+    await expect(batches.start({ ...ref, payouts: rows.slice(1) })).rejects.toThrow(/it has 3 rows, not 2/);
     await expect(batches.start({ ...ref, payouts: [...rows].reverse() })).rejects.toThrow(/rows 1 to 2|row/);
   });
 

@@ -1,7 +1,7 @@
 /** What every language's example has to show, with its own Temporal SDK and its own codec. */
 import type { Payload } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Language, readyExample, whyNot } from '../../scripts/setup/examples.mjs';
+import { buildExample, type Language, whyUnavailable } from '../../scripts/setup/examples.mjs';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { readStartEvent } from '../../src/temporal/start-event.ts';
@@ -15,7 +15,7 @@ import { payoutRequest } from '../support/requests.ts';
 const FIRST_BUILD_MS = 15 * 60_000;
 
 export async function promisesOf(language: Language, title: string): Promise<void> {
-  const missing = await whyNot(language);
+  const missing = await whyUnavailable(language);
   if (missing !== undefined) console.warn(`skipped: ${missing}`);
 
   describe.skipIf(missing !== undefined)(title, () => {
@@ -30,7 +30,7 @@ export async function promisesOf(language: Language, title: string): Promise<voi
         return /deadline.exceeded|timeout expired/i.test(ended.stderr) ? undefined : ended;
       });
     beforeAll(async () => {
-      program = await readyExample(language);
+      program = await buildExample(language);
       // The first key encrypts; nothing but a notification makes a payout look for its end.
       const keys = { PAYOUTS_ENCRYPTION_KEYS: [newKey('new'), newKey('old')].join(',') };
       world = await PayoutWorld.start({ env: { ...NO_POLLS, ...keys } });

@@ -30,7 +30,7 @@ describe('the browser of the tests', () => {
     const right = fakeProgram(join(folder, 'path', 'chromium'), SAYS);
     const { said, say } = listener();
     expect((await findBrowser({ env: { ...env, CHROME_PATH: wrong }, say })).executablePath).toBe(right);
-    expect(said).toEqual([`passing over ${wrong}: it is not Chromium`]);
+    expect(said).toEqual([`skipping ${wrong}: it is not Chromium`]);
   });
 
   test('one that was unpacked before is used with the libraries that came with it', async () => {

@@ -95,7 +95,7 @@ describe('the dev server', () => {
     expect(existing).toMatchObject({ address: server.address, pid: undefined, namespace: 'default' });
     await existing.stop();
     expect(isAlive(server.pid)).toBe(true);
-    await expect(existing.kill('SIGKILL')).rejects.toThrow('somebody else');
+    await expect(existing.kill('SIGKILL')).rejects.toThrow('started elsewhere');
   });
 
   test('one that cannot start says so with the end of its log', async () => {

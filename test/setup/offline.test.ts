@@ -20,6 +20,6 @@ test('offline, with no Go and no binary, the demo says the ways out and ends wit
   });
   expect(status).toBe(1);
   expect(stdout).toBe('');
-  expect(stderr).toContain('No Temporal CLI was found, and none could be had from here');
+  expect(stderr).toContain('No Temporal CLI was found, and none could be installed');
   expect(stderr).not.toContain('    at ');
 });

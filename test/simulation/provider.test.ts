@@ -8,7 +8,7 @@ import {
   type FaultInput,
   type InProcessAnswer,
   type InProcessSimulator,
-  type Letter,
+  type NotificationRequest,
   type SettingsChange,
   type SimulatorControl,
   simulatorInProcess,
@@ -31,7 +31,7 @@ interface SceneOptions {
   seed?: number;
   settings?: SettingsChange;
   trip?: (request: WireRequest, random: Random) => Trip;
-  deliver?: (letter: Letter, world: World) => Promise<number>;
+  deliver?: (notification: NotificationRequest, world: World) => Promise<number>;
   client?: Partial<PaymentsClientOptions>;
 }
 
@@ -39,7 +39,7 @@ class Scene {
   readonly world: World;
   readonly simulator: InProcessSimulator;
   readonly client: PaymentsClient;
-  readonly letters: { atMs: number; letter: Letter }[] = [];
+  readonly notifications: { atMs: number; notification: NotificationRequest }[] = [];
   readonly answers: InProcessAnswer[] = [];
   trip: (request: WireRequest) => Trip;
   cutOff = false;
@@ -52,9 +52,9 @@ class Scene {
       surroundings: { clock: world, random: randomness(new Random(seed + 1)) },
       settings,
       apps: [{ ...APP, notifyUrl: SHOP }],
-      deliver: (letter) => {
-        this.letters.push({ atMs: world.now, letter });
-        return deliver(letter, world);
+      deliver: (notification) => {
+        this.notifications.push({ atMs: world.now, notification });
+        return deliver(notification, world);
       },
     });
     this.trip = (request) => trip(request, world.random);
@@ -139,8 +139,8 @@ describe('a payout in virtual time', () => {
       finishedAt: new Date(begunMs + 50 + 3_000).toISOString(),
       splits: [{ status: 'SUCCESS' }],
     });
-    expect(scene.letters.map(({ atMs }) => atMs)).toEqual([begunMs + 50 + 3_000]);
-    expect(JSON.parse(scene.letters[0]?.letter.body ?? '')).toEqual({
+    expect(scene.notifications.map(({ atMs }) => atMs)).toEqual([begunMs + 50 + 3_000]);
+    expect(JSON.parse(scene.notifications[0]?.notification.body ?? '')).toEqual({
       order_id: order.orderId,
       partner_order_id: KEY.partnerOrderId,
       status: 'SUCCESS',
@@ -214,7 +214,7 @@ describe('one seed', () => {
     const all = [
       outcomes,
       answers,
-      scene.letters,
+      scene.notifications,
       control.ledger(),
       control.calls(),
       control.counts(),
@@ -460,10 +460,10 @@ describe('notifications', () => {
       'the receiver took too long',
       204,
     ]);
-    const [firstMs = 0, ...laterMs] = scene.letters.map(({ atMs }) => atMs);
+    const [firstMs = 0, ...laterMs] = scene.notifications.map(({ atMs }) => atMs);
     expect(laterMs.map((atMs) => atMs - firstMs)).toEqual([200, 1_200, 1_200 + 5_000 + 3_000]);
-    expect(scene.letters.map(({ letter }) => letter.headers['webhook-timestamp'])).toEqual(
-      scene.letters.map(({ atMs }) => String(Math.floor(atMs / 1000))),
+    expect(scene.notifications.map(({ notification }) => notification.headers['webhook-timestamp'])).toEqual(
+      scene.notifications.map(({ atMs }) => String(Math.floor(atMs / 1000))),
     );
   });
 
@@ -471,8 +471,8 @@ describe('notifications', () => {
     const scene = await signedIn();
     scene.control.setScenario(KEY.partnerOrderId, 'success notify=early');
     await scene.pay();
-    expect(scene.letters).toHaveLength(1);
-    expect(scene.world.now - (scene.letters[0]?.atMs ?? 0)).toBe(50 + CALM.answerMs);
+    expect(scene.notifications).toHaveLength(1);
+    expect(scene.world.now - (scene.notifications[0]?.atMs ?? 0)).toBe(50 + CALM.answerMs);
   });
 });
 

@@ -1,4 +1,4 @@
-/** The Java example: a jar and the jars that it needs, by Maven, whose own folder keeps what was fetched. */
+/** The Java example: a jar and its dependencies, built with Maven, which keeps downloads in its own folder. */
 import { join } from 'node:path';
 
 /** @type {import('../examples.mjs').Language} */
@@ -10,7 +10,7 @@ export const JAVA = {
   sources: ['pom.xml', 'src/main/java/payouts/EncryptionCodec.java', 'src/main/java/payouts/Pay.java'],
   takes: '80 MB, about 1 min',
   build: (_source, target) => [['mvn', '-q', '-B', '-ntp', 'package', `-Dfolder=${target}`]],
-  // A short life needs neither the second compiler nor a collector with threads of its own.
+  // A short-lived process needs neither the second compiler nor a parallel garbage collector.
   program: (_source, target) => [
     'java',
     '-XX:TieredStopAtLevel=1',

@@ -1,4 +1,4 @@
-/** The Python example: an environment of its own with the packages of its `requirements.txt`. */
+/** The Python example: a virtual environment with the packages of its `requirements.txt`. */
 import { join } from 'node:path';
 
 const IS_NEW_ENOUGH =
@@ -10,7 +10,7 @@ export const PYTHON = {
   needs: 'Python 3.10 or newer with its venv module, as `python3` on PATH',
   probe: ['python3', '-c', IS_NEW_ENOUGH],
   versioned: true,
-  // The program itself runs from where it is.
+  // The program itself is not built: it runs from its source folder.
   sources: ['requirements.txt'],
   takes: '30 MB, about 10 s',
   build: (_source, target) => [

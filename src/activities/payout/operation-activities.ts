@@ -5,7 +5,7 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import { badInputFailure } from '../../client/bad-input.ts';
 import { PayoutConflictError, Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
-import { INVALID_PAYOUT_REQUEST, PAYOUT_CONFLICT } from '../../contract/failure-types.ts';
+import { INVALID_PAYOUT_REQUEST, PAYOUT_CONFLICT, PAYOUT_IS_GONE } from '../../contract/failure-types.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { payoutResultSchema } from '../../contract/payout-answers.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
@@ -78,7 +78,7 @@ async function outcome(
     );
   } catch (error) {
     if (isGone(error))
-      throw ApplicationFailure.nonRetryable("nothing is left of the payout's workflow", 'PayoutIsGone');
+      throw ApplicationFailure.nonRetryable("nothing is left of the payout's workflow", PAYOUT_IS_GONE);
     throw error;
   }
 }

@@ -9,26 +9,60 @@ export type NotificationEnd = Received | 'refused' | 'unusable' | 'not_taken';
 /** From what an answer out of memory takes to the longest that a route waits. */
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-export class ServiceMetrics {
-  private readonly registry = new Registry();
-  private readonly registers = [this.registry];
-  private readonly requests = new Counter({
+/** `action`: what deserves a look, and what to do then. `docs/reference.md` is written from this table. */
+export const API_METRICS = {
+  requests: {
     name: 'payouts_http_requests_total',
     help: 'Requests by route and answered status; route none: there is no such route',
     labelNames: ['method', 'route', 'status'],
-    registers: this.registers,
-  });
-  private readonly durations = new Histogram({
+    action: "Look at the API server's log when `status` of 500 or above grows.",
+  },
+  durations: {
     name: 'payouts_http_request_duration_seconds',
     help: 'From the first byte of a request to the last of its answer',
     labelNames: ['method', 'route'],
+    action:
+      'Run `npm run payouts -- doctor` when it nears 10 s (30 s where the provider is asked): a route then gives up.',
+  },
+  notifications: {
+    name: 'payouts_notifications_total',
+    help: 'Notifications by what became of them',
+    labelNames: ['result'],
+    action:
+      'Check `PAYMENTS_NOTIFICATION_VERIFIER` and its secrets when `refused` grows, and `PAYMENTS_NOTIFICATION_FIELDS` when `unusable` grows.',
+  },
+  waiting: {
+    name: 'payouts_notifications_waiting',
+    help: 'Notifications for orders that nobody knows yet, kept to be looked up again',
+    labelNames: [],
+    action: 'When it stays up, ask the provider about the orders: no payout has them.',
+  },
+  reachable: {
+    name: 'payouts_temporal_reachable',
+    help: '1 where Temporal answers, else 0',
+    labelNames: [],
+    action:
+      'Start Temporal when it is 0. It is asked at each scrape, for 3 s at most: scrape with a timeout of 5 s.',
+  },
+  tasksFailing: {
+    name: 'payouts_workflow_tasks_failing',
+    help: 'Open workflows whose workflow task keeps failing, and that stand still',
+    labelNames: [],
+    action: 'Repair the workflows that `npm run payouts -- list --attention` names when it is above 0.',
+  },
+} as const;
+
+export class ServiceMetrics {
+  private readonly registry = new Registry();
+  private readonly registers = [this.registry];
+  private readonly requests = new Counter({ ...API_METRICS.requests, registers: this.registers });
+  private readonly durations = new Histogram({
+    ...API_METRICS.durations,
     buckets: SECONDS,
     registers: this.registers,
   });
   private readonly notifications = new Counter({
-    name: 'payouts_notifications_total',
-    help: 'Notifications by what became of them',
-    labelNames: ['result'],
+    ...API_METRICS.notifications,
     registers: this.registers,
   });
 
@@ -55,8 +89,7 @@ export class ServiceMetrics {
   /** Asked at each scrape. */
   watchTemporal(answers: () => Promise<boolean>): void {
     new Gauge({
-      name: 'payouts_temporal_reachable',
-      help: '1 where Temporal answers, else 0',
+      ...API_METRICS.reachable,
       registers: this.registers,
       async collect() {
         this.set((await answers()) ? 1 : 0);
@@ -67,8 +100,7 @@ export class ServiceMetrics {
   /** Asked at each scrape. `count` answers undefined where nobody can tell; there is no value then. */
   watchWorkflowTasks(count: () => Promise<number | undefined>): void {
     new Gauge({
-      name: 'payouts_workflow_tasks_failing',
-      help: 'Open workflows whose workflow task keeps failing, and that stand still',
+      ...API_METRICS.tasksFailing,
       registers: this.registers,
       async collect() {
         const failing = await count();
@@ -80,8 +112,7 @@ export class ServiceMetrics {
 
   watchReceiver(receiver: Receiver): void {
     new Gauge({
-      name: 'payouts_notifications_waiting',
-      help: 'Notifications for orders that nobody knows yet, kept to be looked up again',
+      ...API_METRICS.waiting,
       registers: this.registers,
       collect() {
         this.set(receiver.waiting);

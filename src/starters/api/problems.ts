@@ -4,21 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
 import { explained } from './explained.ts';
 import { Problem } from './problem.ts';
-
-const TITLES: Record<number, string> = {
-  400: 'Bad request',
-  401: 'Unauthorised',
-  403: 'Forbidden',
-  404: 'Not found',
-  408: 'Request timeout',
-  409: 'Conflict',
-  413: 'Content too large',
-  414: 'Address too long',
-  415: 'Unsupported media type',
-  502: 'Bad gateway',
-  503: 'Service unavailable',
-  504: 'Gateway timeout',
-};
+import { PROBLEM_STATUSES } from './problem-statuses.ts';
 
 export function answerProblems(server: FastifyInstance): void {
   server.setNotFoundHandler((_request, reply) => send(reply, new Problem(404, 'there is no such route')));
@@ -35,12 +21,12 @@ export function answerProblems(server: FastifyInstance): void {
 /** Also for an address that cannot be decoded: it meets no route, so Fastify would answer by itself and quote it. */
 export function refuse(error: unknown, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const status = statusOf(error);
-  return send(reply, new Problem(status, TITLES[status] ?? 'the request is not usable'));
+  return send(reply, new Problem(status, PROBLEM_STATUSES[status]?.title ?? 'the request is not usable'));
 }
 
 function send(reply: FastifyReply, { status, message, retryAfterSeconds, fields }: Problem): FastifyReply {
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
-  const title = TITLES[status] ?? 'Error';
+  const title = PROBLEM_STATUSES[status]?.title ?? 'Error';
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   const document: ProblemDocument = {
     ...{ type: 'about:blank', title, status, detail: message },

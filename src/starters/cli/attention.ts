@@ -1,12 +1,14 @@
 /** Why payouts, and follow-ups of payouts, need somebody: as they say themselves. */
 
 import type { ListedPayout } from '../../client/payout-list.ts';
-import type { Attention } from '../../domain/payout.ts';
+import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
 import type { Session } from './session.ts';
 import { changesOf, sinceItsEnd } from './since-its-end.ts';
 import { wrap } from './text.ts';
 
 const ASKED_AT_ONCE = 20;
+
+type Attention = AttentionOf<AttentionCode>;
 
 /** One for each row; undefined where no worker answers for it. */
 export async function reasonsOf(

@@ -3,8 +3,8 @@
 import type { PayoutRef } from '../../client/payouts.ts';
 import { changesQuery } from '../../contract/follow-up-messages.ts';
 import { payoutFollowUpWorkflowId } from '../../contract/ids.ts';
+import type { AttentionOf, FollowUpAttentionCode } from '../../domain/attention-codes.ts';
 import type { FollowUpResult } from '../../domain/follow-up.ts';
-import type { Attention } from '../../domain/payout.ts';
 import { isGone } from '../../temporal/client-errors.ts';
 import type { Session } from './session.ts';
 import { money } from './text.ts';
@@ -30,9 +30,11 @@ export async function sinceItsEndIfFollowed(
   }
 }
 
+type Attention = AttentionOf<FollowUpAttentionCode>;
+
 export function changesOf({ returnedSums, differences, notChecked }: FollowUpResult): Attention[] {
   const returned = returnedSums.map((sum) => ({
-    code: 'MONEY_RETURNED',
+    code: 'MONEY_RETURNED' as const,
     message: `${money(sum)} came back`,
   }));
   return [...returned, ...differences, ...(notChecked ? [notChecked] : [])];

@@ -2,14 +2,16 @@
 
 import type { ListedPayout } from '../../client/payout-list.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
+import type { AttentionOf, WorkflowAttentionCode } from '../../domain/attention-codes.ts';
 import {
   describeFailingWorkflow,
   type FailingWorkflow,
   WORKFLOW_TASK_FAILS,
 } from '../../domain/failing-workflow.ts';
-import type { Attention } from '../../domain/payout.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import type { Session } from './session.ts';
+
+type Attention = AttentionOf<WorkflowAttentionCode>;
 
 export interface StandingStill {
   row: ListedPayout;

@@ -1,7 +1,8 @@
 /** Answers as a person reads them. */
 import Table from 'cli-table3';
+import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
 import type { Money } from '../../domain/money.ts';
-import type { AgreedQuote, Attention, PayoutResult, PayoutState } from '../../domain/payout.ts';
+import type { AgreedQuote, PayoutResult, PayoutState } from '../../domain/payout.ts';
 import { colours } from './colours.ts';
 
 export function money(value: Money | undefined): string {
@@ -46,7 +47,7 @@ export function stateText(state: PayoutState): string {
   return [lines, ...state.reasons.map(attentionText)].join('\n');
 }
 
-export function attentionText({ code, message }: Attention): string {
+export function attentionText({ code, message }: AttentionOf<AttentionCode>): string {
   return colours.yellow(`! ${code}: ${message}`);
 }
 

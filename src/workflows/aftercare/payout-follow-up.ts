@@ -1,7 +1,7 @@
 /**
- * Looks again after a payout's end, for money may come back: at the times of PAYOUTS_FOLLOW_UP, and when a
- * notification comes late. Asks for the detail only, behind every other call, and rewrites no result: it says
- * what has changed since.
+ * Checks a payout again after its end, because money may come back: at the times of PAYOUTS_FOLLOW_UP and after a late
+ * notification. It fetches only the split detail, with the lowest priority. It never changes the payout's result but
+ * returns what changed since.
  */
 import {
   ActivityFailure,
@@ -14,7 +14,6 @@ import {
   setCurrentDetails,
   setHandler,
   upsertMemo,
-  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
 import { changesQuery } from '../../contract/follow-up-messages.ts';
@@ -35,7 +34,8 @@ import {
   returnedPayments,
 } from '../../domain/follow-up.ts';
 import type { TradeDetail } from '../../domain/provider-records.ts';
-import { local, spare } from '../shared/calls.ts';
+import { flagLines, showNeedsAttention } from '../shared/attention.ts';
+import { followUpCalls, local } from '../shared/calls.ts';
 import { isHistoryLong } from '../shared/long-history.ts';
 import { onSignal } from '../shared/raw-signal.ts';
 
@@ -45,22 +45,22 @@ export async function payoutFollowUp(
 ): Promise<FollowUpResult> {
   const record = carried ?? newFollowUpRecord();
   setHandler(changesQuery, () => followUpResult(request, record));
-  // Whatever it says, it only makes this look.
+  // A notification is only a hint to check, whatever it says.
   onSignal(notificationSignal, () => {
     record.hinted = true;
   });
   const plan = await local.prepareFollowUp(request);
   for (;;) {
-    const because = await nextLook(request, plan, record);
-    if (because === undefined) return followUpResult(request, record);
-    if (because === 'notification') spendHint(plan, record);
-    await look(request, plan, record, because);
+    const reason = await nextCheck(request, plan, record);
+    if (reason === undefined) return followUpResult(request, record);
+    if (reason === 'notification') spendHint(plan, record);
+    await check(request, plan, record, reason);
     await continueAsNewWhenLong(request, record);
   }
 }
 
-/** Waits for a reason to look; undefined when there will be none any more. */
-async function nextLook(
+/** Waits for a reason to check; undefined after the last check. */
+async function nextCheck(
   request: FollowUpRequest,
   plan: FollowUpPlan,
   record: FollowUpRecord,
@@ -68,18 +68,20 @@ async function nextLook(
   for (;;) {
     const nowMs = Date.now();
     const dueMs = nextCheckMs(request, plan, record.lookedAtMs);
-    // First, for it has to be paid for: its pause keeps a storm here that would else start one run after another.
+    // Hints come first, so that each one lengthens the pause: otherwise a flood of them would start run after run.
     if (record.hinted && nowMs >= record.hintAllowedAtMs) return 'notification';
     if (dueMs !== undefined && nowMs >= dueMs) return 'plan';
-    const untilMs = wakeMs(record, dueMs, nowMs);
+    const untilMs = wakeAtMs(record, dueMs, nowMs);
     if (untilMs === undefined) return undefined;
     const wasHinted = record.hinted;
-    await condition(() => record.hinted !== wasHinted, untilMs - nowMs, { summary: 'looks again' });
+    await condition(() => record.hinted !== wasHinted, untilMs - nowMs, {
+      summary: 'checks the payout again',
+    });
   }
 }
 
-/** After the last look it stays for the pause of its last notification, so that a storm finds it here. */
-function wakeMs(record: FollowUpRecord, dueMs: number | undefined, nowMs: number): number | undefined {
+/** After the last check, the workflow stays open for the pause of the last hint, so that a flood of them meets it. */
+function wakeAtMs(record: FollowUpRecord, dueMs: number | undefined, nowMs: number): number | undefined {
   const { hinted, hintAllowedAtMs } = record;
   if (hinted) return Math.min(dueMs ?? Number.POSITIVE_INFINITY, hintAllowedAtMs);
   return dueMs ?? (hintAllowedAtMs > nowMs ? hintAllowedAtMs : undefined);
@@ -90,32 +92,33 @@ function spendHint({ hintPauseMs: firstMs }: FollowUpPlan, record: FollowUpRecor
   record.hintsSpent += 1;
 }
 
-/** One question. What was heard before it is answered by it. */
-async function look(
+/** One call, which also answers every hint that came before it. */
+async function check(
   request: FollowUpRequest,
   plan: FollowUpPlan,
   record: FollowUpRecord,
-  because: string,
+  reason: string,
 ): Promise<void> {
   const { app, openId, clientId, partnerOrderId } = request;
   const caller = { environment: plan.environment, app, openId };
-  const summary = `has money come back? (${because})`;
-  const calls = spare({ ...plan, seller: clientId }, summary, checkTimeoutMs(request, plan, Date.now()));
+  const summary = `has money come back? (${reason})`;
+  const timeoutMs = checkTimeoutMs(request, plan, Date.now());
+  const calls = followUpCalls({ ...plan, seller: clientId }, summary, timeoutMs);
   record.hinted = false;
   try {
-    learned(request, record, await calls.fetchTradeDetail(caller, { clientId, partnerOrderId }));
+    recordDetail(request, record, await calls.fetchTradeDetail(caller, { clientId, partnerOrderId }));
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-    log.warn('a look brought no answer; it is left at that until the next one');
+    log.warn('a check got no answer; the follow-up waits for the next one');
     const { cause } = error;
-    const told = cause instanceof ApplicationFailure ? cause.message : 'it was given up';
-    record.notChecked = notChecked(told, record.notChecked, Date.now());
+    const why = cause instanceof ApplicationFailure ? cause.message : 'it timed out';
+    record.notChecked = notChecked(why, record.notChecked, Date.now());
     show(followUpResult(request, record));
   }
   record.lookedAtMs = Date.now();
 }
 
-function learned(request: FollowUpRequest, record: FollowUpRecord, detail: TradeDetail | null): void {
+function recordDetail(request: FollowUpRequest, record: FollowUpRecord, detail: TradeDetail | null): void {
   record.looks += 1;
   record.answeredAtMs = Date.now();
   record.notChecked = undefined;
@@ -124,21 +127,19 @@ function learned(request: FollowUpRequest, record: FollowUpRecord, detail: Trade
   show(followUpResult(request, record));
 }
 
-/** What operators filter by, and what the daily report reads without asking each follow-up. */
+/** Shows the result in the Temporal UI. The daily report reads it from the memo, without a query to each follow-up. */
 function show(result: FollowUpResult): void {
   const { returned, returnedSums, differences } = result;
-  const { searchAttributes, memo } = workflowInfo();
+  const { memo } = workflowInfo();
   const sums = returnedSums.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
-  const lines = [
-    sums !== '' && `⚠ MONEY_RETURNED: ${sums} came back`,
-    ...[...differences, ...(result.notChecked ? [result.notChecked] : [])].map(
-      ({ code, message }) => `⚠ ${code}: ${message}`,
-    ),
-  ];
-  setCurrentDetails(lines.filter((line) => line !== false).join('\n\n') || 'Nothing has changed.');
+  const lines = flagLines([
+    ...(sums === '' ? [] : [{ code: 'MONEY_RETURNED', message: `${sums} came back` }]),
+    ...differences,
+    ...(result.notChecked ? [result.notChecked] : []),
+  ]);
+  setCurrentDetails(lines.join('\n\n') || 'Nothing has changed.');
   const needsAttention = followUpNeedsAttention(result);
-  if (needsAttention !== (searchAttributes['PayoutNeedsAttention']?.[0] === true))
-    upsertSearchAttributes({ PayoutNeedsAttention: [needsAttention] });
+  showNeedsAttention(needsAttention);
   const seen = {
     returned: returned.map(({ distributeId, target, inResult, seenAt }) => ({
       ...{ distributeId, target, inResult, seenAt },

@@ -1,26 +1,21 @@
 /**
- * Nothing is forgotten: started by a Temporal Schedule, it finds payouts whose workflow was stopped and starts them
- * again, and starts the follow-up of those that have ended. It reports open workflows of every type that cannot go on.
- * What one run does not finish the next one does.
+ * Reconciliation, started by a Temporal Schedule: finds payouts whose workflow was terminated, timed out or failed and
+ * starts them again, starts the follow-ups of ended payouts, and reports open workflows of any type that cannot go on.
+ * The next run finishes what one run does not.
  */
-import {
-  ApplicationFailure,
-  setCurrentDetails,
-  sleep,
-  upsertSearchAttributes,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ApplicationFailure, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../../domain/failing-workflow.ts';
 import { MAX_RESTART_DELAY_MS, type ReconciliationReport } from '../../domain/reconciliation.ts';
+import { showNeedsAttention } from '../shared/attention.ts';
 import { isRecord } from '../shared/raw-signal.ts';
-import { engineCalls } from './engine-calls.ts';
+import { temporalCalls } from './temporal-calls.ts';
 
-/** Between two slices, for every payout that is started again asks the service at once. */
-const PAUSE_BETWEEN_SLICES = '30s';
-const MOST_SLICES = 100;
-const MOST_TOLD = 100;
-/** Visibility is written this late at most, by far. */
+/** Every payout that is started again calls the provider at once, so they are started in rounds with a pause between. */
+const PAUSE_BETWEEN_ROUNDS = '30s';
+const MAX_ROUNDS = 100;
+const MAX_LISTED = 100;
+/** Far longer than visibility may lag. */
 const OVERLAP_MS = 3_600_000;
 
 export async function payoutReconciliation(request?: {
@@ -40,12 +35,12 @@ export async function payoutReconciliation(request?: {
     failing: [],
     seenUntilMs,
   };
-  await lookForFailing(environment, report, last);
+  await findFailing(environment, report, last);
   show(report);
-  for (let slice = 0; slice < MOST_SLICES; slice += 1) {
-    if (slice > 0) await sleep(PAUSE_BETWEEN_SLICES);
-    if (await nothingIsLeft(environment, report)) {
-      // What was left alone is looked at again until somebody has seen to it.
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    if (round > 0) await sleep(PAUSE_BETWEEN_ROUNDS);
+    if (await runRound(environment, report)) {
+      // What was left alone is found again in each run until a person has dealt with it.
       if (report.leftAlone.length === 0) report.seenUntilMs = beganMs;
       break;
     }
@@ -55,30 +50,31 @@ export async function payoutReconciliation(request?: {
   return report;
 }
 
-async function nothingIsLeft(environment: string, report: ReconciliationReport): Promise<boolean> {
+/** Returns whether nothing is left to start. */
+async function runRound(environment: string, report: ReconciliationReport): Promise<boolean> {
   const closedAfter = (overlapMs: number) => Math.max(0, report.seenUntilMs - overlapMs);
-  // A payout that waits for its next turn was stopped up to the longest pause ago.
+  // A payout that waits to be started again may have stopped as long ago as the longest pause.
   const stopped = { environment, closedAfterMs: closedAfter(OVERLAP_MS + MAX_RESTART_DELAY_MS) };
-  const adopted = await engineCalls.adoptStopped(stopped);
-  const followed = await engineCalls.followEnded({ environment, closedAfterMs: closedAfter(OVERLAP_MS) });
+  const adopted = await temporalCalls.adoptStopped(stopped);
+  const followed = await temporalCalls.followEnded({ environment, closedAfterMs: closedAfter(OVERLAP_MS) });
   report.adopted += adopted.adopted;
   report.followed += followed.started;
   report.waiting = adopted.waiting;
-  report.leftAlone = [...adopted.leftAlone, ...followed.leftAlone].slice(0, MOST_TOLD);
+  report.leftAlone = [...adopted.leftAlone, ...followed.leftAlone].slice(0, MAX_LISTED);
   return !adopted.more && !followed.more;
 }
 
-async function lookForFailing(
+async function findFailing(
   environment: string,
   report: ReconciliationReport,
   { failingIds: known, failingBeforeMs: beforeMs }: ReturnType<typeof lastReport>,
 ): Promise<void> {
-  const found = await engineCalls.findFailing({ environment, known, beforeMs });
+  const found = await temporalCalls.findFailing({ environment, known, beforeMs });
   report.failing = found.failing;
   report.failingBeforeMs = found.nextBeforeMs;
 }
 
-/** What the last run of the schedule answered, as far as the next one needs it. */
+/** What this run needs from the result of the schedule's last run. */
 function lastReport() {
   const last = workflowInfo().lastResult;
   const { seenUntilMs, failing, failingBeforeMs } = isRecord(last) ? last : {};
@@ -98,7 +94,5 @@ function show({ adopted, waiting, followed, leftAlone, failing }: Reconciliation
     ...failing.map((one) => `⚠ ${WORKFLOW_TASK_FAILS}: ${one.workflowId}: ${describeFailingWorkflow(one)}`),
   ];
   setCurrentDetails(lines.join('\n\n'));
-  const known = workflowInfo().searchAttributes['PayoutNeedsAttention']?.[0] === true;
-  if (leftAlone.length + failing.length > 0 && !known)
-    upsertSearchAttributes({ PayoutNeedsAttention: [true] });
+  if (leftAlone.length + failing.length > 0) showNeedsAttention(true);
 }

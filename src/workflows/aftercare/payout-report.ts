@@ -1,4 +1,4 @@
-/** The report of one day: by a Temporal Schedule for the day before, or for whoever asks. Reads Temporal only. */
+/** Reports one day: the previous day for a Temporal Schedule, or any day on request. Reads only Temporal. */
 import { ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
 import type { ReportedPage, ReportPage } from '../../activities/aftercare/report-types.ts';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
@@ -10,7 +10,7 @@ import {
   mergeReportParts,
   type ReportPart,
 } from '../../domain/daily-report.ts';
-import { engineCalls } from './engine-calls.ts';
+import { temporalCalls } from './temporal-calls.ts';
 
 export async function payoutReport(request?: {
   environment?: string;
@@ -23,17 +23,17 @@ export async function payoutReport(request?: {
     throw ApplicationFailure.nonRetryable('day: must be a date such as 2026-01-31', INVALID_PAYOUT_REQUEST);
   const question = { environment, day };
   const { apps, changes } = mergeReportParts([
-    await pages(question, (page) => engineCalls.reportEnded(page)),
-    await pages(question, (page) => engineCalls.reportOpen(page)),
-    await pages(question, (page) => engineCalls.reportChanged(page)),
+    await readPages(question, (page) => temporalCalls.reportEnded(page)),
+    await readPages(question, (page) => temporalCalls.reportOpen(page)),
+    await readPages(question, (page) => temporalCalls.reportChanged(page)),
   ]);
   const listed = changes.slice(0, MAX_CHANGES);
   const madeAt = new Date(Date.now()).toISOString();
-  setCurrentDetails(`The payouts of ${day}; ${changes.length} were found to be not as reported.`);
+  setCurrentDetails(`The payouts of ${day}. ${changes.length} differ from what was reported.`);
   return { environment, day, madeAt, apps, changes: listed, changesInAll: changes.length };
 }
 
-async function pages(
+async function readPages(
   question: ReportPage,
   read: (page: ReportPage) => Promise<ReportedPage>,
 ): Promise<ReportPart> {

@@ -1,11 +1,6 @@
-/** One slice of rows: checked, compared with what is there, and handed to a part of its own. */
+/** Takes one slice of rows: checks it, compares it with the rows added before, and starts a part for it. */
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import {
-  ParentClosePolicy,
-  startChild,
-  type WorkflowIdReusePolicy,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { ParentClosePolicy, startChild, WorkflowIdReusePolicy, workflowInfo } from '@temporalio/workflow';
 import type { CheckedRows } from '../../activities/batch/batch-types.ts';
 import type { AddRows } from '../../contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
@@ -17,10 +12,7 @@ import type { payoutBatchPart } from './payout-batch-part.ts';
 
 type BadFields = Extract<CheckedRows, { ok: false }>['errors'];
 
-/** The part's batch may have been stopped and started again, so its id may have been used. */
-const REUSE: WorkflowIdReusePolicy = 'ALLOW_DUPLICATE';
-
-/** Answers why the rows were not taken: in words, or every bad field. */
+/** Returns why the rows were not added, in words or as every bad field; undefined if they were. */
 export async function addRows(run: BatchRun, rows: AddRows): Promise<string | BadFields | undefined> {
   const { record } = run;
   const { app, count } = record.request;
@@ -31,14 +23,14 @@ export async function addRows(run: BatchRun, rows: AddRows): Promise<string | Ba
   if (!checked.ok) return checked.errors;
   const known = overlapping(record.slices, offset, payouts.length);
   if (known && !isSame(known, rows, checked.digest))
-    return `rows ${known.offset} to ${known.offset + known.count - 1} are there already, with another content`;
+    return `rows ${known.offset} to ${known.offset + known.count - 1} were added already, with different content`;
   if (known?.held) return undefined;
   if (record.cancelled) return 'the batch was cancelled';
-  const twins = known ? [] : twinsOf(record.slices, offset, checked.keys);
-  if (twins.length > 0) return twins;
+  const duplicates = known ? [] : duplicatesOf(record.slices, offset, checked.keys);
+  if (duplicates.length > 0) return duplicates;
   const slice = known ?? newSlice(offset, payouts.length, checked.digest, checked.keys);
   if (!known) record.slices.push(slice);
-  await hand(run, slice, payouts);
+  await startPart(run, slice, payouts);
   slice.held = true;
   if (run.isComplete) begin(run);
   run.changed();
@@ -53,26 +45,26 @@ function isSame(slice: Slice, { offset, payouts }: AddRows, digest: string): boo
   return slice.offset === offset && slice.count === payouts.length && slice.digest === digest;
 }
 
-/** Within the slice they were found by the check. */
-function twinsOf(slices: readonly Slice[], offset: number, keys: string): BadFields {
+/** Rows with the `partnerOrderId` of an earlier slice's row. The check finds duplicates within a slice. */
+function duplicatesOf(slices: readonly Slice[], offset: number, keys: string): BadFields {
   const rowOf = new Map<string, number>();
   for (const slice of slices)
-    for (const [at, key] of split(slice.keys).entries()) rowOf.set(key, slice.offset + at);
-  return split(keys).flatMap((key, at) => {
-    const twin = rowOf.get(key);
-    if (twin === undefined) return [];
-    return [{ path: `${offset + at}.partnerOrderId`, message: `is the same as row ${twin}'s` }];
+    for (const [index, key] of splitKeys(slice.keys).entries()) rowOf.set(key, slice.offset + index);
+  return splitKeys(keys).flatMap((key, index) => {
+    const row = rowOf.get(key);
+    if (row === undefined) return [];
+    return [{ path: `${offset + index}.partnerOrderId`, message: `is the same as row ${row}'s` }];
   });
 }
 
-function split(keys: string): string[] {
-  return Array.from({ length: keys.length / ROW_KEY_LENGTH }, (_, at) =>
-    keys.slice(at * ROW_KEY_LENGTH, (at + 1) * ROW_KEY_LENGTH),
+function splitKeys(keys: string): string[] {
+  return Array.from({ length: keys.length / ROW_KEY_LENGTH }, (_, index) =>
+    keys.slice(index * ROW_KEY_LENGTH, (index + 1) * ROW_KEY_LENGTH),
   );
 }
 
-/** From here on the rows are the part's; it waits for its turn. */
-async function hand(run: BatchRun, slice: Slice, payouts: AddRows['payouts']): Promise<void> {
+/** The rows belong to the part from now on. The part waits for its turn. */
+async function startPart(run: BatchRun, slice: Slice, payouts: AddRows['payouts']): Promise<void> {
   const { request, window, environment } = run.record;
   const { app, batchId } = request;
   const { offset, count, digest } = slice;
@@ -84,18 +76,19 @@ async function hand(run: BatchRun, slice: Slice, payouts: AddRows['payouts']): P
   try {
     await startChild<typeof payoutBatchPart>('payoutBatchPart', {
       workflowId: batchPartWorkflowId(app, batchId, offset, digest),
-      workflowIdReusePolicy: REUSE,
+      // The batch may have been stopped and started again, so an earlier part may have used the id.
+      workflowIdReusePolicy: WorkflowIdReusePolicy.ALLOW_DUPLICATE,
       parentClosePolicy: ParentClosePolicy.ABANDON,
       args: [part],
       staticSummary: `rows ${offset} to ${offset + count - 1} of ${batchId}`,
     });
   } catch (error) {
-    // The same rows, left by a batch of this name that was stopped: they are told to report here.
+    // An earlier run of this batch was stopped and left a part with the same rows. It will report to this run.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 }
 
-/** All rows are in and good: they are fixed now, and no number has to be compared any more. */
+/** All rows have been added and no more can be, so the keys are not needed any longer. */
 function begin({ record }: BatchRun): void {
   record.begun = true;
   for (const slice of record.slices) slice.keys = '';

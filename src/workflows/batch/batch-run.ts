@@ -1,11 +1,5 @@
-/** One batch as its steps see it: what it remembers, and what follows from it. */
-import {
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  setCurrentDetails,
-  workflowInfo,
-} from '@temporalio/workflow';
+/** The state of one batch, shared by its steps. */
+import { allHandlersFinished, condition, continueAsNew, setCurrentDetails } from '@temporalio/workflow';
 import type { BatchPlan } from '../../activities/batch/batch-types.ts';
 import type { BatchRequest, BatchResult, BatchState } from '../../domain/batch.ts';
 import {
@@ -16,14 +10,16 @@ import {
   type Slice,
 } from '../../domain/batch-record.ts';
 import { batchResult, batchState } from '../../domain/batch-state.ts';
+import { isHistoryLong } from '../shared/long-history.ts';
 
-/** A run this long is continued as new; a slice of rows stands twice in the history, a report is some 5 events. */
-const LONG_HISTORY_EVENTS = 400;
-const BIG_HISTORY_BYTES = 3_000_000;
+/** A report takes about 5 events. */
+const MAX_HISTORY_EVENTS = 400;
+/** The history holds each slice of rows twice. */
+const MAX_HISTORY_BYTES = 3_000_000;
 
 export class BatchRun {
   readonly record: BatchRecord;
-  /** Counts what the main loop has to look at. */
+  /** Counts the changes that the main loop has to act on. */
   changes = 0;
   private prepared: boolean;
   private adding: Promise<unknown> = Promise.resolve();
@@ -43,7 +39,7 @@ export class BatchRun {
     return condition(() => this.prepared);
   }
 
-  /** One after the other, so that no workflow task has to carry the rows of more than one `add`. */
+  /** Runs one `add` after another, so that no workflow task carries the rows of more than one. */
   inTurn<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.adding.then(work);
     this.adding = turn.catch(() => undefined);
@@ -65,12 +61,12 @@ export class BatchRun {
     if (!slice || slice.digest !== report.digest) return;
     const { begun, ended } = slice.report ?? { begun: false, ended: false };
     slice.report = report;
-    // Mere progress is shown, and nothing follows from it.
+    // Progress alone is only shown; the main loop has nothing to do.
     if (begun !== report.begun || ended !== report.ended) this.changed();
     else this.show();
   }
 
-  /** Somebody stopped the part: what it had started goes on, and its rows are joined when they come again. */
+  /** Somebody stopped the part. Its payouts go on, and are joined when the caller adds the rows again. */
   lost(slice: Slice): void {
     if (slice.report?.ended) return;
     slice.held = false;
@@ -79,8 +75,8 @@ export class BatchRun {
     this.changed();
   }
 
-  /** Every part that should be at work is told so again, which fails where there is none. */
-  doubtParts(): void {
+  /** Signals every open part again. The signal fails if the part was stopped. */
+  recheckParts(): void {
     for (const slice of this.record.slices) if (!slice.report?.ended) slice.hasTurn = false;
   }
 
@@ -94,14 +90,12 @@ export class BatchRun {
     return slices.every(({ held, report }) => !held || report?.ended);
   }
 
-  get shouldContinue(): boolean {
-    const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
-    const long = historyLength >= LONG_HISTORY_EVENTS || historySize >= BIG_HISTORY_BYTES;
-    return (long || continueAsNewSuggested) && allHandlersFinished();
+  get shouldContinueAsNew(): boolean {
+    return isHistoryLong(MAX_HISTORY_EVENTS, MAX_HISTORY_BYTES) && allHandlersFinished();
   }
 
   async continueAsNewWhenLong(): Promise<void> {
-    if (!this.shouldContinue) return;
+    if (!this.shouldContinueAsNew) return;
     const { request } = this.record;
     await continueAsNew<(request: BatchRequest, carried: BatchRecord) => Promise<unknown>>(
       request,
@@ -118,11 +112,11 @@ export class BatchRun {
   }
 
   show(): void {
-    // Until then nobody knows whether it can be read as a batch at all.
+    // Until the request has been checked, its fields may be anything.
     if (!this.prepared) return;
     const { sentence, nextStep, count, added, started, joined, done, bad, needingAttention } = this.state();
     const counts = `${count} rows: ${added} added, ${started} started, ${joined} joined, ${done} done, ${bad} bad`;
-    const attention = needingAttention > 0 ? [`⚠ ${needingAttention} wait for a person`] : [];
+    const attention = needingAttention > 0 ? [`⚠ ${needingAttention} need attention`] : [];
     setCurrentDetails([sentence, `Next: ${nextStep}`, counts, ...attention].join('\n\n'));
   }
 }

@@ -1,4 +1,4 @@
-/** What a batch can be told and asked. Handlers never throw, but for an update that is refused with its reason. */
+/** The messages that a batch takes. Handlers never throw, except to refuse an update with its reason. */
 import { ApplicationFailure, setHandler } from '@temporalio/workflow';
 import {
   type AddRows,
@@ -7,28 +7,24 @@ import {
   batchStateQuery,
   partReportSignal,
 } from '../../contract/batch-messages.ts';
-import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
+import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import { type AddedRows, type BatchState, MAX_ROWS_PER_ADD } from '../../domain/batch.ts';
 import { isPartReport } from '../../domain/batch-record.ts';
 import { onSignal } from '../shared/raw-signal.ts';
+import { demand, notAccepted } from '../shared/refusals.ts';
 import { addRows } from './add-rows.ts';
 import type { BatchRun } from './batch-run.ts';
 
 export function installBatchHandlers(run: BatchRun): void {
   setHandler(batchStateQuery, () => run.state());
-  setHandler(addedRowsQuery, () => taken(run));
+  setHandler(addedRowsQuery, () => takenRows(run));
   onSignal(partReportSignal, (report) => {
     if (isPartReport(report)) run.heard(report);
   });
-  setHandler(addUpdate, (rows) => add(run, rows), {
-    validator: (rows) => {
-      const problem = unusable(rows);
-      if (problem) throw notAccepted(problem);
-    },
-  });
+  setHandler(addUpdate, (rows) => add(run, rows), { validator: (rows) => demand(shapeProblem(rows)) });
 }
 
-function taken({ record }: BatchRun): AddedRows[] {
+function takenRows({ record }: BatchRun): AddedRows[] {
   return record.slices
     .filter(({ held }) => held)
     .map(({ offset, count, digest }) => ({ offset, count, digest }));
@@ -41,23 +37,19 @@ async function add(run: BatchRun, rows: AddRows): Promise<BatchState> {
   if (typeof refused === 'string') throw notAccepted(refused);
   const [first] = refused;
   throw ApplicationFailure.nonRetryable(
-    `rows are not valid, and none of this slice was taken: ${first?.path} ${first?.message}${refused.length > 1 ? ', …' : ''}`,
+    `rows are not valid, so no row of this slice was added: ${first?.path} ${first?.message}${refused.length > 1 ? ', …' : ''}`,
     INVALID_PAYOUT_REQUEST,
     refused,
   );
 }
 
-/** By its shape alone: refused without a trace in the history. */
-function unusable(rows: Partial<AddRows> | undefined): string | undefined {
+/** What is wrong with the shape of the rows. A refusal by the validator leaves nothing in the history. */
+function shapeProblem(rows: Partial<AddRows> | undefined): string | undefined {
   const { offset, payouts } = rows ?? {};
   if (typeof offset !== 'number' || !Number.isInteger(offset) || offset < 0)
-    return 'offset: must be a whole number from 0';
-  if (!Array.isArray(payouts) || payouts.length === 0) return 'payouts: must be a list of at least one';
+    return 'offset: must be an integer, at least 0';
+  if (!Array.isArray(payouts) || payouts.length === 0) return 'payouts: must be a list of at least one row';
   if (payouts.length > MAX_ROWS_PER_ADD)
-    return `payouts: must be at most ${MAX_ROWS_PER_ADD} at once, and not ${payouts.length}`;
+    return `payouts: must be at most ${MAX_ROWS_PER_ADD} rows, not ${payouts.length}`;
   return undefined;
-}
-
-function notAccepted(problem: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(problem, NOT_ACCEPTED_NOW);
 }

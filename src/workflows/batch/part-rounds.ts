@@ -1,17 +1,17 @@
-/** What a part does round after round: start some rows, report, look what has become of them. */
+/** One round of a part: start rows, report, wait for news of their payouts. */
 import { CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { RowNews } from '../../activities/batch/batch-types.ts';
 import { batchCalls } from './batch-calls.ts';
 import type { PartRun } from './part-run.ts';
 
-/** Progress is told this often at most; what the batch acts on is told at once. */
-const REPORT_EVERY_MS = 2_000;
+/** Minimum time between two reports of progress. Changes that the batch acts on are reported at once. */
+const REPORT_INTERVAL_MS = 2_000;
 
-/** Fills the window. */
-export async function startSome(part: PartRun): Promise<void> {
+/** Starts or joins payouts until the window is full. */
+export async function fillWindow(part: PartRun): Promise<void> {
   const { environment, app, batchId, startedBy } = part.request;
   for (let rows = part.takeRows(); rows.length > 0; rows = part.takeRows()) {
-    const calls = batchCalls(`starts ${rows.length} payouts, or joins them`);
+    const calls = batchCalls(`starts or joins ${rows.length} payouts`);
     part.started(await calls.startPayouts({ environment, app, batchId, startedBy, payouts: rows }));
     await reportWhenDue(part);
   }
@@ -19,18 +19,18 @@ export async function startSome(part: PartRun): Promise<void> {
 
 export async function reportWhenDue(part: PartRun): Promise<void> {
   const { unreported, reportedAtMs } = part.record;
-  const due = unreported && Date.now() - reportedAtMs >= REPORT_EVERY_MS;
-  if (part.mustReport || part.hasTurnedACorner || due) await part.report();
+  const isDue = unreported && Date.now() - reportedAtMs >= REPORT_INTERVAL_MS;
+  if (part.mustReport || part.hasNewStage || isDue) await part.report();
 }
 
-/** Waits for news, however long that takes; the batch gets its answers meanwhile. */
-export async function lookForNews(part: PartRun): Promise<void> {
+/** Waits until the open payouts bring news. Meanwhile, the part keeps reporting to its batch. */
+export async function waitForNews(part: PartRun): Promise<void> {
   let outcome: { news: RowNews[] } | { error: unknown } | undefined;
-  const look = new CancellationScope();
+  const watch = new CancellationScope();
   const { app } = part.request;
   const { open } = part.record;
-  look
-    .run(() => batchCalls('what has become of them?').lookAtPayouts({ app, open, enough: part.enoughNews }))
+  watch
+    .run(() => batchCalls('watches the payouts').lookAtPayouts({ app, open, enough: part.enoughNews }))
     .then(
       (news) => {
         outcome = { news };
@@ -40,17 +40,17 @@ export async function lookForNews(part: PartRun): Promise<void> {
       },
     );
   while (!outcome && !part.batchIsGone) {
-    await untilSomethingIsDue(part, () => outcome !== undefined || part.mustReport);
+    await untilReportIsDue(part, () => outcome !== undefined || part.mustReport);
     await reportWhenDue(part);
   }
-  if (!outcome) return look.cancel();
+  if (!outcome) return watch.cancel();
   if ('news' in outcome) part.heard(outcome.news);
   else if (!isCancellation(outcome.error)) throw outcome.error;
 }
 
-async function untilSomethingIsDue(part: PartRun, wake: () => boolean): Promise<void> {
+async function untilReportIsDue(part: PartRun, wake: () => boolean): Promise<void> {
   const { unreported, reportedAtMs } = part.record;
   if (!unreported) return condition(wake);
-  const left = Math.max(1, reportedAtMs + REPORT_EVERY_MS - Date.now());
-  await condition(wake, left, { summary: 'tells the batch' });
+  const waitMs = Math.max(1, reportedAtMs + REPORT_INTERVAL_MS - Date.now());
+  await condition(wake, waitMs, { summary: 'reports to the batch' });
 }

@@ -1,4 +1,4 @@
-/** One part of a batch as its steps see it: which rows wait, which are open, and what became of the others. */
+/** The state of one part of a batch: the rows that wait, the open payouts, and how the others ended. */
 import { continueAsNew, getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workflow';
 import type { RowNews, RowStart } from '../../activities/batch/batch-types.ts';
 import { partReportSignal } from '../../contract/batch-messages.ts';
@@ -16,14 +16,14 @@ import {
 import type { PayoutRequest } from '../../domain/payout.ts';
 import { isHistoryLong } from '../shared/long-history.ts';
 
-const MOST_STARTS_AT_ONCE = 100;
+const MAX_STARTS_AT_ONCE = 100;
 
 export class PartRun {
   readonly request: PartRequest;
   readonly record: PartRecord;
-  /** Nobody is left to report to: then no more rows are started. */
+  /** No batch takes the reports, so the part starts no more rows. */
   batchIsGone = false;
-  /** The batch asked. */
+  /** The batch expects a report now. */
   mustReport = false;
   private waiting: PayoutRequest[];
   private starting = 0;
@@ -33,7 +33,7 @@ export class PartRun {
     this.request = request;
     this.record = carried ?? newPartRecord(request.payouts);
     this.waiting = [...request.payouts];
-    this.rowOf = new Map(this.record.numbers.map((number, at) => [number, request.offset + at]));
+    this.rowOf = new Map(this.record.numbers.map((id, index) => [id, request.offset + index]));
     this.show();
   }
 
@@ -42,20 +42,17 @@ export class PartRun {
   }
 
   private get busy(): number {
-    const numbers = this.record.open
-      .filter(({ phase }) => phase === BUSY_PHASE)
-      .flatMap((one) => one.numbers);
-    return numbers.length;
+    return countOf(this.record.open.filter(({ phase }) => phase === BUSY_PHASE));
   }
 
   private get begun(): boolean {
     return this.waiting.length === 0 && this.starting === 0 && this.busy <= this.request.window / 2;
   }
 
-  /** The next rows to start, as many as the window has room for. */
+  /** Takes the next rows to start, as many as fit into the window. */
   takeRows(): PayoutRequest[] {
     const room = this.batchIsGone ? 0 : Math.max(0, this.request.window - this.busy);
-    const rows = this.waiting.splice(0, Math.min(room, MOST_STARTS_AT_ONCE));
+    const rows = this.waiting.splice(0, Math.min(room, MAX_STARTS_AT_ONCE));
     this.starting = rows.length;
     return rows;
   }
@@ -77,7 +74,7 @@ export class PartRun {
 
   heard(news: readonly RowNews[]): void {
     for (const { partnerOrderId, now } of news) {
-      // A row ends once, however often it is told.
+      // News may come twice, but a row ends only once.
       if (!this.close(partnerOrderId)) continue;
       if ('ended' in now) this.end(partnerOrderId, now.ended);
       else this.open(partnerOrderId, now);
@@ -86,20 +83,20 @@ export class PartRun {
     this.show();
   }
 
-  /** What was started goes on. */
+  /** Starts no more rows. Payouts that were started go on. */
   stopStarting(): void {
     this.record.tally.outcomes.notStarted += this.waiting.length;
     this.waiting = [];
     this.mustReport = true;
   }
 
-  /** So many news are worth to be told at once: the room for some more starts, or everything. */
+  /** How many news are worth a report: enough to free a quarter of the window, or all once no row is left to start. */
   get enoughNews(): number {
-    return this.begun ? this.rowsOpen : Math.max(1, Math.floor(this.request.window / 4));
+    return this.begun ? countOf(this.record.open) : Math.max(1, Math.floor(this.request.window / 4));
   }
 
-  /** True when the batch can do something with it. */
-  get hasTurnedACorner(): boolean {
+  /** The part has reached a stage that the batch acts on and does not know yet. */
+  get hasNewStage(): boolean {
     return this.stage !== this.record.reportedStage;
   }
 
@@ -122,12 +119,12 @@ export class PartRun {
     try {
       await getExternalWorkflowHandle(payoutBatchWorkflowId(app, batchId)).signal(partReportSignal, report);
     } catch {
-      // Unless a batch of that name has just called.
+      // A batch that was started again under this id may have signaled in the meantime.
       this.batchIsGone = !this.mustReport;
     }
   }
 
-  /** Called only where nothing is under way. */
+  /** Call it only while no activity is running. */
   async continueAsNewWhenLong(): Promise<void> {
     if (!isHistoryLong()) return;
     const request = { ...this.request, payouts: this.waiting };
@@ -138,39 +135,39 @@ export class PartRun {
     return this.isDone ? 'ended' : this.begun ? 'begun' : 'beginning';
   }
 
-  private get rowsOpen(): number {
-    return this.record.open.reduce((sum, { numbers }) => sum + numbers.length, 0);
-  }
-
-  private open(number: string, { phase, needsAttention }: Omit<OpenPayouts, 'numbers'>): void {
+  private open(partnerOrderId: string, { phase, needsAttention }: Omit<OpenPayouts, 'numbers'>): void {
     const { open } = this.record;
     const group = open.find((known) => known.phase === phase && known.needsAttention === needsAttention);
-    if (group) group.numbers.push(number);
-    else open.push({ phase, needsAttention, numbers: [number] });
+    if (group) group.numbers.push(partnerOrderId);
+    else open.push({ phase, needsAttention, numbers: [partnerOrderId] });
   }
 
-  /** Whether it was open. */
-  private close(number: string): boolean {
-    const before = this.rowsOpen;
+  /** Returns whether the payout was open. */
+  private close(partnerOrderId: string): boolean {
+    const before = countOf(this.record.open);
     this.record.open = this.record.open
-      .map((group) => ({ ...group, numbers: group.numbers.filter((known) => known !== number) }))
+      .map((group) => ({ ...group, numbers: group.numbers.filter((id) => id !== partnerOrderId) }))
       .filter(({ numbers }) => numbers.length > 0);
-    return this.rowsOpen < before;
+    return countOf(this.record.open) < before;
   }
 
-  private end(number: string, end: RowOutcome): void {
+  private end(partnerOrderId: string, end: RowOutcome): void {
     const { outcomes, rows } = this.record.tally;
     outcomes[end] += 1;
-    const told = LISTED_OUTCOMES.find((known) => known === end);
-    if (told) rows[told].push(this.rowOf.get(number) ?? -1);
+    const listed = LISTED_OUTCOMES.find((known) => known === end);
+    if (listed) rows[listed].push(this.rowOf.get(partnerOrderId) ?? -1);
   }
 
   private show(): void {
     const { count } = this.request;
     setCurrentDetails(
       this.record.hasTurn
-        ? `${count} rows: ${this.waiting.length} to start, ${this.rowsOpen} open, ${this.busy} of them busy`
+        ? `${count} rows: ${this.waiting.length} to start, ${countOf(this.record.open)} open, ${this.busy} of them busy`
         : `${count} rows, waiting for their turn`,
     );
   }
+}
+
+function countOf(groups: readonly OpenPayouts[]): number {
+  return groups.reduce((sum, { numbers }) => sum + numbers.length, 0);
 }

@@ -1,9 +1,10 @@
 /**
- * Many payouts at once. The rows come in slices by `add`, each is checked and handed to a part at once, and none
- * is paid before all are there. Then the parts take turns, so that only a window of payouts uses the rate limit.
+ * Many payouts at once. The caller adds the rows in slices with `add`. The batch checks each slice and starts a part for
+ * it; no row is paid before all rows have been added. Then the parts take turns, so that only a window of payouts uses
+ * the rate limit.
  *
- * The payouts are no children of anything here: whatever becomes of the batch or a part, they live on, and a
- * batch that is started again finds them.
+ * The payouts are not child workflows: they go on if the batch or a part is stopped, and a batch that is started again
+ * joins them.
  */
 import { allHandlersFinished, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
 import type { BatchRequest, BatchResult } from '../../domain/batch.ts';
@@ -11,10 +12,10 @@ import type { BatchRecord } from '../../domain/batch-record.ts';
 import { batchChecks } from './batch-calls.ts';
 import { BatchRun } from './batch-run.ts';
 import { installBatchHandlers } from './handlers.ts';
-import { tellParts } from './tell-parts.ts';
+import { signalParts } from './signal-parts.ts';
 
-/** A part that was stopped by somebody is noticed this soon: its rows then have to be added again. */
-const ASK_PARTS_EVERY = '10m';
+/** How soon the batch notices that somebody stopped a part, whose rows the caller then has to add again. */
+const PART_CHECK_INTERVAL = '10m';
 
 export async function payoutBatch(request: BatchRequest, carried?: BatchRecord): Promise<BatchResult> {
   const run = new BatchRun(request, carried);
@@ -24,7 +25,7 @@ export async function payoutBatch(request: BatchRequest, carried?: BatchRecord):
     await run.prepare(() => prepare(request));
     while (!run.isDone) {
       await untilDone(run);
-      // Whoever asked for something just now still gets an answer, and rows that came in just now their part.
+      // Let in-flight updates finish: an `add` may bring rows for another part.
       await condition(allHandlersFinished);
     }
     return run.result();
@@ -34,17 +35,18 @@ export async function payoutBatch(request: BatchRequest, carried?: BatchRecord):
 async function untilDone(run: BatchRun): Promise<void> {
   while (!run.isDone) {
     const changes = run.changes;
-    await tellParts(run);
+    await signalParts(run);
     await run.continueAsNewWhenLong();
-    const heard = await condition(() => run.changes > changes || run.shouldContinue, ASK_PARTS_EVERY, {
-      summary: 'asks the parts how they are',
+    const wake = () => run.changes > changes || run.shouldContinueAsNew;
+    const isWoken = await condition(wake, PART_CHECK_INTERVAL, {
+      summary: 'checks that the parts still exist',
     });
-    if (!heard) run.doubtParts();
+    if (!isWoken) run.recheckParts();
   }
   run.show();
 }
 
-/** Decides bad input: the only way for this workflow to fail. */
+/** Refuses bad input: the only way for this workflow to fail. */
 function prepare(request: unknown) {
   const { workflowId, memo } = workflowInfo();
   return batchChecks.prepareBatch(request, { workflowId, environment: memo?.['environment'] });

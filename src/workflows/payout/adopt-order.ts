@@ -18,7 +18,7 @@ export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQu
   }
   for (const { code, message } of quoteMismatches(order, quote)) run.flag(code, message);
   run.unflag('ORDER_DIFFERS_FROM_REQUEST');
-  adopt(run, order);
+  adopt(run, order, quote);
 }
 
 /** True when the order that the provider found is this payout's. A difference of any kind needs a person (H54). */
@@ -29,8 +29,7 @@ export async function adoptFound(
   const known = run.record.order;
   if (known?.orderId === trade.orderId && !otherBody) {
     // The payout followed it before: there is nothing to compare again.
-    run.record.quote = known.quote;
-    adopt(run, known);
+    adopt(run, known, known.quote);
     return true;
   }
   const order = await readOrder(run, trade.orderId);
@@ -53,9 +52,8 @@ export async function adoptFound(
     enterReview(run, why, order.orderId);
     return false;
   }
-  run.record.quote = quote ?? termsOf(order);
   run.unflag('ORDER_DIFFERS_FROM_REQUEST');
-  adopt(run, order);
+  adopt(run, order, quote ?? termsOf(order));
   return true;
 }
 
@@ -113,15 +111,15 @@ export async function adoptNamed(run: PayoutRun, orderId: string): Promise<strin
   const problem = identityMismatch(order, run.request);
   if (problem) return `order ${orderId} is not this payout's: ${problem}`;
   if (run.record.creation.stage !== 'review') return 'the payout is no longer in review';
-  run.record.quote = quoteOf(run, order) ?? termsOf(order);
-  adopt(run, order);
+  adopt(run, order, quoteOf(run, order) ?? termsOf(order));
   return undefined;
 }
 
 function adopt(
   run: PayoutRun,
   { orderId, status, target }: Pick<KnownOrder, 'orderId' | 'status' | 'target'>,
-) {
+  quote: AgreedQuote | undefined,
+): void {
   const { record } = run;
   if (record.order && record.order.orderId !== orderId) {
     run.flag(
@@ -130,7 +128,8 @@ function adopt(
     );
     record.orderReplaced = true;
   }
-  record.order = { orderId, status, target, quote: record.quote };
+  record.order = { orderId, status, target, quote };
+  record.quote = quote;
   record.creation = { stage: 'created' };
   record.unknownSend = undefined;
   record.reviewedOrderId = undefined;

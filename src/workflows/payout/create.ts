@@ -14,6 +14,7 @@ import { workflowInfo } from '@temporalio/workflow';
 import type { CreateAnswer } from '../../activities/shared/types.ts';
 import { type LockBudget, lockBudget } from '../../domain/deadlines.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
+import type { KnownOrder } from '../../domain/payout-record.ts';
 import { provesNothingSent } from '../shared/call-failures.ts';
 import { local, once } from '../shared/calls.ts';
 import { isDoubtfulStart } from '../shared/doubtful-start.ts';
@@ -28,8 +29,8 @@ const MOST_RESTARTS = 10;
 const RESTARTS_BEFORE_FLAG = 3;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Repeats `attempt` until the order exists. Throws `NotCreated` when it is sure that no order does. */
-export async function untilCreated(run: PayoutRun, attempt: () => Promise<void>): Promise<void> {
+/** Repeats `attempt` until the order exists, and returns it. Throws `NotCreated` when it is sure that none does. */
+export async function untilCreated(run: PayoutRun, attempt: () => Promise<void>): Promise<KnownOrder> {
   while (run.record.creation.stage !== 'created') {
     try {
       if (run.record.creation.stage === 'confirming') await confirm(run);
@@ -40,6 +41,7 @@ export async function untilCreated(run: PayoutRun, attempt: () => Promise<void>)
       await endOnlyIfNothingExists(run, error);
     }
   }
+  return run.order;
 }
 
 /** Sends the create and leaves the stage that its answer, or the lack of one, leads to. */

@@ -1,9 +1,8 @@
-/** To a locked quote that may be used: of a usable account, within limits, affordable, approved where required. */
+/** A locked quote that may be used: of a usable account, within the caller's limits, affordable. */
 import { lockExpiresAtMs } from '../../domain/deadlines.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
-import type { PayoutRecord } from '../../domain/payout-record.ts';
 import type { Quote } from '../../domain/provider-records.ts';
-import { agreedQuote, quoteProblem, withinApproval } from '../../domain/quote-check.ts';
+import { agreedQuote, quoteProblem } from '../../domain/quote-check.ts';
 import { refusalIn } from '../shared/call-failures.ts';
 import { untilAnswered } from '../shared/calls.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
@@ -16,14 +15,10 @@ export async function waitUntilDue(run: PayoutRun): Promise<void> {
   await run.cancellable(() => run.rest(due - Date.now(), 'waits for notBefore', () => false));
 }
 
-/** A quote whose lock is alive and whose terms the caller, and the approver where there is one, accept. */
+/** The quote in hand while its lock lives, or a new one. Throws `NotCreated` where the terms are not the caller's. */
 export async function lockQuote(run: PayoutRun): Promise<AgreedQuote> {
-  for (;;) {
-    const { quote } = run.record;
-    const usable = quote && lockLeftMs(run) > 0 ? quote : await freshQuote(run);
-    if (run.request.approval !== 'required' || approvalCovers(run, usable)) return usable;
-    await awaitApproval(run);
-  }
+  const { quote } = run.record;
+  return quote && lockLeftMs(run) > 0 ? quote : requestUsableQuote(run);
 }
 
 /** What is left of the lock's life. Both readings are of the workflow's own clock. */
@@ -31,7 +26,7 @@ export function lockLeftMs({ record, settings }: PayoutRun): number {
   return lockExpiresAtMs(record.quotedAtMs, settings.lockLifetimeMs) - Date.now();
 }
 
-async function freshQuote(run: PayoutRun): Promise<AgreedQuote> {
+async function requestUsableQuote(run: PayoutRun): Promise<AgreedQuote> {
   run.enter('QUOTING');
   const { request, record } = run;
   const quote = await run.cancellable(() => run.call(() => requestQuote(run)));
@@ -58,31 +53,4 @@ async function requestQuote({ request, caller, calls }: PayoutRun): Promise<Quot
     const refusal = refusalIn(error);
     throw refusal ? new NotCreated({ code: 'REFUSED_BY_PROVIDER', message: refusal }) : error;
   }
-}
-
-function approvalCovers(run: PayoutRun, quote: AgreedQuote): boolean {
-  const { approved } = run.record;
-  return approved !== undefined && withinApproval(run.request.limits, approved.quote, quote);
-}
-
-async function awaitApproval(run: PayoutRun): Promise<void> {
-  const { record, settings } = run;
-  run.enter('AWAITING_APPROVAL');
-  record.approved = undefined;
-  record.approvalExpiresAtMs ??= Date.now() + settings.approvalExpiresMs;
-  const left = record.approvalExpiresAtMs - Date.now();
-  await run.cancellable(() => run.rest(left, 'approval expires', () => isDecided(record)));
-  if (record.refused) {
-    const note = record.refused.note ? `: ${record.refused.note}` : '';
-    throw new NotCreated({ code: 'APPROVAL_REFUSED', message: `refused by ${record.refused.by}${note}` });
-  }
-  if (!isDecided(record))
-    throw new NotCreated({ code: 'APPROVAL_EXPIRED', message: 'nobody approved it in time' });
-  // Should the lock expire and the next quote need another approval, that one gets its own time.
-  record.approvalExpiresAtMs = undefined;
-}
-
-/** The `approve` and `refuse` updates write to the record; an approval is of the quote that stood there then. */
-function isDecided(record: PayoutRecord): boolean {
-  return record.approved !== undefined || record.refused !== undefined;
 }

@@ -23,14 +23,14 @@ import type { OperationActivities } from '../../activities/payout/operation-acti
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
 import type { PayoutResult } from '../../domain/payout.ts';
-import { WHILE_THE_ENGINE_IS_AWAY } from '../shared/retry-policies.ts';
+import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
 import type { payout } from './payout.ts';
 
 const calls = proxyActivities<OperationActivities>({
   startToCloseTimeout: '2m',
   // A worker that was killed is noticed this soon.
   heartbeatTimeout: '8s',
-  retry: WHILE_THE_ENGINE_IS_AWAY,
+  retry: UNTIL_TEMPORAL_ANSWERS,
 });
 
 export async function payoutOperation(operation: PayoutOperation): Promise<PayoutResult> {

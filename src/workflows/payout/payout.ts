@@ -15,6 +15,7 @@ import {
 import type { PayoutRequest, PayoutResult, Reason } from '../../domain/payout.ts';
 import type { CarriedOver } from '../../domain/payout-record.ts';
 import { local } from '../shared/calls.ts';
+import { approveIfRequired } from './approval.ts';
 import { findEarlierOrder } from './confirm.ts';
 import { sendCreate, untilCreated } from './create.ts';
 import { installHandlers } from './handlers.ts';
@@ -38,13 +39,14 @@ async function pay(run: PayoutRun): Promise<PayoutResult> {
   try {
     await findEarlierOrder(run);
     for (;;) {
-      await untilCreated(run, async () => {
+      const order = await untilCreated(run, async () => {
         await waitUntilDue(run);
         const quote = await lockQuote(run);
-        await sendCreate(run, quote);
+        await sendCreate(run, await approveIfRequired(run, quote));
       });
-      const result = await trackToFinal(run);
+      const result = await trackToFinal(run, order);
       if (result) return result;
+      // The provider does not know the order any more: a person decides whether to create another.
     }
   } catch (error) {
     if (error instanceof NotCreated) return notCreated(run, error.reason);

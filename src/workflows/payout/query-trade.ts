@@ -1,6 +1,8 @@
 /** How the order stands, by one trade query: what is known after it, and what an operator should look at. */
 import type { TradeAnswer } from '../../activities/shared/types.ts';
 import { orderMismatch, statusContradiction } from '../../domain/order-check.ts';
+import type { Attention } from '../../domain/payout.ts';
+import type { KnownOrder } from '../../domain/payout-record.ts';
 import type { TradeResult } from '../../domain/provider-records.ts';
 import { finalStatus, tradeAttention } from '../../domain/trade-verdict.ts';
 import { causeOf, refusalIn } from '../shared/call-failures.ts';
@@ -12,7 +14,7 @@ import { type LearnedBy, query } from './wait-to-ask.ts';
 
 /** Unanswered queries in a row that pass as a hiccup. */
 const UNANSWERED_BEFORE_FLAG = 3;
-const TRADE_FLAGS = [
+const TRADE_FLAGS: Attention['code'][] = [
   'AWAITING_MATERIAL',
   'AUDIT_REJECTED',
   'UNKNOWN_AUDIT_STATUS',
@@ -20,11 +22,15 @@ const TRADE_FLAGS = [
   'PROVIDER_CONTRADICTS_ITSELF',
 ];
 
-/** An order that exists; its detail where it was to be had. */
-export type KnownTrade = TradeAnswer & { trade: TradeResult };
+/** The order that the payout follows now, its trade, and the detail where it was to be had. */
+export type KnownTrade = TradeAnswer & { order: KnownOrder; trade: TradeResult };
 
 /** Undefined: no answer, or none that helps; the poll timer asks again. */
-export async function queryTrade(run: PayoutRun, because: LearnedBy): Promise<KnownTrade | undefined> {
+export async function queryTrade(
+  run: PayoutRun,
+  order: KnownOrder,
+  because: LearnedBy,
+): Promise<KnownTrade | undefined> {
   const fetch = (urgency: Urgency) => () => {
     const calls = polled(run.calls, urgency, `how is the order, and which payments were made? (${because})`);
     return calls.fetchTradeWithDetail(run.caller, run.tradeKey);
@@ -38,45 +44,47 @@ export async function queryTrade(run: PayoutRun, because: LearnedBy): Promise<Kn
     return unanswered(run, error);
   }
   const { trade, detail } = answer;
-  if (trade === null) return notFound(run);
-  if (!(await isOurOrder(run, trade))) return namesAnother(run, trade);
+  if (trade === null) return notFound(run, order);
+  const followed = await orderOfTrade(run, order, trade);
+  if (!followed) return namesAnother(run, order, trade);
   run.record.missingSinceMs = undefined;
-  learned(run, trade);
-  return { trade, detail };
+  learned(run, followed, trade);
+  return { order: followed, trade, detail };
 }
 
 /**
- * The trade query names another order than the one that the payout follows: there may be two. The trade query wins
- * (H21), but only with an order that is this payout's in every field (H54).
+ * Undefined: the trade query names another order than the one that the payout follows, and it is not this payout's. One
+ * that is this payout's in every field (H54) replaces the order (H21): there may be two.
  */
-async function isOurOrder(run: PayoutRun, trade: TradeResult): Promise<boolean> {
+async function orderOfTrade(
+  run: PayoutRun,
+  known: KnownOrder,
+  trade: TradeResult,
+): Promise<KnownOrder | undefined> {
   const { record, request } = run;
-  const known = record.order?.orderId;
-  if (known === trade.orderId) {
+  if (known.orderId === trade.orderId) {
     if (!record.orderReplaced) run.unflag('SEVERAL_ORDERS');
-    return true;
+    return known;
   }
   run.flag(
     'SEVERAL_ORDERS',
-    `the trade query names order ${trade.orderId}, known was ${known ?? 'none'}: there may be two`,
+    `the trade query names order ${trade.orderId}, known was ${known.orderId}: there may be two`,
   );
-  const order = await readOrder(run, trade.orderId);
-  if (!order || orderMismatch(order, request) !== undefined) return false;
-  record.order = { orderId: order.orderId, status: order.status, target: order.target, quote: record.quote };
+  const found = await readOrder(run, trade.orderId);
+  if (!found || orderMismatch(found, request) !== undefined) return undefined;
+  const { orderId, status, target } = found;
+  record.order = { orderId, status, target, quote: known.quote };
   record.orderReplaced = true;
-  return true;
+  return record.order;
 }
 
-function learned(run: PayoutRun, trade: TradeResult): void {
+function learned(run: PayoutRun, order: KnownOrder, trade: TradeResult): void {
   const { record } = run;
   record.trade = trade;
   record.unanswered = 0;
   record.lastConfirmedAtMs = Date.now();
   run.unflag('PROVIDER_NOT_ANSWERING', 'ORDER_NOT_FOUND', 'STUCK', ...TRADE_FLAGS);
-  for (const { code, message } of [
-    ...tradeAttention(trade),
-    ...statusContradiction(record.order?.status, trade),
-  ])
+  for (const { code, message } of [...tradeAttention(trade), ...statusContradiction(order.status, trade)])
     run.flag(code, message);
   if (finalStatus(trade) === undefined) flagWhenStuck(run, trade);
 }
@@ -98,7 +106,7 @@ function unanswered(run: PayoutRun, error: unknown): undefined {
 }
 
 /** Right after the create the provider's reads may lag; later, an order that was created should be known. */
-async function notFound(run: PayoutRun): Promise<undefined> {
+async function notFound(run: PayoutRun, { orderId }: KnownOrder): Promise<undefined> {
   const { record, settings } = run;
   record.unanswered += 1;
   const isMissing = missedForAWindow(run);
@@ -111,18 +119,15 @@ async function notFound(run: PayoutRun): Promise<undefined> {
     return;
   }
   noteUnknownSend(run, 'unanswered');
-  enterReview(
-    run,
-    `order ${record.order?.orderId} was created, and the provider does not know it (any more)`,
-  );
+  enterReview(run, `order ${orderId} was created, and the provider does not know it (any more)`);
 }
 
 /** Another order, again and again, that is not this payout's or cannot be read: a person decides (H54). */
-async function namesAnother(run: PayoutRun, { orderId }: TradeResult): Promise<undefined> {
+async function namesAnother(run: PayoutRun, known: KnownOrder, { orderId }: TradeResult): Promise<undefined> {
   if (!missedForAWindow(run)) return;
   noteUnknownSend(run, 'unanswered');
-  const known = run.record.order?.orderId;
-  enterReview(run, `the trade query names order ${orderId} and not ${known}, which was created`, orderId);
+  const why = `the trade query names order ${orderId} and not ${known.orderId}, which was created`;
+  enterReview(run, why, orderId);
 }
 
 function missedForAWindow({ record, settings }: PayoutRun): boolean {

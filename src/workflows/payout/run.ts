@@ -9,14 +9,22 @@ import {
 } from '@temporalio/workflow';
 import type { Caller } from '../../activities/shared/types.ts';
 import type { Resolution } from '../../contract/payout-messages.ts';
-import type { CheckedPayoutRequest, PayoutPhase, PayoutSettings, Reason } from '../../domain/payout.ts';
+import type {
+  Attention,
+  CheckedPayoutRequest,
+  PayoutPhase,
+  PayoutSettings,
+  Reason,
+} from '../../domain/payout.ts';
 import {
   type CarriedOver,
   type Clearance,
+  type KnownOrder,
   newRecord,
   type PayoutRecord,
 } from '../../domain/payout-record.ts';
 import type { TradeKey } from '../../domain/provider-records.ts';
+import { withFlag, withoutFlag } from '../shared/attention.ts';
 import type { CallSettings } from '../shared/calls.ts';
 import { isHistoryLong } from '../shared/long-history.ts';
 import { CallWatch } from './call-watch.ts';
@@ -88,6 +96,13 @@ export class PayoutRun {
     return this.prepared?.request;
   }
 
+  /** The order that the payout follows. Throws before there is one. */
+  get order(): KnownOrder {
+    const { order } = this.record;
+    if (!order) throw new Error('no order has been created yet');
+    return order;
+  }
+
   get caller(): Caller {
     return { environment: this.settings.environment, app: this.request.app, openId: this.request.openId };
   }
@@ -105,15 +120,12 @@ export class PayoutRun {
     this.record.phase = phase;
   }
 
-  flag(code: string, message: string): void {
-    this.record.attention = [
-      ...this.record.attention.filter((known) => known.code !== code),
-      { code, message },
-    ];
+  flag(code: Attention['code'], message: string): void {
+    this.record.attention = withFlag(this.record.attention, code, message);
   }
 
-  unflag(...codes: string[]): void {
-    this.record.attention = this.record.attention.filter((known) => !codes.includes(known.code));
+  unflag(...codes: Attention['code'][]): void {
+    this.record.attention = withoutFlag(this.record.attention, ...codes);
   }
 
   /** One call to the provider. One that waits too long is flagged. */

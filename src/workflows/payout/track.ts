@@ -1,5 +1,6 @@
 /** From the created order to its final status: ask at a notification or a poll, accept only what agrees with itself. */
 import type { Attention, PayoutResult } from '../../domain/payout.ts';
+import type { KnownOrder } from '../../domain/payout-record.ts';
 import type { TradeDetail } from '../../domain/provider-records.ts';
 import { settledResult } from '../../domain/settled-result.ts';
 import {
@@ -24,7 +25,8 @@ const ANSWERS_ABOUT_DEBITS = 5;
  * Returns when the provider has said how the order ended and every sum agrees. No time limit: never a guess. Undefined
  * when the provider does not know the order any more: a person decides.
  */
-export async function trackToFinal(run: PayoutRun): Promise<PayoutResult | undefined> {
+export async function trackToFinal(run: PayoutRun, created: KnownOrder): Promise<PayoutResult | undefined> {
+  let order = created;
   run.enter('PROCESSING');
   while (run.record.creation.stage === 'created') {
     const learnedBy = await waitForNotificationOrPoll(
@@ -32,8 +34,9 @@ export async function trackToFinal(run: PayoutRun): Promise<PayoutResult | undef
       nextPollMs(run),
       'polls, should no notification come',
     );
-    const answer = await queryTrade(run, learnedBy);
+    const answer = await queryTrade(run, order, learnedBy);
     const status = answer && finalStatus(answer.trade);
+    if (answer) order = answer.order;
     // Only disagreements in a row make for quick polls.
     if (!status) run.record.disagreements = 0;
     if (answer && status) {
@@ -58,20 +61,20 @@ function nextPollMs(run: PayoutRun): number {
 /** Compares result and detail; undefined when something does not agree, and both are asked for again. */
 async function verifyResult(
   run: PayoutRun,
-  { trade, detail: known }: KnownTrade,
+  { order, trade, detail: known }: KnownTrade,
   status: FinalStatus,
   learnedBy: LearnedBy,
 ): Promise<PayoutResult | undefined> {
   const { request, record } = run;
   const detail = known === undefined ? await fetchDetail(run) : known;
-  const expected = { targetCurrency: request.targetCurrency, target: record.order?.target };
+  const expected = { targetCurrency: request.targetCurrency, target: order.target };
   const why = detail ? disagreement(trade, detail, expected) : 'its payments could not be read';
   record.disagreements += 1;
   if (detail && why === undefined) {
     run.unflag('DETAIL_MISSING', 'DETAIL_DISAGREES');
-    if (!debitsAreSettled(run, finalAttention(status, detail, record.quote))) return undefined;
+    if (!debitsAreSettled(run, finalAttention(status, detail, order.quote))) return undefined;
     const { partnerOrderId } = request;
-    return settledResult(partnerOrderId, { status, trade, detail, quote: record.quote, learnedBy });
+    return settledResult(partnerOrderId, { status, trade, detail, quote: order.quote, learnedBy });
   }
   if (record.disagreements >= PATIENCE)
     run.flag(!detail || isDetailMissing(trade, detail) ? 'DETAIL_MISSING' : 'DETAIL_DISAGREES', why ?? '');

@@ -1,8 +1,8 @@
 /**
- * Opening a receiving account, from top to bottom: look which ones there are, ask for one, and where no answer
- * comes find out before anything is sent again.
+ * Opens a receiving account: lists the accounts that exist, requests one, and if the outcome is unknown confirms it
+ * before anything is sent again.
  *
- * It ends *completed*, with the account or with why there is none; it *fails* only on bad input.
+ * The workflow *completes* with the account or the reason why there is none. It *fails* only on bad input.
  */
 import {
   allHandlersFinished,
@@ -14,51 +14,51 @@ import {
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { OpeningRequest, ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { local } from '../shared/calls.ts';
-import { findOut } from './find-out.ts';
-import { takeMessages } from './handlers.ts';
+import { confirmOpening } from './confirm.ts';
+import { installOpeningHandlers } from './handlers.ts';
 import { OpeningRun } from './opening-run.ts';
-import { lookBefore, send, sentBefore } from './send.ts';
+import { earlierSend, listBefore, send } from './send.ts';
 
 export async function openReceivingAccount(request: OpeningRequest): Promise<ReceivingAccountResult> {
   const run = new OpeningRun();
-  takeMessages(run);
+  installOpeningHandlers(run);
   const { workflowId, memo } = workflowInfo();
   run.prepared = await CancellationScope.nonCancellable(() =>
     local.prepareReceivingAccount(request, { workflowId, environment: memo?.['environment'] }),
   );
-  const result = await unlessCancelled(run);
+  const result = await openUnlessCanceled(run);
   run.record.result = result;
   run.enter('DONE');
   await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
   return result;
 }
 
-/** A cancellation is heeded only where it is sure that no send has taken effect, by whichever run. */
-async function unlessCancelled(run: OpeningRun): Promise<ReceivingAccountResult> {
+/** A cancellation ends the opening only if no send, by any run, may have taken effect. */
+async function openUnlessCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
   try {
     return await open(run);
   } catch (error) {
     if (!isCancellation(error)) throw error;
-    return CancellationScope.nonCancellable(() => cancelled(run));
+    return CancellationScope.nonCancellable(() => endCanceled(run));
   }
 }
 
-async function cancelled(run: OpeningRun): Promise<ReceivingAccountResult> {
+async function endCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
   const doubt = await local.doubtAboutEnd(run.runFacts);
-  const found = doubt ? await findOut(run, sentBefore(doubt)) : undefined;
-  if (found && 'result' in found) return found.result;
-  return run.notOpened({ code: 'CANCELLED', message: 'cancelled before it was asked for' });
+  const confirmed = doubt ? await confirmOpening(run, earlierSend(doubt)) : undefined;
+  if (confirmed && 'result' in confirmed) return confirmed.result;
+  return run.notOpened({ code: 'CANCELLED', message: 'canceled before the account was requested' });
 }
 
 async function open(run: OpeningRun): Promise<ReceivingAccountResult> {
   let cleared: Clearance | undefined;
   for (;;) {
-    if (run.record.unsettled === 0) await lookBefore(run);
+    if (run.record.unsettled === 0) await listBefore(run);
     const sent = await CancellationScope.nonCancellable(() => send(run, cleared));
     if ('result' in sent) return sent.result;
-    if ('nothing' in sent) continue;
-    const found = await CancellationScope.nonCancellable(() => findOut(run, sent));
-    if ('result' in found) return found.result;
-    cleared = found.cleared;
+    if ('nothingSent' in sent) continue;
+    const confirmed = await CancellationScope.nonCancellable(() => confirmOpening(run, sent));
+    if ('result' in confirmed) return confirmed.result;
+    cleared = confirmed.cleared;
   }
 }

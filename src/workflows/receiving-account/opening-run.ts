@@ -1,13 +1,8 @@
-/** One opening as its steps see it: what it remembers, what it was told, and what it shows. */
-import {
-  CancellationScope,
-  setCurrentDetails,
-  sleep,
-  upsertSearchAttributes,
-  workflowInfo,
-} from '@temporalio/workflow';
+/** The state of one opening, shared by its steps. */
+import { CancellationScope, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Caller, Prepared } from '../../activities/shared/types.ts';
 import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
+import type { OpeningAttentionCode } from '../../domain/attention-codes.ts';
 import type {
   CheckedOpeningRequest,
   OpeningPhase,
@@ -17,13 +12,14 @@ import type {
 } from '../../domain/receiving-account.ts';
 import { accountIdOf } from '../../domain/receiving-account.ts';
 import { newOpeningRecord, openingState } from '../../domain/receiving-account-state.ts';
+import { flagLines, showNeedsAttention, withFlag, withoutFlag } from '../shared/attention.ts';
 import { isDoubtfulStart } from '../shared/doubtful-start.ts';
 
 export class OpeningRun {
   readonly record = newOpeningRecord(Date.now());
   prepared: Prepared<CheckedOpeningRequest> | undefined;
-  /** What a person said in review, until the review has acted on it; with the account that was checked. */
-  resolution: { said: OpeningResolution; account?: Record<string, unknown> } | undefined;
+  /** A person's decision in review and the account that was checked, until the review acts on it. */
+  resolution: { decision: OpeningResolution; account?: Record<string, unknown> } | undefined;
 
   get request(): CheckedOpeningRequest {
     return this.facts.request;
@@ -33,7 +29,7 @@ export class OpeningRun {
     return this.facts.settings;
   }
 
-  /** A payer's openings take turns with those of others. */
+  /** Payers take turns. */
   get calls() {
     return { ...this.settings, seller: this.request.payerId };
   }
@@ -42,14 +38,14 @@ export class OpeningRun {
     return { environment: this.settings.environment, app: this.request.app, openId: this.request.openId };
   }
 
-  /** What tells whether an earlier run, or one that a restored Temporal has forgotten, may have sent it. */
+  /** Tells whether an earlier run, or a run that Temporal lost in a restore, may have sent the request. */
   get runFacts() {
     const { startedAtMs } = this.record;
     const { firstExecutionRunId: firstRunId } = workflowInfo();
     return { firstRunId, isDoubtful: isDoubtfulStart(), startedAtMs };
   }
 
-  get which() {
+  get accountKey() {
     return { payerId: this.request.payerId, currency: this.request.currency };
   }
 
@@ -62,20 +58,19 @@ export class OpeningRun {
     this.show();
   }
 
-  flag(code: string, message: string): void {
-    this.unflag(code);
-    this.record.attention = [...this.record.attention, { code, message }];
+  flag(code: OpeningAttentionCode, message: string): void {
+    this.record.attention = withFlag(this.record.attention, code, message);
   }
 
-  unflag(code: string): void {
-    this.record.attention = this.record.attention.filter((known) => known.code !== code);
+  unflag(code: OpeningAttentionCode): void {
+    this.record.attention = withoutFlag(this.record.attention, code);
   }
 
-  /** One call to the service; one that waits too long is flagged. */
+  /** One call to the provider. One that waits too long is flagged. */
   async call<T>(work: () => Promise<T>): Promise<T> {
     const watch = new CancellationScope();
     this.record.lastAskedAtMs = Date.now();
-    void watch.run(() => this.flagLate()).catch(() => undefined);
+    void watch.run(() => this.flagLateCall()).catch(() => undefined);
     try {
       return await work();
     } finally {
@@ -84,13 +79,12 @@ export class OpeningRun {
     }
   }
 
-  /** What the Temporal UI shows; the search attribute is written only where it changes. */
+  /** Shows the state in the Temporal UI. */
   show(): void {
     const { phase, sentence, nextStep, reasons, needsAttention } = this.state;
-    const lines = reasons.map(({ code, message }) => `⚠ ${code}: ${message}`);
-    setCurrentDetails([`**${phase}**: ${sentence}`, `Next: ${nextStep}`, ...lines].join('\n\n'));
-    const known = workflowInfo().searchAttributes['PayoutNeedsAttention']?.[0] ?? false;
-    if (known !== needsAttention) upsertSearchAttributes({ PayoutNeedsAttention: [needsAttention] });
+    const lines = [`**${phase}**: ${sentence}`, `Next: ${nextStep}`, ...flagLines(reasons)];
+    setCurrentDetails(lines.join('\n\n'));
+    showNeedsAttention(needsAttention);
   }
 
   opened(
@@ -107,7 +101,7 @@ export class OpeningRun {
   }
 
   private ended(outcome: ReceivingAccountResult['outcome']): ReceivingAccountResult {
-    return { requestId: this.request.requestId, outcome, ...this.which };
+    return { requestId: this.request.requestId, outcome, ...this.accountKey };
   }
 
   private get facts(): Prepared<CheckedOpeningRequest> {
@@ -115,7 +109,7 @@ export class OpeningRun {
     return this.prepared;
   }
 
-  private async flagLate(): Promise<void> {
+  private async flagLateCall(): Promise<void> {
     await sleep(this.settings.callWaitsMs, { summary: 'flags a call that waits too long' });
     const since = new Date(this.record.lastAskedAtMs).toISOString();
     this.flag('CALL_WAITS', `a call has waited for its turn or its answer since ${since}`);

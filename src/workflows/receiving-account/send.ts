@@ -1,47 +1,55 @@
-/** Before the first send: which accounts there are. The send: at most once where there is any doubt. */
+/** Lists the accounts before the first send, then sends the request: at most once if its outcome is unknown. */
 import { ActivityFailure, ApplicationFailure, isCancellation, log, sleep } from '@temporalio/workflow';
 import type { NothingSent, OpenAnswer } from '../../activities/shared/types.ts';
 import { sendWithinMs } from '../../domain/deadlines.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { unsentBackoff } from '../../domain/receiving-account-state.ts';
-import { openingOnce, untilAnswered } from '../shared/calls.ts';
+import { activityCause } from '../shared/call-failures.ts';
+import { openingCalls, untilAnswered } from '../shared/calls.ts';
 import type { OpeningRun } from './opening-run.ts';
 
-/** Why it is not known whether the account was opened, in words for who has to find out. */
-export interface Doubted {
-  /** `refused`: of the only send, and not surely. `unsent`: nothing left this process, again and again. */
-  doubt: 'unknown' | 'busy' | 'refused' | 'earlier-run' | 'unsent';
+/** Nobody knows yet whether the account was opened. */
+export interface UnknownOutcome {
+  /**
+   * `unknown`: the request may have been sent, and no trustworthy answer came.
+   * `busy`: the provider says that it did not serve the request.
+   * `refused`: the answer to the only send looks like a refusal and does not prove one.
+   * `earlier-run`: a run before this one may have sent the request.
+   * `unsent`: the request could not be sent many times in a row.
+   */
+  cause: 'unknown' | 'busy' | 'refused' | 'earlier-run' | 'unsent';
+  /** For the person who has to find out. */
   why: string;
 }
 
-type Sent = { result: ReceivingAccountResult } | { nothing: true } | Doubted;
+type Sent = { result: ReceivingAccountResult } | { nothingSent: true } | UnknownOutcome;
 
 /**
- * The list of accounts is what an unanswered opening is looked for in, so it is read before the first send, and never
- * after one that may have taken effect. A read that waits for as long as the provider is away; one that the provider
- * refuses leaves the list unknown.
+ * Lists the accounts before the first send, so that an account opened without an answer shows up as new. Call it only
+ * while no send may have taken effect. The read waits for as long as the provider is unavailable; a refused read leaves
+ * the list unknown.
  */
-export async function lookBefore(run: OpeningRun): Promise<void> {
+export async function listBefore(run: OpeningRun): Promise<void> {
   run.enter('CHECKING');
-  const calls = untilAnswered(run.calls, 'account', 'which accounts are there?');
+  const calls = untilAnswered(run.calls, 'account', 'which accounts exist?');
   const listed = await run
-    .call(() => calls.listReceivingAccounts(run.caller, run.which))
-    .catch(listStaysUnknown);
+    .call(() => calls.listReceivingAccounts(run.caller, run.accountKey))
+    .catch(unknownList);
   run.record.before = listed ?? undefined;
   run.record.listed = run.record.before;
 }
 
-function listStaysUnknown(error: unknown): null {
+function unknownList(error: unknown): null {
   if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
-  log.warn('the list of accounts could not be read; whatever is in it later may be the account');
+  log.warn('the list of accounts could not be read; any account that is listed later may be the new one');
   return null;
 }
 
 export async function send(run: OpeningRun, cleared: Clearance | undefined): Promise<Sent> {
   const { record } = run;
   run.enter('OPENING');
-  const answer = await attempt(run, cleared);
+  const answer = await sendOnce(run, cleared);
   if (answer.kind === 'not-sent') return notSent(run, answer.why);
   record.unsent = 0;
   run.unflag('NOT_SENT');
@@ -49,48 +57,49 @@ export async function send(run: OpeningRun, cleared: Clearance | undefined): Pro
     case 'opened':
       return { result: run.opened(answer.account, 'answer') };
     case 'refused': {
-      // It says nothing about a send before this one.
+      // A refusal says nothing about an earlier send.
       const isOnlySend = record.unsettled === 0;
       if (answer.surely && isOnlySend) return refused(run, answer.message);
       if (!answer.surely) record.unsettled += 1;
-      return { doubt: isOnlySend ? 'refused' : 'unknown', why: answer.message };
+      return { cause: isOnlySend ? 'refused' : 'unknown', why: answer.message };
     }
     case 'busy':
       record.unsettled += 1;
-      return { doubt: 'busy', why: answer.message };
+      return { cause: 'busy', why: answer.message };
     case 'failed':
       record.unsettled += 1;
-      return { doubt: 'unknown', why: answer.message };
+      return { cause: 'unknown', why: answer.message };
   }
 }
 
 async function notSent(run: OpeningRun, why: NothingSent['why']): Promise<Sent> {
-  if (why === 'may-have-been-sent') return { doubt: 'unknown', why: 'this run may have sent it already' };
-  if (why === 'earlier-run' || why === 'restored' || why === 'forgotten') return sentBefore(why);
+  if (why === 'may-have-been-sent')
+    return { cause: 'unknown', why: 'this run may have sent the request already' };
+  if (why === 'earlier-run' || why === 'restored' || why === 'forgotten') return earlierSend(why);
   run.record.unsent += 1;
   const { unsent } = run.record;
   const next = unsentBackoff(unsent);
-  if (next === 'review') return { doubt: 'unsent', why: `nothing could be sent, ${unsent} times in a row` };
+  if (next === 'review')
+    return { cause: 'unsent', why: `the request could not be sent, ${unsent} times in a row` };
   if (next.flag) {
-    run.flag('NOT_SENT', `nothing could be sent, ${unsent} times in a row; it is tried again`);
+    run.flag('NOT_SENT', `the request could not be sent, ${unsent} times in a row; it is tried again`);
     run.show();
   }
-  await sleep(next.pauseMs, { summary: 'nothing was sent; tries again' });
-  return { nothing: true };
+  await sleep(next.pauseMs, { summary: 'sends again; the last attempt sent nothing' });
+  return { nothingSent: true };
 }
 
-/** It may have been sent before this run, of which nothing is left here. */
-export function sentBefore(doubt: 'earlier-run' | 'restored' | 'forgotten'): Doubted {
-  const who =
-    doubt === 'earlier-run' ? 'an earlier run' : 'the run that Temporal forgot when it was restored';
-  return { doubt: 'earlier-run', why: `${who} may have sent it` };
+/** A run before this one may have sent the request. */
+export function earlierSend(doubt: 'earlier-run' | 'restored' | 'forgotten'): UnknownOutcome {
+  const who = doubt === 'earlier-run' ? 'an earlier run' : 'a run that Temporal lost in a restore';
+  return { cause: 'earlier-run', why: `${who} may have sent the request` };
 }
 
 export function refused(run: OpeningRun, message: string): { result: ReceivingAccountResult } {
   return { result: run.notOpened({ code: 'REFUSED_BY_PROVIDER', message }) };
 }
 
-async function attempt(
+async function sendOnce(
   run: OpeningRun,
   cleared: Clearance | undefined,
 ): Promise<OpenAnswer | { kind: 'failed'; message: string }> {
@@ -98,7 +107,7 @@ async function attempt(
   const { callTimeoutMs } = run.settings;
   try {
     return await run.call(() =>
-      openingOnce(run.calls, `open a receiving account in ${request.currency}`).openReceivingAccount(
+      openingCalls(run.calls, `requests a receiving account in ${request.currency}`).openReceivingAccount(
         run.caller,
         {
           request,
@@ -109,9 +118,9 @@ async function attempt(
       ),
     );
   } catch (error) {
-    // Whatever went wrong, it may have been sent: a failed opening is never taken for "not opened".
-    const cause = error instanceof ActivityFailure ? error.cause : undefined;
-    const told = cause instanceof ApplicationFailure && cause.type !== 'Error' ? cause.message : undefined;
-    return { kind: 'failed', message: told ?? 'it was sent, or may have been, and never answered' };
+    // The request may have been sent: a failure never proves that no account was opened.
+    const cause = activityCause(error);
+    const message = cause instanceof ApplicationFailure && cause.type !== 'Error' ? cause.message : undefined;
+    return { kind: 'failed', message: message ?? 'the request may have been sent, and no answer came' };
   }
 }

@@ -1,4 +1,4 @@
-/** The activities as workflows call them: which queue, how urgent, how long, how often again. */
+/** The activities as workflows call them: task queue, priority, timeouts and retries. */
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type {
   AuthorizationActivities,
@@ -18,39 +18,39 @@ import {
   NEXT_POLL_IS_THE_RETRY,
   NO_RETRY,
   UNTIL_ANSWERED,
-  untilGivenOrRefused,
+  UNTIL_TEMPORAL_ANSWERS,
+  untilIssuedOrRefused,
   WHILE_A_PERSON_WAITS,
-  WHILE_THE_ENGINE_IS_AWAY,
 } from './retry-policies.ts';
 
-/** Who goes first among an application's calls, 1 before 5: the engine knows no more levels than these. */
+/** Which of an application's calls goes first, 1 before 5. Temporal has no other levels. */
 export const PRIORITY = {
-  /** A lock is ticking, or nobody knows whether money moved. */
+  /** A rate lock is running out, or nobody knows whether money moved. */
   create: 1,
-  /** The end is known to be near: one or two calls and the payout is off the books. */
+  /** The end of the payout is one or two calls away. */
   ending: 2,
-  /** Not begun yet: delaying it costs nothing but time. */
+  /** The payout has not begun: a delay costs only time. */
   beginning: 3,
-  /** A poll that has waited too long: as urgent as a beginning, but in a line of its own. */
+  /** A poll that has waited too long: as urgent as a beginning, but with a fairness key of its own. */
   latePoll: 3,
-  /** A receiving account: no lock is ticking and no money moves. */
+  /** A receiving account: no rate lock is running out and no money moves. */
   account: 3,
-  /** Only in case a notification got lost. */
+  /** Needed only if a notification got lost. */
   poll: 4,
-  /** After the end: only what nobody else needs (H22). */
+  /** After the end: uses only the calls that nobody else needs (H22). */
   followUp: 5,
 } as const;
 
-/** A worker that was killed is noticed this soon, well before the call's own deadline. */
+/** Detects a killed worker well before the call's own deadline. */
 const HEARTBEAT_TIMEOUT = '8s';
-/** An exchange has no second try, so there is no hurry to notice; one whose tokens wait for Temporal is not given up early. */
+/** An exchange is never retried, so detection may be slow. An exchange that waits to hand its tokens to Temporal survives. */
 const EXCHANGE_HEARTBEAT_TIMEOUT = '1m';
-/** The provider takes an authorization code for this long. */
-const CODE_EXPIRES = '30 minutes';
+/** How long an authorization code is valid. */
+const CODE_LIFETIME = '30 minutes';
 
-/** Which queue, how long a call may take, and on whose behalf. */
+/** Task queue, deadline, and the seller on whose behalf the call is made. */
 export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'> & {
-  /** For whom. Sellers of the same urgency take turns, where the engine knows fairness. */
+  /** Sellers take turns within one priority if the Temporal server supports fairness. */
   seller?: string | undefined;
 };
 
@@ -58,10 +58,10 @@ export const local = proxyLocalActivities<LocalActivities>({ startToCloseTimeout
 
 export type Urgency = keyof typeof PRIORITY;
 
-/** Reads that the payout cannot go on without. `summary` is what the Temporal UI shows on the event. */
+/** Reads that the payout cannot go on without. The Temporal UI shows `summary` on the event. */
 export function untilAnswered(settings: CallSettings, urgency: Urgency, summary: string) {
   return proxyActivities<ServiceActivities>({
-    ...options(settings, urgency, summary),
+    ...activityOptions(settings, urgency, summary),
     retry: UNTIL_ANSWERED,
   });
 }
@@ -69,16 +69,16 @@ export function untilAnswered(settings: CallSettings, urgency: Urgency, summary:
 /** Reads with a poll timer behind them. */
 export function polled(settings: CallSettings, urgency: Urgency, summary: string) {
   return proxyActivities<ServiceActivities>({
-    ...options(settings, urgency, summary),
+    ...activityOptions(settings, urgency, summary),
     retry: NEXT_POLL_IS_THE_RETRY,
   });
 }
 
-/** Reads after the end. One that brings no answer within `patienceMs` is given up, so that somebody is told. */
-export function spare(settings: CallSettings, summary: string, patienceMs: number) {
+/** Reads after the end of a payout. A read without an answer within `timeoutMs` fails, so that a person is told. */
+export function followUpCalls(settings: CallSettings, summary: string, timeoutMs: number) {
   return proxyActivities<Pick<ServiceActivities, 'fetchTradeDetail'>>({
-    ...options(settings, 'followUp', summary),
-    scheduleToCloseTimeout: patienceMs,
+    ...activityOptions(settings, 'followUp', summary),
+    scheduleToCloseTimeout: timeoutMs,
     retry: BACKGROUND_RETRY,
   });
 }
@@ -86,30 +86,30 @@ export function spare(settings: CallSettings, summary: string, patienceMs: numbe
 /** Reads on behalf of a person. */
 export function asked(settings: CallSettings, summary: string) {
   return proxyActivities<ServiceActivities>({
-    ...options(settings, 'beginning', summary),
+    ...activityOptions(settings, 'beginning', summary),
     retry: WHILE_A_PERSON_WAITS,
   });
 }
 
-/** The create: one attempt, which Temporal's server ends when no worker takes it up in time. */
+/** The create: one attempt, which times out if no worker picks it up within `scheduleToStartMs`. */
 export function once(settings: CallSettings, scheduleToStartMs: number, summary: string) {
   return proxyActivities<Pick<ServiceActivities, 'createPayout'>>({
-    ...options(settings, 'create', summary),
+    ...activityOptions(settings, 'create', summary),
     scheduleToStartTimeout: scheduleToStartMs,
     retry: NO_RETRY,
   });
 }
 
-/** The opening of a receiving account. */
-export function openingOnce(settings: CallSettings, summary: string) {
+/** The request for a receiving account: one attempt. */
+export function openingCalls(settings: CallSettings, summary: string) {
   return proxyActivities<Pick<ServiceActivities, 'openReceivingAccount'>>({
-    ...options(settings, 'account', summary),
+    ...activityOptions(settings, 'account', summary),
     retry: NO_RETRY,
   });
 }
 
-/** Token calls of one line. `livesMs`: the lifetime of the token at hand, which sets the pace of tries. */
-export function renewing(
+/** Token calls of one line. `livesMs` is the lifetime of the current token, which bounds the retry interval. */
+export function tokenCalls(
   { environment, app }: TokenOwner,
   { callTimeoutMs }: TokenPlan,
   line: TokenLine,
@@ -121,31 +121,36 @@ export function renewing(
     summary,
     startToCloseTimeout: activityTimeoutMs(callTimeoutMs),
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
-    retry: untilGivenOrRefused(livesMs),
-    // A refresh that becomes urgent changes its queue. One that is under way is waited for: its answer holds tokens.
+    retry: untilIssuedOrRefused(livesMs),
+    // A refresh that becomes urgent is canceled and moves to another queue. An attempt that has begun may finish first,
+    // because its answer holds tokens.
     cancellationType: 'WAIT_CANCELLATION_COMPLETED',
   });
 }
 
-/** The exchange of an authorization code: a code works once, so a lost answer is never followed by another try. */
-export function exchanging({ environment, app }: TokenOwner, { callTimeoutMs }: TokenPlan) {
+/** The exchange of an authorization code. A code works once, so an exchange whose answer is lost is not retried. */
+export function exchangeCalls({ environment, app }: TokenOwner, { callTimeoutMs }: TokenPlan) {
   return proxyActivities<AuthorizationActivities>({
     taskQueue: tokenTaskQueue(environment, app, 'anonymous'),
     summary: 'exchanges the authorization code',
-    scheduleToStartTimeout: CODE_EXPIRES,
+    scheduleToStartTimeout: CODE_LIFETIME,
     startToCloseTimeout: activityTimeoutMs(callTimeoutMs) + TOKEN_HANDOVER_TIMEOUT_MS,
     heartbeatTimeout: EXCHANGE_HEARTBEAT_TIMEOUT,
     retry: NO_RETRY,
   });
 }
 
-/** What earlier runs of a user's renewal left behind. Reads Temporal only. */
-export const recalling = proxyActivities<RecallActivities>({
+/** Reads from Temporal what earlier runs of a user's renewal obtained. */
+export const recallCalls = proxyActivities<RecallActivities>({
   startToCloseTimeout: '1m',
-  retry: WHILE_THE_ENGINE_IS_AWAY,
+  retry: UNTIL_TEMPORAL_ANSWERS,
 });
 
-function options({ apiQueue, callTimeoutMs, seller }: CallSettings, urgency: Urgency, summary: string) {
+function activityOptions(
+  { apiQueue, callTimeoutMs, seller }: CallSettings,
+  urgency: Urgency,
+  summary: string,
+) {
   return {
     taskQueue: apiQueue,
     summary,
@@ -153,12 +158,12 @@ function options({ apiQueue, callTimeoutMs, seller }: CallSettings, urgency: Urg
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     priority: {
       priorityKey: PRIORITY[urgency],
-      ...(seller !== undefined && { fairnessKey: fairnessKey(lineOf(seller, urgency)) }),
+      ...(seller !== undefined && { fairnessKey: fairnessKey(fairnessGroup(seller, urgency)) }),
     },
   };
 }
 
-/** Sellers take turns. A seller's late polls do so too, and never stand behind whatever else it begins. */
-function lineOf(seller: string, urgency: Urgency): string {
+/** A seller's late polls have a key of their own, so that they never wait behind the payouts that it begins. */
+function fairnessGroup(seller: string, urgency: Urgency): string {
   return urgency === 'latePoll' ? `${seller}\npolls` : seller;
 }

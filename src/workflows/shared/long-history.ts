@@ -1,10 +1,10 @@
-/** When a workflow goes on as new: far below the engine's own limits, so that every task of it stays quick. */
+/** When a workflow continues as new: far below Temporal's own limits, so that each workflow task stays fast. */
 import { workflowInfo } from '@temporalio/workflow';
 
-/** A waiting round of a payout is about 13 events, a term of the rate-limit lease or a look of a follow-up about 10. */
-const LONG_HISTORY_EVENTS = 300;
+/** One round of a waiting payout takes about 13 events, one check of a follow-up about 10. */
+const MAX_EVENTS = 300;
 
-export function isHistoryLong(): boolean {
-  const { historyLength, continueAsNewSuggested } = workflowInfo();
-  return historyLength >= LONG_HISTORY_EVENTS || continueAsNewSuggested;
+export function isHistoryLong(maxEvents = MAX_EVENTS, maxBytes = Number.POSITIVE_INFINITY): boolean {
+  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
+  return historyLength >= maxEvents || historySize >= maxBytes || continueAsNewSuggested;
 }

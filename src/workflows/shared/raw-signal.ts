@@ -1,13 +1,13 @@
 /**
- * Signals whose arguments stay undecoded until their handler looks: a payload that cannot be decoded would otherwise
- * fail every workflow task from then on.
+ * Signals whose arguments are decoded inside the handler. The SDK decodes them before, so one payload that cannot be
+ * decoded fails every workflow task from then on (H35).
  */
 import { type RawValue, rawValueTypeInfo } from '@temporalio/common';
 import { defaultPayloadConverter, defineSignal, setHandler } from '@temporalio/workflow';
 
-/** `handle` gets the first argument; undefined where there is none, or none that can be read. It must not throw. */
+/** `handle` gets the first argument, or undefined if there is none or it cannot be decoded. It must not throw. */
 export function onSignal({ name }: { name: string }, handle: (value: unknown) => void): void {
-  // The proxy says "raw" for however many arguments come.
+  // The sender chooses the number of arguments; the proxy declares each of them raw.
   const raw = defineSignal<RawValue[]>(name, {
     typeInfo: { inputTypes: new Proxy([], { get: () => rawValueTypeInfo }) },
   });

@@ -1,4 +1,4 @@
-/** How a validator refuses an update: with a reason that a person can read. */
+/** Refuses an update with a reason that a person can read. */
 import { ApplicationFailure } from '@temporalio/workflow';
 import { NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import { isRecord } from './raw-signal.ts';
@@ -7,12 +7,12 @@ export function notAccepted(problem: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(problem, NOT_ACCEPTED_NOW);
 }
 
-/** Throws when there is a problem. */
+/** Refuses the update if there is a problem. */
 export function demand(problem: string | undefined): void {
   if (problem) throw notAccepted(problem);
 }
 
-/** What is wrong with who decides, if anything is. */
+/** The problem with `by`, the person who decides. */
 export function named(message: unknown): string | undefined {
   const by = isRecord(message) ? message['by'] : undefined;
   return typeof by === 'string' && by.trim() !== '' ? undefined : 'by: must name who decides';

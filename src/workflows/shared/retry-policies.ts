@@ -1,14 +1,14 @@
 /**
- * How often each kind of call is tried again, and why. The types named here are the codes of the payments
- * client's errors. Waiting for the rate limit is no failure, so only creates and follow-ups bound it.
+ * How often each kind of call is retried, and why. The error types are the codes of the payments client. A call that
+ * waits for the rate limit has not failed, so only creates and follow-ups limit that wait.
  */
 import type { RetryPolicy } from '@temporalio/workflow';
 
-/** Cannot get better by asking again: the request itself is wrong, by the service's word or by our own check. */
+/** The request itself is wrong, says the provider or our own check: a retry cannot help. */
 export const NON_RETRYABLE = ['ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
 
-/** Everything a read can fail with but RATE_LIMITED: the payout's own loop decides when to ask again. */
-const ANY_ANSWER_BUT_BUSY = [
+/** Every error of a read except RATE_LIMITED: the payout's own loop decides when to ask again. */
+const ALL_BUT_RATE_LIMITED = [
   ...NON_RETRYABLE,
   'SYSTEM_ERROR',
   'UNAUTHORISED',
@@ -21,8 +21,8 @@ const ANY_ANSWER_BUT_BUSY = [
 ];
 
 /**
- * Reads that the payout cannot go on without (account, quote, "does the order exist"). They harm nothing,
- * so they are repeated for as long as the service is away; a call that waits is flagged, never failed.
+ * Reads that the payout cannot go on without (account, quote, "does the order exist"). They change nothing, so they
+ * are retried for as long as the provider is unavailable. A call that waits too long is flagged and never fails.
  */
 export const UNTIL_ANSWERED: RetryPolicy = {
   initialInterval: '1s',
@@ -32,18 +32,18 @@ export const UNTIL_ANSWERED: RetryPolicy = {
 };
 
 /**
- * Reads that have a poll timer behind them: the timer is the retry, so that an outage does not turn every
- * open payout into a call a minute. A 429 is not an answer and never counts as a failure: it waits at least
- * the service's window of one second (the activity says how long) and is sent again. So does a worker's death.
+ * Reads with a poll timer behind them. The timer is the retry, so that in an outage not every open payout makes a call
+ * per minute. A 429 is no answer: the read waits for at least the provider's window of one second (the activity says
+ * how long) and is sent again. The same happens after a worker dies.
  */
 export const NEXT_POLL_IS_THE_RETRY: RetryPolicy = {
   initialInterval: '2s',
   backoffCoefficient: 2,
   maximumInterval: '1m',
-  nonRetryableErrorTypes: ANY_ANSWER_BUT_BUSY,
+  nonRetryableErrorTypes: ALL_BUT_RATE_LIMITED,
 };
 
-/** Reads after the end: days are left, so an outage is waited out slowly. */
+/** Reads after the end of a payout: they have days, so the retries are slow. */
 export const BACKGROUND_RETRY: RetryPolicy = {
   initialInterval: '1m',
   backoffCoefficient: 2,
@@ -51,7 +51,7 @@ export const BACKGROUND_RETRY: RetryPolicy = {
   nonRetryableErrorTypes: NON_RETRYABLE,
 };
 
-/** Reads that a person waits for: a hiccup is bridged, an outage is told within a minute. */
+/** Reads that a person waits for: they survive a brief failure, and report an outage within a minute. */
 export const WHILE_A_PERSON_WAITS: RetryPolicy = {
   initialInterval: '1s',
   backoffCoefficient: 2,
@@ -59,32 +59,32 @@ export const WHILE_A_PERSON_WAITS: RetryPolicy = {
   nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORISED'],
 };
 
-/** What asks Temporal and not the service harms nothing, and has nothing better to do than to wait for its engine. */
-export const WHILE_THE_ENGINE_IS_AWAY: RetryPolicy = {
+/** Calls to Temporal and not to the provider: harmless, and there is nothing to do without an answer. */
+export const UNTIL_TEMPORAL_ANSWERS: RetryPolicy = {
   initialInterval: '1s',
   backoffCoefficient: 2,
   maximumInterval: '1m',
 };
 
 /**
- * A create, of a payout's order or of a receiving account, is sent at most once by one activity; what follows
- * is decided by asking, never by a repeat.
+ * One activity sends a create, or the request for a receiving account, at most once. The workflow asks what came of
+ * it and never repeats it blindly.
  */
 export const NO_RETRY: RetryPolicy = { maximumAttempts: 1 };
 
-/** Slow enough to spare a service that is down, quick enough for a token that lives for seconds. */
-const LONGEST_TOKEN_PAUSE_MS = 30_000;
-const SHORTEST_TOKEN_PAUSE_MS = 500;
+/** Slow enough to spare a provider that is down, fast enough for a token that lives for seconds. */
+const MAX_TOKEN_INTERVAL_MS = 30_000;
+const MIN_TOKEN_INTERVAL_MS = 500;
 
 /**
- * Token calls, until the service gives a token or says no. A refresh whose answer was lost is sent again with the
- * same refresh token: the one at hand is the only one there is, and if it was used up the service says so.
+ * Token calls, until the provider issues a token or refuses. A refresh whose answer was lost is sent again with the
+ * same refresh token: there is no other, and if it was used up the provider says so.
  */
-export function untilGivenOrRefused(livesMs: number): RetryPolicy {
+export function untilIssuedOrRefused(livesMs: number): RetryPolicy {
   return {
-    initialInterval: SHORTEST_TOKEN_PAUSE_MS,
+    initialInterval: MIN_TOKEN_INTERVAL_MS,
     backoffCoefficient: 2,
-    maximumInterval: Math.min(LONGEST_TOKEN_PAUSE_MS, Math.max(SHORTEST_TOKEN_PAUSE_MS, livesMs / 100)),
+    maximumInterval: Math.min(MAX_TOKEN_INTERVAL_MS, Math.max(MIN_TOKEN_INTERVAL_MS, livesMs / 100)),
     nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORISED', 'REFUSED'],
   };
 }

@@ -1,18 +1,17 @@
 /**
  * Refuses to run a workflow on the clock of an earlier workflow task (H52).
  *
- * The SDK moves a workflow's clock at a WorkflowTaskStarted event only. A query is not a workflow task, so the history
- * that comes with it may end in events that no workflow task has started for: a timer that fired, a signal, a result.
- * The SDK applies those events all the same, on the clock of the task before. Whatever the workflow then decides by its
- * clock goes out with the next workflow task, and a later replay, which has the right clock, decides otherwise.
+ * The SDK moves a workflow's clock only at a WorkflowTaskStarted event. A query is not a workflow task, so the history
+ * that comes with it may end in events for which no workflow task has started: a fired timer, a signal, a result.
+ * The SDK applies those events anyway, on the clock of the previous task. What the workflow then decides by its clock
+ * goes out with the next workflow task, and a later replay, on the correct clock, decides differently.
  *
- * Instead, such an activation fails here. Then the query fails, the worker drops the workflow from its memory, and the
- * next workflow task runs it from its history. `src/temporal/queries.ts` sends the query again.
+ * This interceptor fails such an activation instead. The query fails, the worker evicts the workflow from its cache, and
+ * the next workflow task replays it from its history. `src/temporal/queries.ts` sends the query again.
  *
- * A workflow task that was started and never completed moves the clock, too. Such an activation looks like that of a
- * workflow task, but for its clock, which is late by the time that Temporal waited for the task. The query that it was
- * made for fails then.
- * See docs/decisions/0021-no-work-on-a-stale-clock.md.
+ * A workflow task that started and never completed also moves the clock. Its activation looks like that of a normal
+ * workflow task, except that its clock is late by the time that Temporal waited for the task. The interceptor fails the
+ * query that caused it. See docs/decisions/0021-no-work-on-a-stale-clock.md.
  */
 import {
   type ActivateInput,
@@ -27,24 +26,24 @@ import { STALE_WORKFLOW_CLOCK } from '../../contract/failure-types.ts';
 type Activation = ActivateInput['activation'];
 type Job = NonNullable<Activation['jobs']>[number];
 
-/** The SDK's name for a query that came without a workflow task. */
+/** The SDK's id for a query that comes without a workflow task. */
 const LONE_QUERY = 'legacy_query';
 
-/** What tells whether a workflow task has started since the previous activation. */
+/** Shows whether a workflow task has started since the previous activation. */
 interface Reading {
   seconds: number;
   nanos: number;
-  /** How far behind the worker's own clock. It decides about queries only, never about what the workflow does. */
+  /** How far the workflow's clock is behind the worker's. It affects only queries, never what the workflow does. */
   lateMs: number;
-  /** Of the history as the last workflow task started; grows from one task to the next. Zero on old servers. */
+  /** Size of the history when the last workflow task started. Grows with each task. Zero on old servers. */
   historyBytes: number;
   /** How many events the SDK has applied. */
   events: number;
-  /** Outside of a replay, it was what a workflow task brings. */
+  /** The activation belongs to a workflow task and not to a replay. */
   isLive: boolean;
 }
 
-/** One for each workflow: the module is shared by all workflows of a worker and keeps nothing. */
+/** One instance per workflow: all workflows of a worker share the module, so the module keeps no state. */
 class ClockGuard implements WorkflowInternalsInterceptor {
   private last: Reading | undefined;
 
@@ -52,13 +51,13 @@ class ClockGuard implements WorkflowInternalsInterceptor {
     const { activation, batchIndex } = input;
     const { last } = this;
     const reading = readingOf(activation);
-    // The SDK may hand over one activation in several batches.
+    // The SDK may split one activation into several batches.
     if (batchIndex === 0 && last && (isStale(activation, reading, last) || ranLate(activation, last)))
       throw ApplicationFailure.nonRetryable(
         `${STALE_WORKFLOW_CLOCK}: events have arrived whose workflow task has not started yet; ask again`,
         STALE_WORKFLOW_CLOCK,
       );
-    // A query is no workflow task, and does not change what the one before it was.
+    // A query is not a workflow task: the reading of the last task stays.
     const isQuery = activation.jobs?.some(({ queryWorkflow }) => queryWorkflow != null);
     this.last = isQuery && last ? { ...reading, lateMs: last.lateMs, isLive: last.isLive } : reading;
     next(input);
@@ -79,9 +78,9 @@ function readingOf({ timestamp, historySizeBytes, historyLength, isReplaying }: 
 }
 
 /**
- * Whether a query comes on its own, after an activation whose clock was not that of a workflow task under way: Temporal
- * gives a task up after its timeout. On a busy machine, or where the clocks differ, this refuses queries for nothing;
- * sent again, they find a replay.
+ * Whether a lone query follows an activation whose workflow task may have timed out: its clock was late or early by more
+ * than half of the task timeout. On a busy machine, or with clocks that differ, this also fails harmless queries; when
+ * they are sent again, the workflow is replayed first.
  */
 function ranLate({ jobs }: Activation, { lateMs, isLive }: Reading): boolean {
   if (!isLive || !jobs?.some(({ queryWorkflow }) => queryWorkflow?.queryId === LONE_QUERY)) return false;
@@ -89,8 +88,8 @@ function ranLate({ jobs }: Activation, { lateMs, isLive }: Reading): boolean {
 }
 
 /**
- * The clock alone would not do: it also stands still where the server's own clock was set back, or after a local
- * activity. The size of the history tells those tasks from none.
+ * The clock alone does not tell: it also stands still after a local activity, or when the server's clock was set back.
+ * In those cases the history has grown.
  */
 function isStale({ jobs }: Activation, now: Reading, last: Reading): boolean {
   const clockMoved = now.seconds > last.seconds || (now.seconds === last.seconds && now.nanos > last.nanos);
@@ -99,12 +98,12 @@ function isStale({ jobs }: Activation, now: Reading, last: Reading): boolean {
   return (jobs ?? []).some((job) => isNews(job) || (hasNewEvents && isResult(job)));
 }
 
-/** Always a history event of its own. */
+/** Jobs that always have a history event of their own. */
 function isNews({ fireTimer, signalWorkflow, cancelWorkflow, doUpdate }: Job): boolean {
   return Boolean(fireTimer || signalWorkflow || cancelWorkflow || doUpdate);
 }
 
-/** Without a new history event, the SDK's own answer to a cancellation in the same workflow task. */
+/** Without a new history event, such a job is the SDK's own answer to a cancellation in the same workflow task. */
 function isResult(job: Job): boolean {
   return Boolean(
     (job.resolveActivity && !job.resolveActivity.isLocal) ||

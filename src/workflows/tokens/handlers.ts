@@ -1,6 +1,5 @@
-/** What a renewal can be told and asked. Handlers never throw, but for an update that is refused with its reason. */
-import { ApplicationFailure, condition, log, setHandler } from '@temporalio/workflow';
-import { NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
+/** The messages that a token renewal takes. Handlers never throw, except to refuse an update with its reason. */
+import { condition, log, setHandler } from '@temporalio/workflow';
 import {
   authorizedSignal,
   type GrantRequest,
@@ -10,31 +9,33 @@ import {
 } from '../../contract/token-messages.ts';
 import { type CurrentGrant, type Grant, pausedUntilMs, type TokenState } from '../../domain/token-record.ts';
 import { isRecord, onSignal } from '../shared/raw-signal.ts';
+import { demand } from '../shared/refusals.ts';
 import type { RenewalRun } from './renewal-run.ts';
 
-/** Fresh tokens in a row that may be rejected before somebody should look. */
+/** After this many rejected tokens in a row, the renewal is flagged. */
 const REJECTED_BEFORE_FLAG = 3;
-/** Less than workers wait for an answer, so that those who gave up do not pile up here. */
-const GRANT_WITHIN = '8s';
-/** Temporal takes ten updates at once, and loses workflow tasks to those beyond. Whoever comes later asks again. */
-const MOST_WAITING = 5;
+/** Shorter than workers wait for an answer, so that updates whose caller gave up do not pile up. */
+const GRANT_TIMEOUT = '8s';
+/** Temporal accepts ten updates at once and fails workflow tasks beyond that. Further callers ask again. */
+const MAX_WAITING = 5;
+const MUST_AUTHORIZE = 'the user must authorize again';
 
 export function installTokenHandlers(run: RenewalRun): void {
   setHandler(tokenStateQuery, () => run.state());
-  onSignal(authorizedSignal, (grant) => authorized(run, grant));
+  onSignal(authorizedSignal, (grant) => acceptAuthorization(run, grant));
   setHandler(grantUpdate, (request) => grantFor(run, request), {
-    validator: (request) => refuseWithoutGrant(run, request),
+    validator: (request) => demand(grantProblem(run, request)),
   });
-  setHandler(renewUpdate, () => renew(run), { validator: () => refuseWithoutRefresh(run) });
+  setHandler(renewUpdate, () => renew(run), { validator: () => demand(renewProblem(run)) });
 }
 
-/** Only our own activity sends it, with what it just got; anything else is left aside. */
-function authorized(run: RenewalRun, grant: unknown): void {
+/** Our own activity sends the signal with the grant that it obtained. Anything else is ignored. */
+function acceptAuthorization(run: RenewalRun, grant: unknown): void {
   if (!isGrant(grant)) {
-    log.warn('a grant that cannot be read is left aside');
+    log.warn('a grant could not be decoded; it is ignored');
     return;
   }
-  // A repeat must not replace what was obtained since.
+  // A repeated signal must not replace a newer grant.
   if (grant.fingerprint === run.record.handedOver) return;
   run.record.handedOver = grant.fingerprint;
   run.record.rejectedInARow = 0;
@@ -51,26 +52,27 @@ async function grantFor(run: RenewalRun, request: GrantRequest | undefined): Pro
   run.updates += 1;
   if (!mustWait(run, request?.rejected)) return current(run);
   run.waitedFor = true;
-  if (run.waiting >= MOST_WAITING) return null;
+  if (run.waiting >= MAX_WAITING) return null;
   const { record } = run;
   const { generation } = record;
-  const over = () => record.generation > generation || record.needsAuthorization || run.stopped || run.isFull;
+  const isOver = () =>
+    record.generation > generation || record.needsAuthorization || run.stopped || run.isFull;
   run.waiting += 1;
-  const came = await condition(over, GRANT_WITHIN, { summary: 'a call waits for the token' });
+  const inTime = await condition(isOver, GRANT_TIMEOUT, { summary: 'a call waits for the token' });
   run.waiting -= 1;
-  return came ? current(run) : null;
+  return inTime ? current(run) : null;
 }
 
-/** Whether there is no use in the grant at hand. Asks for the renewal of one that was rejected. */
+/** Whether the current grant is of no use to the caller. Requests a renewal if its token was rejected. */
 function mustWait(run: RenewalRun, rejected: string | undefined): boolean {
   const { record } = run;
   const { held } = record;
   if (!held || held.expiresAtMs <= Date.now()) return true;
-  // Whoever was turned away with an older token only needs the current one.
+  // A call that was rejected with an older token needs only the current one.
   if (held.fingerprint !== rejected) return false;
   if (!run.asked) countRejection(run);
   run.asked = true;
-  // After several in a row it is not the token's fault: calls go on with this one while the renewals slow down.
+  // After several rejections in a row, the tokens are not the cause: calls go on with this one, renewals slow down.
   return (pausedUntilMs(record) ?? 0) <= Date.now();
 }
 
@@ -80,7 +82,7 @@ function current({ record: { held } }: RenewalRun): CurrentGrant | null {
   return { access, livesMs, expiresAtMs, renewsAtMs };
 }
 
-/** A token that was rejected early was good for nobody; one that was in use for a while is an ordinary end. */
+/** Counts tokens that are rejected before their renewal is due. The rejection of an older token is normal. */
 function countRejection(run: RenewalRun): void {
   const { record } = run;
   const early = record.held !== undefined && Date.now() < record.held.renewsAtMs;
@@ -94,7 +96,7 @@ async function renew(run: RenewalRun): Promise<TokenState> {
   await condition(() => run.recalled || run.stopped);
   const { record, refusals } = run;
   const { generation } = record;
-  // A person may have mended what made the provider refuse, so their wish is one more try.
+  // A person may have fixed the reason for the provider's refusal, so the renewal is tried once more.
   record.needsAuthorization = false;
   run.asked = true;
   await condition(
@@ -104,17 +106,13 @@ async function renew(run: RenewalRun): Promise<TokenState> {
   return run.state();
 }
 
-function refuseWithoutGrant({ record }: RenewalRun, request: GrantRequest | undefined): void {
+function grantProblem({ record }: RenewalRun, request: GrantRequest | undefined): string | undefined {
   const { held, needsAuthorization } = record;
-  const usable =
+  const isUsable =
     held !== undefined && held.expiresAtMs > Date.now() && held.fingerprint !== request?.rejected;
-  if (needsAuthorization && !usable) throw mustAuthorize();
+  return needsAuthorization && !isUsable ? MUST_AUTHORIZE : undefined;
 }
 
-function refuseWithoutRefresh({ record }: RenewalRun): void {
-  if (record.needsAuthorization && !record.held?.refresh) throw mustAuthorize();
-}
-
-function mustAuthorize(): ApplicationFailure {
-  return ApplicationFailure.nonRetryable('the user must authorize again', NOT_ACCEPTED_NOW);
+function renewProblem({ record }: RenewalRun): string | undefined {
+  return record.needsAuthorization && !record.held?.refresh ? MUST_AUTHORIZE : undefined;
 }

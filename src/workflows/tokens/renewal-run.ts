@@ -1,4 +1,4 @@
-/** One token as the steps of its renewal see it. */
+/** The state of one token's renewal, shared by its steps. */
 import {
   allHandlersFinished,
   condition,
@@ -6,10 +6,9 @@ import {
   log,
   metricMeter,
   setCurrentDetails,
-  upsertSearchAttributes,
-  workflowInfo,
 } from '@temporalio/workflow';
 import type { TokenPlan } from '../../activities/shared/types.ts';
+import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
 import {
   type Grant,
   newTokenRecord,
@@ -19,26 +18,27 @@ import {
   toHeldGrant,
   tokenState,
 } from '../../domain/token-record.ts';
+import { flagLines, showNeedsAttention, withFlag, withoutFlag } from '../shared/attention.ts';
 import { isHistoryLong } from '../shared/long-history.ts';
 
-/** An update is about five history events, and workers fetch the token by updates however long a renewal is off. */
-const MOST_UPDATES = 50;
+/** An update takes about five history events. Workers send them at any time, however far off the next renewal is. */
+const MAX_UPDATES = 50;
 
 export class RenewalRun {
   readonly owner: TokenOwner;
   readonly record: TokenRecord;
-  /** Somebody asked for a renewal that has not been done yet. */
+  /** A renewal was requested and is not done yet. */
   asked = false;
-  /** A call waits for the renewal, or will very soon. */
+  /** A call waits for the renewal, or will soon. */
   waitedFor = false;
   stopped = false;
-  /** What earlier runs knew is known here. */
+  /** The newest grant of earlier runs has been looked up. */
   recalled = false;
-  /** How often the provider has said no, in this run. */
+  /** The provider's refusals in this run. */
   refusals = 0;
-  /** Handled in this run. */
+  /** Updates handled in this run. */
   updates = 0;
-  /** Calls that wait for a token right now. */
+  /** `grant` updates that wait for a token now. */
   waiting = 0;
   private plan: TokenPlan | undefined;
 
@@ -56,14 +56,14 @@ export class RenewalRun {
     return this.plan;
   }
 
-  /** A new grant, by renewal or by a new authorization: everything that was wrong with the old one is over. */
+  /** Takes a new grant, from a renewal or an authorization. The flags of the old one no longer apply. */
   accept(grant: Grant, askedAtMs: number): void {
     this.record.held = toHeldGrant(this.owner, grant, askedAtMs, Math.random());
     this.record.generation += 1;
     this.record.needsAuthorization = false;
     this.record.triedBefore = undefined;
     this.record.nextTryAtMs = undefined;
-    // One that was renewed in its own time was good for everybody.
+    // The old token was accepted until its renewal was due.
     if (!this.asked) this.record.rejectedInARow = 0;
     this.record.attention = this.record.attention.filter(
       ({ code }) => code === 'TOKEN_REJECTED' && this.record.rejectedInARow > 0,
@@ -73,7 +73,7 @@ export class RenewalRun {
     metricMeter.createCounter('payouts_token_renewals', 'renewal', 'tokens obtained').add(1, this.tags());
   }
 
-  flag(code: string, message: string): void {
+  flag(code: TokenAttentionCode, message: string): void {
     const { record } = this;
     if (!record.attention.some((known) => known.code === code)) {
       log.warn('a token needs attention', { ...this.tags(), code });
@@ -81,48 +81,46 @@ export class RenewalRun {
         .createCounter('payouts_token_attention', 'token', 'tokens that somebody should look at')
         .add(1, { ...this.tags(), code });
     }
-    record.attention = [...record.attention.filter((known) => known.code !== code), { code, message }];
+    record.attention = withFlag(record.attention, code, message);
   }
 
-  unflag(code: string): void {
-    this.record.attention = this.record.attention.filter((known) => known.code !== code);
+  unflag(code: TokenAttentionCode): void {
+    this.record.attention = withoutFlag(this.record.attention, code);
   }
 
   state(): TokenState {
     return tokenState(this.owner, this.record, Date.now());
   }
 
-  /** What the Temporal UI shows without opening a payload: no secret, and nobody's id. */
+  /** Shows the state in the Temporal UI, where nothing is encrypted: no secrets and no user ids. */
   show(): void {
     const state = this.state();
     const lines = [
       state.sentence,
-      state.expiresAt && `Expires ${state.expiresAt}, is renewed from ${state.renewsAt}`,
-      state.refreshExpiresAt && `The refresh token expires ${state.refreshExpiresAt}`,
-      ...state.reasons.map(({ code, message }) => `⚠ ${code}: ${message}`),
+      state.expiresAt && `Expires at ${state.expiresAt}; the renewal begins at ${state.renewsAt}`,
+      state.refreshExpiresAt && `The refresh token expires at ${state.refreshExpiresAt}`,
+      ...flagLines(state.reasons),
     ];
     setCurrentDetails(lines.filter((line) => line !== undefined).join('\n\n'));
-    const known = workflowInfo().searchAttributes['PayoutNeedsAttention']?.[0];
-    if ((known ?? false) !== state.needsAttention)
-      upsertSearchAttributes({ PayoutNeedsAttention: [state.needsAttention] });
+    showNeedsAttention(state.needsAttention);
   }
 
-  /** Somebody waits for the renewal: it goes ahead of creates. */
+  /** A person or a call waits for the renewal, so it goes before creates. */
   get isWaitedFor(): boolean {
     return this.asked || this.waitedFor;
   }
 
   /**
-   * Time to continue as new, however long a renewal takes: whoever waits for its outcome asks the next run. Counted and
-   * not read from the length of the history, because waits end by it and that has to replay.
+   * Time to continue as new, even during a renewal: callers who wait for the outcome ask the next run. It counts updates
+   * and does not read the length of the history: waits end on it, and the length differs in a replay.
    */
   get isFull(): boolean {
-    return this.updates >= MOST_UPDATES;
+    return this.updates >= MAX_UPDATES;
   }
 
   async continueAsNewWhenLong(): Promise<void> {
     if (!this.isFull && !isHistoryLong()) return;
-    // Handlers do not wait in a run that is full.
+    // In a full run, handlers end without waiting.
     if (this.isFull) await condition(allHandlersFinished);
     else if (!allHandlersFinished()) return;
     await continueAsNew<(owner: TokenOwner, carried: TokenRecord) => Promise<void>>(this.owner, this.record);

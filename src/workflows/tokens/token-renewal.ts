@@ -1,7 +1,7 @@
 /**
- * One token's life: the application's own, or one user's. It is renewed long before it expires, by nobody else
- * and one renewal at a time. A refused refresh token is no end: the renewal waits, flagged, for the user to
- * authorize again. Runs until it is cancelled.
+ * Keeps one token valid: the application's own, or one user's. Nothing else renews the token; renewals begin long before
+ * it expires and run one at a time. After a refused refresh token, the workflow is flagged and waits for the user to
+ * authorize again. Runs until it is canceled.
  */
 import { allHandlersFinished, CancellationScope, condition } from '@temporalio/workflow';
 import {
@@ -10,7 +10,7 @@ import {
   type TokenOwner,
   type TokenRecord,
 } from '../../domain/token-record.ts';
-import { local, recalling } from '../shared/calls.ts';
+import { local, recallCalls } from '../shared/calls.ts';
 import { installTokenHandlers } from './handlers.ts';
 import { renewOnce } from './renew.ts';
 import { RenewalRun } from './renewal-run.ts';
@@ -26,7 +26,7 @@ export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Pr
     await recall(run);
     run.recalled = true;
     while (!run.stopped) {
-      if (await isDue(run)) await renewOnce(run);
+      if (await untilDue(run)) await renewOnce(run);
       await run.continueAsNewWhenLong();
     }
     await condition(allHandlersFinished);
@@ -34,44 +34,46 @@ export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Pr
 }
 
 /**
- * The run before this one may have been terminated, or a Workflow Reset may have made this run from an old history:
- * other runs can hold a newer refresh token. The application token needs none of it; a new one costs one call.
+ * Looks up the newest grant of other runs. The previous run may have been terminated, or a Workflow Reset may have made
+ * this run from an old history, so another run can hold a newer refresh token. A new application token costs one call,
+ * so it needs no lookup.
  */
 async function recall(run: RenewalRun): Promise<void> {
   const { owner, record } = run;
   if (owner.openId === undefined) return;
-  const known = await recalling.recallGrant(owner);
-  const obtainedAtMs = known?.obtainedAtMs;
-  if (!known || obtainedAtMs === undefined || known.fingerprint === record.held?.fingerprint) return;
-  if (record.held === undefined || record.held.obtainedAtMs < obtainedAtMs) run.accept(known, obtainedAtMs);
+  const grant = await recallCalls.recallGrant(owner);
+  const obtainedAtMs = grant?.obtainedAtMs;
+  if (!grant || obtainedAtMs === undefined || grant.fingerprint === record.held?.fingerprint) return;
+  if (record.held === undefined || record.held.obtainedAtMs < obtainedAtMs) run.accept(grant, obtainedAtMs);
 }
 
-/** Waits until the token should be renewed, by its age or because somebody asked; false when things changed. */
-async function isDue(run: RenewalRun): Promise<boolean> {
+/** Waits until a renewal is due or requested. False: the record has changed, or the run ends. */
+async function untilDue(run: RenewalRun): Promise<boolean> {
   const { record } = run;
-  if (run.owner.openId !== undefined && !record.held?.refresh) askForAuthorization(run);
+  if (run.owner.openId !== undefined && !record.held?.refresh) requireAuthorization(run);
   run.show();
   const { generation } = record;
-  const changed = () => record.generation !== generation || run.stopped || run.isFull;
-  if (record.needsAuthorization) await condition(() => changed() || run.asked);
-  else if (record.nextTryAtMs !== undefined) await nextTry(run, record.nextTryAtMs, changed);
-  else if (record.held) await ageOf(run, record.held, changed);
-  return !changed();
+  const hasChanged = () => record.generation !== generation || run.stopped || run.isFull;
+  if (record.needsAuthorization) await condition(() => hasChanged() || run.asked);
+  else if (record.nextTryAtMs !== undefined) await untilNextTry(run, record.nextTryAtMs, hasChanged);
+  else if (record.held) await untilRenewal(run, record.held, hasChanged);
+  return !hasChanged();
 }
 
-async function nextTry(run: RenewalRun, atMs: number, changed: () => boolean): Promise<void> {
-  const wait = atMs - Date.now();
-  if (wait > 0) await condition(() => changed() || run.asked, wait, { summary: 'asks again' });
+async function untilNextTry(run: RenewalRun, atMs: number, hasChanged: () => boolean): Promise<void> {
+  const waitMs = atMs - Date.now();
+  const summary = 'asks for the token again';
+  if (waitMs > 0) await condition(() => hasChanged() || run.asked, waitMs, { summary });
 }
 
-async function ageOf(run: RenewalRun, held: HeldGrant, changed: () => boolean): Promise<void> {
-  const wait = held.renewsAtMs - Date.now();
-  if (wait > 0) await condition(() => changed() || run.asked, wait, { summary: 'renews the token' });
-  const early = (pausedUntilMs(run.record) ?? 0) - Date.now();
-  if (run.asked && early > 0) await condition(changed, early, { summary: 'pauses between renewals' });
+async function untilRenewal(run: RenewalRun, held: HeldGrant, hasChanged: () => boolean): Promise<void> {
+  const waitMs = held.renewsAtMs - Date.now();
+  if (waitMs > 0) await condition(() => hasChanged() || run.asked, waitMs, { summary: 'renews the token' });
+  const pauseMs = (pausedUntilMs(run.record) ?? 0) - Date.now();
+  if (run.asked && pauseMs > 0) await condition(hasChanged, pauseMs, { summary: 'pauses between renewals' });
 }
 
-function askForAuthorization(run: RenewalRun): void {
+function requireAuthorization(run: RenewalRun): void {
   if (run.record.needsAuthorization) return;
   run.record.needsAuthorization = true;
   run.flag('NO_REFRESH_TOKEN', 'there is no refresh token: the user must authorize');

@@ -1,29 +1,23 @@
 /**
- * The exchange of one authorization code. The tokens go to the user's renewal and are never seen here. Started by the
- * API server when the browser is back, once for each attempt.
+ * Exchanges one authorization code. The activity hands the tokens to the user's renewal; this workflow never sees them.
+ * The API server starts it once per attempt, when the browser returns.
  */
-import {
-  ActivityFailure,
-  ApplicationFailure,
-  CancellationScope,
-  sleep,
-  TimeoutFailure,
-} from '@temporalio/workflow';
+import { ApplicationFailure, CancellationScope, sleep, TimeoutFailure } from '@temporalio/workflow';
 import type { TokenPlan } from '../../activities/shared/types.ts';
 import type { AuthorizationAttempt } from '../../contract/workflows.ts';
 import type { AuthorizationOutcome } from '../../domain/authorization.ts';
 import type { TokenOwner } from '../../domain/token-record.ts';
-import { exchanging, local } from '../shared/calls.ts';
+import { activityCause } from '../shared/call-failures.ts';
+import { exchangeCalls, local } from '../shared/calls.ts';
 
-/** Nothing reached the provider, so the code is as good as before. */
-const SURELY_NOT_USED = ['RATE_LIMITED', 'UNAVAILABLE', 'NOT_SENT', 'LEASE_MOVED'];
-/** The provider said no. */
+/** The provider has not used the code, so it can be exchanged again. */
+const CODE_NOT_USED = ['RATE_LIMITED', 'UNAVAILABLE', 'NOT_SENT', 'LEASE_MOVED'];
 const REFUSALS = ['REFUSED', 'UNAUTHORISED', 'ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
-const TRIES = 10;
+const MAX_RETRIES = 10;
 
-/** Where a browser is sent to authorize, without `state`. Calls nobody. */
-export async function authorizationLink(place: TokenOwner): Promise<string> {
-  return (await local.prepareAuthorization(place)).link;
+/** The provider's authorization page for a browser, without `state`. Makes no call. */
+export async function authorizationLink(owner: TokenOwner): Promise<string> {
+  return (await local.prepareAuthorization(owner)).link;
 }
 
 export async function userAuthorization({
@@ -31,10 +25,8 @@ export async function userAuthorization({
   app,
   code,
 }: AuthorizationAttempt): Promise<AuthorizationOutcome> {
-  const place = { environment, app };
-  return CancellationScope.nonCancellable(async () =>
-    exchanged(place, await local.prepareToken(place), code),
-  );
+  const owner = { environment, app };
+  return CancellationScope.nonCancellable(async () => exchange(owner, await local.prepareToken(owner), code));
 }
 
 const OUTCOMES = {
@@ -45,25 +37,25 @@ const OUTCOMES = {
   NOT_STORED: 'Access was granted, but it could not be stored. Please begin again.',
 } as const;
 
-async function exchanged(place: TokenOwner, plan: TokenPlan, code: string): Promise<AuthorizationOutcome> {
-  for (let left = TRIES; ; left -= 1) {
+async function exchange(owner: TokenOwner, plan: TokenPlan, code: string): Promise<AuthorizationOutcome> {
+  for (let retriesLeft = MAX_RETRIES; ; retriesLeft -= 1) {
     try {
-      const { openId } = await exchanging(place, plan).exchangeCode(place, code);
+      const { openId } = await exchangeCalls(owner, plan).exchangeCode(owner, code);
       return { outcome: 'GRANTED', sentence: 'Access was granted. You can close this page.', openId };
     } catch (error) {
       const outcome = outcomeOf(error);
-      if (outcome !== 'UNAVAILABLE' || left === 0) return { outcome, sentence: OUTCOMES[outcome] };
+      if (outcome !== 'UNAVAILABLE' || retriesLeft === 0) return { outcome, sentence: OUTCOMES[outcome] };
     }
     await sleep('2 seconds');
   }
 }
 
-/** Whatever is not known to have left the code unused is not certain: the worker died, say. */
+/** `UNCERTAIN` unless the failure proves what became of the code: the worker may have died after the send. */
 function outcomeOf(error: unknown): keyof typeof OUTCOMES {
-  const cause = error instanceof ActivityFailure ? error.cause : undefined;
+  const cause = activityCause(error);
   if (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START') return 'EXPIRED';
   const type = cause instanceof ApplicationFailure ? (cause.type ?? '') : '';
   if (type === 'NOT_STORED') return 'NOT_STORED';
-  if (SURELY_NOT_USED.includes(type)) return 'UNAVAILABLE';
+  if (CODE_NOT_USED.includes(type)) return 'UNAVAILABLE';
   return REFUSALS.includes(type) ? 'REFUSED' : 'UNCERTAIN';
 }

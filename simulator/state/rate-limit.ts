@@ -1,8 +1,8 @@
-/** The call budget by application: at most N calls in any sliding 1000 ms, measured on arrival. */
+/** The rate limit per application: at most N calls in any sliding 1000 ms, measured at arrival. */
 const WINDOW_MS = 1000;
 
 interface AppCalls {
-  /** Arrival times within the last window, ascending: all, those served, those that use up the budget. */
+  /** Ascending arrival times within the last window: all calls, served calls, calls that count against the limit. */
   arrivals: number[];
   served: number[];
   counted: number[];
@@ -20,7 +20,7 @@ export interface AppCallCounts {
   maxServedInAnySecond: number;
 }
 
-export class CallBudget {
+export class RateLimit {
   readonly #apps = new Map<string, AppCalls>();
 
   /** Whether the call that arrived at `atMs` is served. */
@@ -73,7 +73,7 @@ function countsOf(app: AppCalls): AppCallCounts {
   };
 }
 
-/** Bodies are read between arrival and judgement, so times may come slightly out of order. */
+/** Times may come slightly out of order, because bodies are read between arrival and this check. */
 function record(times: number[], atMs: number): void {
   let index = times.length;
   while (index > 0 && (times[index - 1] ?? 0) > atMs) index -= 1;

@@ -1,24 +1,24 @@
-/** Child processes of ours: programs for the demo and the bench, and how any of them ends. */
+/** Starts and stops child processes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { programArguments } from './programs.ts';
 
 /**
- * Resolves at the program's first line on standard output; all it says goes to `logFile`. `began` is told of the process
- * before that, for whoever has to end it even while it comes up.
+ * Starts a program and resolves at its first line on standard output. All its output goes to `logFile`. `onSpawn` gets
+ * the process at once, so that the caller can end it while it starts.
  */
-export async function startOwn(
+export async function startProgram(
   program: string,
   env: NodeJS.ProcessEnv,
   logFile: string,
-  began: (child: ChildProcess) => void = () => undefined,
+  onSpawn: (child: ChildProcess) => void = () => undefined,
 ): Promise<ChildProcess> {
   const child = spawn(process.execPath, programArguments(program), {
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  began(child);
+  onSpawn(child);
   const log = createWriteStream(logFile);
   child.stdout.pipe(log, { end: false });
   child.stderr.pipe(log, { end: false });
@@ -30,10 +30,10 @@ export async function startOwn(
 }
 
 /**
- * Sends the signal, also to one that was frozen, and waits for the end. Whoever waits for an end must not end first, so
- * a process that nobody waited for (`unref`) is waited for now.
+ * Sends the signal, also to a stopped process, and waits for its end. `ref` undoes an earlier `unref`, so that this
+ * process does not exit while it waits.
  */
-export async function endOwn(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+export async function endProcess(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
   if (child === undefined || hasEnded(child)) return;
   const exit = once(child, 'exit');
   child.ref();
@@ -42,14 +42,14 @@ export async function endOwn(child: ChildProcess | undefined, signal: NodeJS.Sig
   await exit;
 }
 
-/** In good order; by force after the limit. */
-export async function stopOwn(child: ChildProcess | undefined, limitMs: number): Promise<void> {
+/** Stops gracefully, and by force after the limit. */
+export async function stopProcess(child: ChildProcess | undefined, limitMs: number): Promise<void> {
   const force = setTimeout(() => child?.kill('SIGKILL'), limitMs);
-  await endOwn(child, 'SIGTERM');
+  await endProcess(child, 'SIGTERM');
   clearTimeout(force);
 }
 
-/** Or never began. */
+/** Also true for a process that never started. */
 export function hasEnded({ exitCode, signalCode, pid }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null || pid === undefined;
 }

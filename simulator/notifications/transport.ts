@@ -1,23 +1,23 @@
-/** How a notification gets to its receiver. */
+/** Sends notifications to their receivers. */
 import { Agent, request } from 'undici';
 
-export interface Letter {
+export interface NotificationRequest {
   url: string;
   headers: Record<string, string>;
   body: string;
 }
 
-export interface Courier {
-  /** The receiver's HTTP status; rejects where there is none in time. */
-  deliver(letter: Letter, timeoutMs: number): Promise<number>;
-  /** Gives up what is under way. */
+export interface NotificationTransport {
+  /** Returns the receiver's HTTP status. Rejects if none comes in time. */
+  deliver(notification: NotificationRequest, timeoutMs: number): Promise<number>;
+  /** Aborts open requests. */
   close(): Promise<void>;
 }
 
-export class HttpCourier implements Courier {
+export class HttpTransport implements NotificationTransport {
   readonly #agent = new Agent({ keepAliveTimeout: 1000 });
 
-  async deliver({ url, headers, body }: Letter, timeoutMs: number): Promise<number> {
+  async deliver({ url, headers, body }: NotificationRequest, timeoutMs: number): Promise<number> {
     const answer = await request(url, {
       method: 'POST',
       dispatcher: this.#agent,

@@ -1,4 +1,4 @@
-/** The rules in force: decides which fault hits a request, by order, count and seed, never by chance. */
+/** Decides by the active rules which fault hits a request: by order, count and seed, so that runs are repeatable. */
 import { type Random, seededRandom, seedOf } from '../random.ts';
 import type { Fault, FaultRule } from './rules.ts';
 
@@ -6,7 +6,7 @@ interface ActiveRule {
   id: string;
   rule: FaultRule;
   random: Random;
-  /** Requests of each operation about each order that were hit. */
+  /** Requests that were hit, by operation and order. */
   hitsOf: Map<string, number>;
   matched: number;
   hit: number;
@@ -18,26 +18,26 @@ export interface FaultReport {
   operation: string;
   partnerOrderId: string | null;
   kinds: string[];
-  /** Requests that the rule applied to, those it hit, those it holds now. */
+  /** Counts of requests to which the rule applied, that it hit, and that it holds now. */
   matched: number;
   hit: number;
   held: number;
 }
 
 /** A fault that hits one request; `held` waits until the rule is released. */
-export interface Strike {
+export interface InjectedFault {
   fault: Fault;
   ruleId: string;
-  /** The same draws for the same seed, operation, order and count, whatever else is asked meanwhile. */
+  /** Draws the same numbers for the same seed, operation, order and count, independent of other requests. */
   random: Random;
   held: () => Promise<void>;
 }
 
-export class FaultBox {
+export class FaultInjector {
   readonly #rules = new Map<string, ActiveRule>();
   #nextId = 1;
 
-  /** The same id again replaces the rule. */
+  /** Replaces an earlier rule with the same id. */
   add(rule: FaultRule): string {
     const id = rule.id ?? `fault-${this.#nextId++}`;
     this.release(id);
@@ -53,23 +53,23 @@ export class FaultBox {
     return id;
   }
 
-  strike(operation: string, partnerOrderId: string | null): Strike | undefined {
+  faultFor(operation: string, partnerOrderId: string | null): InjectedFault | undefined {
     for (const active of this.#rules.values()) {
-      const fault = applies(active.rule, operation, partnerOrderId) ? hits(active) : undefined;
+      const fault = applies(active.rule, operation, partnerOrderId) ? nextFault(active) : undefined;
       if (!fault) continue;
-      const random = drawsFor(active, `${operation} ${partnerOrderId ?? ''}`);
-      return { fault, ruleId: active.id, random, held: () => heldBy(active) };
+      const random = randomFor(active, `${operation} ${partnerOrderId ?? ''}`);
+      return { fault, ruleId: active.id, random, held: () => untilReleased(active) };
     }
     return undefined;
   }
 
-  /** Lets go what the rule holds now and answers how many that were; undefined for an unknown rule. */
+  /** Releases the requests that the rule holds and returns their number; undefined for an unknown rule. */
   release(id: string): number | undefined {
     const active = this.#rules.get(id);
     if (!active) return undefined;
     const waiting = [...active.held];
     active.held.clear();
-    for (const letGo of waiting) letGo();
+    for (const resume of waiting) resume();
     return waiting.length;
   }
 
@@ -100,12 +100,12 @@ function applies(rule: FaultRule, operation: string, partnerOrderId: string | nu
   return rule.partnerOrderId === undefined || rule.partnerOrderId === partnerOrderId;
 }
 
-function hits(active: ActiveRule): Fault | undefined {
+function nextFault(active: ActiveRule): Fault | undefined {
   const { rule } = active;
   if (rule.times !== undefined && active.hit >= rule.times) return undefined;
   active.matched += 1;
   if (active.matched <= rule.skip) return undefined;
-  // Both numbers are drawn every time, so that a seed always means the same sequence.
+  // Always draws both numbers, so that the sequence depends only on the seed.
   const [chance, choice] = [active.random(), active.random()];
   if (chance >= rule.probability) return undefined;
   active.hit += 1;
@@ -113,17 +113,17 @@ function hits(active: ActiveRule): Fault | undefined {
   return choices[Math.floor(choice * choices.length)];
 }
 
-function drawsFor(active: ActiveRule, what: string): Random {
-  const count = active.hitsOf.get(what) ?? 0;
-  active.hitsOf.set(what, count + 1);
-  return seededRandom(seedOf(`${active.rule.seed} ${what} ${count}`));
+function randomFor(active: ActiveRule, target: string): Random {
+  const count = active.hitsOf.get(target) ?? 0;
+  active.hitsOf.set(target, count + 1);
+  return seededRandom(seedOf(`${active.rule.seed} ${target} ${count}`));
 }
 
 function choicesOf(rule: FaultRule): Fault[] {
   return rule.kinds ?? (rule.fault ? [rule.fault] : []);
 }
 
-function heldBy(active: ActiveRule): Promise<void> {
+function untilReleased(active: ActiveRule): Promise<void> {
   return new Promise((resolve) => {
     active.held.add(resolve);
   });

@@ -1,9 +1,9 @@
 /**
- * What gives a lie about an order's end away. A client can only compare: the fields of an answer with each other,
- * with what it asked for, and the result with the detail. An answer that passes every comparison and is untrue is a
- * lie that nobody can tell from the truth, so no drawn answer is one. `docs/simulator.md` lists the comparisons.
+ * Decides whether a client can detect a false answer about an order's end. A client can only compare: the fields of an
+ * answer with each other and with the request, and the result with the detail. A false answer that passes every
+ * comparison is undetectable, so the simulator never sends one. `docs/simulator.md` lists the comparisons.
  *
- * Everything is read as leniently as any client could: a stricter client accepts fewer answers.
+ * Answers are read as leniently as any client might: a stricter client accepts fewer of them.
  */
 import { isLosslessNumber } from 'lossless-json';
 import { isJsonObject, type JsonObject } from '../json.ts';
@@ -11,29 +11,29 @@ import { type Money, parseMinor } from '../money.ts';
 import type { TradeOperation } from './as-if-ended.ts';
 import { asEntries } from './change.ts';
 
-/** What the client knows by itself. */
-export interface Asked {
+/** What the client knows from its own request. */
+export interface TradeQuery {
   clientId: string;
   partnerOrderId: string;
-  /** Undefined where no order exists: then nothing that is said of one is true. */
+  /** Undefined if no order exists: every answer about one is then false. */
   target: Money | undefined;
 }
 
-/** What both trade queries would answer truthfully now. */
+/** The true answers of both trade queries now. */
 export interface TrueTrade {
   queryResult: JsonObject;
   queryPayDetail: JsonObject;
 }
 
 /**
- * Whether `data` may be told as the answer of `operation`: it is no end at all, or a true one, or something gives
- * it away. For an order's `liar`, the true answer of the other trade query may be what does; the other one must give
- * itself away, or the two could tell the same lie.
+ * Whether `operation` may answer `data`: it shows no end, the true end, or a false end that a client can detect. The
+ * order's `liar` query may be detected by the true answer of the other query. The other query must be detectable by
+ * itself, or both could give the same false answer.
  */
-export function mayBeTold(
+export function isTrueOrDetectable(
   operation: TradeOperation,
   data: unknown,
-  { asked, truth, isLiar }: { asked: Asked; truth: TrueTrade | undefined; isLiar: boolean },
+  { asked, truth, isLiar }: { asked: TradeQuery; truth: TrueTrade | undefined; isLiar: boolean },
 ): boolean {
   const told = readEnd(operation, data, asked);
   if (told === undefined) return true;
@@ -46,13 +46,13 @@ export function mayBeTold(
   return otherTold === undefined || !agree(told, otherTold);
 }
 
-/** An answer that tells an end and agrees with itself and with what was asked for. */
+/** An end of an order, read from an answer that agrees with itself and with the request. */
 interface End {
   status: string;
   orderId: string;
   received: bigint | undefined;
   failed: bigint | undefined;
-  /** Only a detail has them. */
+  /** Only in a detail. */
   splits?: Split[];
   debits?: string[];
 }
@@ -64,7 +64,7 @@ interface Split {
   refunded: boolean;
 }
 
-function readEnd(operation: TradeOperation, data: unknown, asked: Asked): End | undefined {
+function readEnd(operation: TradeOperation, data: unknown, asked: TradeQuery): End | undefined {
   if (!isJsonObject(data) || !isFinal(data)) return undefined;
   if (data['client_id'] !== asked.clientId || data['partner_order_id'] !== asked.partnerOrderId)
     return undefined;
@@ -115,7 +115,7 @@ function readSplit(entry: unknown, currency: unknown): Split | undefined {
   return status === 'SUCCESS' || status === 'FAILED' ? { distributeId, status, minor, refunded } : undefined;
 }
 
-/** A line that cannot be read gives nothing away: a client may leave it out. */
+/** An unreadable debit proves nothing: a client may skip it. */
 function readDebit(entry: unknown): string {
   if (!isJsonObject(entry)) return 'unreadable';
   const amounts = ['pay_amount', 'fee_amount', 'pay_actual_amount'].map((name) => minorOf(entry[name]));
@@ -128,7 +128,7 @@ function statusFits(status: string, splits: readonly Split[]): boolean {
   return status === (succeeded === 0 ? 'FAILED' : 'PARTIAL_SUCCESS');
 }
 
-/** An order that failed before any payment was made has nothing to add up. */
+/** An order that failed before any split has no sums to check. */
 function sumsFit({ status, received = 0n, failed = 0n, splits }: End, target: Money | undefined): boolean {
   if (status === 'FAILED' && received !== 0n) return false;
   if (status === 'FAILED' && (splits === undefined || splits.length === 0)) return true;
@@ -146,7 +146,7 @@ function agree(one: End, other: End): boolean {
   );
 }
 
-/** Descriptions, times, account names and the audit status are hearsay: nothing could give a lie about them away. */
+/** Ignores descriptions, times, account names and the audit status, which no client can check. */
 function sameEnd(one: End, other: End): boolean {
   return agree(one, other) && listed(one) === listed(other);
 }

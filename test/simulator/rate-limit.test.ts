@@ -1,52 +1,52 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { CallBudget } from '../../simulator/state/call-budget.ts';
+import { RateLimit } from '../../simulator/state/rate-limit.ts';
 import { standingClock } from '../support/standing-clock.ts';
 import { Service } from './support/service.ts';
 
-const admit = (budget: CallBudget, times: readonly number[], limit = 20, rejectedCount = false) =>
-  times.map((atMs) => budget.admit('app', atMs, limit, rejectedCount));
+const admit = (rateLimit: RateLimit, times: readonly number[], limit = 20, rejectedCount = false) =>
+  times.map((atMs) => rateLimit.admit('app', atMs, limit, rejectedCount));
 const every = (count: number, stepMs: number, fromMs = 0) =>
   Array.from({ length: count }, (_, index) => fromMs + index * stepMs);
 
 describe('the window slides exactly', () => {
   test('20 calls at once pass, the 21st does not, and one passes again 1000 ms after the first', () => {
-    const budget = new CallBudget();
-    expect(admit(budget, every(20, 0))).not.toContain(false);
-    expect(admit(budget, [0, 999.9])).toEqual([false, false]);
-    expect(admit(budget, [1000])).toEqual([true]);
+    const rateLimit = new RateLimit();
+    expect(admit(rateLimit, every(20, 0))).not.toContain(false);
+    expect(admit(rateLimit, [0, 999.9])).toEqual([false, false]);
+    expect(admit(rateLimit, [1000])).toEqual([true]);
   });
 
   test('it has no edges: ten late in one second and ten early in the next leave no room', () => {
-    const budget = new CallBudget();
-    expect(admit(budget, [...every(10, 1, 900), ...every(10, 1, 1100)])).not.toContain(false);
-    expect(admit(budget, [1500, 1899])).toEqual([false, false]);
-    expect(admit(budget, [1900])).toEqual([true]);
+    const rateLimit = new RateLimit();
+    expect(admit(rateLimit, [...every(10, 1, 900), ...every(10, 1, 1100)])).not.toContain(false);
+    expect(admit(rateLimit, [1500, 1899])).toEqual([false, false]);
+    expect(admit(rateLimit, [1900])).toEqual([true]);
   });
 
   test('calls 50 ms apart pass for ever', () => {
-    const budget = new CallBudget();
-    expect(admit(budget, every(500, 50))).not.toContain(false);
-    expect(budget.counts()['app']).toMatchObject({ rejected: 0, maxCallsInAnySecond: 20 });
+    const rateLimit = new RateLimit();
+    expect(admit(rateLimit, every(500, 50))).not.toContain(false);
+    expect(rateLimit.counts()['app']).toMatchObject({ rejected: 0, maxCallsInAnySecond: 20 });
   });
 
-  test('rejected calls use up the budget only where the settings say so', () => {
+  test('rejected calls use up the rateLimit only where the settings say so', () => {
     const times = every(40, 50);
-    const lenient = admit(new CallBudget(), times, 10, false);
-    const strict = admit(new CallBudget(), times, 10, true);
+    const lenient = admit(new RateLimit(), times, 10, false);
+    const strict = admit(new RateLimit(), times, 10, true);
     expect(lenient.filter(Boolean).length).toBe(20);
     expect(strict.filter(Boolean).length).toBe(10);
   });
 
   test('arrivals that come slightly out of order are counted all the same', () => {
-    const budget = new CallBudget();
-    expect(admit(budget, [5, 3, 4, 1, 2], 5)).not.toContain(false);
-    expect(admit(budget, [6], 5)).toEqual([false]);
+    const rateLimit = new RateLimit();
+    expect(admit(rateLimit, [5, 3, 4, 1, 2], 5)).not.toContain(false);
+    expect(admit(rateLimit, [6], 5)).toEqual([false]);
   });
 
   test('the busiest second is known for all arrivals and for those served', () => {
-    const budget = new CallBudget();
-    admit(budget, every(30, 1));
-    expect(budget.counts()['app']).toEqual({
+    const rateLimit = new RateLimit();
+    admit(rateLimit, every(30, 1));
+    expect(rateLimit.counts()['app']).toEqual({
       calls: 30,
       served: 20,
       rejected: 10,
@@ -55,11 +55,11 @@ describe('the window slides exactly', () => {
     });
   });
 
-  test('every application has its own budget', () => {
-    const budget = new CallBudget();
-    expect(budget.admit('one', 0, 1, false)).toBe(true);
-    expect(budget.admit('two', 0, 1, false)).toBe(true);
-    expect(budget.admit('one', 1, 1, false)).toBe(false);
+  test('every application has its own rateLimit', () => {
+    const rateLimit = new RateLimit();
+    expect(rateLimit.admit('one', 0, 1, false)).toBe(true);
+    expect(rateLimit.admit('two', 0, 1, false)).toBe(true);
+    expect(rateLimit.admit('one', 1, 1, false)).toBe(false);
   });
 });
 
@@ -71,7 +71,7 @@ describe('over real sockets', () => {
     ['http', 429],
     ['envelope', 200],
   ] as const)(
-    'a call over the budget is answered 429 by %s, is counted, and pays nothing',
+    'a call over the rateLimit is answered 429 by %s, is counted, and pays nothing',
     async (style, status) => {
       const clock = standingClock();
       service = await Service.start();

@@ -1,18 +1,18 @@
-/** Does to one request what a fault says: one function for each kind. */
+/** Applies a fault to one request: one function per kind of fault. */
 import { type Answer, failure, jsonAnswer, rateLimited, success } from '../http/envelope.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { sleep } from '../surroundings.ts';
-import type { Strike } from './fault-box.ts';
+import type { InjectedFault } from './fault-injector.ts';
 import { answerAtRandom } from './random-answer.ts';
 import type { Fault, FaultKind } from './rules.ts';
 
-type Hit<Kind extends FaultKind> = (
+type Handler<Kind extends FaultKind> = (
   exchange: Exchange,
   fault: Extract<Fault, { kind: Kind }>,
-  strike: Pick<Strike, 'held' | 'random'>,
+  injected: Pick<InjectedFault, 'held' | 'random'>,
 ) => Promise<void>;
 
-const HITS: { [Kind in FaultKind]: Hit<Kind> } = {
+const HANDLERS: { [Kind in FaultKind]: Handler<Kind> } = {
   latency: (exchange, fault) =>
     waitAround(exchange, fault.effect, () => sleep(exchange.received.world.clock, fault.ms)),
   'hold-until-released': (exchange, fault, { held }) => waitAround(exchange, fault.effect, held),
@@ -67,21 +67,21 @@ function retryAfter({ retryAfter }: { retryAfter?: number | string | undefined }
   return retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) };
 }
 
-export async function strikeWith(exchange: Exchange, strike: Strike): Promise<void> {
-  await hit(exchange, strike.fault, strike);
+export async function injectFault(exchange: Exchange, injected: InjectedFault): Promise<void> {
+  await hit(exchange, injected.fault, injected);
 }
 
-/** The table is keyed by kind, so the entry for a fault's kind takes exactly that fault. */
+/** The table is keyed by kind, so the handler for a fault's kind takes exactly that fault. */
 function hit<Kind extends FaultKind>(
   exchange: Exchange,
   fault: Extract<Fault, { kind: Kind }> & { kind: Kind },
-  strike: Pick<Strike, 'held' | 'random'>,
+  injected: Pick<InjectedFault, 'held' | 'random'>,
 ): Promise<void> {
-  const act: Hit<Kind> = HITS[fault.kind];
-  return act(exchange, fault, strike);
+  const handle: Handler<Kind> = HANDLERS[fault.kind];
+  return handle(exchange, fault, injected);
 }
 
-/** What was received takes effect even if whoever sent it has gone by then. */
+/** The request takes effect even if its sender has disconnected. */
 async function waitAround(
   exchange: Exchange,
   strikes: 'before' | 'after',

@@ -1,11 +1,11 @@
-/** Puts something into a lie that gives it away. */
+/** Changes a false answer until a client can detect it. */
 import { isJsonObject, type JsonObject } from '../json.ts';
 import { pick, type Random } from '../random.ts';
 import { drawText } from './draw.ts';
 
-type Spoil = (record: JsonObject, random: Random) => JsonObject;
+type Change = (record: JsonObject, random: Random) => JsonObject;
 
-const SPOILS: readonly [Spoil, ...Spoil[]] = [
+const CHANGES: readonly [Change, ...Change[]] = [
   (record, random) => ({ ...record, partner_order_id: drawText(random, 64) }),
   (record, random) => ({ ...record, client_id: drawText(random, 64) }),
   (record, random) => ({ ...record, order_id: drawText(random, 64) }),
@@ -16,12 +16,16 @@ const SPOILS: readonly [Spoil, ...Spoil[]] = [
   (record) => ({ ...record, status: record['status'] === 'FAILED' ? 'SUCCESS' : 'FAILED' }),
 ];
 
-const TRIES = 20;
+const MAX_TRIES = 20;
 
-/** `data`, with as much changed as `mayBeTold` asks for. */
-export function spoiled(data: unknown, random: Random, mayBeTold: (data: unknown) => boolean): unknown {
-  let told = data;
-  for (let tries = 0; tries < TRIES && !mayBeTold(told); tries += 1)
-    if (isJsonObject(told)) told = pick(random, SPOILS)(told, random);
-  return mayBeTold(told) ? told : null;
+/** Changes `data` until `isAllowed`; null if that takes too many tries. */
+export function madeDetectable(
+  data: unknown,
+  random: Random,
+  isAllowed: (data: unknown) => boolean,
+): unknown {
+  let changed = data;
+  for (let tries = 0; tries < MAX_TRIES && !isAllowed(changed); tries += 1)
+    if (isJsonObject(changed)) changed = pick(random, CHANGES)(changed, random);
+  return isAllowed(changed) ? changed : null;
 }

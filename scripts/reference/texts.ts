@@ -1,0 +1,205 @@
+/** What the reference says about names that the code only lists: errors, exit codes, search attributes, memos, metrics. */
+import type { Explained } from '../../src/domain/explained.ts';
+import type { EXIT } from '../../src/starters/cli/answer.ts';
+import type { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+
+/** Those that `durable-payouts/client` exports; a test compares them. */
+export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
+  InvalidPayoutRequestError: {
+    meaning: 'Bad input. `fields` names every bad field. Nothing was started.',
+    action: 'Correct the request.',
+  },
+  PayoutConflictError: {
+    meaning: 'The `partnerOrderId` belongs to a payout with another body. Nothing was started or changed.',
+    action: 'Send the first body again. A new `partnerOrderId` makes another payment.',
+  },
+  BatchConflictError: {
+    meaning: 'The batch was started with other rows, or by another caller. Nothing was added.',
+    action: 'Send the first rows again, or use a new `batchId`.',
+  },
+  ReceivingAccountConflictError: {
+    meaning: 'The `requestId` belongs to a request with another body. Nothing was started or changed.',
+    action: 'Send the first body again, or use a new `requestId`.',
+  },
+  TooManyReadsError: {
+    meaning: 'More status reads wait than a worker can answer soon. Nothing was asked.',
+    action: 'Read again later. Use `result` to wait for the end.',
+  },
+  ConfigError: {
+    meaning: '`connectPayouts` found unusable settings. `problems` has one line for each.',
+    action: 'Correct the settings.',
+  },
+};
+
+/** Of `@temporalio/client`, which the client library passes on. */
+export const TEMPORAL_ERRORS: Readonly<Record<string, Explained>> = {
+  WorkflowNotFoundError: {
+    meaning: 'There is no such payout, batch or request.',
+    action: 'Check the id and `app`.',
+  },
+  WorkflowUpdateFailedError: {
+    meaning: 'The update was refused. `cause` is an `ApplicationFailure` of type `NotAcceptedNow`.',
+    action: 'Read the message of `cause`.',
+  },
+  WorkflowFailedError: {
+    meaning:
+      'The start was bad input: `cause` is an `ApplicationFailure` of type `InvalidPayoutRequest`. From `reads`: no usable answer; the innermost `cause` has the [type](#failures-of-activities).',
+    action: 'Correct the request and start it again under the same id. Repeat a read later.',
+  },
+  WorkflowUpdateRPCTimeoutOrCancelledError: {
+    meaning: 'The update was not answered in time. Whether it was done is unknown.',
+    action: 'Read the state, or send the update again.',
+  },
+  ServiceError: {
+    meaning: 'Temporal did not answer, or refused the call. Whether the call was done is unknown.',
+    action: 'Repeat the call: every call can be repeated.',
+  },
+};
+
+export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, Explained>> = {
+  ok: { meaning: 'Done.', action: 'Nothing.' },
+  unexpected: {
+    meaning: 'Something unexpected, or Temporal does not answer.',
+    action: 'Run `npm run payouts -- doctor`, then the same command again.',
+  },
+  badInput: {
+    meaning: 'Bad input. Every bad field is named, and nothing was started.',
+    action: 'Correct the input.',
+  },
+  notFound: { meaning: 'No such payout, request, account or token.', action: 'Check the id and `--app`.' },
+  refused: {
+    meaning: 'Refused: not accepted now, or the id belongs to another body.',
+    action: 'Read the message. Do not repeat the command unchanged.',
+  },
+  notPaid: {
+    meaning: 'A payout did not end as `SUCCESS`, or no receiving account was opened.',
+    action: 'Read the `outcome` and the `reason`.',
+  },
+  doctorFoundProblems: { meaning: '`doctor` found problems.', action: 'Do what each `BAD` line says.' },
+};
+
+/** `error.code` of the CLI's `--json`; a test compares them. */
+export const CLI_ERRORS: Readonly<Record<string, Explained & { exit: keyof typeof EXIT }>> = {
+  USAGE: { exit: 'badInput', meaning: 'The command line or the file is not usable.', action: 'Correct it.' },
+  INVALID_PAYOUT_REQUEST: {
+    exit: 'badInput',
+    meaning: 'Bad input. `fields` names every bad field.',
+    action: 'Correct the fields.',
+  },
+  NOT_FOUND: {
+    exit: 'notFound',
+    meaning: 'There is no such payout, request, account or token.',
+    action: 'Check the id and `--app`.',
+  },
+  CONFLICT: {
+    exit: 'refused',
+    meaning: 'The id belongs to another body.',
+    action: 'Send the first body again. A new id makes another payment.',
+  },
+  NOT_ACCEPTED_NOW: {
+    exit: 'refused',
+    meaning: 'The update is not accepted now. The message says why.',
+    action: 'Read `status ID`, then decide again.',
+  },
+  ENGINE: {
+    exit: 'unexpected',
+    meaning: 'Temporal did not answer, or refused the call.',
+    action: 'Run `npm run payouts -- doctor`, then the same command again.',
+  },
+  UNEXPECTED: {
+    exit: 'unexpected',
+    meaning: 'Anything else.',
+    action: 'Read the message.',
+  },
+};
+
+export const SEARCH_ATTRIBUTE_MEANINGS: Readonly<Record<keyof typeof SEARCH_ATTRIBUTES, string>> = {
+  PayoutPhase:
+    'The [phase](#phases) in which the payout last came to rest. A phase that passes at once is not written.',
+  PayoutOutcome: 'The [outcome](#outcomes). Absent while the payout is open.',
+  PayoutApp:
+    'The application, on payouts, follow-ups, batches, receiving accounts, token renewals, rate-limit leases and Nexus operations.',
+  PayoutOrderId: "The provider's `orderId`. Absent without an order.",
+  PayoutAuditStatus:
+    'The [audit status](#audit-statuses). Absent while the provider reports none that is known.',
+  PayoutNeedsAttention:
+    'Whether a person should look. Also on follow-ups, receiving accounts, token renewals and reconciliations. Absent means no.',
+};
+
+/** A test compares them with what the code reads and writes. */
+export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; meaning: string }>> = {
+  rejectDuplicate: {
+    on: '`payout`, `openReceivingAccount`',
+    writer: 'the starter',
+    meaning:
+      '`true`: Temporal was asked to refuse a second workflow under this id. Anything else makes a doubtful start, which confirms before it sends.',
+  },
+  environment: {
+    on: '`payout`, `payoutBatch`, `payoutFollowUp`, `openReceivingAccount`, `payoutOperation`',
+    writer: 'the starter',
+    meaning: 'The environment that the start is meant for. A worker of another environment refuses it.',
+  },
+  startedBy: {
+    on: '`payout`, `payoutBatch`, `openReceivingAccount`',
+    writer: 'the starter',
+    meaning: 'The caller who started it. This caller cannot approve the payout.',
+  },
+  batch: {
+    on: '`payout`',
+    writer: 'the batch',
+    meaning: 'The `batchId` of the batch that started the payout.',
+  },
+  createSent: {
+    on: '`payout`',
+    writer: 'the payout, reconciliation',
+    meaning: '`true`: a create was sent, or may have been sent.',
+  },
+  stops: {
+    on: '`payout`',
+    writer: 'reconciliation',
+    meaning: 'How often the workflow was found stopped and started again.',
+  },
+  changes: {
+    on: '`payoutFollowUp`',
+    writer: 'the follow-up',
+    meaning: 'What came back and what differs, for the daily report.',
+  },
+};
+
+/** By what became of the notification. */
+export const NOTIFICATION_RESULTS =
+  '`delivered`, `ended` (the payout is over), `unknown` (kept for two minutes), `refused` (not verified), `unusable` (not a notification) or `not_taken` (the sender must try again)';
+
+/** Those that our workflows count; a test compares them. */
+export const WORKER_METRICS: Readonly<Record<string, Explained & { labels: readonly string[] }>> = {
+  payouts_token_renewals: {
+    labels: ['app', 'kind'],
+    meaning: 'Tokens obtained',
+    action: 'Nothing.',
+  },
+  payouts_token_attention: {
+    labels: ['app', 'kind', 'code'],
+    meaning: 'Times that a token began to need a person',
+    action: 'When it grows, see [tokens](#tokens).',
+  },
+};
+
+/** Of the Temporal SDK. */
+export const SDK_METRICS: Readonly<Record<string, Explained & { labels: readonly string[] }>> = {
+  temporal_workflow_task_execution_failed: {
+    labels: [],
+    meaning: 'Workflow tasks that failed',
+    action: 'When it grows: [a workflow that stands still](operations.md#a-workflow-that-stands-still).',
+  },
+  temporal_activity_execution_failed: {
+    labels: ['activity_type'],
+    meaning: 'Activities that failed',
+    action: 'When `createPayout` grows, run `npm run payouts -- list --attention`.',
+  },
+  temporal_activity_task_received: {
+    labels: ['task_queue'],
+    meaning: 'Activities that this worker took up',
+    action:
+      'When none of `payouts-api:…` comes for an hour with payouts open: [no owner of a rate-limit lease](operations.md#alerts-what-to-type).',
+  },
+};

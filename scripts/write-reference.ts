@@ -1,0 +1,291 @@
+/** Writes `docs/reference.md` from the tables in the code: `node --import tsx scripts/write-reference.ts`. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ACTIVITY_FAILURES } from '../src/activities/shared/failure-meanings.ts';
+import { FAILURE_MEANINGS } from '../src/contract/failure-meanings.ts';
+import {
+  FOLLOW_UP_ATTENTION,
+  OPENING_ATTENTION,
+  PAYOUT_ATTENTION,
+  TOKEN_ATTENTION,
+  WORKFLOW_ATTENTION,
+} from '../src/domain/attention-codes.ts';
+import { codesOf, type Explained } from '../src/domain/explained.ts';
+import {
+  AUDIT_STATUS_MEANINGS,
+  AUTHORIZATION_MEANINGS,
+  BATCH_PHASE_MEANINGS,
+  OPENING_OUTCOME_MEANINGS,
+  OPENING_PHASE_MEANINGS,
+  OPENING_REASON_MEANINGS,
+  OUTCOME_MEANINGS,
+  PHASE_MEANINGS,
+  REASON_MEANINGS,
+  ROW_END_MEANINGS,
+} from '../src/domain/meanings.ts';
+import { API_METRICS } from '../src/starters/api/metrics.ts';
+import { PROBLEM_STATUSES } from '../src/starters/api/problem-statuses.ts';
+import { EXIT } from '../src/starters/cli/answer.ts';
+import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
+import { code, table } from './reference/table.ts';
+import {
+  CLI_ERRORS,
+  CLIENT_ERRORS,
+  EXIT_MEANINGS,
+  MEMO_FIELDS,
+  NOTIFICATION_RESULTS,
+  SDK_METRICS,
+  SEARCH_ATTRIBUTE_MEANINGS,
+  TEMPORAL_ERRORS,
+  WORKER_METRICS,
+} from './reference/texts.ts';
+
+export const REFERENCE_PAGE = join(import.meta.dirname, '../docs/reference.md');
+
+const HEAD = `# Reference
+
+Every public code and name, with its meaning and what to do. \`scripts/write-reference.ts\` writes this page from the
+tables in the code; change it there. Environment variables: [configuration](configuration.md).`;
+
+interface Section {
+  title: string;
+  text?: string;
+  table?: string;
+  parts?: Section[];
+}
+
+const SECTIONS: readonly Section[] = [
+  {
+    title: 'Payouts',
+    text: 'The `state` of a payout holds its `phase`. At the end, it also holds its `outcome` and, where no payment arrived, a `reason`.',
+    parts: [
+      { title: 'Phases', table: explained('phase', PHASE_MEANINGS) },
+      { title: 'Outcomes', table: explained('outcome', OUTCOME_MEANINGS) },
+      {
+        title: 'Reason codes',
+        text: '`reason.code` of a result. `reason.message` holds the details.',
+        table: table(
+          ['code', 'outcome', 'meaning', 'what to do'],
+          codesOf(REASON_MEANINGS).map((name) => {
+            const { outcome, meaning, action } = REASON_MEANINGS[name];
+            return [code(name), code(outcome), meaning, action];
+          }),
+        ),
+      },
+      {
+        title: 'Audit statuses',
+        text: '`auditStatus` of the state and the result.',
+        table: table(
+          ['status', 'meaning'],
+          codesOf(AUDIT_STATUS_MEANINGS).map((name) => [code(name), AUDIT_STATUS_MEANINGS[name]]),
+        ),
+      },
+    ],
+  },
+  {
+    title: 'Receiving account requests',
+    parts: [
+      { title: 'Request phases', table: explained('phase', OPENING_PHASE_MEANINGS) },
+      { title: 'Request outcomes', table: explained('outcome', OPENING_OUTCOME_MEANINGS) },
+      { title: 'Request reason codes', table: explained('code', OPENING_REASON_MEANINGS) },
+    ],
+  },
+  {
+    title: 'Batches',
+    parts: [
+      { title: 'Batch phases', table: explained('phase', BATCH_PHASE_MEANINGS) },
+      {
+        title: 'Row outcomes',
+        text: '`outcomes` of a batch counts its rows by the [outcome](#outcomes) of their payout, or as one of these:',
+        table: explained('outcome', ROW_END_MEANINGS),
+      },
+    ],
+  },
+  {
+    title: 'User authorizations',
+    text: 'How an attempt of a user to authorize the application ended. The page of the callback says it in words. Where the provider was asked, it is the result of the workflow `userAuthorization`.',
+    table: explained('outcome', AUTHORIZATION_MEANINGS),
+  },
+  {
+    title: 'Attention codes',
+    text: '`needsAttention` marks what a person should look at, and `reasons` hold these codes. `npm run payouts -- list --attention` and the search attribute `PayoutNeedsAttention` find them.',
+    parts: [
+      {
+        title: 'Payouts that need attention',
+        text: 'For a payout in review, see [resolving a payout](operations.md#resolving-a-payout-in-review).',
+        table: explained('code', PAYOUT_ATTENTION),
+      },
+      {
+        title: 'Receiving accounts',
+        text: 'For a request in review, see [resolving a receiving account](operations.md#resolving-a-receiving-account-in-review).',
+        table: explained('code', OPENING_ATTENTION),
+      },
+      {
+        title: 'Tokens',
+        text: '`npm run payouts -- tokens` lists them; see [operations](operations.md#tokens).',
+        table: explained('code', TOKEN_ATTENTION),
+      },
+      {
+        title: 'Follow-ups',
+        text: 'Found after the end of a payout; see [operations](operations.md#after-the-end).',
+        table: explained('code', FOLLOW_UP_ATTENTION),
+      },
+      {
+        title: 'Workflows',
+        text: 'To repair one, see [a workflow that stands still](operations.md#a-workflow-that-stands-still) and [the reconciliation](operations.md#the-reconciliation).',
+        table: explained('code', WORKFLOW_ATTENTION),
+      },
+    ],
+  },
+  {
+    title: 'Errors',
+    parts: [
+      {
+        title: 'Client library',
+        text: 'Thrown by `durable-payouts/client`. A payout that ends as `FAILED` or `NOT_CREATED` is a result, not an error.',
+        table: explained('class', CLIENT_ERRORS),
+      },
+      {
+        title: 'Errors of the Temporal client',
+        text: 'Thrown by `durable-payouts/client` as classes of `@temporalio/client`.',
+        table: explained('class', TEMPORAL_ERRORS),
+      },
+      {
+        title: 'HTTP problems',
+        text: 'Errors of the API server are RFC 9457 problem documents: `type` is `about:blank`, `title` and `status` are these, and `detail` says what is wrong. [schemas/problem.json](../schemas/problem.json)',
+        table: table(
+          ['status', 'title', 'meaning', 'what to do'],
+          Object.entries(PROBLEM_STATUSES).map(([status, { title, meaning, action }]) => [
+            status,
+            title,
+            meaning,
+            action,
+          ]),
+        ),
+      },
+      {
+        title: 'CLI exit codes',
+        table: table(
+          ['exit code', 'meaning', 'what to do'],
+          codesOf(EXIT_MEANINGS).map((name) => [
+            `${EXIT[name]}`,
+            EXIT_MEANINGS[name].meaning,
+            EXIT_MEANINGS[name].action,
+          ]),
+        ),
+      },
+      {
+        title: 'CLI error codes',
+        text: '`error.code` with `--json`. Where a workflow failed, it is the [failure type](#failures-of-workflows-and-messages), with exit code 1.',
+        table: table(
+          ['code', 'exit code', 'meaning', 'what to do'],
+          Object.entries(CLI_ERRORS).map(([name, { exit, meaning, action }]) => [
+            code(name),
+            `${EXIT[exit]}`,
+            meaning,
+            action,
+          ]),
+        ),
+      },
+      {
+        title: 'Failures of workflows and messages',
+        text: '`type` of the `ApplicationFailure`, in any language. With a query, it begins the message.',
+        table: table(
+          ['type', 'raised by', 'meaning', 'what to do'],
+          codesOf(FAILURE_MEANINGS).map((name) => {
+            const { raisedBy, meaning, action } = FAILURE_MEANINGS[name];
+            return [code(name), raisedBy, meaning, action];
+          }),
+        ),
+      },
+      {
+        title: 'Failures of activities',
+        text: '`type` of the `ApplicationFailure` that the Temporal UI shows with an activity. Workflows act on them, so most need nothing.',
+        table: explained('type', ACTIVITY_FAILURES),
+      },
+    ],
+  },
+  {
+    title: 'Search attributes',
+    text: 'They hold ids and statuses, and no personal data. Saved queries: [the Temporal UI](temporal-ui.md#the-list).',
+    table: table(
+      ['name', 'type', 'meaning'],
+      codesOf(SEARCH_ATTRIBUTE_MEANINGS).map((name) => [
+        code(name),
+        SEARCH_ATTRIBUTES[name],
+        SEARCH_ATTRIBUTE_MEANINGS[name],
+      ]),
+    ),
+  },
+  {
+    title: 'Memo fields',
+    text: 'Memos hold no personal data. They are encrypted like payloads.',
+    table: table(
+      ['field', 'on', 'written by', 'meaning'],
+      Object.entries(MEMO_FIELDS).map(([name, { on, writer, meaning }]) => [code(name), on, writer, meaning]),
+    ),
+  },
+  {
+    title: 'Metrics',
+    text: 'In the text format of Prometheus. No label holds an id, or anything that a caller wrote.',
+    parts: [
+      {
+        title: 'Metrics of the API server',
+        text: `At \`GET /metrics\`; see [operations](operations.md#metrics). The usual \`process_…\` and \`nodejs_…\` stand beside them. \`route\` is a pattern, or \`none\`. \`result\` is ${NOTIFICATION_RESULTS}.`,
+        table: metrics(
+          Object.values(API_METRICS).map(({ name, labelNames, help, action }) => [
+            name,
+            labelNames,
+            help,
+            action,
+          ]),
+        ),
+      },
+      {
+        title: 'Metrics of a worker',
+        text: 'At `PAYOUTS_METRICS_LISTEN`. These are ours, and those of the Temporal SDK that deserve an alert:',
+        table: metrics(
+          Object.entries({ ...WORKER_METRICS, ...SDK_METRICS }).map(([name, { labels, meaning, action }]) => [
+            name,
+            labels,
+            meaning,
+            action,
+          ]),
+        ),
+      },
+    ],
+  },
+];
+
+export function referencePage(): string {
+  const contents = SECTIONS.map(({ title }) => `- [${title}](#${anchor(title)})`).join('\n');
+  return `${[HEAD, contents, ...SECTIONS.map((section) => written(section, '##'))].join('\n\n')}\n`;
+}
+
+function written({ title, text, table: rows, parts = [] }: Section, level: string): string {
+  return [`${level} ${title}`, text, rows, ...parts.map((part) => written(part, `${level}#`))]
+    .filter((block) => block !== undefined)
+    .join('\n\n');
+}
+
+function anchor(title: string): string {
+  return title.toLowerCase().replaceAll(' ', '-');
+}
+
+function explained(name: string, rows: Readonly<Record<string, Explained>>): string {
+  return table(
+    [name, 'meaning', 'what to do'],
+    Object.entries(rows).map(([one, { meaning, action }]) => [code(one), meaning, action]),
+  );
+}
+
+type Metric = readonly [name: string, labels: readonly string[], meaning: string, action: string];
+
+function metrics(rows: readonly Metric[]): string {
+  return table(
+    ['metric', 'labels', 'meaning', 'what to do'],
+    rows.map(([name, labels, meaning, action]) => [code(name), labels.map(code).join(', '), meaning, action]),
+  );
+}
+
+if (process.argv[1] === import.meta.filename) writeFileSync(REFERENCE_PAGE, referencePage());

@@ -1,0 +1,94 @@
+/** What the failures of activities mean, as histories and the Temporal UI show them. `docs/reference.md` is written from this table. */
+import type { Explained } from '../../domain/explained.ts';
+import type { PaymentsErrorCode } from '../../payments/index.ts';
+
+/** Of our own; the others are the codes of the payments client's errors. */
+type OwnFailure =
+  | 'LEASE_LOST'
+  | 'LEASE_MOVED'
+  | 'MAY_BE_USED'
+  | 'NOTHING_NEW'
+  | 'NOT_ENDED_YET'
+  | 'NOT_STORED'
+  | 'VISIBILITY_LAGS'
+  | 'WRONG_WORKER';
+
+const WAITS = 'Nothing. The activity is retried.';
+
+export const ACTIVITY_FAILURES: Readonly<Record<PaymentsErrorCode | OwnFailure, Explained>> = {
+  RATE_LIMITED: {
+    meaning: 'The provider answered 429: it did not serve the call.',
+    action:
+      'Nothing at first: reads are sent again after a second or two. If it stays, lower the rate with `npm run payouts -- rate-limit --calls-per-second N --by NAME`, and find out who else calls with this application.',
+  },
+  SYSTEM_ERROR: {
+    meaning: 'The provider answered a call with 900000.',
+    action: 'Nothing. The call is repeated, or the next poll follows. If it stays, ask the provider.',
+  },
+  ILLEGAL_PARAMETER: {
+    meaning: 'The provider called the request illegal (900002). The call is not retried.',
+    action: 'Read the message. Check the request and the settings.',
+  },
+  ORDER_NOT_EXIST: {
+    meaning: 'The provider knows no such order (900004). That does not prove that there is none.',
+    action: 'Nothing. The payout asks again.',
+  },
+  UNAUTHORISED: {
+    meaning: 'The provider answered 401 or 403.',
+    action:
+      "Run `npm run payouts -- tokens` and `doctor`. Check the application, the provider's allow-list and which token goes where.",
+  },
+  UNAVAILABLE: {
+    meaning: 'The request did not arrive, or a read brought no usable answer.',
+    action: 'Check the network and the provider with `npm run payouts -- doctor`.',
+  },
+  NOT_SENT: {
+    meaning:
+      'The worker did not send the request: no token, no signature, no time left, or no confirmation by Temporal. The message says which.',
+    action:
+      'With `token`, see the [tokens](#tokens). With `signer`, check `PAYMENTS_SIGNER`. Otherwise nothing.',
+  },
+  AMBIGUOUS: {
+    meaning: 'A call that must not be repeated was sent, and no trustworthy answer came.',
+    action: 'Nothing. The workflow finds out before anything is sent again.',
+  },
+  MALFORMED_ANSWER: {
+    meaning: "The provider's answer to a read is not what its specification describes.",
+    action: 'Send the provider the message, which names the field.',
+  },
+  CREATE_REFUSED: {
+    meaning: 'A create was refused with a code that `PAYMENTS_CREATE_CODES` lists.',
+    action: 'Nothing. The payout acts by the meaning of the code.',
+  },
+  REFUSED: {
+    meaning: 'A call was refused with a code that the specification does not name.',
+    action: 'Ask the provider what the code in the message means.',
+  },
+  INVALID_REQUEST: {
+    meaning: 'The request breaks the format of the specification. Nothing was sent.',
+    action: 'Correct the field that the message names.',
+  },
+  LEASE_MOVED: {
+    meaning: 'Another process owns the rate-limit lease now. Nothing was sent.',
+    action: 'Nothing. The new owner takes the call.',
+  },
+  LEASE_LOST: {
+    meaning: 'This process lost the rate-limit lease.',
+    action: 'Nothing. Another process, or this one again, takes it.',
+  },
+  WRONG_WORKER: {
+    meaning: 'The worker serves another application or environment than the call is for.',
+    action: 'Check `PAYMENTS_ENVIRONMENT` and the application names of the workers.',
+  },
+  VISIBILITY_LAGS: { meaning: "Temporal's visibility does not show this run yet.", action: WAITS },
+  NOTHING_NEW: { meaning: 'Too little has changed in the payouts of a batch. Not an error.', action: WAITS },
+  NOT_ENDED_YET: { meaning: 'The payout of a Nexus operation has not ended. Not an error.', action: WAITS },
+  NOT_STORED: {
+    meaning: 'The provider gave tokens for an authorization code, and they could not be stored.',
+    action: 'Let the user authorize again.',
+  },
+  MAY_BE_USED: {
+    meaning: 'The exchange of an authorization code was reset, and the code may have been used.',
+    action: 'Let the user authorize again.',
+  },
+};

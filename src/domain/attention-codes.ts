@@ -1,0 +1,225 @@
+/**
+ * Every code by which something asks for a person. A code that is not here cannot be raised: `AttentionOf` takes no other.
+ * `docs/reference.md` and the JSON Schemas are written from these tables.
+ */
+import type { Explained } from './explained.ts';
+
+export const PAYOUT_ATTENTION = {
+  NEEDS_REVIEW: {
+    meaning: 'The payout cannot go on without a decision. The message says why.',
+    action:
+      'Ask the provider for the order by the `partnerOrderId`. Then run `npm run payouts -- resolve ID --by NAME` with `--created ORDER_ID` or `--not-created end|retry`.',
+  },
+  CREATION_STARTS_OVER: {
+    meaning:
+      'Quote and create have started over three times or more without an order. After ten times, the payout goes to review.',
+    action:
+      'Run `npm run payouts -- doctor`. Check the clocks of the workers, and whether `PAYMENTS_LOCK_LIFETIME` is longer than a lock lives.',
+  },
+  CALL_WAITS: {
+    meaning: 'A call has waited for its turn or its answer for longer than `PAYOUTS_CALL_WAITS`.',
+    action:
+      'Run `npm run payouts -- doctor`. Check that a worker runs and that the provider answers. The payout then goes on by itself; `npm run payouts -- poll ID` polls at once.',
+  },
+  PROVIDER_NOT_ANSWERING: {
+    meaning:
+      'Three polls in a row brought no usable answer, or the provider refused one, or it gave no usable answer to whether the order exists. The message holds the last failure type.',
+    action:
+      'Run `npm run payouts -- doctor`. With `ILLEGAL_PARAMETER` or `UNAUTHORISED`, check the settings; otherwise wait for the provider. Then `npm run payouts -- poll ID` polls at once.',
+  },
+  ORDER_NOT_FOUND: {
+    meaning:
+      'The order was created, but the trade query still does not know it after the confirmation window. If this continues for a whole window and the order query does not know it either, the payout goes to review.',
+    action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
+  },
+  SEVERAL_ORDERS: {
+    meaning:
+      'The provider names another order than the one that the payout follows. There may be two payments.',
+    action:
+      'Start nothing else for this payment. Send the provider both order ids from `npm run payouts -- status ID --json`.',
+  },
+  ORDER_DIFFERS_FROM_QUOTE: {
+    meaning:
+      'The lock, rate, amounts or fee of the order are not those of the quote. The message says which.',
+    action: 'Compare the quote in `npm run payouts -- status ID` with what the provider debited.',
+  },
+  ORDER_DIFFERS_FROM_REQUEST: {
+    meaning:
+      'The order that the create was answered with, or that was found under this `partnerOrderId`, is not the one that was requested, or an earlier start had another body. The message says which.',
+    action:
+      'Start nothing else for this payment. Find out whether the `partnerOrderId` was used for something else, and ask the provider.',
+  },
+  ORDER_NOT_COMPARED: {
+    meaning: 'An order was found under this `partnerOrderId`, but could not be read and compared.',
+    action: 'Compare the order with `npm run payouts -- status ID` by hand.',
+  },
+  AWAITING_MATERIAL: {
+    meaning: 'The risk audit returned the order for more material (`RETURNED` or `DECLINED`).',
+    action: 'Give the provider the material, then run `npm run payouts -- poll ID`.',
+  },
+  AUDIT_REJECTED: {
+    meaning: 'The risk audit rejected the order, and its status is not yet `FAILED`.',
+    action: 'Wait: the order usually ends as `FAILED` soon. If it does not, ask the provider.',
+  },
+  UNKNOWN_STATUS: {
+    meaning: 'The provider answered a status that its specification does not name. Polling goes on.',
+    action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
+  },
+  UNKNOWN_AUDIT_STATUS: {
+    meaning: 'The provider answered an audit status that its specification does not name. Polling goes on.',
+    action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
+  },
+  PROVIDER_CONTRADICTS_ITSELF: {
+    meaning: 'The order query and the trade query disagree. The trade query counts.',
+    action: 'Tell the provider what each of the two says.',
+  },
+  DETAIL_MISSING: {
+    meaning: 'The provider reports the end, but three queries or more have not returned the payments.',
+    action:
+      'Nothing at first: the payout asks again and reports no outcome before. If it stays, ask the provider.',
+  },
+  DETAIL_DISAGREES: {
+    meaning:
+      'The provider reports the end, but in three queries or more its payments do not add up or contradict the result.',
+    action:
+      'Nothing at first: the payout asks again and reports no outcome before. If it stays, ask the provider.',
+  },
+  PAYMENT_RETURNED: {
+    meaning: 'The money of a payment came back after it was paid, before the payout ended.',
+    action:
+      'Compare the splits in `npm run payouts -- result ID` with your books. To pay again, use a new `partnerOrderId`.',
+  },
+  DEBITS_DIFFER_FROM_QUOTE: {
+    meaning:
+      'The provider has said three times in a row that it debited another amount than was quoted. After five times, the payout ends with that amount.',
+    action: 'Compare the debits in `npm run payouts -- result ID` with your books, and ask the provider.',
+  },
+  STUCK: {
+    meaning: 'The order has been open for longer than `PAYOUTS_STUCK_AFTER`.',
+    action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
+  },
+  CANCEL_TOO_LATE: {
+    meaning: 'A cancellation came after the creation had begun. It has no effect.',
+    action: 'Nothing.',
+  },
+  STOPPED_REPEATEDLY: {
+    meaning:
+      'The workflow was terminated, timed out or failed three times or more, and was started again each time.',
+    action: "Find out who or what stops it. If it failed, the worker's log says why.",
+  },
+} as const satisfies Record<string, Explained>;
+export type PayoutAttentionCode = keyof typeof PAYOUT_ATTENTION;
+
+export const OPENING_ATTENTION = {
+  NEEDS_REVIEW: {
+    meaning: 'Whether the account was opened is unknown, or the request could not be sent 24 times in a row.',
+    action:
+      'Ask the provider. Then run `npm run payouts -- account resolve ID --by NAME` with `--created ACCOUNT_ID` or `--not-created end|retry`.',
+  },
+  NOT_SENT: {
+    meaning:
+      'The request could not be sent three times in a row or more. Nothing has left the worker. After 24 times, it goes to review.',
+    action:
+      'Run `npm run payouts -- doctor`. Check that the provider can be reached; the request is sent again by itself.',
+  },
+  CALL_WAITS: {
+    meaning: 'A call has waited for its turn or its answer for longer than `PAYOUTS_CALL_WAITS`.',
+    action: 'Run `npm run payouts -- doctor`. Check that a worker runs and that the provider answers.',
+  },
+} as const satisfies Record<string, Explained>;
+export type OpeningAttentionCode = keyof typeof OPENING_ATTENTION;
+
+export const TOKEN_ATTENTION = {
+  RENEWAL_LATE: {
+    meaning: 'Half of the time between renewal and expiry has passed without a new token. Calls still work.',
+    action: 'Run `npm run payouts -- doctor`. Check that the provider answers.',
+  },
+  TOKEN_EXPIRED: {
+    meaning: 'The token has expired. Calls wait for a new one.',
+    action: 'At once: run `npm run payouts -- doctor` and check that the provider answers.',
+  },
+  NO_TOKEN: {
+    meaning: 'A first token was requested a minute ago or earlier, and there is none yet.',
+    action: 'At once: run `npm run payouts -- doctor` and check that the provider answers.',
+  },
+  REFUSED: {
+    meaning: 'The provider refuses an application token. It is asked again every minute.',
+    action:
+      "Check `PAYMENTS_APP_ID`, `PAYMENTS_APP_SECRET` and the provider's allow-list, then run `npm run payouts -- tokens --renew application`.",
+  },
+  TOKEN_REJECTED: {
+    meaning: 'The provider rejected three fresh tokens in a row. Renewals slow down.',
+    action:
+      'Check `PAYMENTS_TRADE_AUTH_SCHEME`, `PAYMENTS_SIGNER`, `PAYMENTS_GATEWAY_TOKEN` and `PAYMENTS_TRADE_TOKEN`.',
+  },
+  REFRESH_ENDS: {
+    meaning: "A sixth of the refresh token's lifetime is left, and the renewal has not succeeded.",
+    action: 'Run `npm run payouts -- doctor`. Check that the provider answers.',
+  },
+  REFRESH_REFUSED: {
+    meaning: 'The provider refused the refresh token.',
+    action: 'Let the user authorize again: `GET /v1/oauth/{app}/authorize`.',
+  },
+  NO_REFRESH_TOKEN: {
+    meaning: 'There is no refresh token, neither here nor in the histories of earlier runs.',
+    action: 'Let the user authorize again: `GET /v1/oauth/{app}/authorize`.',
+  },
+} as const satisfies Record<string, Explained>;
+export type TokenAttentionCode = keyof typeof TOKEN_ATTENTION;
+
+export const FOLLOW_UP_ATTENTION = {
+  MONEY_RETURNED: {
+    meaning: 'Payments came back, before the end of the payout (`inResult`) or after it.',
+    action: 'Book the return. To pay again, use a new `partnerOrderId`.',
+  },
+  OUTCOME_CHANGED: {
+    meaning: 'The provider reports another outcome than at the end of the payout.',
+    action: 'Ask the provider which of the two counts.',
+  },
+  PAYMENTS_CHANGED: {
+    meaning: 'The provider reports other payments than at the end of the payout. The message says which.',
+    action: 'Ask the provider which of the two counts.',
+  },
+  ORDER_EXISTS: {
+    meaning: 'The payout ended as `NOT_CREATED`, but the provider has an order.',
+    action:
+      'Start nothing else for this payment. If it was paid under another `partnerOrderId` too, it was paid twice.',
+  },
+  ORDER_NOT_FOUND: {
+    meaning: 'The provider no longer knows the order.',
+    action: 'Ask the provider.',
+  },
+  COULD_NOT_CHECK: {
+    meaning:
+      'The last check was refused, or brought no answer until the next one was due. Whether money has come back since `lastLookedAt` is unknown.',
+    action:
+      'Ask the provider why it refuses `queryPayDetail`. Then `npm run payouts -- notify ID` checks once more.',
+  },
+} as const satisfies Record<string, Explained>;
+export type FollowUpAttentionCode = keyof typeof FOLLOW_UP_ATTENTION;
+
+export const WORKFLOW_ATTENTION = {
+  WORKFLOW_TASK_FAILS: {
+    meaning: 'The workflow task of an open workflow fails again and again, so the workflow does not go on.',
+    action: 'Run `npm run payouts -- doctor` and repair the workflow. No payout is lost meanwhile.',
+  },
+  LEFT_ALONE: {
+    meaning:
+      'Reconciliation found a payout that it can neither start again nor follow up. The message says why.',
+    action: 'Do what the message calls for.',
+  },
+} as const satisfies Record<string, Explained>;
+export type WorkflowAttentionCode = keyof typeof WORKFLOW_ATTENTION;
+
+export type AttentionCode =
+  | PayoutAttentionCode
+  | OpeningAttentionCode
+  | TokenAttentionCode
+  | FollowUpAttentionCode
+  | WorkflowAttentionCode;
+
+/** Something that a person should look at, in plain words. */
+export interface AttentionOf<Code extends AttentionCode> {
+  code: Code;
+  message: string;
+}

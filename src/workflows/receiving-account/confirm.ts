@@ -1,0 +1,134 @@
+/** Confirms whether the account was opened: reads the list of accounts again, then asks a person. */
+import { ActivityFailure, condition, log, sleep, workflowInfo } from '@temporalio/workflow';
+import type { WhetherOpened } from '../../activities/shared/types.ts';
+import { activityTimeoutMs } from '../../domain/deadlines.ts';
+import type { Clearance } from '../../domain/payout-record.ts';
+import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
+import { candidateAccounts } from '../../domain/receiving-account-state.ts';
+import { untilAnswered } from '../shared/calls.ts';
+import type { OpeningRun } from './opening-run.ts';
+import { refused, type UnknownOutcome } from './send.ts';
+
+/** The end of the opening, or the clearance to send again. */
+type Confirmed = { result: ReceivingAccountResult } | { cleared: Clearance };
+
+const MAX_WAIT_MS = 60_000;
+/** After this many `busy` answers, a person decides. */
+const MAX_BUSY_ANSWERS = 3;
+
+/** Asks over the confirmation window, which begins when the send's own deadline ends. */
+export async function confirmOpening(run: OpeningRun, unknown: UnknownOutcome): Promise<Confirmed> {
+  const { record, settings } = run;
+  if (unknown.cause === 'unsent') return review(run, unknown.why);
+  record.settlesAtMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
+  run.enter('RECONCILING');
+  for (let wait = 1_000; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
+    const askedAtMs = Date.now();
+    const confirmed = await judge(run, unknown, await askWhetherOpened(run), askedAtMs);
+    if (confirmed) return confirmed;
+    const left = record.settlesAtMs - Date.now();
+    await sleep(Math.max(1, Math.min(wait, left)), { summary: 'asks again whether the account was opened' });
+  }
+}
+
+/** Undefined: ask again. */
+async function judge(
+  run: OpeningRun,
+  unknown: UnknownOutcome,
+  answer: WhetherOpened,
+  askedAtMs: number,
+): Promise<Confirmed | undefined> {
+  const { record } = run;
+  const { settlesAtMs } = record;
+  if (unknown.cause === 'earlier-run') {
+    // No other run has sent the request, so only an account that a restore of Temporal has hidden may still appear.
+    if (!answer.earlierSend)
+      return answer.mayStillAppear && askedAtMs < settlesAtMs ? undefined : { cleared: clearanceOf(answer) };
+    record.unsettled = Math.max(1, record.unsettled);
+    // The earlier run may have opened an account that was there before this run.
+    record.before = undefined;
+  }
+  if (Date.now() >= settlesAtMs || hasNewAccount(run)) return conclude(run, unknown, answer);
+  return undefined;
+}
+
+function hasNewAccount({ record }: OpeningRun): boolean {
+  return record.before !== undefined && candidateAccounts(record).length > 0;
+}
+
+/** If no account appeared, a refusal of the only send ends the opening and `busy` permits another send. Else: review. */
+async function conclude(
+  run: OpeningRun,
+  { cause, why }: UnknownOutcome,
+  answer: WhetherOpened,
+): Promise<Confirmed> {
+  const { record } = run;
+  if (cause === 'busy') record.turnedAway += 1;
+  const isMissing = answer.listed !== null && candidateAccounts(record).length === 0;
+  if (isMissing && cause === 'refused') return refused(run, why);
+  if (isMissing && cause === 'busy' && record.turnedAway < MAX_BUSY_ANSWERS)
+    return { cleared: clearanceOf(answer) };
+  return review(run, why);
+}
+
+/** A person decides. An account that appeared is only shown: it may belong to another request. */
+async function review(run: OpeningRun, why: string): Promise<Confirmed> {
+  run.flag('NEEDS_REVIEW', `find out whether the account was opened, then resolve: ${why}`);
+  run.enter('NEEDS_REVIEW');
+  log.warn('a receiving account may or may not have been opened; it waits for the update resolve');
+  for (;;) {
+    await condition(() => run.resolution !== undefined);
+    const confirmed = await applyResolution(run);
+    if (!confirmed) continue;
+    run.unflag('NEEDS_REVIEW');
+    return confirmed;
+  }
+}
+
+async function applyResolution(run: OpeningRun): Promise<Confirmed | undefined> {
+  const { resolution } = run;
+  if (!resolution) return undefined;
+  const { decision, account } = resolution;
+  if (decision.created) return { result: run.opened(account ?? {}, 'person', decision.accountId) };
+  if (decision.then === 'end') {
+    const message = `${decision.by} found that it was not opened`;
+    return { result: run.notOpened({ code: 'RESOLVED_NOT_OPENED', message }) };
+  }
+  return confirmBeforeRetry(run);
+}
+
+/** An account that the person could not see yet voids the decision. */
+async function confirmBeforeRetry(run: OpeningRun): Promise<Confirmed | undefined> {
+  const shown = candidateAccounts(run.record);
+  const answer = await askWhetherOpened(run);
+  run.resolution = undefined;
+  if (candidateAccounts(run.record).every((accountId) => shown.includes(accountId))) {
+    run.record.unsent = 0;
+    run.unflag('NOT_SENT');
+    return { cleared: clearanceOf(answer) };
+  }
+  run.flag('NEEDS_REVIEW', 'another account appeared after the decision: check it, then resolve again');
+  run.show();
+  return undefined;
+}
+
+async function askWhetherOpened(run: OpeningRun): Promise<WhetherOpened> {
+  const calls = untilAnswered(run.calls, 'account', 'was the account opened?');
+  const { workflowId } = workflowInfo();
+  const { startedAtMs } = run.record;
+  const answer = await run
+    .call(() => calls.askWhetherOpened(run.caller, { ...run.accountKey, workflowId, startedAtMs }))
+    .catch(unclearedAnswer);
+  run.record.listed = answer.listed ?? run.record.listed;
+  return answer;
+}
+
+function clearanceOf({ runId, recoveredAtMs }: WhetherOpened): Clearance {
+  return { runId, recoveredAtMs };
+}
+
+/** A failed read clears no send: no run has an empty id. */
+function unclearedAnswer(error: unknown): WhetherOpened {
+  if (!(error instanceof ActivityFailure)) throw error;
+  return { listed: null, earlierSend: true, mayStillAppear: true, runId: '' };
+}

@@ -1,0 +1,231 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as temporal from '@temporalio/client';
+import { describe, expect, test } from 'vitest';
+import {
+  CLI_ERRORS,
+  CLIENT_ERRORS,
+  MEMO_FIELDS,
+  TEMPORAL_ERRORS,
+  WORKER_METRICS,
+} from '../../scripts/reference/texts.ts';
+import { REFERENCE_PAGE, referencePage } from '../../scripts/write-reference.ts';
+import { ACTIVITY_FAILURES } from '../../src/activities/shared/failure-meanings.ts';
+import * as client from '../../src/client/index.ts';
+import { FAILURE_MEANINGS } from '../../src/contract/failure-meanings.ts';
+import * as failureTypes from '../../src/contract/failure-types.ts';
+import {
+  FOLLOW_UP_ATTENTION,
+  OPENING_ATTENTION,
+  PAYOUT_ATTENTION,
+  TOKEN_ATTENTION,
+  WORKFLOW_ATTENTION,
+} from '../../src/domain/attention-codes.ts';
+import { AUDIT_STATUSES, OUTCOMES, PHASES, REASON_CODES } from '../../src/domain/payout.ts';
+import { ServiceMetrics } from '../../src/starters/api/metrics.ts';
+import { PROBLEM_STATUSES } from '../../src/starters/api/problem-statuses.ts';
+import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const page = readFileSync(REFERENCE_PAGE, 'utf8');
+
+/** The code below `folders`, without the tables from which the reference is written. */
+function source(...folders: string[]): string {
+  return folders
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .filter((name) => !/(?:attention-codes|failure-meanings|problem-statuses|meanings)\.ts$/.test(name))
+        .map((name) => read(join(folder, name))),
+    )
+    .join('\n');
+}
+
+/** What the first group of `pattern` finds, each once. */
+function found(text: string, pattern: RegExp): string[] {
+  return [...new Set([...text.matchAll(pattern)].map(([, first = '']) => first))].sort();
+}
+
+/** The first cells of the rows below a heading of the page. */
+function rowsOf(title: string): string[] {
+  const section = new RegExp(`^#+ ${title}\\n([\\s\\S]*?)(?=^#|(?![\\s\\S]))`, 'm').exec(page)?.[1] ?? '';
+  return found(section, /^\| `?([\w-]+)`? /gm).filter((name) => !/^-+$/.test(name));
+}
+
+const named = (table: object) => Object.keys(table).sort();
+
+/** `flag('CODE', …)`, `flag(x ? 'CODE' : 'CODE', …)`, `{ code: 'CODE', … }`, a constant, or a line of a workflow's details. */
+function raised(text: string): string[] {
+  const flags = [...text.matchAll(/\bflag\(([^;]+);/g)].map(([, inside = '']) => inside).join('\n');
+  const others = /(?:\bcode: |\bconst \w+ = )'([A-Z][A-Z_]+)'/g;
+  return [
+    ...found(flags, /'([A-Z][A-Z_]+)'/g),
+    ...found(text, others),
+    ...found(text, /⚠ ([A-Z][A-Z_]+)\b/g),
+  ];
+}
+
+test('docs/reference.md is what the tables in the code say', () => {
+  expect(page).toBe(referencePage());
+});
+
+describe('every name of the code has a row', () => {
+  test.each([
+    ['Phases', PHASES],
+    ['Outcomes', OUTCOMES],
+    ['Reason codes', REASON_CODES],
+    ['Audit statuses', AUDIT_STATUSES],
+    ['Payouts that need attention', named(PAYOUT_ATTENTION)],
+    ['Search attributes', named(SEARCH_ATTRIBUTES)],
+  ])('%s', (title, names) => {
+    expect(rowsOf(title)).toEqual(expect.arrayContaining([...names]));
+  });
+});
+
+describe('attention codes', () => {
+  const workflows = (part: string) => source('src/domain', `src/workflows/${part}`);
+
+  test.each([
+    ...named(PAYOUT_ATTENTION).map((code) => [code, 'payout'] as const),
+    ...named(OPENING_ATTENTION).map((code) => [code, 'receiving-account'] as const),
+    ...named(TOKEN_ATTENTION).map((code) => [code, 'tokens'] as const),
+    ...[...named(FOLLOW_UP_ATTENTION), ...named(WORKFLOW_ATTENTION)].map(
+      (code) => [code, 'aftercare'] as const,
+    ),
+  ])('%s is raised by %s', (code, part) => {
+    expect(raised(workflows(part))).toContain(code);
+  });
+
+  test('what workflows write in their details is one of them', () => {
+    const written = found(source('src/workflows'), /⚠ ([A-Z][A-Z_]+)\b/g);
+    expect(written).toContain('LEFT_ALONE');
+    expect(named({ ...FOLLOW_UP_ATTENTION, ...WORKFLOW_ATTENTION })).toEqual(expect.arrayContaining(written));
+  });
+});
+
+describe('failures', () => {
+  const all = source('src');
+  const literal = [
+    ...found(all, /ApplicationFailure\.create\(\{\s*type: '(\w+)'/g),
+    ...found(all, /nonRetryable\([^;]*?'([A-Za-z]\w+)'[^;]*?\);/g),
+  ];
+
+  test('every type that is written where it is raised has a row', () => {
+    expect(literal).toEqual(expect.arrayContaining(['WRONG_WORKER', 'NOTHING_NEW', 'LEASE_LOST']));
+    expect(literal.filter((type) => !(type in ACTIVITY_FAILURES))).toEqual([]);
+  });
+
+  test('every type that callers rely on has a row, and no other', () => {
+    expect(named(FAILURE_MEANINGS)).toEqual(Object.values(failureTypes).sort());
+  });
+
+  test.each(named(ACTIVITY_FAILURES))('%s is raised', (type) => {
+    expect(all).toMatch(new RegExp(`(?:type:|readonly code =) '${type}'`));
+  });
+});
+
+describe('errors', () => {
+  test('of the client library: those that it exports', () => {
+    const classes = Object.entries(client).filter(
+      ([, one]) => typeof one === 'function' && one.prototype instanceof Error,
+    );
+    expect(named(CLIENT_ERRORS)).toEqual(classes.map(([name]) => name).sort());
+  });
+
+  test('of the Temporal client: classes of that package', () => {
+    expect(Object.keys(temporal)).toEqual(expect.arrayContaining(named(TEMPORAL_ERRORS)));
+  });
+
+  test('of the API server: every status that a route answers or documents has a row', () => {
+    const text = source('src/starters/api');
+    const answered = [
+      ...found(text, /new Problem\(\s*(\d{3})/g),
+      ...found(text, /^\s*(?:problems: \{ |answers: \{ )?([45]\d\d): ['"]/gm),
+      ...found(text, /, ([45]\d\d): ['"]/g),
+    ];
+    expect(answered).toEqual(expect.arrayContaining(['400', '409', '503', '504']));
+    expect(answered.filter((status) => !(status in PROBLEM_STATUSES))).toEqual([]);
+  });
+
+  test('of the command line: every code that it prints, and no other', () => {
+    const text = source('src/starters/cli');
+    const printed = [...found(text, /error: \{ code: '([A-Z_]+)'/g), ...found(text, /\bbad\('([A-Z_]+)'/g)];
+    const explained = found(read('src/starters/cli/failures.ts'), /code: '([A-Z_]+)'/g);
+    expect([...new Set([...printed, ...explained])].sort()).toEqual(named(CLI_ERRORS));
+  });
+});
+
+test('memo fields: those that are read or written, and no other', () => {
+  const all = source('src');
+  const read = found(all, /\bmemo(?:Of\(run\)\))?(?:\?\.)?\['(\w+)'\]/g);
+  const upserted = found(all, /upsertMemo\(\{ (\w+)/g);
+  expect([...new Set([...read, ...upserted])].sort()).toEqual(named(MEMO_FIELDS));
+});
+
+describe('metrics', () => {
+  test('of the API server: those that it serves', async () => {
+    const metrics = new ServiceMetrics();
+    metrics.watchTemporal(async () => true);
+    metrics.watchWorkflowTasks(async () => 0);
+    const served = found(await metrics.text(), /^# HELP (payouts_\w+)/gm);
+    // The receiver's gauge is served only beside a receiver.
+    expect(rowsOf('Metrics of the API server')).toEqual(expect.arrayContaining(served));
+    expect(rowsOf('Metrics of the API server')).toContain('payouts_notifications_waiting');
+  });
+
+  test('of a worker: those that workflows count, and no other', () => {
+    const counted = found(source('src/workflows'), /create(?:Counter|Gauge|Histogram)\(\s*'(\w+)'/g);
+    expect(named(WORKER_METRICS)).toEqual(counted);
+  });
+});
+
+describe('links', () => {
+  const anchorsOf = (text: string) =>
+    new Set(
+      found(text, /^#+ (.+)$/gm).map((title) =>
+        title
+          .toLowerCase()
+          .replaceAll(/[^\w\s-]/g, '')
+          .replaceAll(' ', '-'),
+      ),
+    );
+
+  test('no two headings have the same anchor', () => {
+    expect(anchorsOf(page).size).toBe([...page.matchAll(/^#+ .+$/gm)].length);
+  });
+
+  test('within the page, and to headings of other pages', () => {
+    const links = [...page.matchAll(/\]\(([\w.-]*)#([\w-]+)\)/g)];
+    expect(links.length).toBeGreaterThan(10);
+    const dead = links.filter(
+      ([, file, anchor = '']) => !anchorsOf(file ? read(`docs/${file}`) : page).has(anchor),
+    );
+    expect(dead.map(([link]) => link)).toEqual([]);
+  });
+
+  test('from other pages to headings of this one', () => {
+    const pages = ['README.md', ...readdirSync(join(ROOT, 'docs')).map((name) => `docs/${name}`)];
+    const anchors = anchorsOf(page);
+    const links = pages
+      .filter((name) => name.endsWith('.md'))
+      .flatMap((name) => found(read(name), /reference\.md#([\w-]+)\)/g));
+    expect(links.length).toBeGreaterThan(3);
+    expect(links.filter((anchor) => !anchors.has(anchor))).toEqual([]);
+  });
+});
+
+test('every command that it tells to type is a verb of the command line', () => {
+  const text = source('src/starters/cli');
+  const verbs = found(text, /(?:command\(|\bverb[^(\n]*\(\s*)'([a-z-]+)/g);
+  const typed = found(page, /npm run payouts -- ([a-z-]+)/g);
+  expect(typed.length).toBeGreaterThan(8);
+  expect(typed.filter((verb) => !verbs.includes(verb))).toEqual([]);
+});
+
+test('every setting that it names is read by the program', () => {
+  const settings = source('src/config', 'src/starters', 'src/workers');
+  const names = found(page, /\b((?:PAYOUTS|PAYMENTS)_[A-Z_]+)\b/g);
+  expect(names.length).toBeGreaterThan(10);
+  expect(names.filter((name) => !settings.includes(name) && !(name in FOLLOW_UP_ATTENTION))).toEqual([]);
+});
