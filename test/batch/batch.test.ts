@@ -127,8 +127,8 @@ describe('bad rows are told by row and field before anything is started', () => 
       fields: expect.arrayContaining([
         expect.objectContaining({ path: '1.payerId' }),
         expect.objectContaining({ path: '1.receiver.bankName' }),
-        { path: '2.partnerOrderId', message: "is the same as row 0's" },
-        { path: '3.app', message: "must be default, as the batch's" },
+        { path: '2.partnerOrderId', message: 'is the same as in row 0' },
+        { path: '3.app', message: 'must be default, the application of the batch' },
         expect.objectContaining({ path: '4' }),
       ]),
     });

@@ -87,7 +87,7 @@ describe('add', () => {
     // A twin in another slice, which no check of one slice alone can see.
     await expect(add(2, [third, { ...fourth, partnerOrderId: second.partnerOrderId }])).rejects.toMatchObject(
       {
-        cause: { details: [[{ path: '3.partnerOrderId', message: "is the same as row 1's" }]] },
+        cause: { details: [[{ path: '3.partnerOrderId', message: 'is the same as in row 1' }]] },
       },
     );
     await expect(world.payouts.state(first)).rejects.toThrow();

@@ -53,7 +53,7 @@ function duplicatesOf(slices: readonly Slice[], offset: number, keys: string): B
   return splitKeys(keys).flatMap((key, index) => {
     const row = rowOf.get(key);
     if (row === undefined) return [];
-    return [{ path: `${offset + index}.partnerOrderId`, message: `is the same as row ${row}'s` }];
+    return [{ path: `${offset + index}.partnerOrderId`, message: `is the same as in row ${row}` }];
   });
 }
 
