@@ -406,7 +406,7 @@ function thrice<T>(all: readonly T[]): T[] {
 
 /** A world makes few creates and opens few accounts, and everything depends on them. */
 function faulty(operation: Operation): number {
-  return operation === 'receivingAccountCreate' || operation === 'createCnyOrder' ? 2 * FAULTY : FAULTY;
+  return operation === 'receivingAccountCreate' || operation === 'createCnyOrder' ? 3 * FAULTY : FAULTY;
 }
 
 function faultsOf(operation: Operation): readonly FaultInput[] {
