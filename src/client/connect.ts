@@ -1,5 +1,6 @@
 /** One call from nothing to everything that another service does with payouts. */
 import type { Client, ConnectionOptions } from '@temporalio/client';
+import { clientConfig } from '../config/client-config.ts';
 import { connectClient } from '../temporal/connection.ts';
 import { Batches } from './batches.ts';
 import { type ListedPayout, listPayouts, type PayoutFilter } from './payout-list.ts';
@@ -12,7 +13,7 @@ export interface PayoutsOptions {
   connection?: ConnectionOptions | undefined;
   /** Default `TEMPORAL_NAMESPACE`. */
   namespace?: string | undefined;
-  /** `keyId:base64(32 bytes)[,keyId:…]`, the first encrypts. Default `PAYOUTS_ENCRYPTION_KEYS`. */
+  /** `keyId:base64(32 bytes)[,keyId:…]`, the first encrypts, or `file:PATH`. Default `PAYOUTS_ENCRYPTION_KEYS`. */
   encryptionKeys?: string | undefined;
   /** Recorded with each start: a worker of another environment refuses it. Default `PAYMENTS_ENVIRONMENT`. */
   environment?: 'test' | 'sandbox' | 'production' | undefined;
@@ -34,13 +35,12 @@ export interface PayoutsConnection {
 
 /** Throws when the engine cannot be reached, and `ConfigError` without keys. */
 export async function connectPayouts(options: PayoutsOptions = {}): Promise<PayoutsConnection> {
-  const keys = options.encryptionKeys;
+  const { encryptionKeys: keys, environment = clientConfig(process.env).PAYMENTS_ENVIRONMENT } = options;
   const { client, connection } = await connectClient({
     connection: options.connection,
     namespace: options.namespace,
     environment: { ...process.env, ...(keys !== undefined && { PAYOUTS_ENCRYPTION_KEYS: keys }) },
   });
-  const environment = options.environment ?? (process.env['PAYMENTS_ENVIRONMENT'] || undefined);
   return {
     payouts: new Payouts({ client, environment }),
     batches: new Batches({ client, environment }),

@@ -6,9 +6,9 @@
  */
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { encryptionKeys } from '../config/encryption.ts';
 import type { Environment } from '../config/environment.ts';
+import { temporalConfig } from '../config/temporal-config.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Random } from '../surroundings/surroundings.ts';
@@ -24,7 +24,7 @@ export interface Engine<C> {
 export interface Where {
   connection?: ConnectionOptions | undefined;
   namespace?: string | undefined;
-  /** Where the payload keys are read from; this process's environment by default. */
+  /** Where the variables are read from; this process's environment by default. */
   environment?: Environment | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface Where {
 export async function connectClient(where: Where = {}): Promise<Engine<Connection> & { client: Client }> {
   const { clock, random } = PROCESS_SURROUNDINGS;
   const converter = ownDataConverter(random, where.environment);
-  const { connectionOptions, namespace } = loadClientConnectConfig();
+  const { connectionOptions, namespace } = temporalConfig(where.environment ?? process.env);
   const options = { connectTimeout: '10s', ...connectionOptions, ...where.connection } as const;
   const connection = await Connection.connect(options);
   const client = new Client({

@@ -1,7 +1,7 @@
 /** How worker processes connect to Temporal: by the same variables as everything else. */
 import { Client } from '@temporalio/client';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
+import { temporalConfig } from '../config/temporal-config.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
 import { type Engine, ownDataConverter } from './connection.ts';
 import { clientInterceptors } from './queries.ts';
@@ -11,7 +11,7 @@ export async function connectWorker({
   random,
 }: Surroundings): Promise<Engine<NativeConnection> & { client: Client }> {
   const converter = ownDataConverter(random);
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const { connectionOptions, namespace = 'default' } = temporalConfig(process.env);
   const connection = await NativeConnection.connect(connectionOptions);
   const client = new Client({
     connection,
