@@ -51,6 +51,7 @@ export const testShape = {
   MONEY_ROUND_TRIPS: count('Amounts in `test/payments/exact-money.test.ts`.'),
   RAW_QUERIES: anyText('Also reads by plain queries in `test/process/queries.test.ts`.'),
   RECORD_HISTORIES: count('Adds the recorded histories to `test/histories` as this generation.'),
+  RESTORED_PAYOUTS: count('Payouts in `test/process/restored.test.ts`.'),
   SHORT_TOKENS: anyText('Runs `test/process/queries.test.ts` with more payouts and short-lived tokens.'),
   TOKEN_LIVES: count('Lifetimes of a token in `test/tokens/renewal.test.ts`.'),
   UI_PICTURES: path('The folder in which `test/ui` keeps its pictures.'),
