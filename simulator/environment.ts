@@ -28,9 +28,12 @@ export const simulatorShape = {
   }),
 };
 
-/** An empty variable is absent, as it is for our other programs. */
-const present = z
-  .record(z.string(), z.string().optional())
-  .transform((all) => Object.fromEntries(Object.entries(all).filter(([, value]) => value !== '')));
+const schema = z.object(simulatorShape);
 
-export const simulatorEnvironment = present.pipe(z.object(simulatorShape));
+/** An empty variable counts as absent, as it does for our other programs. Throws `z.ZodError`. */
+export function simulatorEnvironment(
+  environment: Readonly<Record<string, string | undefined>>,
+): z.output<typeof schema> {
+  const present = Object.entries(environment).filter(([, value]) => value !== '');
+  return schema.parse(Object.fromEntries(present));
+}

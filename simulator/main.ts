@@ -4,7 +4,7 @@ import { simulatorEnvironment } from './environment.ts';
 import { startSimulator } from './start.ts';
 
 async function main(): Promise<void> {
-  const { SIMULATOR_LISTEN, SIMULATOR_APPS, SIMULATOR_SETTINGS } = simulatorEnvironment.parse(process.env);
+  const { SIMULATOR_LISTEN, SIMULATOR_APPS, SIMULATOR_SETTINGS } = simulatorEnvironment(process.env);
   const simulator = await startSimulator({
     listen: SIMULATOR_LISTEN,
     settings: SIMULATOR_SETTINGS,
