@@ -1,10 +1,11 @@
 /** Secrets in the environment: the secret itself, or `file:PATH`, which is how Docker and Kubernetes hand secrets over. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { safeErrorCode } from '../payments/redact.ts';
 import type { Read } from './config-error.ts';
 
 const FILE = 'file:';
+/** Messages of the file system quote the path, which may be a secret that begins with `file:`. Codes do not. */
+const coded = z.object({ code: z.string().regex(/^[A-Z]{1,32}$/) });
 
 /** A variable that holds a secret. Its issues never quote the value. */
 export const secret = z
@@ -26,6 +27,11 @@ export function readSecret(text: string): Read<string> {
       ? { ok: false, problems: ['names a file that is empty'] }
       : { ok: true, value };
   } catch (error) {
-    return { ok: false, problems: [`names a file that cannot be read (${safeErrorCode(error)})`] };
+    return { ok: false, problems: [`names a file that cannot be read (${codeOf(error)})`] };
   }
+}
+
+function codeOf(error: unknown): string {
+  const read = coded.safeParse(error);
+  return read.success ? read.data.code : 'UNKNOWN';
 }
