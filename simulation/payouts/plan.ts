@@ -179,6 +179,7 @@ const OF_CREATES: readonly FaultInput[] = [
   { kind: 'rate-limited-but-executes' },
   { kind: 'rate-limited-but-executes', showAfterMs: 3_000 },
   { kind: 'rate-limited-but-executes', showAfterMs: 8_000 },
+  { kind: 'rate-limited-but-executes', showAfterMs: 8_000 },
   { kind: 'envelope', code: 12345, effect: 'commit' },
   { kind: 'envelope', code: 12345 },
   { kind: 'envelope', code: 900002, effect: 'commit' },
@@ -406,7 +407,7 @@ function thrice<T>(all: readonly T[]): T[] {
 
 /** A world makes few creates and opens few accounts, and everything depends on them. */
 function faulty(operation: Operation): number {
-  return operation === 'receivingAccountCreate' || operation === 'createCnyOrder' ? 3 * FAULTY : FAULTY;
+  return operation === 'receivingAccountCreate' || operation === 'createCnyOrder' ? 2 * FAULTY : FAULTY;
 }
 
 function faultsOf(operation: Operation): readonly FaultInput[] {
