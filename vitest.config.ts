@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
  * share one process, so what they import is loaded once, and no Temporal server is started for them.
  */
 const UNIT = [
-  'test/config/config.test.ts',
+  'test/config/{config,configuration-doc,env-example,secrets}.test.ts',
   'test/contract/**/*.test.ts',
   'test/docs/**/*.test.ts',
   'test/domain/{aftercare,checks,money,trade-verdict}.test.ts',

@@ -58,6 +58,7 @@ let next = from;
 let done = 0;
 let failed = 0;
 const outcomes: Record<string, number> = {};
+const children = new Set<ChildProcess>();
 const tally = new Tally();
 const sums: Summary['sums'] = {
   ...{ payouts: 0, runs: 0, strikes: 0, faultsMet: 0, calls: 0 },
@@ -82,26 +83,38 @@ async function work(): Promise<void> {
   while (isMore()) {
     const env = coverage ? countingInto(counters) : process.env;
     const child = fork(join(import.meta.dirname, 'seed-process.ts'), [bundle], { env, execArgv: EXEC_ARGV });
+    children.add(child);
     await answerOf(child);
     for (let left = SEEDS_A_PROCESS; left > 0 && isMore(); left -= 1) {
       child.send({ seed: next++, shrink: !trace && !untilViolation, untilViolation, trace, coverage });
-      take(summarySchema.parse(await answerOf(child)));
+      const answer = await answerOf(child);
+      if (answer === 'stopped') return;
+      take(summarySchema.parse(answer));
     }
+    children.delete(child);
     // It ends by itself, and writes what it has counted.
     const ended = once(child, 'exit');
     child.disconnect();
     await ended;
+    if (isStopped()) for (const other of children) other.kill();
   }
 }
 
+/** A world may take minutes: the first violation does not wait for the others. */
+function isStopped(): boolean {
+  return untilViolation && failed > 0;
+}
+
 function isMore(): boolean {
-  return next < from + seeds && !(untilViolation && failed > 0);
+  return next < from + seeds && !isStopped();
 }
 
 function answerOf(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const onExit = (status: number | null) =>
-      reject(new Error(`a process of the simulation ended (${status})`));
+    const onExit = (status: number | null) => {
+      if (isStopped()) resolve('stopped');
+      else reject(new Error(`a process of the simulation ended (${status})`));
+    };
     child.once('exit', onExit);
     child.once('message', (answer) => {
       child.off('exit', onExit);

@@ -179,6 +179,7 @@ const OF_CREATES: readonly FaultInput[] = [
   { kind: 'rate-limited-but-executes' },
   { kind: 'rate-limited-but-executes', showAfterMs: 3_000 },
   { kind: 'rate-limited-but-executes', showAfterMs: 8_000 },
+  { kind: 'rate-limited-but-executes', showAfterMs: 8_000 },
   { kind: 'envelope', code: 12345, effect: 'commit' },
   { kind: 'envelope', code: 12345 },
   { kind: 'envelope', code: 900002, effect: 'commit' },

@@ -1,5 +1,6 @@
 /** Connects to Temporal and creates the objects of the client library. */
 import type { Client, ConnectionOptions } from '@temporalio/client';
+import { clientConfig } from '../config/client-config.ts';
 import { connectClient } from '../temporal/connection.ts';
 import { Batches } from './batches.ts';
 import { type ListedPayout, listPayouts, type PayoutFilter } from './payout-list.ts';
@@ -12,7 +13,7 @@ export interface PayoutsOptions {
   connection?: ConnectionOptions | undefined;
   /** Default `TEMPORAL_NAMESPACE`. */
   namespace?: string | undefined;
-  /** `keyId:base64(32 bytes)[,keyId:…]`. The first key encrypts. Default `PAYOUTS_ENCRYPTION_KEYS`. */
+  /** `keyId:base64(32 bytes)[,keyId:…]` or `file:PATH`. The first key encrypts. Default `PAYOUTS_ENCRYPTION_KEYS`. */
   encryptionKeys?: string | undefined;
   /** Recorded with each start. A worker of another environment refuses the start. Default `PAYMENTS_ENVIRONMENT`. */
   environment?: 'test' | 'sandbox' | 'production' | undefined;
@@ -37,13 +38,12 @@ export interface PayoutsConnection {
 
 /** Throws if Temporal cannot be reached, and `ConfigError` if payloads must be encrypted and there is no key. */
 export async function connectPayouts(options: PayoutsOptions = {}): Promise<PayoutsConnection> {
-  const keys = options.encryptionKeys;
+  const { encryptionKeys: keys, environment = clientConfig(process.env).PAYMENTS_ENVIRONMENT } = options;
   const { client, connection } = await connectClient({
     connection: options.connection,
     namespace: options.namespace,
     environment: { ...process.env, ...(keys !== undefined && { PAYOUTS_ENCRYPTION_KEYS: keys }) },
   });
-  const environment = options.environment ?? (process.env['PAYMENTS_ENVIRONMENT'] || undefined);
   return {
     payouts: new Payouts({ client, environment }),
     batches: new Batches({ client, environment }),

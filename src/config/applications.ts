@@ -1,12 +1,13 @@
-/** The applications a worker acts for: one from the environment, or several from a file. */
+/** The applications that a worker acts for: one from the environment, or several from a file. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { appName, fieldErrors } from '../contract/payout-request.ts';
 import { NotJsonError, readPlainJson } from '../payments/exact-json.ts';
 import type { Read } from './config-error.ts';
-import type { Environment } from './environment.ts';
+import { type Environment, httpUrl, withoutEmpty } from './environment.ts';
+import { readSecret, secret } from './secret.ts';
 
-/** One application of the payments service. `appSecret` never leaves worker processes. */
+/** One set of the provider's credentials. `appSecret` never leaves worker processes. */
 export interface Application {
   name: string;
   appId: string;
@@ -20,36 +21,82 @@ const appId = z
   .string()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces');
 
-const fileSchema = z.record(
-  appName,
-  z.strictObject({
-    appId,
-    appSecret: z.string().regex(/^(env|file):.+/, 'must be a reference: env:NAME or file:PATH'),
-    redirectUri: z.url().optional(),
-    callsPerSecond: z.number().int().min(1).optional(),
+const callsPerSecond = z.number().int().min(1);
+
+/** One entry of `PAYOUTS_APPS_FILE`. */
+export const applicationEntry = z.strictObject({
+  appId: appId.describe(
+    "The provider's `app_id`. Every entry needs another one: the rate limit belongs to it.",
+  ),
+  appSecret: z
+    .string()
+    .regex(/^(env|file):.+/, 'must be a reference: env:NAME or file:PATH')
+    .meta({
+      description: "The provider's `app_secret`, by reference: the file never holds the secret itself.",
+      valueType: '`env:NAME` or `file:PATH`',
+    }),
+  redirectUri: httpUrl
+    .optional()
+    .describe('The redirect URI that is registered with the provider, as `PAYMENTS_REDIRECT_URI`.'),
+  callsPerSecond: callsPerSecond
+    .optional()
+    .describe('The rate limit of this `app_id`. Without it, `PAYMENTS_CALLS_PER_SECOND` counts.'),
+});
+
+export const applicationsFile = z.record(appName, applicationEntry);
+
+const UNLESS_FILE = 'unless `PAYOUTS_APPS_FILE` is set';
+
+/** One application by itself is named `default`. */
+const oneApplication = {
+  PAYMENTS_APP_ID: appId.optional().meta({
+    description:
+      "The provider's `app_id`. Its application is named `default`. Spec: Token exchange and refresh, Application token.",
+    requiredWhen: UNLESS_FILE,
   }),
-);
+  PAYMENTS_APP_SECRET: secret.optional().meta({
+    description:
+      "The provider's `app_secret` for `PAYMENTS_APP_ID`. Give it to workers only. Spec: Token exchange and refresh, Application token.",
+    requiredWhen: UNLESS_FILE,
+  }),
+  PAYMENTS_REDIRECT_URI: httpUrl
+    .optional()
+    .describe(
+      'The redirect URI that is registered with the provider: `https://HOST/v1/oauth/default/callback` of the API server. Only the user authorization needs it. Spec: Authorization parameters.',
+    ),
+};
+
+export const applicationShape = {
+  ...oneApplication,
+  PAYOUTS_APPS_FILE: z.string().optional().meta({
+    description:
+      'A JSON file of several applications: see [PAYOUTS_APPS_FILE](#payouts_apps_file). It replaces `PAYMENTS_APP_ID`, `PAYMENTS_APP_SECRET` and `PAYMENTS_REDIRECT_URI`.',
+    valueType: 'path',
+  }),
+};
+
+const schema = z.object(oneApplication);
 
 export function readApplications(environment: Environment): Read<ReadonlyMap<string, Application>> {
-  const file = environment['PAYOUTS_APPS_FILE'];
-  return file ? fromFile(file, environment) : fromEnvironment(environment);
+  const present = withoutEmpty(environment);
+  const file = present['PAYOUTS_APPS_FILE'];
+  return file === undefined ? fromEnvironment(present) : fromFile(file, environment);
 }
 
 function fromEnvironment(environment: Environment): Read<ReadonlyMap<string, Application>> {
-  const id = environment['PAYMENTS_APP_ID'];
-  const appSecret = environment['PAYMENTS_APP_SECRET'];
-  if (!id || !appSecret) {
-    const missing = [!id && 'PAYMENTS_APP_ID', !appSecret && 'PAYMENTS_APP_SECRET'].filter(
-      (key) => key !== false,
-    );
-    return { ok: false, problems: missing.map((key) => `${key}: is missing (or set PAYOUTS_APPS_FILE)`) };
-  }
-  const parsed = appId.safeParse(id);
-  if (!parsed.success)
-    return { ok: false, problems: fieldErrors(parsed.error).map((e) => `PAYMENTS_APP_ID: ${e.message}`) };
-  const redirectUri = environment['PAYMENTS_REDIRECT_URI'] || undefined;
-  const application = { name: 'default', appId: parsed.data, appSecret, redirectUri };
-  return { ok: true, value: new Map([['default', application]]) };
+  const missing = (['PAYMENTS_APP_ID', 'PAYMENTS_APP_SECRET'] as const).filter(
+    (name) => environment[name] === undefined,
+  );
+  const parsed = schema.safeParse(environment);
+  const problems = [
+    ...missing.map((name) => `${name}: is missing (or set PAYOUTS_APPS_FILE)`),
+    ...(parsed.success ? [] : fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`)),
+  ];
+  if (!parsed.success || problems.length > 0) return { ok: false, problems };
+  const { PAYMENTS_APP_ID: id, PAYMENTS_APP_SECRET: appSecret, PAYMENTS_REDIRECT_URI } = parsed.data;
+  if (id === undefined || appSecret === undefined) return { ok: false, problems };
+  const application = { name: 'default', appId: id, appSecret, redirectUri: PAYMENTS_REDIRECT_URI };
+  return { ok: true, value: new Map([[application.name, application]]) };
 }
 
 function fromFile(path: string, environment: Environment): Read<ReadonlyMap<string, Application>> {
@@ -60,7 +107,7 @@ function fromFile(path: string, environment: Environment): Read<ReadonlyMap<stri
     const why = error instanceof NotJsonError ? `: ${error.message}` : '';
     return { ok: false, problems: [`PAYOUTS_APPS_FILE: ${path} cannot be read as JSON${why}`] };
   }
-  const parsed = fileSchema.safeParse(content);
+  const parsed = applicationsFile.safeParse(content);
   if (!parsed.success)
     return {
       ok: false,
@@ -70,9 +117,8 @@ function fromFile(path: string, environment: Environment): Read<ReadonlyMap<stri
   const applications = new Map<string, Application>();
   for (const [name, entry] of Object.entries(parsed.data)) {
     const appSecret = resolveSecret(entry.appSecret, environment);
-    if (appSecret === undefined)
-      problems.push(`PAYOUTS_APPS_FILE: ${name}.appSecret cannot be read from its reference`);
-    else applications.set(name, { ...entry, name, appSecret });
+    if (appSecret.ok) applications.set(name, { ...entry, name, appSecret: appSecret.value });
+    else problems.push(...appSecret.problems.map((why) => `PAYOUTS_APPS_FILE: ${name}.appSecret ${why}`));
   }
   if (applications.size === 0 && problems.length === 0)
     problems.push('PAYOUTS_APPS_FILE: names no application');
@@ -83,7 +129,7 @@ function fromFile(path: string, environment: Environment): Read<ReadonlyMap<stri
  * The provider limits an `app_id`, not our name for it. Under two names one process would own one lease and wait for the
  * same one, and a caller could start one payout twice, once under each name.
  */
-function repeatedAppIds(entries: z.output<typeof fileSchema>): string[] {
+function repeatedAppIds(entries: z.output<typeof applicationsFile>): string[] {
   const names = new Map<string, string>();
   return Object.entries(entries).flatMap(([name, entry]) => {
     const first = names.get(entry.appId);
@@ -92,16 +138,15 @@ function repeatedAppIds(entries: z.output<typeof fileSchema>): string[] {
   });
 }
 
-/** Every object answers to names such as `toString`, and not with a text. */
+/** Every object has properties such as `toString`, which are no variables. */
 function variable(environment: Environment, name: string): string | undefined {
   return (Object.hasOwn(environment, name) && environment[name]) || undefined;
 }
 
-function resolveSecret(reference: string, environment: Environment): string | undefined {
-  if (reference.startsWith('env:')) return variable(environment, reference.slice('env:'.length));
-  try {
-    return readFileSync(reference.slice('file:'.length), 'utf8').trim() || undefined;
-  } catch {
-    return undefined;
-  }
+function resolveSecret(reference: string, environment: Environment): Read<string> {
+  if (!reference.startsWith('env:')) return readSecret(reference);
+  const text = variable(environment, reference.slice('env:'.length));
+  return text === undefined
+    ? { ok: false, problems: ['cannot be read from its reference'] }
+    : readSecret(text);
 }

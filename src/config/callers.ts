@@ -24,7 +24,7 @@ export const VERBS = [
 ] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** `any` stands only for the caller of a test without keys. */
+/** `any` is only for the caller of a test without keys. */
 export interface Caller {
   name: string;
   applications: readonly string[] | 'any';
@@ -47,18 +47,48 @@ export const TEST_CALLER: Caller = {
 
 const KEY = 'PAYOUTS_API_KEYS_FILE';
 
+export const callersShape = {
+  [KEY]: z.string().optional().meta({
+    description:
+      'A JSON file of the callers and what each of them may do: see [PAYOUTS_API_KEYS_FILE](#payouts_api_keys_file). Without it, every caller is `test`.',
+    requiredWhen: 'unless `PAYMENTS_ENVIRONMENT=test` and the API server listens on loopback',
+    valueType: 'path',
+  }),
+};
+
 const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex: 64 lower case digits');
 
-const callerSchema = z.strictObject({
-  name: z.string().regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower case letters, digits and hyphens'),
-  // Two while a key is being replaced.
-  keySha256: z.array(hash).min(1).max(2),
-  applications: z.array(appName).min(1),
-  verbs: z.array(z.enum(VERBS)).min(1),
-  largestAmount: z.record(currency(), amount),
+/** One entry of `PAYOUTS_API_KEYS_FILE`. */
+export const callerSchema = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower case letters, digits and hyphens')
+    .describe(
+      'The name of the caller, unique in the file: lowercase letters, digits and hyphens, at most 32. It is recorded in histories as `by`.',
+    ),
+  keySha256: z.array(hash).min(1).max(2).meta({
+    description: 'The SHA-256 of the bearer key in lowercase hex. Two while a key is replaced.',
+    valueType: 'list of 1 or 2 texts',
+  }),
+  applications: z
+    .array(appName)
+    .min(1)
+    .meta({ description: 'The applications that the caller may use, by name.', valueType: 'list of texts' }),
+  verbs: z
+    .array(z.enum(VERBS))
+    .min(1)
+    .meta({
+      description: `What the caller may do: ${VERBS.map((verb) => `\`${verb}\``).join(', ')}.`,
+      valueType: 'list of verbs',
+    }),
+  largestAmount: z.record(currency(), amount).meta({
+    description:
+      'The largest `instructedAmount` by its currency. A currency that is not listed is not allowed.',
+    valueType: 'object: currency to amount',
+  }),
 });
 
-const fileSchema = z
+export const callersFile = z
   .array(callerSchema)
   .min(1, 'must name a caller')
   .superRefine((callers, context) => {
@@ -74,7 +104,7 @@ const fileSchema = z
     }
   });
 
-/** Without a file only a test that nobody else can reach may serve payouts. */
+/** Without a file, only a test that no other machine can reach may serve payouts. */
 export function readCallers(
   environment: Environment,
   service: { PAYMENTS_ENVIRONMENT: string; PAYOUTS_API_LISTEN: Listen } | undefined,
@@ -103,7 +133,7 @@ function fromFile(path: string): Read<Callers> {
     const why = error instanceof NotJsonError ? `: ${error.message}` : '';
     return { ok: false, problems: [`${KEY}: ${path} cannot be read as JSON${why}`] };
   }
-  const parsed = fileSchema.safeParse(content);
+  const parsed = callersFile.safeParse(content);
   if (!parsed.success)
     return { ok: false, problems: fieldErrors(parsed.error).map((e) => `${KEY}: ${e.path} ${e.message}`) };
   const keys = parsed.data.flatMap(({ keySha256, ...caller }) =>

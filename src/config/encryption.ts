@@ -1,15 +1,16 @@
-/** The keys of a process, and the one place that decides whether it may do without. */
+/** The encryption keys of a process, and the one place that decides whether it may start without them. */
 import { z } from 'zod';
 import { fieldErrors } from '../contract/payout-request.ts';
 import { KeyRing } from '../encryption/key-ring.ts';
 import { ConfigError, type Read } from './config-error.ts';
 import { type Environment, isLoopback, withoutEmpty } from './environment.ts';
+import { secret } from './secret.ts';
 
 const KEY_BYTES = 32;
 /** No dot, which separates the parts of a sealed token. */
 const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** `keyId:base64(32 bytes)[,keyId:…]`; nothing of a key is ever quoted. */
+/** `keyId:base64(32 bytes)[,keyId:…]`. Its issues never quote a key. */
 const keyRing = z.string().transform((text, context): KeyRing => {
   const keys = new Map<string, Buffer>();
   for (const entry of text.split(',')) {
@@ -21,26 +22,39 @@ const keyRing = z.string().transform((text, context): KeyRing => {
   return keys.size > 0 ? new KeyRing(keys) : z.NEVER;
 });
 
-const schema = z
-  .object({
-    PAYMENTS_ENVIRONMENT: z.string().optional(),
-    PAYMENTS_BASE_URL: z.string().optional(),
-    PAYOUTS_ENCRYPTION_KEYS: keyRing.optional(),
-    PAYOUTS_TOKEN_KEYS: keyRing.optional(),
-  })
-  .superRefine((env, context) => {
-    if (env.PAYOUTS_ENCRYPTION_KEYS || mayGoWithout(env)) return;
-    context.addIssue({
-      code: 'custom',
-      path: ['PAYOUTS_ENCRYPTION_KEYS'],
-      message: 'is missing: only PAYMENTS_ENVIRONMENT=test with a loopback PAYMENTS_BASE_URL may go without',
-    });
-  });
+const UNLESS_TEST = 'unless `PAYMENTS_ENVIRONMENT=test` and `PAYMENTS_BASE_URL` is a loopback address';
+
+export const payloadKeyShape = {
+  PAYOUTS_ENCRYPTION_KEYS: secret.pipe(keyRing).optional().meta({
+    description:
+      'The keys that encrypt payloads in Temporal: `keyId:base64(32 bytes)[,keyId:…]`. The first key encrypts; all keys decrypt. Give every process the same keys.',
+    requiredWhen: UNLESS_TEST,
+  }),
+};
+
+export const tokenKeyShape = {
+  PAYOUTS_TOKEN_KEYS: secret
+    .pipe(keyRing)
+    .optional()
+    .meta({
+      description:
+        'The keys that encrypt tokens a second time, in the same form as `PAYOUTS_ENCRYPTION_KEYS`. Workers and API servers that authorize users need the same keys. The codec server refuses to start with them.',
+      requiredWhen: `for workers, ${UNLESS_TEST}`,
+    }),
+};
+
+const schema = z.object({ ...payloadKeyShape, ...tokenKeyShape });
+
+const MISSING = {
+  PAYOUTS_ENCRYPTION_KEYS:
+    'is missing: only PAYMENTS_ENVIRONMENT=test with a loopback PAYMENTS_BASE_URL may go without',
+  PAYOUTS_TOKEN_KEYS: 'is missing: it seals tokens',
+} as const;
 
 export interface Keys {
   /** Payloads; undefined in a test against loopback that does without. */
   payloads: KeyRing | undefined;
-  /** Tokens, sealed a second time. */
+  /** Tokens, encrypted a second time. */
   tokens: KeyRing | undefined;
 }
 
@@ -51,20 +65,24 @@ export function encryptionKeys(environment: Environment): Keys {
   return keys.value;
 }
 
-export function readKeys(environment: Environment): Read<Keys> {
-  const parsed = schema.safeParse(withoutEmpty(environment));
-  if (!parsed.success)
-    return {
-      ok: false,
-      problems: fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`),
-    };
+/** `needed`: without which the process does not start, except in a test against loopback. */
+export function readKeys(
+  environment: Environment,
+  needed: readonly (keyof typeof MISSING)[] = ['PAYOUTS_ENCRYPTION_KEYS'],
+): Read<Keys> {
+  const present = withoutEmpty(environment);
+  const parsed = schema.safeParse(present);
+  const missing = mayGoWithout(present) ? [] : needed.filter((name) => present[name] === undefined);
+  const problems = [
+    ...(parsed.success ? [] : fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`)),
+    ...missing.map((name) => `${name}: ${MISSING[name]}`),
+  ];
+  if (!parsed.success || problems.length > 0) return { ok: false, problems };
   const { PAYOUTS_ENCRYPTION_KEYS: payloads, PAYOUTS_TOKEN_KEYS: tokens } = parsed.data;
   return { ok: true, value: { payloads, tokens } };
 }
 
-export function mayGoWithout(env: {
-  PAYMENTS_ENVIRONMENT?: string | undefined;
-  PAYMENTS_BASE_URL?: string | undefined;
-}): boolean {
-  return env.PAYMENTS_ENVIRONMENT === 'test' && isLoopback(env.PAYMENTS_BASE_URL ?? '');
+/** Only a test that no other machine can reach may leave payloads unencrypted. */
+export function mayGoWithout(environment: Environment): boolean {
+  return environment['PAYMENTS_ENVIRONMENT'] === 'test' && isLoopback(environment['PAYMENTS_BASE_URL'] ?? '');
 }

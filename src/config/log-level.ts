@@ -1,4 +1,8 @@
 import { z } from 'zod';
 
-/** `PAYOUTS_LOG_LEVEL`: what a process writes to standard error. No level ever shows a secret or personal data. */
-export const logLevel = z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info');
+export const logLevelShape = {
+  PAYOUTS_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('What the process logs to standard error. No level logs a secret or personal data.'),
+};

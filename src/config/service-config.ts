@@ -2,16 +2,17 @@
 import { z } from 'zod';
 import { fieldErrors } from '../contract/payout-request.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
-import { type Callers, readCallers } from './callers.ts';
+import { type Callers, callersShape, readCallers } from './callers.ts';
 import { ConfigError } from './config-error.ts';
 import { type Keys, readKeys } from './encryption.ts';
-import { type Environment, withoutEmpty } from './environment.ts';
+import { type Environment, httpUrl, paymentsEnvironment, withoutEmpty } from './environment.ts';
 import { listenAddress } from './listen.ts';
-import { logLevel } from './log-level.ts';
+import { logLevelShape } from './log-level.ts';
+import { secret } from './secret.ts';
 
 const FIELDS = ['orderId', 'partnerOrderId', 'status'] as const;
 
-/** `orderId=/payload/id,status=/payload/state`: where the operator of the service says that they stand. */
+/** `orderId=/payload/id,status=/payload/state`: where the provider says that they are. */
 const notificationFields = z.string().transform((text, context): NotificationFields => {
   const fields: NotificationFields = {};
   for (const entry of text.split(',').filter((part) => part.trim() !== '')) {
@@ -29,14 +30,38 @@ const notificationFields = z.string().transform((text, context): NotificationFie
 
 const secrets = z.string().transform((text) => text.split(',').map((secret) => secret.trim()));
 
-const schema = z.object({
-  PAYOUTS_LOG_LEVEL: logLevel,
-  PAYMENTS_ENVIRONMENT: z.enum(['test', 'sandbox', 'production']),
-  PAYOUTS_API_LISTEN: listenAddress.default({ host: '127.0.0.1', port: 8080 }),
-  PAYMENTS_NOTIFICATION_VERIFIER: z.string().default('none'),
-  PAYMENTS_NOTIFICATION_SECRETS: secrets.default([]),
-  PAYMENTS_NOTIFICATION_FIELDS: notificationFields.default({}),
-});
+export const apiShape = {
+  PAYMENTS_ENVIRONMENT: paymentsEnvironment.describe(
+    "The provider's environment, recorded with each start: a worker of another environment refuses it.",
+  ),
+  PAYMENTS_BASE_URL: httpUrl
+    .optional()
+    .describe(
+      'The same as for the workers. The API server does not call it: it only tells a test against loopback, which may start without encryption keys.',
+    ),
+  PAYOUTS_API_LISTEN: listenAddress
+    .prefault('127.0.0.1:8080')
+    .describe('The address that the API server listens on. It speaks plain HTTP: put TLS in front of it.'),
+  ...callersShape,
+  PAYMENTS_NOTIFICATION_VERIFIER: z.string().default('none').meta({
+    description:
+      'How notifications are verified. `none`: every notification is only a hint. `hmac-sha256` and `rsa-sha256` expect the form of Standard Webhooks. A module exports by default a function that takes `{ secrets }` and returns `{ verify(input) }`; a relative PATH starts at the working directory. Spec: Events 4.',
+    valueType: '`none`, `hmac-sha256`, `rsa-sha256` or `module:PATH`',
+  }),
+  PAYMENTS_NOTIFICATION_SECRETS: secret.pipe(secrets).default([]).meta({
+    description:
+      'The secrets of `PAYMENTS_NOTIFICATION_VERIFIER`, comma-separated, newest first: text or `whsec_…` for `hmac-sha256`, RSA public keys in PEM for `rsa-sha256`. Each of them is valid, so that they can rotate.',
+    requiredWhen: 'for `hmac-sha256` and `rsa-sha256`',
+  }),
+  PAYMENTS_NOTIFICATION_FIELDS: notificationFields.default({}).meta({
+    description:
+      'JSON pointers to `orderId`, `partnerOrderId` and `status` in a notification. Without it, the API server looks for every spelling of the spec. Spec: Events 3.',
+    valueType: '`name=/pointer[,…]`',
+  }),
+  ...logLevelShape,
+};
+
+const schema = z.object(apiShape);
 
 export type ServiceConfig = z.output<typeof schema> & {
   /** With `keys.tokens` it seals authorization codes, which it passes on and never uses. */
@@ -44,7 +69,7 @@ export type ServiceConfig = z.output<typeof schema> & {
   callers: Callers;
 };
 
-/** Throws `ConfigError`, which names every bad key. */
+/** Throws `ConfigError`, which names every bad variable. */
 export function serviceConfig(environment: Environment): ServiceConfig {
   const parsed = schema.safeParse(withoutEmpty(environment));
   const keys = readKeys(environment);

@@ -5,9 +5,9 @@
  */
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { encryptionKeys } from '../config/encryption.ts';
 import type { Environment } from '../config/environment.ts';
+import { temporalConfig } from '../config/temporal-config.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Random } from '../surroundings/surroundings.ts';
@@ -23,7 +23,7 @@ export interface TemporalConnection<C> {
 export interface ConnectOptions {
   connection?: ConnectionOptions | undefined;
   namespace?: string | undefined;
-  /** The environment with the payload keys. Default: that of this process. */
+  /** The environment variables. Default: those of this process. */
   environment?: Environment | undefined;
 }
 
@@ -35,8 +35,9 @@ export async function connectClient(
   overrides: ConnectOptions = {},
 ): Promise<TemporalConnection<Connection> & { client: Client }> {
   const { clock, random } = PROCESS_SURROUNDINGS;
-  const converter = configuredDataConverter(random, overrides.environment);
-  const { connectionOptions, namespace } = loadClientConnectConfig();
+  const environment = overrides.environment ?? process.env;
+  const converter = configuredDataConverter(random, environment);
+  const { connectionOptions, namespace } = temporalConfig(environment);
   const options = { connectTimeout: '10s', ...connectionOptions, ...overrides.connection } as const;
   const connection = await Connection.connect(options);
   const client = new Client({

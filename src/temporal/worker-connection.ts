@@ -1,7 +1,7 @@
 /** Connects worker processes to Temporal, with the same variables as clients. */
 import { Client } from '@temporalio/client';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
 import { NativeConnection } from '@temporalio/worker';
+import { temporalConfig } from '../config/temporal-config.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
 import { configuredDataConverter, type TemporalConnection } from './connection.ts';
 import { clientInterceptors } from './queries.ts';
@@ -11,7 +11,7 @@ export async function connectWorker({
   random,
 }: Surroundings): Promise<TemporalConnection<NativeConnection> & { client: Client }> {
   const converter = configuredDataConverter(random);
-  const { connectionOptions, namespace = 'default' } = loadClientConnectConfig();
+  const { connectionOptions, namespace = 'default' } = temporalConfig(process.env);
   const connection = await NativeConnection.connect(connectionOptions);
   const client = new Client({
     connection,

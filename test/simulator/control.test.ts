@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { simulatorEnvironment } from '../../simulator/environment.ts';
 import { type SimulatorControlClient, simulatorControl } from '../../simulator/index.ts';
 import { RingLog } from '../../simulator/state/ring-log.ts';
 import { freshNumber, Service, until, valueAt } from './support/service.ts';
@@ -222,6 +223,11 @@ describe('the program', () => {
       await held;
     },
   );
+
+  test('takes an empty variable for an absent one', () => {
+    const read = simulatorEnvironment({ SIMULATOR_SETTINGS: '', SIMULATOR_APPS: '', SIMULATOR_LISTEN: '' });
+    expect(read).toEqual({ SIMULATOR_LISTEN: '127.0.0.1:8090' });
+  });
 
   test.each([
     [{ SIMULATOR_LISTEN: 'nowhere' }, /host:port/],

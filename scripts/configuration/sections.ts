@@ -1,0 +1,138 @@
+/** The sections of docs/configuration.md, with the schema behind each table. */
+
+import { simulatorShape } from '../../simulator/environment.ts';
+import { applicationEntry, applicationShape } from '../../src/config/applications.ts';
+import { callerSchema } from '../../src/config/callers.ts';
+import { cliShape } from '../../src/config/cli-config.ts';
+import { clientShape } from '../../src/config/client-config.ts';
+import { codecShape } from '../../src/config/codec-config.ts';
+import { workerShape } from '../../src/config/config.ts';
+import { payloadKeyShape, tokenKeyShape } from '../../src/config/encryption.ts';
+import { apiShape } from '../../src/config/service-config.ts';
+import { temporalShape } from '../../src/config/temporal-config.ts';
+import { commandShape, composeShape, testShape } from './commands.ts';
+import type { Shape } from './variables.ts';
+
+export interface Section {
+  title: string;
+  text?: string;
+  tables: readonly { title?: string; head?: 'Field'; shape: Shape; after?: string }[];
+}
+
+const { PAYMENTS_ENVIRONMENT, PAYMENTS_BASE_URL, PAYMENTS_AUTH_URL, ...furtherWorkerShape } = workerShape;
+
+/** In the order in which an operator sets them. */
+const wholeWorkerShape: Shape = {
+  PAYMENTS_ENVIRONMENT,
+  PAYMENTS_BASE_URL,
+  PAYMENTS_AUTH_URL,
+  ...applicationShape,
+  ...furtherWorkerShape,
+};
+
+const CALLS: readonly string[] = Object.keys(wholeWorkerShape).filter(
+  (name) => name.startsWith('PAYMENTS_') || name in applicationShape,
+);
+
+/** By process: every variable that it reads. */
+export const PROCESSES = {
+  worker: { ...temporalShape, ...payloadKeyShape, ...tokenKeyShape, ...wholeWorkerShape },
+  'API server': { ...temporalShape, ...payloadKeyShape, ...tokenKeyShape, ...apiShape },
+  'codec server': { ...payloadKeyShape, ...codecShape },
+  CLI: { ...temporalShape, ...payloadKeyShape, ...clientShape, ...cliShape },
+  'client library': { ...temporalShape, ...payloadKeyShape, ...clientShape },
+  simulator: simulatorShape,
+} satisfies Record<string, Shape>;
+
+/** Content of `PAYOUTS_APPS_FILE`. */
+export const APPLICATIONS_EXAMPLE = `{
+  "east": { "appId": "app-1001", "appSecret": "file:/run/secrets/east-app-secret" },
+  "west": {
+    "appId": "app-1002",
+    "appSecret": "env:WEST_APP_SECRET",
+    "redirectUri": "https://payouts.example/v1/oauth/west/callback",
+    "callsPerSecond": 40
+  }
+}`;
+
+/** Content of `PAYOUTS_API_KEYS_FILE`. The hash is that of `trial-starter`, as in `deploy/trial-callers.json`. */
+export const CALLERS_EXAMPLE = `[
+  {
+    "name": "shop",
+    "keySha256": ["1e41a4ea936f36cc0077fa4db5994c8166baa4955c57e75821353fa4de3d9376"],
+    "applications": ["default"],
+    "verbs": ["start", "read", "cancel"],
+    "largestAmount": { "CNY": "50000.00", "USD": "7000.00" }
+  }
+]`;
+
+export const SECTIONS: readonly Section[] = [
+  {
+    title: 'Temporal',
+    text: "Workers, the API server, the CLI and the client library read these. They are Temporal's own: see [its documentation](https://docs.temporal.io/references/client-environment-configuration). `TEMPORAL_GRPC_META_NAME` adds the gRPC header `name`.",
+    tables: [{ shape: temporalShape }],
+  },
+  {
+    title: 'Encryption keys',
+    text: 'Every process that reads or writes payloads needs `PAYOUTS_ENCRYPTION_KEYS`. [Operations](operations.md#keys) describes how to make and rotate keys.',
+    tables: [{ shape: { ...payloadKeyShape, ...tokenKeyShape } }],
+  },
+  {
+    title: 'Worker',
+    text: '`npm run worker`. It also reads [Temporal](#temporal) and both [encryption keys](#encryption-keys).',
+    tables: [
+      { title: 'The provider and the application', shape: only(CALLS) },
+      {
+        title: 'Payouts and the process',
+        shape: only(Object.keys(wholeWorkerShape).filter((name) => !CALLS.includes(name))),
+      },
+    ],
+  },
+  {
+    title: 'API server',
+    text: '`npm run api`. It also reads [Temporal](#temporal) and both [encryption keys](#encryption-keys). It never calls the provider and holds no secret of an application.',
+    tables: [{ shape: apiShape }],
+  },
+  {
+    title: 'CLI and client library',
+    text: '`npm run payouts`, the `payouts` bin, and `connectPayouts()`, whose [options](client.md#where-it-connects) override the variables. Both also read [Temporal](#temporal) and `PAYOUTS_ENCRYPTION_KEYS`.',
+    tables: [{ shape: clientShape }, { title: 'Only the CLI', shape: cliShape }],
+  },
+  {
+    title: 'Codec server',
+    text: '`npm run codec-server`. It also reads `PAYOUTS_ENCRYPTION_KEYS`, without which it does not start. It refuses to start with `PAYOUTS_TOKEN_KEYS`.',
+    tables: [{ shape: codecShape }],
+  },
+  {
+    title: 'Simulator',
+    text: '`npm run simulator`. See [The simulator](simulator.md).',
+    tables: [{ shape: simulatorShape }],
+  },
+  {
+    title: 'Demo, tests and other commands',
+    text: '`npm run demo` sets the variables of its processes itself. The variables below tell the commands where to find what they need.',
+    tables: [
+      { shape: commandShape },
+      { title: 'Single tests', shape: testShape },
+      { title: 'Docker Compose', shape: composeShape },
+    ],
+  },
+  {
+    title: 'PAYOUTS_APPS_FILE',
+    text: 'A JSON object: the applications by name (1 to 32 lowercase letters, digits and hyphens). Workers read it once, at startup. A repeated name, a repeated `appId` or an unknown field stops the worker.',
+    tables: [{ head: 'Field', shape: applicationEntry.shape, after: json(APPLICATIONS_EXAMPLE) }],
+  },
+  {
+    title: 'PAYOUTS_API_KEYS_FILE',
+    text: 'A JSON list of callers. The API server reads it once, at startup. It holds hashes, no keys. [HTTP](http.md#keys) describes how to make a key and what the limits apply to.',
+    tables: [{ head: 'Field', shape: callerSchema.shape, after: json(CALLERS_EXAMPLE) }],
+  },
+];
+
+function only(names: readonly string[]): Shape {
+  return Object.fromEntries(Object.entries(wholeWorkerShape).filter(([name]) => names.includes(name)));
+}
+
+function json(example: string): string {
+  return `\`\`\`json\n${example}\n\`\`\``;
+}

@@ -1,0 +1,139 @@
+/** docs/configuration.md is what the schemas say, and names every variable that the code reads. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  APPLICATIONS_EXAMPLE,
+  CALLERS_EXAMPLE,
+  PROCESSES,
+  SECTIONS,
+} from '../../scripts/configuration/sections.ts';
+import { CONFIGURATION_PAGE, configurationPage } from '../../scripts/write-configuration.ts';
+import { applicationsFile } from '../../src/config/applications.ts';
+import { callersFile } from '../../src/config/callers.ts';
+import { OPEN_POINTS } from '../../src/domain/open-points.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const PROGRAMS = ['src', 'simulator', 'demo', 'scripts', 'bench', 'chaos', 'simulation', 'fuzz'];
+/** Of the operating system and of Node. */
+const SYSTEM = ['HOME', 'NODE_ENV', 'PATH', 'TMPDIR'];
+/** What looks like a variable and is none of a user's. */
+const NO_VARIABLES = [
+  // A reason code.
+  'PAYMENTS_CHANGED',
+  // Between our own processes.
+  'PAYOUTS_COMPILED_PROGRAMS',
+  // Of the server of Temporal and its UI, which our commands start.
+  'TEMPORAL_BROADCAST_ADDRESS',
+  'TEMPORAL_CORS_ORIGINS',
+  // The beginnings of names.
+  'TEMPORAL_GRPC_META_',
+  'TEMPORAL_TLS_',
+  'TEMPORAL_GRPC_META_NAME',
+];
+
+const page = readFileSync(CONFIGURATION_PAGE, 'utf8');
+/** The first column of every table. */
+const documented = new Set([...page.matchAll(/^\| `([A-Z_]+)` /gm)].map(([, name = '']) => name));
+
+const programs = textsOf(PROGRAMS);
+const compose = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
+
+function textsOf(folders: readonly string[]): string[] {
+  return folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(ts|mjs)$/.test(name))
+      .map((name) => readFileSync(join(ROOT, folder, name), 'utf8')),
+  );
+}
+
+function undocumented(names: Iterable<string>): string[] {
+  const exempt = [...SYSTEM, ...NO_VARIABLES];
+  return [...new Set(names)].filter((name) => !documented.has(name) && !exempt.includes(name)).sort();
+}
+
+describe('docs/configuration.md', () => {
+  test('is what scripts/write-configuration.ts writes', () => {
+    expect(page).toBe(configurationPage());
+  });
+
+  test('names every variable that a program reads from its environment', () => {
+    const direct = [...programs, ...textsOf(['test'])].flatMap((text) =>
+      [...text.matchAll(/\benv(?:\.|\['|\?\.\[')([A-Z][A-Z_]+)\b/g)].map(([, name = '']) => name),
+    );
+    const taken = programs.flatMap((text) =>
+      [...text.matchAll(/\{([^{}]*)\} = process\.env/g)].flatMap(
+        ([, names = '']) => names.match(/[A-Z_]{2,}/g) ?? [],
+      ),
+    );
+    expect(direct.length).toBeGreaterThan(20);
+    expect(taken).toContain('NO_COLOR');
+    expect(undocumented([...direct, ...taken])).toEqual([]);
+  });
+
+  test('names everything in the code that has the form of one of our variables', () => {
+    const all = programs.join('\n');
+    const constants = new Set([...all.matchAll(/\bconst ([A-Z_]+)\b/g)].map(([, name]) => name));
+    const used = all.match(/\b(?:PAY[A-Z]*|TEMPORAL|SIMULATOR)_[A-Z_]+\b/g) ?? [];
+    expect(undocumented(used.filter((name) => !constants.has(name) && !/^PAYMENT_/.test(name)))).toEqual([]);
+  });
+
+  test('names what docker-compose.yml takes from its environment', () => {
+    const taken = [...compose.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name);
+    expect(taken).toContain('POSTGRES_PASSWORD');
+    expect(undocumented(taken)).toEqual([]);
+  });
+
+  test('names no variable that nothing reads', () => {
+    const read = [
+      ...textsOf([...PROGRAMS.filter((folder) => folder !== 'scripts'), 'scripts/setup', 'test']),
+      compose,
+    ]
+      .join('\n')
+      // What Temporal's own package reads is in the schema alone.
+      .concat(Object.keys(PROCESSES.worker).join('\n'));
+    expect([...documented].filter((name) => !new RegExp(`\\b${name}\\b`).test(read))).toEqual([]);
+  });
+
+  test('names every setting of the open points', () => {
+    const named = OPEN_POINTS.flatMap(({ setting }) => setting.match(/(PAYMENTS|PAYOUTS)_[A-Z_]+/g) ?? []);
+    expect(undocumented(named)).toEqual([]);
+  });
+
+  test('has a section for every variable of every process', () => {
+    const inSections = new Set(
+      SECTIONS.flatMap(({ tables }) => tables.flatMap(({ shape }) => Object.keys(shape))),
+    );
+    for (const shape of Object.values(PROCESSES))
+      expect(Object.keys(shape).filter((name) => !inSections.has(name))).toEqual([]);
+  });
+
+  test.each(['PAYMENTS_APP_ID', 'PAYMENTS_APP_SECRET', 'PAYMENTS_AUTH_URL'])(
+    'says that %s is required',
+    (name) => {
+      expect(page).toMatch(new RegExp(`^\\| \`${name}\` +\\| \\w+ +\\| required`, 'm'));
+    },
+  );
+
+  test('shows files that the processes accept', () => {
+    expect(Object.keys(applicationsFile.parse(JSON.parse(APPLICATIONS_EXAMPLE)))).toEqual(['east', 'west']);
+    expect(callersFile.parse(JSON.parse(CALLERS_EXAMPLE)).map(({ name }) => name)).toEqual(['shop']);
+  });
+
+  test('links to headings and files that are there', () => {
+    for (const [, file = '', heading] of page.matchAll(/\]\((?!https:)([^)#]*)(?:#([^)]+))?\)/g)) {
+      const target = readFileSync(file === '' ? CONFIGURATION_PAGE : join(ROOT, 'docs', file), 'utf8');
+      if (heading !== undefined) expect(headingsOf(target)).toContain(heading);
+    }
+  });
+});
+
+/** As GitHub makes them of headings. */
+function headingsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}

@@ -1,0 +1,165 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { PROCESSES } from '../../scripts/configuration/sections.ts';
+import { variablesOf } from '../../scripts/configuration/variables.ts';
+import { codecConfig } from '../../src/config/codec-config.ts';
+import { workerConfig } from '../../src/config/config.ts';
+import { ConfigError } from '../../src/config/config-error.ts';
+import { encryptionKeys } from '../../src/config/encryption.ts';
+import type { Environment } from '../../src/config/environment.ts';
+import { readSecret } from '../../src/config/secret.ts';
+import { serviceConfig } from '../../src/config/service-config.ts';
+import { temporalConfig } from '../../src/config/temporal-config.ts';
+import { createSigner } from '../../src/payments/index.ts';
+import { keysFile } from '../support/callers.ts';
+import { newKey } from '../support/keys.ts';
+import { secretFile } from '../support/secret-file.ts';
+
+const TEST: Environment = {
+  PAYMENTS_ENVIRONMENT: 'test',
+  PAYMENTS_BASE_URL: 'http://127.0.0.1:8090',
+  PAYMENTS_AUTH_URL: 'http://127.0.0.1:8090',
+  PAYMENTS_APP_ID: 'demo-app',
+  PAYMENTS_APP_SECRET: 'demo-secret',
+};
+
+interface Case {
+  secret: string;
+  /** What a process makes of the variable. Throws `ConfigError`. */
+  read: (environment: Environment) => unknown;
+}
+
+const [PAYLOAD_KEYS, TOKEN_KEYS] = [newKey('k1'), newKey('t1')];
+
+/** By variable: every secret that any process reads. */
+const CASES: Readonly<Record<string, Case>> = {
+  TEMPORAL_API_KEY: {
+    secret: 'canary-api-key',
+    read: (own) => temporalConfig({ TEMPORAL_ADDRESS: 'localhost:7233', ...own }).connectionOptions.apiKey,
+  },
+  TEMPORAL_TLS_CLIENT_KEY_DATA: {
+    secret: 'canary-client-key',
+    read: (own) => temporalConfig({ TEMPORAL_TLS_CLIENT_CERT_DATA: 'cert', ...own }).connectionOptions.tls,
+  },
+  PAYOUTS_ENCRYPTION_KEYS: {
+    secret: PAYLOAD_KEYS,
+    read: (own) => encryptionKeys({ ...TEST, ...own }).payloads?.ids,
+  },
+  PAYOUTS_TOKEN_KEYS: {
+    secret: TOKEN_KEYS,
+    read: (own) => workerConfig({ ...TEST, ...own }).keys.tokens?.ids,
+  },
+  PAYMENTS_APP_SECRET: {
+    secret: 'canary-app-secret',
+    read: (own) => workerConfig({ ...TEST, ...own }).applications.get('default')?.appSecret,
+  },
+  PAYMENTS_SIGNING_KEY: {
+    secret: 'canary-signing-key',
+    read: (own) => workerConfig({ ...TEST, PAYMENTS_SIGNER: 'hmac-sha256', ...own }).env.PAYMENTS_SIGNING_KEY,
+  },
+  PAYMENTS_NOTIFICATION_SECRETS: {
+    secret: 'canary-newest, canary-older',
+    read: (own) => serviceConfig({ ...TEST, ...own }).PAYMENTS_NOTIFICATION_SECRETS,
+  },
+  PAYOUTS_CODEC_KEYS: {
+    secret: 'canary-codec-key-one, canary-codec-key-two',
+    read: (own) => codecConfig({ ...TEST, PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS, ...own }).keys,
+  },
+};
+
+function problems(read: () => unknown): string {
+  try {
+    read();
+    return '';
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.join('\n');
+  }
+}
+
+test('every secret of the documentation is tested here', () => {
+  const documented = Object.values(PROCESSES).flatMap((shape) =>
+    variablesOf(shape).flatMap(({ name, isSecret }) => (isSecret ? [name] : [])),
+  );
+  expect([...new Set(documented)].sort()).toEqual(Object.keys(CASES).sort());
+});
+
+describe.each(Object.entries(CASES))('%s=file:PATH', (name, { secret, read }) => {
+  test.each(['', '\n', '\r\n'])('is the secret in the file, without the line break %j at its end', (end) => {
+    const value = read({ [name]: secret });
+    expect(value).toBeDefined();
+    expect(read({ [name]: `file:${secretFile(secret + end)}` })).toEqual(value);
+  });
+
+  test('that cannot be read is named, and nothing of it is shown', () => {
+    const said = problems(() => read({ [name]: 'file:/nowhere/canary-secret' }));
+    expect(said).toBe(`${name}: names a file that cannot be read (ENOENT)`);
+  });
+
+  test.each(['', '\n', ' \n\n'])('with %j in the file is named as empty', (content) => {
+    const said = problems(() => read({ [name]: `file:${secretFile(content)}` }));
+    expect(said).toBe(`${name}: names a file that is empty`);
+  });
+
+  test('shows nothing of a secret, whatever else is wrong with the environment', () => {
+    const environment = {
+      [name]: `file:${secretFile(secret)}`,
+      PAYMENTS_ENVIRONMENT: 'canary-env',
+      PAYOUTS_CODEC_KEYS: 'canary',
+    };
+    expect(problems(() => read(environment))).not.toContain(secret);
+    expect(problems(() => read(environment))).not.toContain('canary');
+  });
+});
+
+describe('a secret in a file', () => {
+  test('keeps its other white space and its lines', () => {
+    const { privateKey } = generateKeyPairSync('rsa', {
+      modulusLength: 2048,
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    });
+    expect(readSecret(`file:${secretFile(privateKey)}`)).toEqual({ ok: true, value: privateKey.trimEnd() });
+    expect(readSecret(`file:${secretFile(' a b \n')}`)).toEqual({ ok: true, value: ' a b ' });
+  });
+
+  test('may be an RSA key in PEM', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const { env } = workerConfig({
+      ...TEST,
+      PAYMENTS_SIGNER: 'rsa-sha256',
+      PAYMENTS_SIGNING_KEY: `file:${secretFile(pem)}`,
+    });
+    const signer = await createSigner(env.PAYMENTS_SIGNER, env.PAYMENTS_SIGNING_KEY);
+    const signed = await signer.sign({ method: 'POST', path: '/', body: Buffer.alloc(0), timestamp: 0 });
+    expect(signed).toHaveProperty('x-signature');
+  });
+
+  test('may be what env:NAME of PAYOUTS_APPS_FILE refers to', () => {
+    const file = keysFile({ east: { appId: 'a-1', appSecret: 'env:EAST_SECRET' } });
+    const read = (reference: string) =>
+      workerConfig({ ...TEST, PAYOUTS_APPS_FILE: file, EAST_SECRET: reference });
+    expect(read(`file:${secretFile('from-file\n')}`).applications.get('east')?.appSecret).toBe('from-file');
+    expect(problems(() => read('file:/nowhere'))).toBe(
+      'PAYOUTS_APPS_FILE: east.appSecret names a file that cannot be read (ENOENT)',
+    );
+  });
+
+  test('of PAYOUTS_APPS_FILE that is empty or missing is named by its field', () => {
+    const read = (appSecret: string) =>
+      workerConfig({ ...TEST, PAYOUTS_APPS_FILE: keysFile({ east: { appId: 'a-1', appSecret } }) });
+    expect(problems(() => read(`file:${secretFile('\n')}`))).toMatch(
+      /east\.appSecret names a file that is empty/,
+    );
+    expect(problems(() => read('file:/nowhere'))).toMatch(/east\.appSecret names a file that cannot be read/);
+  });
+
+  test('of the codec server may hold no token keys either', () => {
+    const environment = { ...TEST, PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS };
+    const said = problems(() =>
+      codecConfig({ ...environment, PAYOUTS_TOKEN_KEYS: `file:${secretFile(TOKEN_KEYS)}` }),
+    );
+    expect(said).toBe('PAYOUTS_TOKEN_KEYS: must not be given to the codec server');
+  });
+});
