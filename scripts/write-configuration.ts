@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SECTIONS, type Section } from './configuration/sections.ts';
 import { type Shape, variablesOf } from './configuration/variables.ts';
+import { code, table } from './markdown.ts';
 
 export const CONFIGURATION_PAGE = join(import.meta.dirname, '../docs/configuration.md');
 
@@ -42,28 +43,17 @@ export function configurationPage(): string {
 function written({ title, text, tables }: Section): string {
   const parts = tables.flatMap(({ title: below, head, shape, after }) => [
     ...(below === undefined ? [] : [`### ${below}`]),
-    table(shape, head ?? 'Variable'),
+    variablesTable(shape, head ?? 'Variable'),
     ...(after === undefined ? [] : [after]),
   ]);
   return [`## ${title}`, ...(text === undefined ? [] : [text]), ...parts].join('\n\n');
 }
 
-function table(shape: Shape, head: string): string {
-  const rows = variablesOf(shape).map(({ name, type, need, meaning }) => [
-    `\`${name}\``,
-    type,
-    need,
-    meaning,
-  ]);
-  return aligned([[head, 'Type', 'Required or default', 'Meaning'], ...rows]);
-}
-
-/** As the formatter of the project aligns tables. */
-function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_cell, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  const [head = [], ...body] = rows.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)));
-  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)].join('\n');
+function variablesTable(shape: Shape, head: string): string {
+  return table(
+    [head, 'Type', 'Required or default', 'Meaning'],
+    variablesOf(shape).map(({ name, type, need, meaning }) => [code(name), type, need, meaning]),
+  );
 }
 
 if (process.argv[1] === import.meta.filename) writeFileSync(CONFIGURATION_PAGE, configurationPage());

@@ -27,7 +27,7 @@ import { API_METRICS } from '../src/starters/api/metrics.ts';
 import { PROBLEM_STATUSES } from '../src/starters/api/problem-statuses.ts';
 import { EXIT } from '../src/starters/cli/answer.ts';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
-import { code, table } from './reference/table.ts';
+import { anchorOf, code, table } from './markdown.ts';
 import {
   CLI_ERRORS,
   CLIENT_ERRORS,
@@ -258,7 +258,7 @@ const SECTIONS: readonly Section[] = [
 ];
 
 export function referencePage(): string {
-  const contents = SECTIONS.map(({ title }) => `- [${title}](#${anchor(title)})`).join('\n');
+  const contents = SECTIONS.map(({ title }) => `- [${title}](#${anchorOf(title)})`).join('\n');
   return `${[HEAD, contents, ...SECTIONS.map((section) => written(section, '##'))].join('\n\n')}\n`;
 }
 
@@ -266,10 +266,6 @@ function written({ title, text, table: rows, parts = [] }: Section, level: strin
   return [`${level} ${title}`, text, rows, ...parts.map((part) => written(part, `${level}#`))]
     .filter((block) => block !== undefined)
     .join('\n\n');
-}
-
-function anchor(title: string): string {
-  return title.toLowerCase().replaceAll(' ', '-');
 }
 
 function explained(name: string, rows: Readonly<Record<string, Explained>>): string {

@@ -8,6 +8,7 @@ import {
   PROCESSES,
   SECTIONS,
 } from '../../scripts/configuration/sections.ts';
+import { anchorsOf } from '../../scripts/markdown.ts';
 import { CONFIGURATION_PAGE, configurationPage } from '../../scripts/write-configuration.ts';
 import { applicationsFile } from '../../src/config/applications.ts';
 import { callersFile } from '../../src/config/callers.ts';
@@ -123,17 +124,7 @@ describe('docs/configuration.md', () => {
   test('links to headings and files that are there', () => {
     for (const [, file = '', heading] of page.matchAll(/\]\((?!https:)([^)#]*)(?:#([^)]+))?\)/g)) {
       const target = readFileSync(file === '' ? CONFIGURATION_PAGE : join(ROOT, 'docs', file), 'utf8');
-      if (heading !== undefined) expect(headingsOf(target)).toContain(heading);
+      if (heading !== undefined) expect(anchorsOf(target)).toContain(heading);
     }
   });
 });
-
-/** As GitHub makes them of headings. */
-function headingsOf(text: string): string[] {
-  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
-    title
-      .toLowerCase()
-      .replace(/[^\w\- ]/g, '')
-      .replaceAll(' ', '-'),
-  );
-}

@@ -52,15 +52,12 @@ async function holdLease(
   { owner, client, clock, recoveredAtMs }: LeaseParts,
   term: LeaseTerm,
 ): Promise<ReleasedLease> {
-  const { taskToken, attempt, heartbeatDetails, workflowExecution } = activityInfo();
+  const { taskToken, attempt, heartbeatDetails: details, workflowExecution } = activityInfo();
   const runId = workflowExecution?.runId ?? '';
   const { app } = owner;
   const fence = new Fence(clock);
   const renewals = new Renewals({ client, taskToken, fence, clock, note: () => owner.note() });
-  const before = predecessor({
-    ...{ before: term.before, runId, recoveredAtMs },
-    ...{ attempt, details: heartbeatDetails },
-  });
+  const before = predecessor({ before: term.before, runId, recoveredAtMs, attempt, details });
   // This task may have lain in a frozen process: only an answer from Temporal makes it count.
   await renewals.confirm();
   if (term.app !== app) tellName(client, app);

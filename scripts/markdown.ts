@@ -1,4 +1,4 @@
-/** Markdown tables as the formatter of this project writes them. */
+/** Markdown, with tables as the formatter of this project writes them. */
 
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll('|', '\\|')));
@@ -11,6 +11,19 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
 
 export function code(text: string | number): string {
   return `\`${text}\``;
+}
+
+/** The fragment by which GitHub links to a heading. */
+export function anchorOf(title: string): string {
+  return title
+    .toLowerCase()
+    .replace(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-');
+}
+
+/** The anchor of every heading of a document. */
+export function anchorsOf(document: string): string[] {
+  return [...document.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) => anchorOf(title));
 }
 
 function pad(text: string, width: number): string {
