@@ -76,8 +76,8 @@ export interface Plan {
   /** How much goes wrong on the way to the provider. */
   network: number;
   withoutOrder: 'retry' | 'end';
-  /** Temporal goes back to how it was at `toMs`. */
-  restored: { toMs: number; atMs: number } | undefined;
+  /** Temporal goes back to its state at `toMs`. `forgets`: to a state without a payout that may have been sent. */
+  restored: { toMs: number; atMs: number; forgets: boolean } | undefined;
   /** The world goes on until every order is followed up. */
   followsUp: boolean;
   /** When the provider takes all tokens back. */
@@ -243,6 +243,7 @@ function withoutUsers(seed: number): Plan {
     payoutOf(random, at + 1, { troubleMs, meddlesome }),
   );
   payouts.push(...rushOf(random, count, strikes));
+  const restored = restoreIn(random, troubleMs, payouts);
   const people = { troubleMs, meddlesome };
   const standstill = standstillIn(new Random(seed ^ 0x57a11), troubleMs);
   const openings = openingsIn(new Random(seed ^ 0x0be2), troubleMs);
@@ -262,7 +263,7 @@ function withoutUsers(seed: number): Plan {
       applicationTokenSeconds: tokensEndAtMs === undefined ? picked(random, [60, 600, 7_200]) : 86_400,
       finalAfterMs: picked(random, [300, 5_000]),
       // Less than the shortest confirmation window.
-      readLagMs: picked(random, [0, 0, 500, 4_000, 8_000]),
+      readLagMs: picked(random, restored?.forgets ? [500, 8_000, 8_000] : [0, 0, 500, 4_000, 8_000]),
     },
     env: {
       PAYMENTS_CALL_TIMEOUT: `${callTimeoutMs}ms`,
@@ -280,7 +281,7 @@ function withoutUsers(seed: number): Plan {
     outage: outageIn(new Random(seed ^ 0x0a7a9e), troubleMs),
     process: { evicted: 0.1 * weather, lost: 0.02 * weather, failed: 0.02 * weather },
     withoutOrder: random.chance(0.5) ? 'retry' : 'end',
-    restored: restoreIn(random, troubleMs, payouts),
+    restored,
     // Reconciliation looks every minute here; a quarter of an hour costs more than the rest of a world.
     followsUp: !isLong && random.chance(0.3),
   };
@@ -289,10 +290,13 @@ function withoutUsers(seed: number): Plan {
 function restoreIn(random: Random, troubleMs: number, payouts: PlannedPayout[]): Plan['restored'] {
   if (!random.chance(0.2)) return undefined;
   const lost = random.chance(0.5) ? random.pick(payouts) : undefined;
-  // Between the start of a payout and the first moment at which its order can be seen.
-  if (lost) return { toMs: lost.atMs + random.between(0, 100), atMs: lost.atMs + random.between(200, 5_000) };
+  // To a moment right before or right after its start, and before its order can be seen.
+  if (lost) {
+    const toMs = lost.atMs + (random.chance(0.3) ? random.between(0, 100) : 0);
+    return { toMs, atMs: lost.atMs + random.between(200, 4_000), forgets: true };
+  }
   const toMs = random.between(0.1, 0.8) * troubleMs;
-  return { toMs, atMs: toMs + random.between(0.05, 0.5) * troubleMs };
+  return { toMs, atMs: toMs + random.between(0.05, 0.5) * troubleMs, forgets: false };
 }
 
 function outageIn(random: Random, troubleMs: number): Plan['outage'] {

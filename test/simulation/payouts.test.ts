@@ -160,6 +160,24 @@ describe('whoever steers a payout', () => {
     expect(debitsOf(there)).toBe(1);
   });
 
+  test('decides in review that it was not created: until the next quote, the state asks for no decision', async () => {
+    const there = worldOf({ env: { PAYOUTS_POLL_FIRST: '2s', PAYOUTS_CONFIRMATION_WINDOW: '10s' } });
+    const { world, payouts, provider } = there;
+    provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault: { kind: 'drop-before' } });
+    await world.finish(there.start(1));
+    const stateNow = () => world.finish(payouts.state({ partnerOrderId }));
+    while ((await stateNow()).phase !== 'NEEDS_REVIEW') await world.run({ withinMs: 1_000 });
+    const ref = { partnerOrderId };
+    await world.finish(payouts.resolve(ref, { by: 'olga', created: false, then: 'retry' }));
+    const isDecided = () => provider.control.ledgerOf(partnerOrderId).creates.length > 1;
+    const wrong: unknown[] = [];
+    for (let state = await stateNow(); !isDecided(); state = await stateNow())
+      if (state.phase === 'NEEDS_REVIEW' && !state.needsAttention) wrong.push(state);
+    expect(wrong).toEqual([]);
+    expect(await world.finish(payouts.result(ref), HOUR_MS)).toMatchObject({ outcome: 'SUCCESS' });
+    expect(debitsOf(there)).toBe(1);
+  });
+
   test('H6 resets it, and again, before lists show any run that sent: its order is found', async () => {
     const there = worldOf({ settings: { readLagMs: 5_000 } });
     const { world, server, service, payouts, provider } = there;

@@ -143,6 +143,8 @@ async function paceRestarts(run: PayoutRun): Promise<boolean> {
     enterReview(run, `the creation has started over ${restarts} times without an order`);
     return false;
   }
+  // The review, or the confirmation, is over: the state must not ask for a decision that was made.
+  run.enter('QUOTING');
   // The next run of the chain would have to confirm again what this one has just confirmed.
   if (!run.cleared) await run.continueAsNewWhenLong();
   const pause = Math.min(LONGEST_PAUSE_MS, 1_000 * 2 ** (restarts - 1));
