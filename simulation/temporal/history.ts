@@ -100,10 +100,19 @@ export function childEnd(event: HistoryEvent) {
   );
 }
 
+const { HistoryEvent: EventMessage } = temporal.api.history.v1;
+/** Events never change, and clients read them again and again. */
+const messages = new WeakMap<Entry, Api.api.history.v1.HistoryEvent>();
+
+function messageOf(entry: Entry): Api.api.history.v1.HistoryEvent {
+  const known = messages.get(entry);
+  if (known) return known;
+  const message = EventMessage.decode(EventMessage.encode(EventMessage.fromObject(entry.event)).finish());
+  messages.set(entry, message);
+  return message;
+}
+
 /** For `Worker.runReplayHistory`, the UI and the tests. */
 export function exported(entries: readonly Entry[]): Api.api.history.v1.History {
-  const history = temporal.api.history.v1.History;
-  return history.decode(
-    history.encode(history.fromObject({ events: entries.map(({ event }) => event) })).finish(),
-  );
+  return temporal.api.history.v1.History.create({ events: entries.map(messageOf) });
 }
