@@ -266,10 +266,21 @@ class SeededWorld {
   }
 
   /** One whose answer was lost is started again: it joins what is there. */
-  private async start({ number, request }: PlannedPayout): Promise<void> {
+  private async start(payout: PlannedPayout): Promise<void> {
+    const { number, request } = payout;
     const { payouts } = this.there;
     const joined = await this.scene.insist(partnerOrderIdOf(number), () => payouts.start(request));
     if (joined) this.started.add(number);
+    this.expectEnd(payout);
+  }
+
+  /** Of one that runs again, or at last, although nobody waited for it any more. */
+  private expectEnd(payout: PlannedPayout): void {
+    const { world } = this.there;
+    const { number, approval } = payout;
+    if (!this.isOpen(number) || this.scene.open.has(payoutId(number))) return;
+    this.scene.open.set(payoutId(number), payout);
+    if (approval) world.spawn(this.approve(payout, approval));
   }
 
   private async approve(
@@ -319,7 +330,7 @@ class SeededWorld {
 
   /** To an earlier workflow task; one that has ended is open again. */
   private reset(payout: PlannedPayout, part: number): void {
-    const { world, server } = this.there;
+    const { server } = this.there;
     const { number } = payout;
     const run = server.latest(payoutId(number));
     if (!run) return;
@@ -327,9 +338,7 @@ class SeededWorld {
     if (!this.scene.reset(run, part)) return;
     if (hadEnded) this.scene.reopened.add(number);
     this.scene.act('payout', partnerOrderIdOf(number), hadEnded ? 'reset after its end' : 'reset');
-    if (this.scene.open.has(payoutId(number))) return;
-    this.scene.open.set(payoutId(number), payout);
-    if (payout.approval) world.spawn(this.approve(payout, payout.approval));
+    this.expectEnd(payout);
   }
 
   private async startOtherwise({ number, request }: PlannedPayout): Promise<void> {
