@@ -3,8 +3,7 @@
 import { simulatorShape } from '../../simulator/environment.ts';
 import { applicationEntry, applicationShape } from '../../src/config/applications.ts';
 import { callerSchema } from '../../src/config/callers.ts';
-import { cliShape } from '../../src/config/cli-config.ts';
-import { clientShape } from '../../src/config/client-config.ts';
+import { clientShape, cliShape } from '../../src/config/client-config.ts';
 import { codecShape } from '../../src/config/codec-config.ts';
 import { workerShape } from '../../src/config/config.ts';
 import { payloadKeyShape, tokenKeyShape } from '../../src/config/encryption.ts';

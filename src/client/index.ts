@@ -2,7 +2,7 @@
  * `durable-payouts/client`: starts, steers and reads payouts from another program, without a worker. Errors of Temporal
  * keep Temporal's own classes.
  */
-export { ConfigError } from '../config/config-error.ts';
+export { ConfigError } from '../config/environment.ts';
 export { NOT_ACCEPTED_NOW } from '../contract/failure-types.ts';
 export type { CancelRequest, Decision, Notification, Resolution } from '../contract/payout-messages.ts';
 export type { FieldError, PayoutRequestInput } from '../contract/payout-request.ts';

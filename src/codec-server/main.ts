@@ -1,6 +1,6 @@
 /** `npm run codec-server`: decodes payloads for the Temporal UI. Shuts down gracefully on SIGINT and SIGTERM. */
 import { codecConfig } from '../config/codec-config.ts';
-import { ConfigError } from '../config/config-error.ts';
+import { ConfigError } from '../config/environment.ts';
 import { buildCodecServer } from './server.ts';
 
 async function main(): Promise<void> {

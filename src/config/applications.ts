@@ -1,27 +1,14 @@
-/** The applications that a worker acts for: one from the environment, or several from a file. */
-import { readFileSync } from 'node:fs';
+/** The applications of a worker: one from the environment, or several from a file. */
 import { z } from 'zod';
-import { appName, fieldErrors } from '../contract/payout-request.ts';
-import { NotJsonError, readPlainJson } from '../payments/exact-json.ts';
-import type { Read } from './config-error.ts';
-import { type Environment, httpUrl, withoutEmpty } from './environment.ts';
-import { readSecret, secret } from './secret.ts';
+import { appName } from '../contract/payout-request.ts';
+import { type Environment, type Read, readVariables } from './environment.ts';
+import { readJsonFile } from './json-file.ts';
+import { httpUrl, optionalText, readSecret, secret } from './values.ts';
 
-/** One set of the provider's credentials. `appSecret` never leaves worker processes. */
-export interface Application {
-  name: string;
-  appId: string;
-  appSecret: string;
-  redirectUri?: string | undefined;
-  callsPerSecond?: number | undefined;
-}
-
-/** Part of workflow ids and queue names. A stray space would make two rate limits of one. */
+/** Part of workflow ids and queue names. With a stray space, one `app_id` would have two rate limits. */
 const appId = z
   .string()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces');
-
-const callsPerSecond = z.number().int().min(1);
 
 /** One entry of `PAYOUTS_APPS_FILE`. */
 export const applicationEntry = z.strictObject({
@@ -38,16 +25,20 @@ export const applicationEntry = z.strictObject({
   redirectUri: httpUrl
     .optional()
     .describe('The redirect URI that is registered with the provider, as `PAYMENTS_REDIRECT_URI`.'),
-  callsPerSecond: callsPerSecond
+  callsPerSecond: z
+    .int()
+    .min(1)
     .optional()
     .describe('The rate limit of this `app_id`. Without it, `PAYMENTS_CALLS_PER_SECOND` counts.'),
 });
+
+/** One set of the provider's credentials, with the secret itself. `appSecret` never leaves worker processes. */
+export type Application = z.output<typeof applicationEntry> & { name: string };
 
 export const applicationsFile = z.record(appName, applicationEntry);
 
 const UNLESS_FILE = 'unless `PAYOUTS_APPS_FILE` is set';
 
-/** One application by itself is named `default`. */
 const oneApplication = {
   PAYMENTS_APP_ID: appId.optional().meta({
     description:
@@ -68,54 +59,39 @@ const oneApplication = {
 
 export const applicationShape = {
   ...oneApplication,
-  PAYOUTS_APPS_FILE: z.string().optional().meta({
-    description:
-      'A JSON file of several applications: see [PAYOUTS_APPS_FILE](#payouts_apps_file). It replaces `PAYMENTS_APP_ID`, `PAYMENTS_APP_SECRET` and `PAYMENTS_REDIRECT_URI`.',
-    valueType: 'path',
-  }),
+  PAYOUTS_APPS_FILE: optionalText(
+    'A JSON file of several applications: see [PAYOUTS_APPS_FILE](#payouts_apps_file). It replaces `PAYMENTS_APP_ID`, `PAYMENTS_APP_SECRET` and `PAYMENTS_REDIRECT_URI`.',
+    'path',
+  ),
 };
 
-const schema = z.object(oneApplication);
+const MISSING = 'is missing (or set PAYOUTS_APPS_FILE)';
+
+const schema = z.object({
+  PAYMENTS_APP_ID: z.string(MISSING).pipe(appId),
+  PAYMENTS_APP_SECRET: z.string(MISSING).pipe(secret),
+  PAYMENTS_REDIRECT_URI: oneApplication.PAYMENTS_REDIRECT_URI,
+});
 
 export function readApplications(environment: Environment): Read<ReadonlyMap<string, Application>> {
-  const present = withoutEmpty(environment);
-  const file = present['PAYOUTS_APPS_FILE'];
-  return file === undefined ? fromEnvironment(present) : fromFile(file, environment);
+  const { PAYOUTS_APPS_FILE: file } = environment;
+  return file ? fromFile(file, environment) : fromEnvironment(environment);
 }
 
 function fromEnvironment(environment: Environment): Read<ReadonlyMap<string, Application>> {
-  const missing = (['PAYMENTS_APP_ID', 'PAYMENTS_APP_SECRET'] as const).filter(
-    (name) => environment[name] === undefined,
-  );
-  const parsed = schema.safeParse(environment);
-  const problems = [
-    ...missing.map((name) => `${name}: is missing (or set PAYOUTS_APPS_FILE)`),
-    ...(parsed.success ? [] : fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`)),
-  ];
-  if (!parsed.success || problems.length > 0) return { ok: false, problems };
-  const { PAYMENTS_APP_ID: id, PAYMENTS_APP_SECRET: appSecret, PAYMENTS_REDIRECT_URI } = parsed.data;
-  if (id === undefined || appSecret === undefined) return { ok: false, problems };
-  const application = { name: 'default', appId: id, appSecret, redirectUri: PAYMENTS_REDIRECT_URI };
+  const own = readVariables(schema, environment);
+  if (!own.ok) return own;
+  const { PAYMENTS_APP_ID, PAYMENTS_APP_SECRET: appSecret, PAYMENTS_REDIRECT_URI: redirectUri } = own.value;
+  const application = { name: 'default', appId: PAYMENTS_APP_ID, appSecret, redirectUri };
   return { ok: true, value: new Map([[application.name, application]]) };
 }
 
 function fromFile(path: string, environment: Environment): Read<ReadonlyMap<string, Application>> {
-  let content: unknown;
-  try {
-    content = readPlainJson(readFileSync(path));
-  } catch (error) {
-    const why = error instanceof NotJsonError ? `: ${error.message}` : '';
-    return { ok: false, problems: [`PAYOUTS_APPS_FILE: ${path} cannot be read as JSON${why}`] };
-  }
-  const parsed = applicationsFile.safeParse(content);
-  if (!parsed.success)
-    return {
-      ok: false,
-      problems: fieldErrors(parsed.error).map((e) => `PAYOUTS_APPS_FILE: ${e.path} ${e.message}`),
-    };
-  const problems = repeatedAppIds(parsed.data);
+  const file = readJsonFile('PAYOUTS_APPS_FILE', path, applicationsFile);
+  if (!file.ok) return file;
+  const problems = repeatedAppIds(file.value);
   const applications = new Map<string, Application>();
-  for (const [name, entry] of Object.entries(parsed.data)) {
+  for (const [name, entry] of Object.entries(file.value)) {
     const appSecret = resolveSecret(entry.appSecret, environment);
     if (appSecret.ok) applications.set(name, { ...entry, name, appSecret: appSecret.value });
     else problems.push(...appSecret.problems.map((why) => `PAYOUTS_APPS_FILE: ${name}.appSecret ${why}`));
@@ -126,8 +102,8 @@ function fromFile(path: string, environment: Environment): Read<ReadonlyMap<stri
 }
 
 /**
- * The provider limits an `app_id`, not our name for it. Under two names one process would own one lease and wait for the
- * same one, and a caller could start one payout twice, once under each name.
+ * The rate limit belongs to the `app_id`. With two names for it, a process would wait for a lease that it already owns,
+ * and a caller could start the same payout under each name.
  */
 function repeatedAppIds(entries: z.output<typeof applicationsFile>): string[] {
   const names = new Map<string, string>();
@@ -138,15 +114,10 @@ function repeatedAppIds(entries: z.output<typeof applicationsFile>): string[] {
   });
 }
 
-/** Every object has properties such as `toString`, which are no variables. */
-function variable(environment: Environment, name: string): string | undefined {
-  return (Object.hasOwn(environment, name) && environment[name]) || undefined;
-}
-
 function resolveSecret(reference: string, environment: Environment): Read<string> {
   if (!reference.startsWith('env:')) return readSecret(reference);
-  const text = variable(environment, reference.slice('env:'.length));
-  return text === undefined
-    ? { ok: false, problems: ['cannot be read from its reference'] }
-    : readSecret(text);
+  const name = reference.slice('env:'.length);
+  // Every object inherits properties such as `toString`, which are not variables.
+  const text = Object.hasOwn(environment, name) && environment[name];
+  return text ? readSecret(text) : { ok: false, problems: ['cannot be read from its reference'] };
 }

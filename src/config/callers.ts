@@ -1,13 +1,11 @@
-/** Who may call the API server, and what for: read once from `PAYOUTS_API_KEYS_FILE`. */
-import { readFileSync } from 'node:fs';
+/** The callers of the API server and their permissions, from `PAYOUTS_API_KEYS_FILE`. */
 import { z } from 'zod';
-import { amount, appName, currency, fieldErrors } from '../contract/payout-request.ts';
-import { NotJsonError, readPlainJson } from '../payments/exact-json.ts';
-import type { Read } from './config-error.ts';
-import { type Environment, isLoopback } from './environment.ts';
-import type { Listen } from './listen.ts';
+import { amount, appName, currency } from '../contract/payout-request.ts';
+import { type Environment, isLoopback, type Read } from './environment.ts';
+import { readJsonFile } from './json-file.ts';
+import type { Listen } from './values.ts';
 
-/** What a caller may do. `read` looks at what was started, `open` is for receiving accounts, `metrics` scrapes; the others are the routes' names. */
+/** What a caller may do. `read` covers all queries, `open` receiving accounts, `metrics` the scrape; the others are named as their routes. */
 export const VERBS = [
   'start',
   'read',
@@ -24,17 +22,17 @@ export const VERBS = [
 ] as const;
 export type Verb = (typeof VERBS)[number];
 
-/** `any` is only for the caller of a test without keys. */
+/** `any`: only for the caller of a test without keys. */
 export interface Caller {
   name: string;
   applications: readonly string[] | 'any';
   verbs: readonly Verb[];
-  /** The largest `instructedAmount` by its currency; a currency that is not there is not allowed. */
+  /** The largest `instructedAmount` by its currency. A currency that is not listed is not allowed. */
   largestAmount: Readonly<Record<string, string>> | 'any';
 }
 
 export interface Callers {
-  /** SHA-256 of each bearer key, 32 bytes. Empty: whoever calls is `test`. */
+  /** SHA-256 of each bearer key, 32 bytes. Empty: every caller is `test`. */
   keys: readonly { hash: Buffer; caller: Caller }[];
 }
 
@@ -104,11 +102,13 @@ export const callersFile = z
     }
   });
 
+interface Service {
+  PAYMENTS_ENVIRONMENT: string;
+  PAYOUTS_API_LISTEN: Listen;
+}
+
 /** Without a file, only a test that no other machine can reach may serve payouts. */
-export function readCallers(
-  environment: Environment,
-  service: { PAYMENTS_ENVIRONMENT: string; PAYOUTS_API_LISTEN: Listen } | undefined,
-): Read<Callers> {
+export function readCallers(environment: Environment, service: Service | undefined): Read<Callers> {
   const file = environment[KEY];
   if (file) return fromFile(file);
   if (service === undefined || mayGoWithout(service)) return { ok: true, value: { keys: [] } };
@@ -118,25 +118,14 @@ export function readCallers(
   };
 }
 
-function mayGoWithout(service: { PAYMENTS_ENVIRONMENT: string; PAYOUTS_API_LISTEN: Listen }): boolean {
-  const { host } = service.PAYOUTS_API_LISTEN;
-  return (
-    service.PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${host.includes(':') ? `[${host}]` : host}`)
-  );
+function mayGoWithout({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: { host } }: Service): boolean {
+  return PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${host.includes(':') ? `[${host}]` : host}`);
 }
 
 function fromFile(path: string): Read<Callers> {
-  let content: unknown;
-  try {
-    content = readPlainJson(readFileSync(path));
-  } catch (error) {
-    const why = error instanceof NotJsonError ? `: ${error.message}` : '';
-    return { ok: false, problems: [`${KEY}: ${path} cannot be read as JSON${why}`] };
-  }
-  const parsed = callersFile.safeParse(content);
-  if (!parsed.success)
-    return { ok: false, problems: fieldErrors(parsed.error).map((e) => `${KEY}: ${e.path} ${e.message}`) };
-  const keys = parsed.data.flatMap(({ keySha256, ...caller }) =>
+  const file = readJsonFile(KEY, path, callersFile);
+  if (!file.ok) return file;
+  const keys = file.value.flatMap(({ keySha256, ...caller }) =>
     keySha256.map((hex) => ({ hash: Buffer.from(hex, 'hex'), caller })),
   );
   return { ok: true, value: { keys } };

@@ -1,8 +1,7 @@
-/** What programs that start and steer payouts read from their environment: the client library and the CLI. */
+/** Variables of the programs that start and steer payouts: the client library and the CLI. */
 import { z } from 'zod';
-import { fieldErrors } from '../contract/payout-request.ts';
-import { ConfigError } from './config-error.ts';
-import { type Environment, httpUrl, paymentsEnvironment, withoutEmpty } from './environment.ts';
+import { type Environment, orThrow, readVariables, withoutEmpty } from './environment.ts';
+import { followUpShape, optionalText, paymentsEnvironment, testBaseUrl } from './values.ts';
 
 export const clientShape = {
   PAYMENTS_ENVIRONMENT: paymentsEnvironment
@@ -10,20 +9,30 @@ export const clientShape = {
     .describe(
       "The provider's environment, recorded with each start: a worker of another environment refuses it. Without it, any worker accepts the start.",
     ),
-  PAYMENTS_BASE_URL: httpUrl
-    .optional()
-    .describe(
-      'The same as for the workers. Clients do not call it: it only tells a test against loopback, which may go without encryption keys.',
-    ),
+  PAYMENTS_BASE_URL: testBaseUrl,
+};
+
+/** Variables of the CLI only. */
+export const cliShape = {
+  PAYOUTS_FOLLOW_UP: followUpShape.PAYOUTS_FOLLOW_UP.describe(
+    'The same as for the workers: `doctor` compares it with the retention of the namespace.',
+  ),
+  NO_COLOR: optionalText('Turns colors off.', 'any text'),
+  FORCE_COLOR: optionalText(
+    'Turns colors on if the output is not a terminal, unless `NO_COLOR` is set.',
+    'any text',
+  ),
+  TERM: optionalText('`dumb` turns colors off.'),
 };
 
 const schema = z.object(clientShape);
 
-export type ClientConfig = z.output<typeof schema>;
-
 /** Throws `ConfigError`. */
-export function clientConfig(environment: Environment): ClientConfig {
-  const parsed = schema.safeParse(withoutEmpty(environment));
-  if (parsed.success) return parsed.data;
-  throw new ConfigError(fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`));
+export function clientConfig(environment: Environment): z.output<typeof schema> {
+  return orThrow(readVariables(schema, environment));
+}
+
+/** Milliseconds after the end of a payout. Undefined if no worker would start with this list. */
+export function followUpsMs(environment: Environment): readonly number[] | undefined {
+  return cliShape.PAYOUTS_FOLLOW_UP.safeParse(withoutEmpty(environment)['PAYOUTS_FOLLOW_UP']).data;
 }

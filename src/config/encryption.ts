@@ -1,10 +1,15 @@
-/** The encryption keys of a process, and the one place that decides whether it may start without them. */
+/** The encryption keys of a process, and whether it may start without them. */
 import { z } from 'zod';
-import { fieldErrors } from '../contract/payout-request.ts';
 import { KeyRing } from '../encryption/key-ring.ts';
-import { ConfigError, type Read } from './config-error.ts';
-import { type Environment, isLoopback, withoutEmpty } from './environment.ts';
-import { secret } from './secret.ts';
+import {
+  type Environment,
+  isLoopback,
+  orThrow,
+  problemsOf,
+  type Read,
+  readVariables,
+} from './environment.ts';
+import { secret } from './values.ts';
 
 const KEY_BYTES = 32;
 /** No dot, which separates the parts of a sealed token. */
@@ -52,33 +57,30 @@ const MISSING = {
 } as const;
 
 export interface Keys {
-  /** Payloads; undefined in a test against loopback that does without. */
+  /** Encrypts payloads. Undefined only in a test against loopback. */
   payloads: KeyRing | undefined;
-  /** Tokens, encrypted a second time. */
+  /** Encrypts tokens a second time. */
   tokens: KeyRing | undefined;
 }
 
-/** Throws `ConfigError` when the keys are bad, or missing where they are needed. */
+/** Throws `ConfigError` if the keys are invalid, or missing where they are required. */
 export function encryptionKeys(environment: Environment): Keys {
-  const keys = readKeys(environment);
-  if (!keys.ok) throw new ConfigError(keys.problems);
-  return keys.value;
+  return orThrow(readKeys(environment));
 }
 
-/** `needed`: without which the process does not start, except in a test against loopback. */
+/** Without the `needed` keys, the process does not start, except in a test against loopback. */
 export function readKeys(
   environment: Environment,
   needed: readonly (keyof typeof MISSING)[] = ['PAYOUTS_ENCRYPTION_KEYS'],
 ): Read<Keys> {
-  const present = withoutEmpty(environment);
-  const parsed = schema.safeParse(present);
-  const missing = mayGoWithout(present) ? [] : needed.filter((name) => present[name] === undefined);
-  const problems = [
-    ...(parsed.success ? [] : fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`)),
-    ...missing.map((name) => `${name}: ${MISSING[name]}`),
-  ];
-  if (!parsed.success || problems.length > 0) return { ok: false, problems };
-  const { PAYOUTS_ENCRYPTION_KEYS: payloads, PAYOUTS_TOKEN_KEYS: tokens } = parsed.data;
+  const keys = readVariables(schema, environment);
+  const missing = mayGoWithout(environment) ? [] : needed.filter((name) => !environment[name]);
+  if (!keys.ok || missing.length > 0)
+    return {
+      ok: false,
+      problems: [...problemsOf(keys), ...missing.map((name) => `${name}: ${MISSING[name]}`)],
+    };
+  const { PAYOUTS_ENCRYPTION_KEYS: payloads, PAYOUTS_TOKEN_KEYS: tokens } = keys.value;
   return { ok: true, value: { payloads, tokens } };
 }
 

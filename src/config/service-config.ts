@@ -1,22 +1,18 @@
-/** What the API server reads from its environment. It holds no secret of an application. */
+/** Variables of the API server. It holds no secret of an application. */
 import { z } from 'zod';
-import { fieldErrors } from '../contract/payout-request.ts';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, readCallers } from './callers.ts';
-import { ConfigError } from './config-error.ts';
 import { type Keys, readKeys } from './encryption.ts';
-import { type Environment, httpUrl, paymentsEnvironment, withoutEmpty } from './environment.ts';
-import { listenAddress } from './listen.ts';
-import { logLevelShape } from './log-level.ts';
-import { secret } from './secret.ts';
+import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
+import { listenAddress, logLevelShape, partsOf, paymentsEnvironment, secret, testBaseUrl } from './values.ts';
 
 const FIELDS = ['orderId', 'partnerOrderId', 'status'] as const;
 
-/** `orderId=/payload/id,status=/payload/state`: where the provider says that they are. */
+/** `orderId=/payload/id,status=/payload/state` */
 const notificationFields = z.string().transform((text, context): NotificationFields => {
   const fields: NotificationFields = {};
-  for (const entry of text.split(',').filter((part) => part.trim() !== '')) {
-    const [name = '', pointer = ''] = entry.trim().split('=');
+  for (const entry of partsOf(text)) {
+    const [name = '', pointer = ''] = entry.split('=');
     const field = FIELDS.find((known) => known === name);
     if (field === undefined || pointer === '' || !isJsonPointer(pointer))
       context.addIssue({
@@ -34,11 +30,7 @@ export const apiShape = {
   PAYMENTS_ENVIRONMENT: paymentsEnvironment.describe(
     "The provider's environment, recorded with each start: a worker of another environment refuses it.",
   ),
-  PAYMENTS_BASE_URL: httpUrl
-    .optional()
-    .describe(
-      'The same as for the workers. The API server does not call it: it only tells a test against loopback, which may start without encryption keys.',
-    ),
+  PAYMENTS_BASE_URL: testBaseUrl,
   PAYOUTS_API_LISTEN: listenAddress
     .prefault('127.0.0.1:8080')
     .describe('The address that the API server listens on. It speaks plain HTTP: put TLS in front of it.'),
@@ -64,24 +56,16 @@ export const apiShape = {
 const schema = z.object(apiShape);
 
 export type ServiceConfig = z.output<typeof schema> & {
-  /** With `keys.tokens` it seals authorization codes, which it passes on and never uses. */
+  /** `keys.tokens` seals authorization codes, which the API server passes on and never uses. */
   keys: Keys;
   callers: Callers;
 };
 
 /** Throws `ConfigError`, which names every bad variable. */
 export function serviceConfig(environment: Environment): ServiceConfig {
-  const parsed = schema.safeParse(withoutEmpty(environment));
+  const own = readVariables(schema, environment);
   const keys = readKeys(environment);
-  const callers = readCallers(environment, parsed.data);
-  if (parsed.success && keys.ok && callers.ok)
-    return { ...parsed.data, keys: keys.value, callers: callers.value };
-  const problems = parsed.success
-    ? []
-    : fieldErrors(parsed.error).map(({ path, message }) => `${path}: ${message}`);
-  throw new ConfigError([
-    ...problems,
-    ...(keys.ok ? [] : keys.problems),
-    ...(callers.ok ? [] : callers.problems),
-  ]);
+  const callers = readCallers(environment, own.ok ? own.value : undefined);
+  if (own.ok && keys.ok && callers.ok) return { ...own.value, keys: keys.value, callers: callers.value };
+  throw new ConfigError(problemsOf(own, keys, callers));
 }

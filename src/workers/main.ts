@@ -1,7 +1,7 @@
 /** `npm run worker`: one worker process. Ends in good order on SIGINT and SIGTERM. */
 import { Worker } from '@temporalio/worker';
 import { workerConfig } from '../config/config.ts';
-import { ConfigError } from '../config/config-error.ts';
+import { ConfigError } from '../config/environment.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { connectWorker } from '../temporal/worker-connection.ts';

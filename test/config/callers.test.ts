@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError } from '../../src/config/config-error.ts';
-import type { Environment } from '../../src/config/environment.ts';
+import { ConfigError, type Environment } from '../../src/config/environment.ts';
 import { serviceConfig } from '../../src/config/service-config.ts';
 import { callerEntry, keysFile } from '../support/callers.ts';
 import { newKey } from '../support/keys.ts';

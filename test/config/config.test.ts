@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { workerConfig } from '../../src/config/config.ts';
-import { ConfigError } from '../../src/config/config-error.ts';
-import type { Environment } from '../../src/config/environment.ts';
+import { ConfigError, type Environment } from '../../src/config/environment.ts';
 
 const good: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',

@@ -1,5 +1,5 @@
 /** `npm run api`: the API server. Ends in good order on SIGINT and SIGTERM. */
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/environment.ts';
 import { serviceConfig } from '../../config/service-config.ts';
 import { PaymentsSettingError } from '../../payments/index.ts';
 import { connectClient } from '../../temporal/connection.ts';

@@ -3,7 +3,7 @@
  * says what it saw and what to do; what cannot be told from here is `unknown`, never guessed.
  */
 
-import { ConfigError } from '../../config/config-error.ts';
+import { ConfigError } from '../../config/environment.ts';
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import { type Answer, EXIT } from './answer.ts';

@@ -1,6 +1,6 @@
 /** Temporal itself: its version, the namespace and how long it keeps what has ended, the search attributes. */
 import { isGrpcServiceError } from '@temporalio/client';
-import { followUpsMs } from '../../../config/cli-config.ts';
+import { followUpsMs } from '../../../config/client-config.ts';
 import { missingSearchAttributes, registrationCommand } from '../../../temporal/search-attributes.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';

@@ -1,0 +1,129 @@
+/** The types of variables that several processes read. */
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import type { Read } from './environment.ts';
+
+/** The provider's environment that a process works in. */
+export const paymentsEnvironment = z.enum(['test', 'sandbox', 'production']);
+
+export const httpUrl = z.url({ protocol: /^https?$/ });
+
+/** For the processes that do not call the provider. */
+export const testBaseUrl = httpUrl
+  .optional()
+  .describe(
+    'The same as for the workers. It is not called: it only identifies a test against loopback, which may run without keys.',
+  );
+
+/** The first of `values` is the default. */
+export function choice<const Value extends string>(
+  values: readonly [Value, ...Value[]],
+  description: string,
+) {
+  return z.enum(values).default(values[0]).describe(description);
+}
+
+export function integer(max: number, fallback: number, description: string) {
+  return z.coerce.number().int().min(1).max(max).default(fallback).describe(description);
+}
+
+export function optionalText(description: string, valueType?: string) {
+  return z
+    .string()
+    .optional()
+    .meta({ description, ...(valueType && { valueType }) });
+}
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** `500ms`, `30s`, `10m`, `12h` or `30d`, parsed to milliseconds. */
+export const duration = z
+  .string()
+  .regex(/^\d{1,9}(ms|s|m|h|d)$/, 'must be a duration such as 500ms, 30s, 10m, 12h or 30d')
+  .transform((text) => {
+    const unit = Object.entries(UNITS).find(([name]) => name === text.replace(/^\d+/, ''));
+    return Number.parseInt(text, 10) * (unit?.[1] ?? 0);
+  })
+  .meta({ valueType: 'duration' });
+
+export function durationOf(fallback: string, description: string) {
+  return duration.prefault(fallback).describe(description);
+}
+
+/** `1d,7d,30d`, in milliseconds. */
+const durations = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .pipe(z.array(duration).min(1).max(10))
+  .refine((list) => list.every((each, at) => each > (list[at - 1] ?? 0)), 'must rise from one to the next')
+  .meta({ valueType: 'durations' });
+
+export const followUpShape = {
+  PAYOUTS_FOLLOW_UP: durations
+    .prefault('1d,7d,30d')
+    .describe(
+      'When the follow-up checks a payout again, counted from its end: at most ten durations, rising, comma-separated.',
+    ),
+};
+
+export const logLevelShape = {
+  PAYOUTS_LOG_LEVEL: z
+    .enum(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('What the process logs to standard error. No level logs a secret or personal data.'),
+};
+
+export interface Listen {
+  host: string;
+  port: number;
+}
+
+/** `127.0.0.1:8080`, `[::1]:8080` or `payouts.internal:8080`. */
+export const listenAddress = z
+  .string()
+  .transform((text, context): Listen => {
+    const [, bracketed, plain, port] =
+      /^(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9.-]+)):(\d{1,5})$/.exec(text) ?? [];
+    const host = bracketed ?? plain;
+    if (host !== undefined && Number(port) <= 65_535) return { host, port: Number(port) };
+    context.addIssue({ code: 'custom', message: 'must be host:port, such as 127.0.0.1:8080' });
+    return z.NEVER;
+  })
+  .meta({ valueType: '`host:port`' });
+
+/** The comma-separated parts of a text that are not empty. */
+export function partsOf(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
+
+const FILE = 'file:';
+/** The file system's messages quote the path, which may be a secret that begins with `file:`. Its codes do not. */
+const coded = z.object({ code: z.string().regex(/^[A-Z]{1,32}$/) });
+
+/** A secret, or `file:PATH`, which is how Docker and Kubernetes mount secrets. Its issues never quote the value. */
+export const secret = z
+  .string()
+  .transform((text, context): string => {
+    const read = readSecret(text);
+    if (read.ok) return read.value;
+    for (const message of read.problems) context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  })
+  .meta({ valueType: 'secret' });
+
+/** The secret that `text` is or names. Removes the line break with which editors and `echo` end a file. */
+export function readSecret(text: string): Read<string> {
+  if (!text.startsWith(FILE)) return { ok: true, value: text };
+  try {
+    const value = readFileSync(text.slice(FILE.length), 'utf8').replace(/[\r\n]+$/, '');
+    return value.trim() === ''
+      ? { ok: false, problems: ['names a file that is empty'] }
+      : { ok: true, value };
+  } catch (error) {
+    const code = coded.safeParse(error).data?.code ?? 'UNKNOWN';
+    return { ok: false, problems: [`names a file that cannot be read (${code})`] };
+  }
+}
