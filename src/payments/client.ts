@@ -1,5 +1,6 @@
 /** The provider's API: one method per operation of the spec. */
 
+import { z } from 'zod';
 import type {
   ApplicationToken,
   ClientAccounts,
@@ -15,14 +16,17 @@ import type {
   TradeResult,
   UserTokens,
 } from '../domain/provider-records.ts';
-import { type AccountsRequest, accounts } from './accounts.ts';
-import * as oauth from './oauth.ts';
+import { type AuthorizationLink, authorizationUrl } from './authorization-url.ts';
 import type { CallOptions, PaymentsClientOptions } from './options.ts';
-import * as orders from './payout-orders.ts';
-import * as receiving from './receiving-accounts.ts';
 import { RequestSender } from './request.ts';
-import { checkedAddress } from './target.ts';
-import { tradeDetail, tradeResult } from './trades.ts';
+import { checkedAddress, pathSegment } from './target.ts';
+import { accountsAnswer, balanceAnswer, opaqueAnswer } from './wire/accounts.ts';
+import { payoutOrderAnswer, quoteAnswer } from './wire/orders.ts';
+import * as requests from './wire/requests.ts';
+import { applicationTokenAnswer, userTokensAnswer } from './wire/tokens.ts';
+import { tradeDetailAnswer, tradeResultAnswer } from './wire/trade.ts';
+
+const { checked } = requests;
 
 /**
  * Each method sends at most one HTTP request and rejects only with a `PaymentsError`, whose `mayHaveTakenEffect` says
@@ -41,93 +45,168 @@ export class PaymentsClient {
    * Builds the link to the authorization page, without a call (spec: User authorization page). Throws
    * `InvalidRequestError`.
    */
-  authorizationUrl(link: oauth.AuthorizationLink = {}): URL {
-    return oauth.authorizationUrl(this.#sender.options, link);
+  authorizationUrl(link: AuthorizationLink = {}): URL {
+    return authorizationUrl(this.#sender.options, link);
   }
 
   /**
-   * Exchanges an authorization code for tokens (spec: Token exchange and refresh). Throws `AmbiguousError` if the
-   * answer is lost.
+   * Exchanges an authorization code for tokens (spec: Token exchange and refresh). A code works only once: throws
+   * `AmbiguousError` if the answer is lost.
    */
-  exchangeCode(code: string, call?: CallOptions): Promise<UserTokens> {
-    return oauth.exchangeCode(this.#sender, code, call);
+  async exchangeCode(code: string, call?: CallOptions): Promise<UserTokens> {
+    const request = checked('exchangeCode', requests.codeRequest, { code });
+    return this.#grant('exchangeCode', { grant_type: 'authorization_code', ...request }, call);
   }
 
   /**
-   * Renews a user's tokens (spec: Token exchange and refresh). With `openId` in `call`, an answer for another user is
-   * rejected. Throws `AmbiguousError` if the answer is lost.
+   * Renews a user's tokens (spec: Token exchange and refresh). The answer contains a new refresh token: throws
+   * `AmbiguousError` if it is lost. With `openId` in `call`, an answer for another user is rejected.
    */
-  refreshUserToken(refreshToken: string, call?: CallOptions): Promise<UserTokens> {
-    return oauth.refreshUserToken(this.#sender, refreshToken, call);
+  async refreshUserToken(refreshToken: string, call?: CallOptions): Promise<UserTokens> {
+    const request = checked('refreshUserToken', requests.refreshRequest, { refreshToken });
+    return this.#grant(
+      'refreshUserToken',
+      { grant_type: 'refresh_token', refresh_token: request.refreshToken },
+      call,
+    );
   }
 
-  /** Gets a new application token (spec: Application token). */
-  applicationToken(call?: CallOptions): Promise<ApplicationToken> {
-    return oauth.applicationToken(this.#sender, call);
+  #grant(
+    operation: 'exchangeCode' | 'refreshUserToken',
+    grant: Record<string, string>,
+    call: CallOptions = {},
+  ): Promise<UserTokens> {
+    const { appId, appSecret } = this.#sender.options;
+    const { openId } = call;
+    const body = { app_id: appId, app_secret: appSecret, ...grant };
+    const mismatch = (tokens: UserTokens) =>
+      openId !== undefined && tokens.openId !== openId ? 'open_id' : undefined;
+    const path = '/v3/b2b/oauth/token';
+    return this.#sender.send({ operation, path, body, schema: userTokensAnswer, mismatch }, call);
+  }
+
+  /** Gets a new application token (spec: Application token). The query contains the secret (H45). */
+  async applicationToken(call?: CallOptions): Promise<ApplicationToken> {
+    const { appId, appSecret } = this.#sender.options;
+    const target = { path: '/v2/token/get', query: { app_id: appId, app_secret: appSecret } };
+    return this.#sender.send(
+      { operation: 'applicationToken', ...target, schema: applicationTokenAnswer },
+      call,
+    );
   }
 
   /**
-   * Checks that the gateway accepts the token (spec: Authenticated example call). `onDate` receives the `Date` header.
+   * Checks that the gateway accepts the token (spec: Authenticated example call). The answer is discarded, because it may
+   * echo the headers. `onDate` receives the `Date` header, also of a refusal.
    */
-  ping(call?: CallOptions & { onDate?: (date: string) => void }): Promise<void> {
-    return oauth.ping(this.#sender, call);
+  async ping(call?: CallOptions & { onDate?: (date: string) => void }): Promise<void> {
+    const path = '/v2/httpbin/get';
+    await this.#sender.send({ operation: 'ping', path, schema: z.unknown(), onDate: call?.onDate }, call);
   }
 
   /** Opens a receiving account (spec: Apply for a receiving account). Throws `AmbiguousError` if the answer is lost. */
-  openReceivingAccount(request: ReceivingAccountRequest, call?: CallOptions): Promise<OpaqueRecord> {
-    return receiving.openReceivingAccount(this.#sender, request, call);
+  async openReceivingAccount(request: ReceivingAccountRequest, call?: CallOptions): Promise<OpaqueRecord> {
+    const operation = 'openReceivingAccount';
+    const body = requests.snakeKeys(checked(operation, requests.receivingAccountRequest, request));
+    const path = '/v1/accounts/receiving-account';
+    return this.#sender.send({ operation, path, body, schema: opaqueAnswer }, call);
   }
 
   /** Spec: Query receiving accounts. */
-  receivingAccountBalance(
+  async receivingAccountBalance(
     payerId: string,
     currency: string,
     call?: CallOptions,
   ): Promise<ReceivingAccountBalance> {
-    return receiving.receivingAccountBalance(this.#sender, payerId, currency, call);
+    const operation = 'receivingAccountBalance';
+    const request = checked(operation, requests.balanceRequest, { payerId, currency });
+    const parts = `${pathSegment(request.payerId)}/${pathSegment(request.currency)}`;
+    const path = `/v1/accounts/receiving-account/${parts}`;
+    return this.#sender.send({ operation, path, schema: balanceAnswer(request.currency) }, call);
   }
 
-  /** Spec: Query receiving account detail. */
-  receivingAccountDetail(accountId: string, call?: CallOptions): Promise<OpaqueRecord> {
-    return receiving.receivingAccountDetail(this.#sender, accountId, call);
+  /** Spec: Query receiving account detail. The path contains `receving`, as in the spec. */
+  async receivingAccountDetail(accountId: string, call?: CallOptions): Promise<OpaqueRecord> {
+    const operation = 'receivingAccountDetail';
+    const request = checked(operation, requests.accountDetailRequest, { accountId });
+    const path = `/v1/payments/receving-account/${pathSegment(request.accountId)}`;
+    return this.#sender.send({ operation, path, schema: opaqueAnswer }, call);
   }
 
-  /** Gets a quote and locks its rate (spec: Query payment fee and exchange rate). */
-  quote(request: QuoteRequest, call?: CallOptions): Promise<Quote> {
-    return orders.quote(this.#sender, request, call);
+  /** Gets a quote and locks its rate (spec: Query payment fee and exchange rate). An unused lock has no effect. */
+  async quote(request: QuoteRequest, call?: CallOptions): Promise<Quote> {
+    const body = requests.quoteBody(checked('quote', requests.quoteRequest, request));
+    return this.#sender.send(
+      { operation: 'quote', path: '/v1/payments/fee', body, schema: quoteAnswer },
+      call,
+    );
   }
 
   /**
-   * Creates the order, which moves money (spec: Create a payout (CNY)). `CreateRefusedError`, `UnavailableError`,
-   * `NotSentError` and `InvalidRequestError` mean that no order was created. `AmbiguousError` means that the outcome is
-   * unknown.
+   * Creates the order, which moves money (spec: Create a payout (CNY)). Resolves only if the order provably exists.
+   * `CreateRefusedError`, `UnavailableError`, `NotSentError` and `InvalidRequestError` mean that no order was created.
+   * `AmbiguousError` means that the outcome is unknown: confirm by `partnerOrderId`, and never repeat the create blindly.
    */
-  createPayout(request: CreatePayoutRequest, call?: CallOptions): Promise<PayoutOrder> {
-    return orders.createPayout(this.#sender, request, call);
+  async createPayout(request: CreatePayoutRequest, call?: CallOptions): Promise<PayoutOrder> {
+    const operation = 'createPayout';
+    const sent = checked(operation, requests.createPayoutRequest, request);
+    const mismatch = ({ partnerOrderId }: PayoutOrder) =>
+      partnerOrderId !== undefined && partnerOrderId !== sent.partnerOrderId
+        ? 'receiver.outOrderId'
+        : undefined;
+    const path = '/v2/b2b/currents/createCnyOrder';
+    const body = requests.createPayoutBody(sent);
+    return this.#sender.send({ operation, path, body, schema: payoutOrderAnswer, mismatch }, call);
   }
 
   /** The order query (spec: Query a payout order). */
-  payoutOrder(orderId: string, call?: CallOptions): Promise<PayoutOrder> {
-    return orders.payoutOrder(this.#sender, orderId, call);
+  async payoutOrder(orderId: string, call?: CallOptions): Promise<PayoutOrder> {
+    const operation = 'payoutOrder';
+    const request = checked(operation, requests.payoutOrderRequest, { orderId });
+    const path = `/v2/b2b/currents/queryDetail/${pathSegment(request.orderId)}`;
+    const mismatch = (order: PayoutOrder) => (order.orderId === request.orderId ? undefined : 'orderId');
+    return this.#sender.send({ operation, path, schema: payoutOrderAnswer, mismatch }, call);
   }
 
-  /** Spec: Query payout trade result. Throws `OrderNotExistError`, which does not prove that there is no order. */
-  tradeResult(key: TradeKey, call?: CallOptions): Promise<TradeResult> {
-    return tradeResult(this.#sender, key, call);
+  /**
+   * Spec: Query payout trade result. Throws `OrderNotExistError`, which does not prove that there is no order, because
+   * the provider's reads may lag (H2).
+   */
+  async tradeResult(key: TradeKey, call?: CallOptions): Promise<TradeResult> {
+    const query = tradeQuery('tradeResult', 'queryResult', key);
+    return this.#sender.send({ ...query, schema: tradeResultAnswer }, call);
   }
 
-  /** Spec: Query payout trade detail. Throws `OrderNotExistError`, which does not prove that there is no order. */
-  tradeDetail(key: TradeKey, call?: CallOptions): Promise<TradeDetail> {
-    return tradeDetail(this.#sender, key, call);
+  /** Spec: Query payout trade detail. Throws `OrderNotExistError`, as `tradeResult` does. */
+  async tradeDetail(key: TradeKey, call?: CallOptions): Promise<TradeDetail> {
+    const query = tradeQuery('tradeDetail', 'queryPayDetail', key);
+    return this.#sender.send({ ...query, schema: tradeDetailAnswer }, call);
   }
 
   /** Spec: Query account information. Resolves to null if the client has no account. */
-  accounts(request: AccountsRequest, call?: CallOptions): Promise<ClientAccounts | null> {
-    return accounts(this.#sender, request, call);
+  async accounts(request: requests.AccountsRequest, call?: CallOptions): Promise<ClientAccounts | null> {
+    const operation = 'accounts';
+    const asked = checked(operation, requests.accountsRequest, request);
+    const mismatch = (answer: ClientAccounts | null) =>
+      answer !== null && answer.clientId !== asked.clientId ? 'client_id' : undefined;
+    const path = '/v1/mid-open-api/account/query';
+    const body = requests.snakeKeys(asked);
+    return this.#sender.send({ operation, path, body, schema: accountsAnswer, mismatch }, call);
   }
 
   /** Waits for running calls. Later calls reject with `NotSentError`. */
   close(): Promise<void> {
     return this.#sender.close();
   }
+}
+
+/** An answer about another trade or client is not accepted (H15). */
+function tradeQuery(operation: 'tradeResult' | 'tradeDetail', name: string, key: TradeKey) {
+  const asked = checked(operation, requests.tradeKey, key);
+  const mismatch = (answer: TradeKey) => {
+    if (answer.clientId !== asked.clientId) return 'client_id';
+    return answer.partnerOrderId === asked.partnerOrderId ? undefined : 'partner_order_id';
+  };
+  const path = `/v1/mid-open-api/trade/payout/${name}`;
+  return { operation, path, body: requests.snakeKeys(asked), mismatch };
 }

@@ -107,30 +107,29 @@ function unusable<T>(
     : new AmbiguousError(context, `sent, and the answer is a success, but ${what}`);
 }
 
+type FailedVerdict = Exclude<Verdict, 'success' | object>;
+
+const FAILURES: Record<
+  FailedVerdict,
+  [new (context: ErrorContext, what: string) => PaymentsError, what: string]
+> = {
+  'rate-limited': [RateLimitedError, 'rate limit exceeded'],
+  'system-error': [SystemError, 'the provider had a system error'],
+  'illegal-parameter': [IllegalParameterError, 'the provider rejected a parameter as illegal'],
+  'order-not-exist': [OrderNotExistError, 'the provider knows no such order'],
+  unauthorised: [UnauthorisedError, 'the provider forbids the call'],
+  unavailable: [UnavailableError, 'the provider gave no usable answer'],
+  refused: [RefusedError, 'the provider refused the call'],
+  malformed: [MalformedAnswerError, 'the answer does not match the spec'],
+  ambiguous: [AmbiguousError, 'sent, but no trustworthy answer'],
+};
+
 function errorOf(verdict: Exclude<Verdict, 'success'>, context: ErrorContext): PaymentsError {
   if (typeof verdict === 'object') return new CreateRefusedError(context, verdict.createRefused);
-  const detail = `(${['HTTP', context.httpStatus, context.serviceCode && `code ${context.serviceCode}`].filter(Boolean).join(' ')})`;
-  switch (verdict) {
-    case 'rate-limited':
-      return new RateLimitedError(context, `rate limit exceeded ${detail}`);
-    case 'system-error':
-      return new SystemError(context, `the provider had a system error ${detail}`);
-    case 'illegal-parameter':
-      return new IllegalParameterError(context, `the provider rejected a parameter as illegal ${detail}`);
-    case 'order-not-exist':
-      return new OrderNotExistError(context, `the provider knows no such order ${detail}`);
-    case 'unauthorised':
-      return new UnauthorisedError(
-        context,
-        `${isTokenRejected(context) ? 'the provider rejected the token' : 'the provider forbids the call'} ${detail}`,
-      );
-    case 'unavailable':
-      return new UnavailableError(context, `the provider gave no usable answer ${detail}`);
-    case 'refused':
-      return new RefusedError(context, `the provider refused the call ${detail}`);
-    case 'malformed':
-      return new MalformedAnswerError(context, `the answer does not match the spec ${detail}`);
-    case 'ambiguous':
-      return new AmbiguousError(context, `sent, but no trustworthy answer ${detail}`);
-  }
+  const { httpStatus, serviceCode } = context;
+  const detail = ['HTTP', httpStatus, serviceCode && `code ${serviceCode}`].filter(Boolean).join(' ');
+  const [PaymentsFailure, meaning] = FAILURES[verdict];
+  const tokenRejected = verdict === 'unauthorised' && isTokenRejected(context);
+  const what = tokenRejected ? 'the provider rejected the token' : meaning;
+  return new PaymentsFailure(context, `${what} (${detail})`);
 }

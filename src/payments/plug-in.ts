@@ -1,4 +1,5 @@
-/** Loads the module of a `module:PATH` setting. Its default export is a function of options. */
+/** Loads what a setting names: the module of `module:PATH`, whose default export is a function of options, or an RSA key. */
+import type { createPrivateKey, createPublicKey, KeyObject } from 'node:crypto';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
@@ -40,4 +41,20 @@ async function importFile(setting: string, path: string): Promise<unknown> {
   } catch (error) {
     throw new PaymentsSettingError(setting, `the module cannot be loaded (${safeErrorName(error)})`);
   }
+}
+
+/** An RSA key in PEM. Throws `PaymentsSettingError`, whose message does not contain the key. */
+export function rsaKey(
+  setting: string,
+  expected: 'an RSA private key' | 'RSA public keys',
+  parse: typeof createPrivateKey | typeof createPublicKey,
+  pem: string,
+): KeyObject {
+  try {
+    const key = parse(pem);
+    if (key.asymmetricKeyType === 'rsa') return key;
+  } catch {
+    // The same error as for another kind of key.
+  }
+  throw new PaymentsSettingError(setting, `must be ${expected} in PEM`);
 }

@@ -16,8 +16,7 @@ import { safeErrorName } from './redact.ts';
 import { checkedAddress, pathOf, type Target, urlOf } from './target.ts';
 import type { Exchange, Timeouts, Transport, TransportOptions, WireRequest } from './transport.ts';
 
-export interface Call<T> extends AnswerRules<T> {
-  target: Target;
+export interface Call<T> extends AnswerRules<T>, Target {
   /** Serialized with `writeExactJson`. */
   body?: unknown;
   /** Receives the `Date` header of any answer. */
@@ -106,7 +105,7 @@ export class RequestSender {
     const { method, token: place } = rulesOf(call.operation);
     const body = call.body === undefined ? undefined : writeExactJson(call.body);
     const authorization = await authorizationHeaders(this.options, place, context, options.openId);
-    const url = urlOf(this.#base, call.target);
+    const url = urlOf(this.#base, call);
     const headers: Record<string, string> = {
       accept: 'application/json',
       'user-agent': 'durable-payouts',
@@ -126,7 +125,7 @@ export class RequestSender {
     body: Buffer | undefined,
     context: ErrorContext,
   ): Promise<Record<string, string>> {
-    const path = pathOf(this.#base, call.target.path);
+    const path = pathOf(this.#base, call.path);
     const { signer, surroundings } = this.options;
     try {
       const input = { method, path, body: body ?? Buffer.alloc(0), timestamp: surroundings.clock.wallMs() };

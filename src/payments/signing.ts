@@ -3,10 +3,10 @@
  * content nor the header. The built-in signers sign `METHOD\npath\ntimestamp\nbody`; `module:PATH` implements any other
  * scheme.
  */
-import { createHmac, createPrivateKey, createSign, type KeyObject } from 'node:crypto';
+import { createHmac, createPrivateKey, createSign } from 'node:crypto';
 import { z } from 'zod';
 import { PaymentsSettingError } from './errors.ts';
-import { loadPlugIn, methodOf } from './plug-in.ts';
+import { loadPlugIn, methodOf, rsaKey } from './plug-in.ts';
 
 export interface SigningInput {
   method: string;
@@ -21,13 +21,6 @@ export interface SigningInput {
 /** Returns the headers to add. They cannot replace the client's own headers. */
 export interface RequestSigner {
   sign(input: SigningInput): Record<string, string> | Promise<Record<string, string>>;
-}
-
-export interface SignatureHeaders {
-  /** The name of the header with the base64 signature. Default `x-signature`. */
-  signature?: string;
-  /** The name of the header with the timestamp in Unix milliseconds. Default `x-timestamp`. */
-  timestamp?: string;
 }
 
 const SETTING = 'PAYMENTS_SIGNER';
@@ -48,14 +41,16 @@ const signedHeaders = z.record(
  * Creates a signer: `none`, `hmac-sha256` (key: text), `rsa-sha256` (key: private key in PEM) or `module:PATH`, whose
  * default export is called with `{ key }` and returns a `RequestSigner`. Throws `PaymentsSettingError`.
  */
-export async function createSigner(
-  setting: string,
-  key?: string,
-  headers: SignatureHeaders = {},
-): Promise<RequestSigner> {
+export async function createSigner(setting: string, key?: string): Promise<RequestSigner> {
   if (setting === 'none') return { sign: () => ({}) };
-  if (setting === 'hmac-sha256') return hmacSigner(requireKey(key), headers);
-  if (setting === 'rsa-sha256') return rsaSigner(privateKey(requireKey(key)), headers);
+  if (setting === 'hmac-sha256') {
+    const secret = requireKey(key);
+    return builtInSigner((content) => createHmac('sha256', secret).update(content).digest('base64'));
+  }
+  if (setting === 'rsa-sha256') {
+    const secret = rsaKey('PAYMENTS_SIGNING_KEY', 'an RSA private key', createPrivateKey, requireKey(key));
+    return builtInSigner((content) => createSign('sha256').update(content).sign(secret, 'base64'));
+  }
   if (setting.startsWith('module:')) return moduleSigner(setting.slice('module:'.length), key);
   throw new PaymentsSettingError(SETTING, 'must be none, hmac-sha256, rsa-sha256 or module:PATH');
 }
@@ -65,21 +60,13 @@ export function signedContent({ method, path, body, timestamp }: SigningInput): 
   return Buffer.concat([Buffer.from(`${method}\n${path}\n${timestamp}\n`), body]);
 }
 
-function hmacSigner(key: string, headers: SignatureHeaders): RequestSigner {
+/** Adds `x-signature` in base64, and `x-timestamp` in Unix milliseconds. */
+function builtInSigner(sign: (content: Buffer) => string): RequestSigner {
   return {
-    sign: (input) =>
-      signatureHeaders(
-        headers,
-        input,
-        createHmac('sha256', key).update(signedContent(input)).digest('base64'),
-      ),
-  };
-}
-
-function rsaSigner(key: KeyObject, headers: SignatureHeaders): RequestSigner {
-  return {
-    sign: (input) =>
-      signatureHeaders(headers, input, createSign('sha256').update(signedContent(input)).sign(key, 'base64')),
+    sign: (input) => ({
+      'x-signature': sign(signedContent(input)),
+      'x-timestamp': String(input.timestamp),
+    }),
   };
 }
 
@@ -89,28 +76,7 @@ async function moduleSigner(path: string, key: string | undefined): Promise<Requ
   return { sign: async (input) => signedHeaders.parse(await sign(input)) };
 }
 
-function signatureHeaders(
-  headers: SignatureHeaders,
-  input: SigningInput,
-  signature: string,
-): Record<string, string> {
-  return {
-    [headers.signature ?? 'x-signature']: signature,
-    [headers.timestamp ?? 'x-timestamp']: String(input.timestamp),
-  };
-}
-
 function requireKey(key: string | undefined): string {
   if (key === undefined || key === '') throw new PaymentsSettingError('PAYMENTS_SIGNING_KEY', 'is required');
   return key;
-}
-
-function privateKey(pem: string): KeyObject {
-  try {
-    const key = createPrivateKey(pem);
-    if (key.asymmetricKeyType === 'rsa') return key;
-  } catch {
-    // Fall through to the same error as for another kind of key: the message must not contain the key.
-  }
-  throw new PaymentsSettingError('PAYMENTS_SIGNING_KEY', 'must be an RSA private key in PEM');
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
-import { payoutOrderAnswer } from '../../src/payments/wire/payout-order.ts';
+import { payoutOrderAnswer } from '../../src/payments/wire/orders.ts';
 import { createPayoutRequest } from '../../src/payments/wire/requests.ts';
 import { payoutRequest } from '../support/requests.ts';
 

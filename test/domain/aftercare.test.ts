@@ -34,7 +34,7 @@ import {
   unsentBackoff,
 } from '../../src/domain/receiving-account-state.ts';
 import { restartDelayMs } from '../../src/domain/reconciliation.ts';
-import { opaqueAnswer } from '../../src/payments/wire/receiving-account.ts';
+import { opaqueAnswer } from '../../src/payments/wire/accounts.ts';
 import { tradeDetails } from '../support/wire-trades.ts';
 
 const times = fc.integer({ min: 0, max: 253_402_300_799_999 });

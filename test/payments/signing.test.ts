@@ -50,12 +50,6 @@ describe('trade requests are signed as the setting says', () => {
     expect(verify.verify(rsa.publicKey, signature)).toBe(true);
   });
 
-  test('header names are a setting', async () => {
-    const signer = await createSigner('hmac-sha256', 'key', { signature: 'sign', timestamp: 'ts' });
-    const { headers } = await signedTrade(signer);
-    expect(headers).toMatchObject({ sign: expect.any(String), ts: expect.stringMatching(/^\d{13}$/) });
-  });
-
   test('a module signs in its own way, and is given the key', async () => {
     const source =
       'export default ({ key }) => ({ mark: key, sign({ path }) { return { "x-own": this.mark + path }; } });';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { WriteGuard } from '../../src/payments/http-transport.ts';
 import { errorWithCode, runAttempt } from '../../src/payments/transport.ts';
-import { WriteGuard } from '../../src/payments/write-guard.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 test('H11 if undici ever writes a request again, the second time is cut off', async () => {

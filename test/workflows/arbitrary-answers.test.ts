@@ -13,8 +13,7 @@ import { settledResult } from '../../src/domain/settled-result.ts';
 import { disagreement, finalAttention, finalStatus, tradeAttention } from '../../src/domain/trade-verdict.ts';
 import { readExactJson } from '../../src/payments/exact-json.ts';
 import { accountsAnswer } from '../../src/payments/wire/accounts.ts';
-import { payoutOrderAnswer } from '../../src/payments/wire/payout-order.ts';
-import { quoteAnswer } from '../../src/payments/wire/quote.ts';
+import { payoutOrderAnswer, quoteAnswer } from '../../src/payments/wire/orders.ts';
 import { tradeDetailAnswer, tradeResultAnswer } from '../../src/payments/wire/trade.ts';
 import { payoutRequest } from '../support/requests.ts';
 

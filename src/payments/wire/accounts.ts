@@ -1,9 +1,14 @@
-/** Spec: Account information. `data` is null if the client has no account. */
+/** Spec: Account information, and Receiving account balance response. */
 import { z } from 'zod';
-import type { ClientAccount, ClientAccounts, UnreadableAccount } from '../../domain/provider-records.ts';
-import { isJsonObject } from '../exact-json.ts';
-import { amount, currency } from './amounts.ts';
-import { text } from './scalars.ts';
+import type {
+  ClientAccount,
+  ClientAccounts,
+  OpaqueRecord,
+  ReceivingAccountBalance,
+  UnreadableAccount,
+} from '../../domain/provider-records.ts';
+import { isJsonObject, numbersToText } from '../exact-json.ts';
+import { amount, currency, text } from './scalars.ts';
 
 const account: z.ZodType<ClientAccount> = z
   .object({
@@ -45,3 +50,16 @@ function readableFields(row: unknown): UnreadableAccount {
 }
 
 const fieldText = z.string().trim().min(1).max(64);
+
+/** A record whose fields the spec does not list. An empty record is rejected. */
+export const opaqueAnswer: z.ZodType<OpaqueRecord> = z
+  .unknown()
+  .transform(numbersToText)
+  .pipe(z.record(z.string(), z.unknown()).refine((record) => Object.keys(record).length > 0));
+
+/** The answer does not contain the currency, so it is that of the request. */
+export function balanceAnswer(code: string): z.ZodType<ReceivingAccountBalance> {
+  return z
+    .object({ balance: amount, accounts: z.array(text(64)) })
+    .transform((wire) => ({ balance: { currency: code, amount: wire.balance }, accountIds: wire.accounts }));
+}

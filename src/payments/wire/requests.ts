@@ -1,8 +1,12 @@
-/** Schemas of the requests: the spec's lengths and enumerations, in our own spelling. */
+/** The requests: schemas with the spec's lengths and enumerations in our own spelling, and bodies as on the wire. */
 import { z } from 'zod';
-import { AMOUNT_PATTERN, normalizeAmount } from '../../domain/money.ts';
+import { AMOUNT_PATTERN, type Money, normalizeAmount } from '../../domain/money.ts';
+import type { CreatePayoutRequest, QuoteRequest } from '../../domain/provider-records.ts';
+import { InvalidRequestError } from '../errors.ts';
+import { jsonNumber } from '../exact-json.ts';
+import type { OperationName } from '../operations.ts';
 import { pathSegmentProblem } from '../target.ts';
-import { isCurrency } from './amounts.ts';
+import { isCurrency } from './scalars.ts';
 
 /** Spec: `client_id`, `partner_order_id`, `order_id` and `account_id` are string(64). */
 const id = line(64);
@@ -60,6 +64,7 @@ export const createPayoutRequest = z.object({
   }),
 });
 
+/** The spec's sample has `currnecy`, its table `currency`. We send `currency`. */
 export const receivingAccountRequest = z.object({
   payerId: line(128),
   currency,
@@ -80,6 +85,8 @@ export const accountsRequest = z.object({
   currency: currency.optional(),
   extraInfo: z.string().max(4096).refine(isJson, 'must be JSON text').optional(),
 });
+
+export type AccountsRequest = z.input<typeof accountsRequest>;
 
 export const codeRequest = z.object({ code: line(4096) });
 export const refreshRequest = z.object({ refreshToken: line(8192) });
@@ -105,4 +112,42 @@ function isJson(text: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** Returns the normalized request. Throws `InvalidRequestError` with every bad field. Messages contain no values. */
+export function checked<T>(operation: OperationName, schema: z.ZodType<T>, request: unknown): T {
+  const result = schema.safeParse(request);
+  if (result.success) return result.data;
+  const fields = result.error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+  throw new InvalidRequestError({ operation, requestId: 'not-sent' }, fields);
+}
+
+/** The body of a request whose fields have the same names on the wire, in snake case. */
+export function snakeKeys(request: object): unknown {
+  const snake = (key: string) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  return Object.fromEntries(Object.entries(request).map(([key, value]) => [snake(key), value]));
+}
+
+export function quoteBody({ originCurrency, targetCurrency, ...request }: QuoteRequest): unknown {
+  return {
+    instructed_amount: exact(request.instructedAmount),
+    exchange: { origin_currency: originCurrency, target_currency: targetCurrency },
+    payer_id: request.payerId,
+    type: request.type,
+  };
+}
+
+/** `lockRateId` is not in the spec's table, but without it nothing would tie the create to its quote. */
+export function createPayoutBody(request: CreatePayoutRequest): unknown {
+  const { partnerOrderId, instructedAmount, originCurrency, targetCurrency, ...rest } = request;
+  return {
+    ...rest,
+    outOrderId: partnerOrderId,
+    instructedAmount: exact(instructedAmount),
+    exchange: { originCurrency, targetCurrency },
+  };
+}
+
+function exact({ currency: code, amount }: Money) {
+  return { currency: code, amount: jsonNumber(amount) };
 }

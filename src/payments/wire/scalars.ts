@@ -1,11 +1,10 @@
 /** The scalars of the provider's answers, in every spelling that the spec uses. */
 import { z } from 'zod';
+import { type Money, normalizeAmount } from '../../domain/money.ts';
 import { exactNumberText } from '../exact-json.ts';
 
-/**
- * A schema from a function that returns undefined for values that it cannot parse. Messages never contain the value.
- */
-export function parsedBy<T>(read: (value: unknown) => T | undefined, expected: string): z.ZodType<T> {
+/** A schema from a function that returns undefined for a bad value. Messages never contain the value. */
+function parsedBy<T>(read: (value: unknown) => T | undefined, expected: string): z.ZodType<T> {
   return z.unknown().transform((value, context) => {
     const result = read(value);
     if (result !== undefined) return result;
@@ -60,7 +59,7 @@ export function entries<T>(schema: z.ZodType<T>): z.ZodType<T[]> {
 }
 
 /** The digits of a JSON number, or the text itself. */
-export function numericText(value: unknown): string | undefined {
+function numericText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : exactNumberText(value);
 }
 
@@ -86,4 +85,55 @@ export function timestampToIso(value: unknown): string | undefined {
   const number = Number(digits);
   const milliseconds = number < FIRST_AS_MILLISECONDS ? number * 1000 : number;
   return milliseconds > MAX_MILLISECONDS ? undefined : new Date(milliseconds).toISOString();
+}
+
+/** Spec: decimal(18,2), as a JSON number or text (H14). Zeros after the second decimal are dropped. */
+export const amount: z.ZodType<string> = parsedBy((value) => {
+  const written = /^(\d{1,16})(?:\.(\d{1,2})0{0,16})?$/.exec(numericText(value) ?? '');
+  return written ? normalizeAmount([written[1], written[2]].filter(Boolean).join('.')) : undefined;
+}, 'an amount of at most 16 digits and 2 decimals');
+
+/** A currency code: the spec lists none, so up to 8 letters or digits (the length of `pay_currency`) are accepted. */
+export function currency(max = 8): z.ZodType<string> {
+  return parsedBy(
+    (value) => (typeof value === 'string' && isCurrency(value, max) ? value : undefined),
+    `a currency code of at most ${max} characters`,
+  );
+}
+
+export function isCurrency(code: string, max = 8): boolean {
+  return code.length <= max && /^[A-Za-z0-9]+$/.test(code);
+}
+
+/** Spec: `{currency: string, amount: number}`. */
+export const money: z.ZodType<Money> = z.object({ currency: currency(), amount });
+
+/** An exchange rate above zero, as decimal text. Accepts exponents such as `2.8e-4`, and keeps all digits. */
+export const rate: z.ZodType<string> = parsedBy((value) => {
+  const written = /^(\d{1,18})(?:\.(\d{1,24}))?(?:[eE]([+-]?\d{1,2}))?$/.exec(numericText(value) ?? '');
+  if (!written) return undefined;
+  const [, whole = '0', fraction = '', exponent = '0'] = written;
+  const text = movePoint(whole, fraction, Number(exponent));
+  return text !== undefined && /[1-9]/.test(text) ? text : undefined;
+}, 'a rate above zero');
+
+function movePoint(whole: string, fraction: string, exponent: number): string | undefined {
+  if (exponent === 0) return fraction === '' ? whole : `${whole}.${fraction}`;
+  if (Math.abs(exponent) > 24) return undefined;
+  const digits = '0'.repeat(25) + whole + fraction + '0'.repeat(25);
+  const point = 25 + whole.length + exponent;
+  const before = digits.slice(0, point).replace(/^0+(?=\d)/, '');
+  const after = digits.slice(point).replace(/0+$/, '');
+  return after === '' ? before : `${before}.${after}`;
+}
+
+/** With `exactOptionalPropertyTypes`, an optional property must be absent, not undefined. */
+type Compact<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** A copy of the record without the keys whose value is undefined. */
+export function compact<T extends object>(record: T): Compact<T>;
+export function compact(record: object): object {
+  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined));
 }

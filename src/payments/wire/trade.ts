@@ -1,15 +1,17 @@
 /** Spec: Payout trade result, and Payout trade detail. */
 import { z } from 'zod';
-import type {
-  TradeDebit,
-  TradeDetail,
-  TradeKey,
-  TradeResult,
-  TradeSplit,
-} from '../../domain/provider-records.ts';
-import { amount, currency } from './amounts.ts';
-import { compact } from './compact.ts';
-import { description, entries, flag, orAbsent, text, timestamp } from './scalars.ts';
+import type { TradeDebit, TradeDetail, TradeResult, TradeSplit } from '../../domain/provider-records.ts';
+import {
+  amount,
+  compact,
+  currency,
+  description,
+  entries,
+  flag,
+  orAbsent,
+  text,
+  timestamp,
+} from './scalars.ts';
 
 const sharedFields = {
   order_id: text(64),
@@ -98,10 +100,6 @@ export const tradeDetailAnswer: z.ZodType<TradeDetail> = z
       splits: wire.pay_distribute_detail,
     }),
   );
-
-export function tradeKeyBody(key: TradeKey): unknown {
-  return { client_id: key.clientId, partner_order_id: key.partnerOrderId };
-}
 
 type SharedFields = z.infer<z.ZodObject<typeof sharedFields>>;
 

@@ -1,10 +1,38 @@
-/** Spec: Payout order, and Payout creation request. camelCase on the wire. */
+/** Spec: Fee and exchange quote, and Payout order (camelCase on the wire). */
 import { z } from 'zod';
-import type { CreatePayoutRequest, PayoutOrder } from '../../domain/provider-records.ts';
-import { jsonNumber } from '../exact-json.ts';
-import { currency, money, rate } from './amounts.ts';
-import { compact } from './compact.ts';
-import { description, orAbsent, text } from './scalars.ts';
+import type { PayoutOrder, Quote } from '../../domain/provider-records.ts';
+import { compact, currency, description, money, orAbsent, rate, text } from './scalars.ts';
+
+const lockId = orAbsent(text(128));
+
+export const quoteAnswer: z.ZodType<Quote> = z
+  .object({
+    lock_rate_id: lockId,
+    lock_fee_id: lockId,
+    avail_money: money,
+    exchange: z.object({ exchange_rate: rate, origin_currency: currency(), target_currency: currency() }),
+    pay_money: money,
+    target_money: money,
+    service_charge: z.object({ final_fee: money }),
+  })
+  .transform((wire, context) => {
+    const lockRateId = wire.lock_rate_id ?? wire.lock_fee_id;
+    const disagree = wire.lock_fee_id !== undefined && wire.lock_fee_id !== lockRateId;
+    if (lockRateId === undefined || disagree) {
+      context.addIssue({ code: 'custom', path: ['lock_rate_id'], message: 'expected one lock id' });
+      return z.NEVER;
+    }
+    return {
+      lockRateId,
+      available: wire.avail_money,
+      exchangeRate: wire.exchange.exchange_rate,
+      originCurrency: wire.exchange.origin_currency,
+      targetCurrency: wire.exchange.target_currency,
+      pay: wire.pay_money,
+      target: wire.target_money,
+      fee: wire.service_charge.final_fee,
+    };
+  });
 
 const exchange = z.object({
   originCurrency: orAbsent(currency()),
@@ -51,14 +79,3 @@ export const payoutOrderAnswer: z.ZodType<PayoutOrder> = z
       transactionId: wire.receiver?.transactionId,
     }),
   );
-
-/** `lockRateId` is not in the spec's table, but without it nothing would tie the create to its quote. */
-export function createPayoutBody(request: CreatePayoutRequest): unknown {
-  const { partnerOrderId, instructedAmount, originCurrency, targetCurrency, ...rest } = request;
-  return {
-    ...rest,
-    outOrderId: partnerOrderId,
-    instructedAmount: { currency: instructedAmount.currency, amount: jsonNumber(instructedAmount.amount) },
-    exchange: { originCurrency, targetCurrency },
-  };
-}
