@@ -2,19 +2,25 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ACTIVITY_FAILURES } from '../src/activities/shared/failure-meanings.ts';
-import { FAILURE_MEANINGS } from '../src/contract/failure-meanings.ts';
 import {
+  codesOf,
+  type Explained,
   FOLLOW_UP_ATTENTION,
   OPENING_ATTENTION,
   PAYOUT_ATTENTION,
   TOKEN_ATTENTION,
   WORKFLOW_ATTENTION,
 } from '../src/domain/attention-codes.ts';
-import { codesOf, type Explained } from '../src/domain/explained.ts';
+import { API_METRICS } from '../src/starters/api/metrics.ts';
+import { PROBLEM_STATUSES } from '../src/starters/api/problem-statuses.ts';
+import { EXIT } from '../src/starters/cli/answer.ts';
+import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
+import { anchorOf, code, table } from './markdown.ts';
 import {
   AUDIT_STATUS_MEANINGS,
   AUTHORIZATION_MEANINGS,
   BATCH_PHASE_MEANINGS,
+  FAILURE_MEANINGS,
   OPENING_OUTCOME_MEANINGS,
   OPENING_PHASE_MEANINGS,
   OPENING_REASON_MEANINGS,
@@ -22,12 +28,7 @@ import {
   PHASE_MEANINGS,
   REASON_MEANINGS,
   ROW_END_MEANINGS,
-} from '../src/domain/meanings.ts';
-import { API_METRICS } from '../src/starters/api/metrics.ts';
-import { PROBLEM_STATUSES } from '../src/starters/api/problem-statuses.ts';
-import { EXIT } from '../src/starters/cli/answer.ts';
-import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
-import { anchorOf, code, table } from './markdown.ts';
+} from './reference/meanings.ts';
 import {
   CLI_ERRORS,
   CLIENT_ERRORS,

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { type Client, isGrpcDeadlineError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { AuthorizationOutcome } from '../domain/authorization.ts';
+import type { AuthorizationOutcome } from '../domain/token-record.ts';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';

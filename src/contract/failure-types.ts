@@ -1,22 +1,19 @@
-/** The failure types on which callers rely. `failure-meanings.ts` explains each. */
+/** The failure types that callers rely on. `docs/reference.md` explains each. */
 
 /** A workflow fails with this type on bad input only. `details[0]` is `[{ path, message }]`, with every bad field. */
 export const INVALID_PAYOUT_REQUEST = 'InvalidPayoutRequest';
 
-/** A refused update. The message gives the reason. */
+/** An update was refused. The message gives the reason. */
 export const NOT_ACCEPTED_NOW = 'NotAcceptedNow';
 
-/** The Nexus operation `pay` fails with this type if the `partnerOrderId` belongs to a payout with another body. */
+/** The Nexus operation `pay`: the `partnerOrderId` belongs to a payout with another body. */
 export const PAYOUT_CONFLICT = 'PayoutConflict';
 
-/** What the Nexus operation `pay` fails with where nothing tells how the payout ended. */
+/** The Nexus operation `pay`: the payout's workflow no longer exists, so its outcome is unknown. */
 export const PAYOUT_IS_GONE = 'PayoutIsGone';
 
-/** Refuses a change of the rate limit. */
+/** A change of the rate limit is invalid. */
 export const INVALID_CHANGE = 'InvalidChange';
 
-/**
- * A query fails with this type if its answer would depend on history events whose workflow task has not started yet.
- * The query is valid; a retry succeeds.
- */
+/** The answer to a query depends on history events whose workflow task has not started. A retry succeeds. */
 export const STALE_WORKFLOW_CLOCK = 'StaleWorkflowClock';

@@ -3,8 +3,7 @@
  * at the end of this file that the schemas match them.
  */
 import { z } from 'zod';
-import { PAYOUT_ATTENTION } from '../domain/attention-codes.ts';
-import { codesOf } from '../domain/explained.ts';
+import { codesOf, PAYOUT_ATTENTION } from '../domain/attention-codes.ts';
 import {
   AUDIT_STATUSES,
   OUTCOMES,
@@ -13,7 +12,6 @@ import {
   PHASES,
   REASON_CODES,
 } from '../domain/payout.ts';
-import type { Same } from './same.ts';
 
 export const moneyAnswer = z.strictObject({
   currency: z.string(),
@@ -53,14 +51,11 @@ const split = z.strictObject({
   refundReason: z.string().exactOptional(),
 });
 
-const resultFields = {
+export const payoutResultSchema = z.strictObject({
   partnerOrderId: z.string(),
   outcome: z.enum(OUTCOMES),
   debits: z.array(debit),
   splits: z.array(split),
-};
-
-const optionalFields = {
   reason: reason.exactOptional(),
   orderId: z.string().exactOptional(),
   quote: quote.exactOptional(),
@@ -70,9 +65,7 @@ const optionalFields = {
   createdAt: time.exactOptional(),
   finishedAt: time.exactOptional(),
   learnedBy: z.enum(['notification', 'poll']).exactOptional(),
-};
-
-export const payoutResultSchema = z.strictObject({ ...resultFields, ...optionalFields });
+});
 
 export const payoutStateSchema = z.strictObject({
   phase: z.enum(PHASES),
@@ -84,11 +77,7 @@ export const payoutStateSchema = z.strictObject({
   reasons: z.array(z.strictObject({ code: z.enum(codesOf(PAYOUT_ATTENTION)), message: z.string() })),
   approvalExpiresAt: time.exactOptional(),
   lockExpiresAt: time.exactOptional().describe('while the payout waits for approval: when its lock expires'),
-  partnerOrderId: resultFields.partnerOrderId.exactOptional(),
-  outcome: resultFields.outcome.exactOptional(),
-  debits: resultFields.debits.exactOptional(),
-  splits: resultFields.splits.exactOptional(),
-  ...optionalFields,
+  ...payoutResultSchema.exactPartial().shape,
 });
 
 export const problemSchema = z.strictObject({
@@ -109,3 +98,8 @@ const matches: [
   Same<z.output<typeof payoutStateSchema>, PayoutState>,
 ] = [true, true];
 void matches;
+
+/**
+ * `true` if both types are assignable to each other, otherwise `never`. Checks schemas against types of `src/domain`.
+ */
+export type Same<One, Other> = [One, Other] extends [Other, One] ? true : never;

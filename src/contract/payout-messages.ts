@@ -3,11 +3,10 @@
  * nothing. An update is a caller's decision, and the caller waits for its result.
  */
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { FollowUpResult } from '../domain/follow-up.ts';
 import type { PayoutState } from '../domain/payout.ts';
 
-/**
- * A notification from the provider, as the notification receiver passes it on. A hint to query the order, never a fact.
- */
+/** A notification from the provider. A hint to query the order, never a fact. */
 export interface Notification {
   /** When the notification receiver received it. ISO 8601. */
   receivedAt: string;
@@ -42,3 +41,5 @@ export const refuseUpdate = defineUpdate<PayoutState, [Decision]>('refuse');
 export const cancelUpdate = defineUpdate<PayoutState, [CancelRequest]>('cancel');
 export const resolveUpdate = defineUpdate<PayoutState, [Resolution]>('resolve');
 export const pollUpdate = defineUpdate<PayoutState>('poll');
+/** Of a follow-up, which also receives `notification`: the result so far. */
+export const changesQuery = defineQuery<FollowUpResult>('changes');

@@ -1,7 +1,6 @@
 /** The schemas of the request to open a receiving account and of its result (spec: Receiving account request). */
 import { z } from 'zod';
-import { OPENING_ATTENTION } from '../domain/attention-codes.ts';
-import { codesOf } from '../domain/explained.ts';
+import { codesOf, OPENING_ATTENTION } from '../domain/attention-codes.ts';
 import {
   type CheckedOpeningRequest,
   OPENING_OUTCOMES,
@@ -10,8 +9,8 @@ import {
   type ReceivingAccountResult,
   type ReceivingAccountState,
 } from '../domain/receiving-account.ts';
+import type { Same } from './payout-answers.ts';
 import { appName, type CheckResult, checkBody, currency, identifier, text } from './payout-request.ts';
-import type { Same } from './same.ts';
 
 const MAX_USAGES = 64;
 
@@ -52,14 +51,11 @@ export function checkReceivingAccount(body: unknown): CheckResult<CheckedOpening
   return checkBody(receivingAccountSchema, body);
 }
 
-const resultFields = {
+export const receivingAccountResultSchema = z.strictObject({
   requestId: z.string(),
   outcome: z.enum(OPENING_OUTCOMES),
   payerId: z.string(),
   currency: z.string(),
-};
-
-const optionalFields = {
   reason: z.strictObject({ code: z.enum(OPENING_REASON_CODES), message: z.string() }).exactOptional(),
   accountId: z.string().exactOptional(),
   account: z
@@ -67,9 +63,7 @@ const optionalFields = {
     .exactOptional()
     .describe("the provider's record, with numbers as text; its fields depend on the currency"),
   learnedBy: z.enum(['answer', 'person']).exactOptional(),
-};
-
-export const receivingAccountResultSchema = z.strictObject({ ...resultFields, ...optionalFields });
+});
 
 export const receivingAccountStateSchema = z.strictObject({
   phase: z.enum(OPENING_PHASES),
@@ -82,11 +76,7 @@ export const receivingAccountStateSchema = z.strictObject({
     .exactOptional()
     .describe('in review: accounts of this payer and currency that appeared after the request was sent'),
   lastAskedAt: z.string().exactOptional().describe('ISO 8601'),
-  requestId: resultFields.requestId.exactOptional(),
-  outcome: resultFields.outcome.exactOptional(),
-  payerId: resultFields.payerId.exactOptional(),
-  currency: resultFields.currency.exactOptional(),
-  ...optionalFields,
+  ...receivingAccountResultSchema.exactPartial().shape,
 });
 
 const matches: [

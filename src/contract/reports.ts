@@ -3,13 +3,11 @@
  * source.
  */
 import { z } from 'zod';
-import { FOLLOW_UP_ATTENTION } from '../domain/attention-codes.ts';
+import { codesOf, FOLLOW_UP_ATTENTION } from '../domain/attention-codes.ts';
 import type { DailyReport } from '../domain/daily-report.ts';
-import { codesOf } from '../domain/explained.ts';
 import type { FollowUpResult } from '../domain/follow-up.ts';
 import { OUTCOMES } from '../domain/payout.ts';
-import { moneyAnswer } from './payout-answers.ts';
-import type { Same } from './same.ts';
+import { moneyAnswer, type Same } from './payout-answers.ts';
 
 const time = z.string().describe('ISO 8601');
 const count = z.int().min(0);

@@ -1,9 +1,7 @@
 /**
  * The signatures of the workflow types that callers start or query. A test compares them with the workflows.
  */
-import type { AuthorizationOutcome } from '../domain/authorization.ts';
 import type { BatchRequest, BatchResult } from '../domain/batch.ts';
-import type { ClockOffset } from '../domain/clock-offset.ts';
 import type { DailyReport } from '../domain/daily-report.ts';
 import type { FollowUpRequest, FollowUpResult } from '../domain/follow-up.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
@@ -16,7 +14,8 @@ import type {
 } from '../domain/provider-records.ts';
 import type { LeaseKey, LeaseRecord } from '../domain/rate-limit-lease.ts';
 import type { OpeningRequest, ReceivingAccountResult } from '../domain/receiving-account.ts';
-import type { TokenOwner } from '../domain/token-record.ts';
+import type { ClockOffset } from '../domain/time.ts';
+import type { AuthorizationOutcome, TokenOwner } from '../domain/token-record.ts';
 
 /** Function properties instead of methods: TypeScript does not compare the parameters of methods strictly. */
 export interface WorkflowSignatures {

@@ -2,7 +2,6 @@
  * Every code by which something asks for a person. A code that is not here cannot be raised: `AttentionOf` takes no other.
  * `docs/reference.md` and the JSON Schemas are written from these tables.
  */
-import type { Explained } from './explained.ts';
 
 export const PAYOUT_ATTENTION = {
   NEEDS_REVIEW: {
@@ -222,4 +221,16 @@ export type AttentionCode =
 export interface AttentionOf<Code extends AttentionCode> {
   code: Code;
   message: string;
+}
+
+/** A public code in words. Documents and schemas are written from tables of these. */
+export interface Explained {
+  meaning: string;
+  /** What to do about it. */
+  action: string;
+}
+
+/** The codes of a table, in its order. */
+export function codesOf<Code extends string>(table: Readonly<Record<Code, unknown>>): Code[] {
+  return Object.keys(table).filter((code): code is Code => code in table);
 }

@@ -3,7 +3,6 @@ import type { AttentionOf, PayoutAttentionCode } from './attention-codes.ts';
 import type { Money } from './money.ts';
 
 export const PAYOUT_TYPES = ['WITHDRAW', 'SUPPLIER'] as const;
-export type PayoutType = (typeof PAYOUT_TYPES)[number];
 
 export const PHASES = [
   'SCHEDULED',
@@ -77,7 +76,7 @@ export interface PayoutRequest {
   payerId: string;
   /** The caller's own id for the payout, unique per application. Sent as `outOrderId`. */
   partnerOrderId: string;
-  type: PayoutType;
+  type: (typeof PAYOUT_TYPES)[number];
   instructedAmount: Money;
   originCurrency: string;
   targetCurrency: string;
@@ -98,13 +97,18 @@ export interface CheckedPayoutRequest extends PayoutRequest {
 
 /** The terms of the quote under which a payout is created. */
 export interface AgreedQuote {
+  /** Ties the quote to one create. */
   lockRateId: string;
+  /** Decimal text of any precision. */
   exchangeRate: string;
+  /** The amount that the payer account pays. */
   pay: Money;
+  /** The amount that the beneficiary receives. */
   target: Money;
   fee: Money;
 }
 
+/** One charge to a payer account (spec: Payout trade detail, `pay_account_detail`). */
 export interface Debit {
   accountId: string;
   accountType: string;
@@ -180,7 +184,7 @@ export interface PayoutSettings {
   pollMaxMs: number;
   approvalExpiresMs: number;
   stuckAfterMs: number;
-  /** A call that waits longer than this for its turn or its answer sets the attention flag. */
+  /** A call that waits longer than this sets the attention flag. */
   callWaitsMs: number;
 }
 

@@ -3,47 +3,28 @@
  * wrote them. Only `src/payments/wire` knows the spellings on the wire.
  */
 import type { Money } from './money.ts';
-import type { Receiver } from './payout.ts';
+import type { AgreedQuote, Debit, PayoutRequest, Split } from './payout.ts';
 
 /** The answer of `POST /v1/payments/fee` (spec: Fee and exchange quote). */
-export interface Quote {
-  /** Ties the quote to one create. Also read from `lock_fee_id`. */
-  lockRateId: string;
+export interface Quote extends AgreedQuote {
   /** The payer account's available balance. */
   available: Money;
-  /** Decimal text of any precision. */
-  exchangeRate: string;
   originCurrency: string;
   targetCurrency: string;
-  /** The amount that the payer account pays. */
-  pay: Money;
-  /** The amount that the beneficiary receives. */
-  target: Money;
-  fee: Money;
 }
 
 /** The body of `POST /v1/payments/fee`. */
-export interface QuoteRequest {
-  payerId: string;
+export interface QuoteRequest
+  extends Pick<PayoutRequest, 'payerId' | 'instructedAmount' | 'originCurrency' | 'targetCurrency'> {
   type: string;
-  instructedAmount: Money;
-  originCurrency: string;
-  targetCurrency: string;
 }
 
 /** The body of `POST /v2/b2b/currents/createCnyOrder` (spec: Payout creation request). */
-export interface CreatePayoutRequest {
-  /** Sent as `outOrderId`. We assume that it is the `partner_order_id` of the trade queries. */
-  partnerOrderId: string;
+export interface CreatePayoutRequest
+  extends Omit<QuoteRequest, 'payerId'>,
+    Pick<PayoutRequest, 'partnerOrderId' | 'remittancePurposeCode' | 'platform' | 'receiver'> {
   /** The lock of exactly one quote. Sent as `lockRateId`, a field that the spec's table does not list. */
   lockRateId: string;
-  type: string;
-  instructedAmount: Money;
-  originCurrency: string;
-  targetCurrency: string;
-  remittancePurposeCode: string;
-  platform?: string | undefined;
-  receiver: Receiver;
 }
 
 /** The meaning of a code of `createCnyOrder`, as the provider states it. Every meaning is a kind of "not created". */
@@ -77,61 +58,40 @@ export interface TradeKey {
   partnerOrderId: string;
 }
 
-/** The data of `queryResult` (spec: Payout trade result). */
-export interface TradeResult {
+/** The fields that result and detail share. */
+interface Trade extends TradeKey {
   orderId: string;
-  clientId: string;
-  partnerOrderId: string;
   complete: boolean;
+  targetCurrency: string;
+  /** As the provider wrote it: `PROCESSING`, `FAILED`, `SUCCESS`, `PARTIAL_SUCCESS`, or an unknown value. */
+  status: string;
+  createdAt?: string;
+  finishedAt?: string;
+}
+
+/** The data of `queryResult` (spec: Payout trade result). */
+export interface TradeResult extends Trade {
   /** The sum of the splits that succeeded. */
   received: Money;
   /** The sum of the splits that failed. */
   failed: Money;
-  targetCurrency: string;
-  /** As the provider wrote it: `PROCESSING`, `FAILED`, `SUCCESS`, `PARTIAL_SUCCESS`, or an unknown value. */
-  status: string;
   /** As the provider wrote it: `PROCESSING`, `APPROVED`, `REJECTED`, `RETURNED`, `DECLINED`, or an unknown value. */
   auditStatus?: string;
   errorMessage?: string;
-  createdAt?: string;
-  finishedAt?: string;
-}
-
-/** One debit (spec: Payout trade detail, `pay_account_detail`). */
-export interface TradeDebit {
-  accountId: string;
-  accountType: string;
-  pay: Money;
-  fee: Money;
-  actual: Money;
 }
 
 /** One split (spec: Payout trade detail, `pay_distribute_detail`). */
-export interface TradeSplit {
-  distributeId: string;
-  target: Money;
+export interface TradeSplit extends Omit<Split, 'status'> {
   /** As the provider wrote it: `SUCCESS`, `FAILED`, or an unknown value. */
   status: string;
-  finishedAt?: string;
-  error?: string;
-  refunded: boolean;
-  refundReason?: string;
 }
 
 /** The data of `queryPayDetail` (spec: Payout trade detail). */
-export interface TradeDetail {
-  orderId: string;
-  clientId: string;
-  partnerOrderId: string;
-  complete: boolean;
+export interface TradeDetail extends Trade {
   received?: Money;
   failed?: Money;
-  targetCurrency: string;
-  status: string;
-  debits: TradeDebit[];
+  debits: Debit[];
   splits: TradeSplit[];
-  createdAt?: string;
-  finishedAt?: string;
 }
 
 /** The data of `account/query` (spec: Account information). */

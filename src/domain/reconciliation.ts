@@ -1,7 +1,7 @@
-/** The report of a reconciliation, and the delay before a payout that keeps being stopped is started again. */
+/** The report of a reconciliation, and the delay before a stopped payout is started again. */
 
-import type { FailingWorkflow } from './failing-workflow.ts';
-import { HOUR_MS } from './time.ts';
+import type { WorkflowAttentionCode } from './attention-codes.ts';
+import { HOUR_MS, isoTime } from './time.ts';
 
 /** A workflow that a person should look at: it is not started again, or a new start would not help. */
 export interface LeftAlone {
@@ -36,4 +36,28 @@ export const MAX_RESTART_DELAY_MS = 6 * HOUR_MS;
 export function restartDelayMs(stops: number, everyMs: number): number {
   if (stops <= STOPS_WITHOUT_DELAY) return 0;
   return Math.min(MAX_RESTART_DELAY_MS, everyMs * 2 ** Math.min(stops - STOPS_WITHOUT_DELAY, 30));
+}
+
+/** The attention code in `list --attention` and in the reconciliation. */
+export const WORKFLOW_TASK_FAILS = 'WORKFLOW_TASK_FAILS' satisfies WorkflowAttentionCode;
+
+/** From this attempt on, Temporal rejects queries of the workflow. The crash of a worker costs one attempt. */
+export const FAILING_FROM_ATTEMPT = 3;
+
+/** An open workflow that is stuck: its workflow task keeps failing or timing out. */
+export interface FailingWorkflow {
+  workflowId: string;
+  runId: string;
+  type: string;
+  /** The current attempt of its workflow task. */
+  attempt: number;
+  /** When this task was first scheduled. Unix milliseconds. */
+  sinceMs: number;
+  /** Temporal's name for the cause, such as `NON_DETERMINISTIC_ERROR`; `UNKNOWN` if the history does not contain it. */
+  cause: string;
+}
+
+/** A message for operators. It contains no payload data. */
+export function describeFailingWorkflow({ attempt, sinceMs, cause }: FailingWorkflow): string {
+  return `its workflow task has failed ${attempt - 1} times since ${isoTime(sinceMs)} (${cause}): the workflow is stuck`;
 }

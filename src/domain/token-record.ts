@@ -167,3 +167,15 @@ function sentenceOf({ held, needsAuthorization }: TokenRecord, nowMs: number): s
   if (!held) return 'The first token is being fetched.';
   return usable ? 'Valid; renewed automatically.' : 'Expired; the renewal has not succeeded yet.';
 }
+
+/** How a user's attempt to authorize the application ended. */
+export interface AuthorizationOutcome {
+  /**
+   * `NOT_STORED`: the provider issued tokens, but Temporal did not accept them. `UNCERTAIN`: the result at the provider
+   * is unknown.
+   */
+  outcome: 'GRANTED' | 'DENIED' | 'EXPIRED' | 'REFUSED' | 'UNAVAILABLE' | 'UNCERTAIN' | 'NOT_STORED';
+  /** The text of the page. */
+  sentence: string;
+  openId?: string;
+}

@@ -8,7 +8,7 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 import { z } from 'zod';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../contract/ids.ts';
-import { FAILING_FROM_ATTEMPT, type FailingWorkflow } from '../domain/failing-workflow.ts';
+import { FAILING_FROM_ATTEMPT, type FailingWorkflow } from '../domain/reconciliation.ts';
 import { isGone } from './client-errors.ts';
 import { type ListedRun, listRunPage, listRunPages } from './visibility.ts';
 

@@ -11,7 +11,7 @@ import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate } from '../../src/contract/token-messages.ts';
-import type { FailingWorkflow } from '../../src/domain/failing-workflow.ts';
+import type { FailingWorkflow } from '../../src/domain/reconciliation.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';

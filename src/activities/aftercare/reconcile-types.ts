@@ -1,6 +1,5 @@
 /** What the reconciliation asks of its activities. Types only, so that workflows can import them. */
-import type { FailingWorkflow } from '../../domain/failing-workflow.ts';
-import type { LeftAlone } from '../../domain/reconciliation.ts';
+import type { FailingWorkflow, LeftAlone } from '../../domain/reconciliation.ts';
 
 export interface LookFor {
   /** A worker of another environment refuses it. */

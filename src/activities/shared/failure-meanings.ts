@@ -1,5 +1,5 @@
 /** What the failures of activities mean, as histories and the Temporal UI show them. `docs/reference.md` is written from this table. */
-import type { Explained } from '../../domain/explained.ts';
+import type { Explained } from '../../domain/attention-codes.ts';
 import type { PaymentsErrorCode } from '../../payments/index.ts';
 
 /** Of our own; the others are the codes of the payments client's errors. */

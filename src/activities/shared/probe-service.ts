@@ -3,9 +3,9 @@
  * cannot be read is a finding like any other: this never throws for what the service does.
  */
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
-import { type ClockOffset, clockOffset } from '../../domain/clock-offset.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import type { TradeKey, TradeResult } from '../../domain/provider-records.ts';
+import { type ClockOffset, clockOffset } from '../../domain/time.ts';
 import { type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Clock, Random, Surroundings } from '../../surroundings/surroundings.ts';
 

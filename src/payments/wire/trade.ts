@@ -1,6 +1,7 @@
 /** Spec: Payout trade result, and Payout trade detail. */
 import { z } from 'zod';
-import type { TradeDebit, TradeDetail, TradeResult, TradeSplit } from '../../domain/provider-records.ts';
+import type { Debit } from '../../domain/payout.ts';
+import type { TradeDetail, TradeResult, TradeSplit } from '../../domain/provider-records.ts';
 import {
   amount,
   compact,
@@ -42,7 +43,7 @@ export const tradeResultAnswer: z.ZodType<TradeResult> = z
     }),
   );
 
-const debit: z.ZodType<TradeDebit> = z
+const debit: z.ZodType<Debit> = z
   .object({
     account_id: text(64),
     account_type: text(32),

@@ -10,7 +10,7 @@ import {
   StillExchangingError,
 } from '../../client/authorizations.ts';
 import { appName } from '../../contract/payout-request.ts';
-import type { AuthorizationOutcome } from '../../domain/authorization.ts';
+import type { AuthorizationOutcome } from '../../domain/token-record.ts';
 import { sendPage } from '../../pages/page.ts';
 import { Problem } from './problem.ts';
 

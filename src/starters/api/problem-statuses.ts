@@ -1,5 +1,5 @@
 /** The statuses of problem documents. `docs/reference.md` is written from this table. */
-import type { Explained } from '../../domain/explained.ts';
+import type { Explained } from '../../domain/attention-codes.ts';
 
 export interface ProblemStatus extends Explained {
   /** The document's `title`. */

@@ -1,8 +1,8 @@
 /** What a payout's follow-up has found: the result is never rewritten, so this stands beside it. */
 
 import type { PayoutRef } from '../../client/payouts.ts';
-import { changesQuery } from '../../contract/follow-up-messages.ts';
 import { payoutFollowUpWorkflowId } from '../../contract/ids.ts';
+import { changesQuery } from '../../contract/payout-messages.ts';
 import type { AttentionOf, FollowUpAttentionCode } from '../../domain/attention-codes.ts';
 import type { FollowUpResult } from '../../domain/follow-up.ts';
 import { isGone } from '../../temporal/client-errors.ts';

@@ -7,7 +7,7 @@ import {
   describeFailingWorkflow,
   type FailingWorkflow,
   WORKFLOW_TASK_FAILS,
-} from '../../domain/failing-workflow.ts';
+} from '../../domain/reconciliation.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import type { Session } from './session.ts';
 

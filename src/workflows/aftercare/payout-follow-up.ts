@@ -16,8 +16,7 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
-import { changesQuery } from '../../contract/follow-up-messages.ts';
-import { notificationSignal } from '../../contract/payout-messages.ts';
+import { changesQuery, notificationSignal } from '../../contract/payout-messages.ts';
 import {
   checkTimeoutMs,
   differencesSince,

@@ -5,8 +5,12 @@
  */
 import { ApplicationFailure, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
-import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../../domain/failing-workflow.ts';
-import { MAX_RESTART_DELAY_MS, type ReconciliationReport } from '../../domain/reconciliation.ts';
+import {
+  describeFailingWorkflow,
+  MAX_RESTART_DELAY_MS,
+  type ReconciliationReport,
+  WORKFLOW_TASK_FAILS,
+} from '../../domain/reconciliation.ts';
 import { showNeedsAttention } from '../shared/attention.ts';
 import { isRecord } from '../shared/raw-signal.ts';
 import { temporalCalls } from './temporal-calls.ts';

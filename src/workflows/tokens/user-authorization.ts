@@ -5,8 +5,7 @@
 import { ApplicationFailure, CancellationScope, sleep, TimeoutFailure } from '@temporalio/workflow';
 import type { TokenPlan } from '../../activities/shared/types.ts';
 import type { AuthorizationAttempt } from '../../contract/workflows.ts';
-import type { AuthorizationOutcome } from '../../domain/authorization.ts';
-import type { TokenOwner } from '../../domain/token-record.ts';
+import type { AuthorizationOutcome, TokenOwner } from '../../domain/token-record.ts';
 import { activityCause } from '../shared/call-failures.ts';
 import { exchangeCalls, local } from '../shared/calls.ts';
 

@@ -1,5 +1,5 @@
 /** The clocks of this machine, the engine, a worker and the payments service: deadlines are counted on all of them. */
-import type { ClockOffset } from '../../../domain/clock-offset.ts';
+import type { ClockOffset } from '../../../domain/time.ts';
 import { type Check, problem, unknown, well } from './check.ts';
 
 const CHECK = 'clocks';

@@ -6,7 +6,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { encryptionKeys } from '../../../config/encryption.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import type { WorkerDescription, WorkflowSignatures } from '../../../contract/workflows.ts';
-import { type ClockOffset, clockOffset } from '../../../domain/clock-offset.ts';
+import { type ClockOffset, clockOffset } from '../../../domain/time.ts';
 import { UnknownKeyError } from '../../../encryption/key-ring.ts';
 import type { Session } from '../session.ts';
 import { type Check, problem, well } from './check.ts';

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClockOffset, clockOffset } from '../../../domain/clock-offset.ts';
+import { type ClockOffset, clockOffset } from '../../../domain/time.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';
 

@@ -1,5 +1,5 @@
 /** Whether every open workflow can go on. */
-import { describeFailingWorkflow } from '../../../domain/failing-workflow.ts';
+import { describeFailingWorkflow } from '../../../domain/reconciliation.ts';
 import { findFailingWorkflows, knownFailingWorkflows } from '../../../temporal/failing-workflows.ts';
 import type { Session } from '../session.ts';
 import { type Check, messageOf, problem, unknown, well } from './check.ts';

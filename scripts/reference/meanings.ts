@@ -1,15 +1,23 @@
-/** What phases, outcomes and reason codes mean, and what to do. `docs/reference.md` is written from these tables. */
-import type { AuthorizationOutcome } from './authorization.ts';
-import type { BatchState, RowOutcome } from './batch.ts';
-import type { Explained } from './explained.ts';
-import type { AuditStatus, PayoutOutcome, PayoutPhase, ReasonCode } from './payout.ts';
-import type { OpeningOutcome, OpeningPhase, OpeningReason } from './receiving-account.ts';
+/** The meaning of phases, outcomes, reason codes and failure types, and what to do. */
+import {
+  INVALID_CHANGE,
+  INVALID_PAYOUT_REQUEST,
+  NOT_ACCEPTED_NOW,
+  PAYOUT_CONFLICT,
+  PAYOUT_IS_GONE,
+  STALE_WORKFLOW_CLOCK,
+} from '../../src/contract/failure-types.ts';
+import type { Explained } from '../../src/domain/attention-codes.ts';
+import type { BatchState, RowOutcome } from '../../src/domain/batch.ts';
+import type { AuditStatus, PayoutOutcome, PayoutPhase, ReasonCode } from '../../src/domain/payout.ts';
+import type { OpeningOutcome, OpeningPhase, OpeningReason } from '../../src/domain/receiving-account.ts';
+import type { AuthorizationOutcome } from '../../src/domain/token-record.ts';
 
 const NEW_ID = 'To pay, start again under a new `partnerOrderId`';
 
 export const PHASE_MEANINGS: Readonly<Record<PayoutPhase, Explained>> = {
   SCHEDULED: {
-    meaning: 'The payout waits for `notBefore`. The provider has not been asked for anything.',
+    meaning: 'The payout waits for `notBefore`. Nothing has been sent to the provider.',
     action: 'Nothing. It can be cancelled.',
   },
   CHECKING: { meaning: 'The request is checked.', action: 'Nothing. It can be cancelled.' },
@@ -23,15 +31,15 @@ export const PHASE_MEANINGS: Readonly<Record<PayoutPhase, Explained>> = {
   },
   CREATING: {
     meaning: 'The create is being sent.',
-    action: 'Nothing. A cancel is refused meanwhile.',
+    action: 'Nothing. The payout can no longer be cancelled.',
   },
   RECONCILING: {
     meaning:
       'Whether the order exists is unknown. The payout asks the provider over the confirmation window.',
-    action: 'Nothing. Nothing is sent meanwhile.',
+    action: 'Nothing. No request is sent until then.',
   },
   NEEDS_REVIEW: {
-    meaning: 'A person has to decide whether the order exists. The provider is still asked.',
+    meaning: 'A person must decide whether the order exists. The payout keeps asking the provider.',
     action: 'Ask the provider, then resolve.',
   },
   PROCESSING: {
@@ -88,13 +96,13 @@ export const REASON_MEANINGS: Readonly<
   },
   APPROVAL_EXPIRED: {
     outcome: 'NOT_CREATED',
-    meaning: 'Nobody approved or refused the payout within `PAYOUTS_APPROVAL_EXPIRES`.',
+    meaning: 'No approver decided within `PAYOUTS_APPROVAL_EXPIRES`.',
     action: `${NEW_ID}.`,
   },
   REFUSED_BY_PROVIDER: {
     outcome: 'NOT_CREATED',
     meaning:
-      'The provider, or our check of its request format, refused the quote or the create. The message is its own.',
+      'The provider, or our check of its request format, refused the quote or the create. The message gives the reason.',
     action: `Correct the request. ${NEW_ID}.`,
   },
   CANCELLED: {
@@ -127,10 +135,10 @@ export const OPENING_PHASE_MEANINGS: Readonly<Record<OpeningPhase, Explained>> =
   RECONCILING: {
     meaning:
       'Whether the account was opened is unknown. The accounts are listed over the confirmation window.',
-    action: 'Nothing. Nothing is sent meanwhile.',
+    action: 'Nothing. No request is sent until then.',
   },
   NEEDS_REVIEW: {
-    meaning: 'A person has to decide. `candidates` lists the accounts that may be the requested one.',
+    meaning: 'A person must decide. `candidates` lists the accounts that may be the requested one.',
     action: 'Ask the provider, then resolve.',
   },
   DONE: { meaning: 'The request has ended.', action: 'Read the `outcome`.' },
@@ -146,7 +154,7 @@ export const OPENING_OUTCOME_MEANINGS: Readonly<Record<OpeningOutcome, Explained
 
 export const OPENING_REASON_MEANINGS: Readonly<Record<OpeningReason['code'], Explained>> = {
   REFUSED_BY_PROVIDER: {
-    meaning: 'The provider refused the request. The message is its own.',
+    meaning: 'The provider refused the request. The message gives its reason.',
     action: 'Correct the request and send it under a new `requestId`.',
   },
   CANCELLED: { meaning: 'The workflow was cancelled before the request was sent.', action: 'Nothing.' },
@@ -165,7 +173,7 @@ export const BATCH_PHASE_MEANINGS: Readonly<Record<BatchState['phase'], Explaine
   DONE: { meaning: 'Every row has ended.', action: 'Read `outcomes`.' },
 };
 
-/** How a row can end other than as its payout did. */
+/** Row outcomes other than those of a payout. */
 export const ROW_END_MEANINGS: Readonly<Record<Exclude<RowOutcome, PayoutOutcome>, Explained>> = {
   conflict: {
     meaning: 'The `partnerOrderId` of the row belongs to a payout with another body.',
@@ -176,7 +184,7 @@ export const ROW_END_MEANINGS: Readonly<Record<Exclude<RowOutcome, PayoutOutcome
     action: 'Correct the row and send it in a new batch.',
   },
   stopped: {
-    meaning: "Nothing is left of the payout's workflow, or the batch no longer watches it.",
+    meaning: "The payout's workflow no longer exists, or the batch no longer tracks it.",
     action: 'Look at the payout: `npm run payouts -- status ID`.',
   },
   notStarted: {
@@ -199,7 +207,41 @@ export const AUTHORIZATION_MEANINGS: Readonly<Record<AuthorizationOutcome['outco
     action: 'Begin again.',
   },
   NOT_STORED: {
-    meaning: 'The provider gave tokens, and Temporal did not take them in time.',
+    meaning: 'The provider issued tokens, but Temporal did not accept them in time.',
     action: 'Begin again.',
   },
 };
+
+/** Failures that callers rely on. */
+export const FAILURE_MEANINGS = {
+  [INVALID_PAYOUT_REQUEST]: {
+    raisedBy: 'a workflow, the update `add` of a batch, the Nexus operation `pay`',
+    meaning: 'Bad input. `details[0]` is `[{ path, message }]` with every bad field. Nothing was started.',
+    action: 'Correct the request. A start that failed like this may be repeated under the same id.',
+  },
+  [NOT_ACCEPTED_NOW]: {
+    raisedBy: 'an update',
+    meaning: 'The update is not accepted now. The message says why. Nothing was changed.',
+    action: 'Read the state, then decide again.',
+  },
+  [PAYOUT_CONFLICT]: {
+    raisedBy: 'the Nexus operation `pay`',
+    meaning: 'The `partnerOrderId` belongs to a payout with another body. Nothing was started.',
+    action: 'Send the first body again. A new `partnerOrderId` makes another payment.',
+  },
+  [PAYOUT_IS_GONE]: {
+    raisedBy: 'the Nexus operation `pay`',
+    meaning: "Temporal no longer has the payout's workflow, so its outcome is unknown.",
+    action: 'Ask the provider for the order before you pay again.',
+  },
+  [INVALID_CHANGE]: {
+    raisedBy: 'the update that changes a rate limit',
+    meaning: 'The new rate is not valid. The message says why.',
+    action: 'Correct the rate.',
+  },
+  [STALE_WORKFLOW_CLOCK]: {
+    raisedBy: 'a query',
+    meaning: 'The query arrived ahead of a workflow task. The query is valid.',
+    action: 'Send the query again, as our own programs do.',
+  },
+} as const satisfies Record<string, Explained & { raisedBy: string }>;
