@@ -16,7 +16,7 @@ export interface Decision {
   openId?: string | undefined;
 }
 
-/** The request, or why it is refused. A refused request redirects nobody. */
+/** The request, or why it is refused. A refused request causes no redirect. */
 export function readAuthorizationRequest(
   world: World,
   fields: Record<string, string>,

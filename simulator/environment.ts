@@ -1,4 +1,4 @@
-/** What `npm run simulator` reads from its environment. */
+/** Variables of the simulator. */
 import { z } from 'zod';
 import { appSchema, settingsSchema } from './settings.ts';
 

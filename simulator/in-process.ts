@@ -76,7 +76,7 @@ class InProcess implements InProcessSimulator {
     const call = new OpenCall(this.#world.clock);
     this.#open.add(call);
     try {
-      // Not awaited: serving may go on after the connection is cut.
+      // Not awaited: serving may continue after the connection is cut.
       this.#serve(request, call).catch(call.fail);
       return await call.answer;
     } finally {
@@ -94,7 +94,7 @@ class InProcess implements InProcessSimulator {
 
   async close(): Promise<void> {
     this.#closed = true;
-    // Drop open calls first: closing the world releases held requests, whose answers nobody may receive.
+    // Drop open calls first: closing the world releases held requests, whose answers must not be delivered.
     for (const call of this.#open) call.drop();
     await this.#world.close();
   }

@@ -69,7 +69,7 @@ export const settingsSchema = z.strictObject({
   lockMismatchCode: z.number().int().default(30004),
   accountNotUsableCode: z.number().int().default(30005),
 
-  // The life of an order
+  // The lifecycle of an order
   finalAfterMs: milliseconds.default(300),
   readLagMs: milliseconds.default(0),
   timestampUnit: z.enum(['ms', 's']).default('ms'),
@@ -80,7 +80,7 @@ export const settingsSchema = z.strictObject({
 
   // Notifications
   notificationStyle: z.enum(['snake', 'camel']).default('snake'),
-  /** Empty: notifications are not signed. After `whsec_` comes base64; any other text is the secret itself. */
+  /** Empty: notifications are not signed. After `whsec_` follows base64; any other text is the secret itself. */
   notificationSecret: z.string().default(''),
   notificationBackoffMs: z.array(milliseconds).default([200, 1000, 3000]),
   notificationTimeoutMs: milliseconds.default(5000),

@@ -26,24 +26,28 @@ export interface TrueTrade {
 }
 
 /**
- * Whether `operation` may answer `data`: it shows no end, the true end, or a false end that a client can detect. The
- * order's `liar` query may be detected by the true answer of the other query. The other query must be detectable by
- * itself, or both could give the same false answer.
+ * Whether `operation` may answer `data`: it shows no end, the true end, or a false end that a client can detect. If
+ * `mayContradict` is set, the true answer of the other query may reveal the false end. Only one query of an order has it
+ * set, or both could give the same false answer.
  */
 export function isTrueOrDetectable(
   operation: TradeOperation,
   data: unknown,
-  { asked, truth, isLiar }: { asked: TradeQuery; truth: TrueTrade | undefined; isLiar: boolean },
+  {
+    asked,
+    truth,
+    mayContradict,
+  }: { asked: TradeQuery; truth: TrueTrade | undefined; mayContradict: boolean },
 ): boolean {
-  const told = readEnd(operation, data, asked);
-  if (told === undefined) return true;
-  if (truth === undefined) return isLiar;
+  const shown = readEnd(operation, data, asked);
+  if (shown === undefined) return true;
+  if (truth === undefined) return mayContradict;
   const known = readEnd(operation, truth[operation], asked);
-  if (known !== undefined && sameEnd(told, known)) return true;
-  if (!isLiar) return false;
+  if (known !== undefined && sameEnd(shown, known)) return true;
+  if (!mayContradict) return false;
   const other = operation === 'queryResult' ? 'queryPayDetail' : 'queryResult';
-  const otherTold = readEnd(other, truth[other], asked);
-  return otherTold === undefined || !agree(told, otherTold);
+  const otherEnd = readEnd(other, truth[other], asked);
+  return otherEnd === undefined || !agree(shown, otherEnd);
 }
 
 /** An end of an order, read from an answer that agrees with itself and with the request. */

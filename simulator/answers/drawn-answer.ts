@@ -54,7 +54,7 @@ export function drawAnswer(operation: OperationName, random: Random, context: Dr
   if (sort === 'error') return drawError(random, null, sort);
   if (sort === 'truth-with-error') return drawError(random, context.truth ?? null, sort);
   const data = drawData(sort, operation, random, context);
-  // Now and then, a record comes with an unusual HTTP status.
+  // Some records have an unusual HTTP status.
   const status = chance(random, 0.9) ? 200 : pick(random, [201, 202, 400, 404, 500]);
   return { sort, status, code: 'success', message: pick(random, MESSAGES), data };
 }

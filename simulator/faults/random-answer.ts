@@ -113,7 +113,7 @@ function restricted(
   const about = {
     asked: { clientId, partnerOrderId, target: order?.price.target },
     truth: order && trueTrade(order, clientId, received.world),
-    isLiar: liarOf(partnerOrderId) === name,
+    mayContradict: contradictingQuery(partnerOrderId) === name,
   };
   const data = madeDetectable(present.data, random, (candidate) =>
     isTrueOrDetectable(name, candidate, about),
@@ -130,7 +130,7 @@ function trueTrade(order: Order, clientId: string, world: World): TrueTrade {
 }
 
 /** The trade query of an order whose false answers only the other query can reveal (see `isTrueOrDetectable`). */
-function liarOf(partnerOrderId: string): 'queryResult' | 'queryPayDetail' {
+function contradictingQuery(partnerOrderId: string): 'queryResult' | 'queryPayDetail' {
   return chance(seededRandom(seedOf(partnerOrderId)), 0.5) ? 'queryResult' : 'queryPayDetail';
 }
 

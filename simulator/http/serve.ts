@@ -49,7 +49,7 @@ export async function serve(
   return injectFault(exchange, injected);
 }
 
-/** Returns whether it waited at all. */
+/** Returns whether it waited. */
 async function delay({ clock, random }: World, [min, max]: readonly [number, number]): Promise<boolean> {
   if (max === 0) return false;
   await sleep(clock, min + random.number() * (max - min));

@@ -46,7 +46,7 @@ export class Notifier {
     this.#parts = parts;
   }
 
-  /** A true notification about `order`. Before its end, it says what the plan will bring. */
+  /** A true notification about `order`. Before its end, it contains the planned status. */
   truth(order: Order): Notification {
     const status = order.finalAtMs === undefined ? (order.plan.outcome ?? 'SUCCESS') : order.status;
     return { appId: order.appId, orderId: order.orderId, partnerOrderId: order.outOrderId, status };

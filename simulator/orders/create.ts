@@ -53,7 +53,7 @@ export function plantOrder(world: World, payerId: string, wanted: CreateRequest)
   return order;
 }
 
-/** The only way to add an order: debits the payer, stores the order and starts its life. */
+/** The only way to add an order: debits the payer, stores the order and starts its lifecycle. */
 function commit(world: World, order: Order): void {
   world.accounts.debit(order.payerId, order.price.pay, world.settings);
   world.orders.add(order);

@@ -1,4 +1,4 @@
-/** The life of an order after its creation: its end, splits, refund and notifications. */
+/** The lifecycle of an order after its creation: its end, splits, refund and notifications. */
 import { divideHalfUp, type Money } from '../money.ts';
 import type { Notification, Notifier } from '../notifications/notifier.ts';
 import type { Settings } from '../settings.ts';
@@ -36,7 +36,7 @@ export class OrderLife {
     else this.#parts.timers.after(finalMs, () => this.#endUnlessEnded(order, outcome));
   }
 
-  /** Ends the order with `status`, whatever its plan says, and notifies the application as planned. */
+  /** Ends the order with `status`, even if the plan differs, and notifies the application as planned. */
   end(order: Order, status: string): void {
     const { plan } = order;
     const { surroundings } = this.#parts;

@@ -1,4 +1,4 @@
-/** Accounts by client or payer id. A prefix such as `poor-` sets how the account behaves; all others are rich. */
+/** Accounts by client or payer id. A prefix such as `poor-` sets how the account behaves; all others have the default balance. */
 import { type Money, parseMinor } from '../money.ts';
 import type { Settings } from '../settings.ts';
 

@@ -18,7 +18,7 @@ interface RefreshToken {
   openId: string;
   expiresAtMs: number;
   /** A replaced token works once more: the answer with its successor may have been lost. */
-  standing: 'current' | 'previous' | 'dead';
+  standing: 'current' | 'previous' | 'used-up';
 }
 
 export interface UserGrant {
@@ -60,12 +60,12 @@ export class Tokens {
     return { accessToken: this.#issueUserAccess(appId, openId, settings), refreshToken, openId };
   }
 
-  /** Undefined if `token` is not, or no longer, valid for `appId`. */
+  /** Undefined if `token` is not valid for `appId`. */
   refresh(appId: string, token: string, settings: Settings): UserGrant | undefined {
     const held = this.#refresh.get(token);
     if (!held || held.appId !== appId || held.expiresAtMs <= this.#surroundings.clock.nowMs())
       return undefined;
-    if (held.standing === 'dead') return undefined;
+    if (held.standing === 'used-up') return undefined;
     if (held.standing === 'previous' && !settings.previousRefreshTokenValid) return undefined;
     if (settings.refreshRotation === 'keep') {
       held.expiresAtMs = this.#surroundings.clock.nowMs() + settings.refreshTokenSeconds * 1000;
@@ -108,13 +108,13 @@ export class Tokens {
     return token;
   }
 
-  /** Makes all current tokens of the user previous. A previous token that was used now is dead. */
+  /** Makes all current tokens of the user previous. A previous token that was used is used up. */
   #retire(used: RefreshToken): void {
     const spent = used.standing === 'previous';
     for (const other of this.#refresh.values())
       if (other.appId === used.appId && other.openId === used.openId && other.standing === 'current')
         other.standing = 'previous';
-    if (spent) used.standing = 'dead';
+    if (spent) used.standing = 'used-up';
   }
 
   #keep<Value>(store: Map<string, Value>, key: string, value: Value): void {

@@ -54,13 +54,13 @@ export const callersShape = {
   }),
 };
 
-const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex: 64 lower case digits');
+const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex: 64 lowercase digits');
 
 /** One entry of `PAYOUTS_API_KEYS_FILE`. */
 export const callerSchema = z.strictObject({
   name: z
     .string()
-    .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lower case letters, digits and hyphens')
+    .regex(/^[a-z0-9-]{1,32}$/, 'must be 1 to 32 lowercase letters, digits and hyphens')
     .describe(
       'The name of the caller, unique in the file: lowercase letters, digits and hyphens, at most 32. It is recorded in histories as `by`.',
     ),
@@ -96,9 +96,9 @@ export const callersFile = z
     const hashes = callers.flatMap(({ keySha256 }) => keySha256);
     for (const [at, { name, keySha256 }] of callers.entries()) {
       if (twice(names, name))
-        context.addIssue({ code: 'custom', path: [at, 'name'], message: 'stands there twice' });
+        context.addIssue({ code: 'custom', path: [at, 'name'], message: 'appears twice' });
       if (keySha256.some((one) => twice(hashes, one)))
-        context.addIssue({ code: 'custom', path: [at, 'keySha256'], message: 'stands there twice' });
+        context.addIssue({ code: 'custom', path: [at, 'keySha256'], message: 'appears twice' });
     }
   });
 
@@ -111,14 +111,16 @@ interface Service {
 export function readCallers(environment: Environment, service: Service | undefined): Read<Callers> {
   const file = environment[KEY];
   if (file) return fromFile(file);
-  if (service === undefined || mayGoWithout(service)) return { ok: true, value: { keys: [] } };
+  if (service === undefined || isOptional(service)) return { ok: true, value: { keys: [] } };
   return {
     ok: false,
-    problems: [`${KEY}: is missing: only PAYMENTS_ENVIRONMENT=test that listens on loopback may go without`],
+    problems: [
+      `${KEY}: is missing: only PAYMENTS_ENVIRONMENT=test that listens on loopback may run without it`,
+    ],
   };
 }
 
-function mayGoWithout({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: { host } }: Service): boolean {
+function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: { host } }: Service): boolean {
   return PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${host.includes(':') ? `[${host}]` : host}`);
 }
 

@@ -1,7 +1,7 @@
 /** Variables of the codec server. It gets the payload keys and never the token keys. */
 import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
-import { mayGoWithout, readKeys } from './encryption.ts';
+import { mayRunWithoutKeys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { type Listen, listenAddress, partsOf, paymentsEnvironment, secret, testBaseUrl } from './values.ts';
 
@@ -24,7 +24,7 @@ export const codecShape = {
     .default([])
     .meta({
       description:
-        'The bearer keys with which people sign in, comma-separated, each of at least 16 characters. Each of them is valid, so that they can rotate.',
+        'The bearer keys with which people sign in, comma-separated, each of at least 16 characters. Each of them is valid, so that you can rotate them.',
       requiredWhen: KEYLESS,
     }),
   PAYOUTS_CODEC_ORIGINS: origins.default([]).meta({
@@ -57,7 +57,7 @@ export function codecConfig(environment: Environment): CodecConfig {
   const problems = problemsOf(own, keys);
   // The codec server does not use them, so it could only leak them.
   if (tokenKeys) problems.push('PAYOUTS_TOKEN_KEYS: must not be given to the codec server');
-  if (keys.ok && !ring) problems.push('PAYOUTS_ENCRYPTION_KEYS: is missing: there is nothing to decode');
+  if (keys.ok && !ring) problems.push('PAYOUTS_ENCRYPTION_KEYS: is missing: it decodes payloads');
   if (own.ok) problems.push(...bearerKeyProblems(own.value, environment));
   if (!own.ok || !ring || problems.length > 0) throw new ConfigError(problems);
   const { PAYOUTS_CODEC_LISTEN, PAYOUTS_CODEC_KEYS, PAYOUTS_CODEC_ORIGINS } = own.value;
@@ -66,6 +66,6 @@ export function codecConfig(environment: Environment): CodecConfig {
 
 function bearerKeyProblems(env: z.output<typeof schema>, environment: Environment): string[] {
   const loopback = ['127.0.0.1', '::1', 'localhost'].includes(env.PAYOUTS_CODEC_LISTEN.host);
-  if (env.PAYOUTS_CODEC_KEYS.length > 0 || (loopback && mayGoWithout(environment))) return [];
-  return ['PAYOUTS_CODEC_KEYS: is missing: only a test on loopback may decode for everybody'];
+  if (env.PAYOUTS_CODEC_KEYS.length > 0 || (loopback && mayRunWithoutKeys(environment))) return [];
+  return ['PAYOUTS_CODEC_KEYS: is missing: only a test on loopback may run without it'];
 }

@@ -29,7 +29,7 @@ const createCodes = z.string().transform((text, context) => {
 const recoveredAt = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 instant, such as 2026-01-31T08:00:00Z' })
   .transform((text) => Date.parse(text))
-  .refine((ms) => ms <= Date.now(), 'must not lie in the future')
+  .refine((ms) => ms <= Date.now(), 'must not be in the future')
   .optional();
 
 const TOKENS = ['application', 'user'] as const;
@@ -77,7 +77,7 @@ export const workerShape = {
   }),
   PAYMENTS_CALL_TIMEOUT: value.durationOf(
     '20s',
-    'The longest that one HTTP exchange with the provider may take. Other deadlines derive from it.',
+    'The maximum duration of one HTTP exchange with the provider. Other deadlines derive from it.',
   ),
   PAYMENTS_ARRIVAL_JITTER: value.duration
     .optional()
@@ -90,7 +90,7 @@ export const workerShape = {
   ),
   PAYMENTS_CREATE_CODES: createCodes.prefault('429:busy').meta({
     description:
-      'What the provider says that its codes for a create mean. Each meaning is a kind of "not created": `refused`, `lock-expired`, `insufficient`, or `busy`, which is confirmed over the confirmation window and then sent again. Any other code is an unknown outcome. Spec: Errors.',
+      'What the codes of the provider for a create mean. Each meaning is a kind of "not created": `refused`, `lock-expired`, `insufficient`, or `busy`, which is confirmed over the confirmation window and then sent again. Any other code is an unknown outcome. Spec: Errors.',
     valueType: '`code:meaning[,…]`',
   }),
   PAYMENTS_REPEATED_CREATE: value.choice(
@@ -103,7 +103,7 @@ export const workerShape = {
   ),
   PAYOUTS_CREATE_CHECK: value.choice(
     ['doubtful', 'always'],
-    'When to confirm before a create is sent: for doubtful starts, or always. Set `always` where the retention of the namespace is shorter than the memory of the provider ([decision 2](decisions/0002-histories-as-evidence.md)).',
+    'When to confirm before a create is sent: for doubtful starts, or always. Set `always` if the namespace retains histories for a shorter time than the provider remembers orders ([decision 2](decisions/0002-histories-as-evidence.md)).',
   ),
   PAYOUTS_TEMPORAL_RECOVERED_AT: recoveredAt.meta({
     description:
@@ -138,7 +138,7 @@ export const workerShape = {
   PAYOUTS_BATCH_WINDOW: value.integer(5_000, 200, 'How many payouts of one batch may be busy at once.'),
   PAYOUTS_WORKFLOW_BUNDLE: z.string().min(1).optional().meta({
     description:
-      'A file that `npm run bundle-workflows -- FILE` wrote from the same sources. With it, a worker starts some seconds sooner.',
+      'A file that `npm run bundle-workflows -- FILE` wrote from the same sources. With it, a worker starts some seconds faster.',
     valueType: 'path',
   }),
   PAYOUTS_METRICS_LISTEN: value.optionalText(
@@ -153,7 +153,7 @@ const workerSchema = z.object(workerShape).superRefine((env, context) => {
     context.addIssue({
       code: 'custom',
       path: ['PAYMENTS_SIGNING_KEY'],
-      message: 'is needed by PAYMENTS_SIGNER',
+      message: 'is required by PAYMENTS_SIGNER',
     });
 });
 
@@ -165,7 +165,7 @@ export interface WorkerConfig {
   applications: ReadonlyMap<string, Application>;
 }
 
-/** Everything a worker needs. Throws `ConfigError`. */
+/** Throws `ConfigError`, with every invalid variable. */
 export function workerConfig(environment: Environment): WorkerConfig {
   const env = readVariables(workerSchema, environment);
   const applications = readApplications(environment);

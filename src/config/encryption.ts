@@ -52,8 +52,8 @@ const schema = z.object({ ...payloadKeyShape, ...tokenKeyShape });
 
 const MISSING = {
   PAYOUTS_ENCRYPTION_KEYS:
-    'is missing: only PAYMENTS_ENVIRONMENT=test with a loopback PAYMENTS_BASE_URL may go without',
-  PAYOUTS_TOKEN_KEYS: 'is missing: it seals tokens',
+    'is missing: only PAYMENTS_ENVIRONMENT=test with a loopback PAYMENTS_BASE_URL may run without it',
+  PAYOUTS_TOKEN_KEYS: 'is missing: it encrypts tokens',
 } as const;
 
 export interface Keys {
@@ -74,7 +74,7 @@ export function readKeys(
   needed: readonly (keyof typeof MISSING)[] = ['PAYOUTS_ENCRYPTION_KEYS'],
 ): Read<Keys> {
   const keys = readVariables(schema, environment);
-  const missing = mayGoWithout(environment) ? [] : needed.filter((name) => !environment[name]);
+  const missing = mayRunWithoutKeys(environment) ? [] : needed.filter((name) => !environment[name]);
   if (!keys.ok || missing.length > 0)
     return {
       ok: false,
@@ -85,6 +85,6 @@ export function readKeys(
 }
 
 /** Only a test that no other machine can reach may leave payloads unencrypted. */
-export function mayGoWithout(environment: Environment): boolean {
+export function mayRunWithoutKeys(environment: Environment): boolean {
   return environment['PAYMENTS_ENVIRONMENT'] === 'test' && isLoopback(environment['PAYMENTS_BASE_URL'] ?? '');
 }

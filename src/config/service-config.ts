@@ -42,7 +42,7 @@ export const apiShape = {
   }),
   PAYMENTS_NOTIFICATION_SECRETS: secret.pipe(secrets).default([]).meta({
     description:
-      'The secrets of `PAYMENTS_NOTIFICATION_VERIFIER`, comma-separated, newest first: text or `whsec_…` for `hmac-sha256`, RSA public keys in PEM for `rsa-sha256`. Each of them is valid, so that they can rotate.',
+      'The secrets of `PAYMENTS_NOTIFICATION_VERIFIER`, comma-separated, newest first: text or `whsec_…` for `hmac-sha256`, RSA public keys in PEM for `rsa-sha256`. Each of them is valid, so that you can rotate them.',
     requiredWhen: 'for `hmac-sha256` and `rsa-sha256`',
   }),
   PAYMENTS_NOTIFICATION_FIELDS: notificationFields.default({}).meta({
@@ -61,7 +61,7 @@ export type ServiceConfig = z.output<typeof schema> & {
   callers: Callers;
 };
 
-/** Throws `ConfigError`, which names every bad variable. */
+/** Throws `ConfigError`, with every invalid variable. */
 export function serviceConfig(environment: Environment): ServiceConfig {
   const own = readVariables(schema, environment);
   const keys = readKeys(environment);

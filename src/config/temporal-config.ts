@@ -14,7 +14,7 @@ export const temporalShape = {
   TEMPORAL_NAMESPACE: optionalText('The namespace. Without it, the profile decides, then `default`.'),
   TEMPORAL_API_KEY: secret
     .optional()
-    .describe('The API key for Temporal Cloud or a server that asks for one. It turns TLS on.'),
+    .describe('The API key for Temporal Cloud or a server that requires one. It turns TLS on.'),
   TEMPORAL_TLS: optionalText(
     'Whether to use TLS. Default: only with an API key or another TLS setting.',
     '`true` or `false`',
@@ -31,7 +31,7 @@ export const temporalShape = {
     "The name that the server's certificate must have, if it is not the host of the address.",
   ),
   TEMPORAL_CONFIG_FILE: path(
-    "Temporal's TOML file of profiles. Without it, the file where the Temporal CLI keeps it.",
+    "Temporal's TOML file of profiles. Without it, the default file of the Temporal CLI.",
   ),
   TEMPORAL_PROFILE: optionalText(
     'The profile in that file. Variables override it. Without it, the profile `default`.',

@@ -1,11 +1,11 @@
 /**
- * Every code by which something asks for a person. A code that is not here cannot be raised: `AttentionOf` takes no other.
- * `docs/reference.md` and the JSON Schemas are written from these tables.
+ * Every attention code. `AttentionOf` accepts no other code. `docs/reference.md` and the JSON Schemas are generated from
+ * these tables.
  */
 
 export const PAYOUT_ATTENTION = {
   NEEDS_REVIEW: {
-    meaning: 'The payout cannot go on without a decision. The message says why.',
+    meaning: 'The payout cannot continue without a decision. The message says why.',
     action:
       'Ask the provider for the order by the `partnerOrderId`. Then run `npm run payouts -- resolve ID --by NAME` with `--created ORDER_ID` or `--not-created end|retry`.',
   },
@@ -13,16 +13,16 @@ export const PAYOUT_ATTENTION = {
     meaning:
       'Quote and create have started over three times or more without an order. After ten times, the payout goes to review.',
     action:
-      'Run `npm run payouts -- doctor`. Check the clocks of the workers, and whether `PAYMENTS_LOCK_LIFETIME` is longer than a lock lives.',
+      'Run `npm run payouts -- doctor`. Check the clocks of the workers, and whether `PAYMENTS_LOCK_LIFETIME` is longer than the lifetime of a lock.',
   },
   CALL_WAITS: {
     meaning: 'A call has waited for its turn or its answer for longer than `PAYOUTS_CALL_WAITS`.',
     action:
-      'Run `npm run payouts -- doctor`. Check that a worker runs and that the provider answers. The payout then goes on by itself; `npm run payouts -- poll ID` polls at once.',
+      'Run `npm run payouts -- doctor`. Check that a worker runs and that the provider answers. The payout then continues; `npm run payouts -- poll ID` polls at once.',
   },
   PROVIDER_NOT_ANSWERING: {
     meaning:
-      'Three polls in a row brought no usable answer, or the provider refused one, or it gave no usable answer to whether the order exists. The message holds the last failure type.',
+      'Three polls in a row got no usable answer, the provider refused a poll, or a confirm got no usable answer. The message contains the last failure type.',
     action:
       'Run `npm run payouts -- doctor`. With `ILLEGAL_PARAMETER` or `UNAUTHORISED`, check the settings; otherwise wait for the provider. Then `npm run payouts -- poll ID` polls at once.',
   },
@@ -33,7 +33,7 @@ export const PAYOUT_ATTENTION = {
   },
   SEVERAL_ORDERS: {
     meaning:
-      'The provider names another order than the one that the payout follows. There may be two payments.',
+      'The provider names another order than the one that the payout tracks. There may be two payments.',
     action:
       'Start nothing else for this payment. Send the provider both order ids from `npm run payouts -- status ID --json`.',
   },
@@ -44,7 +44,7 @@ export const PAYOUT_ATTENTION = {
   },
   ORDER_DIFFERS_FROM_REQUEST: {
     meaning:
-      'The order that the create was answered with, or that was found under this `partnerOrderId`, is not the one that was requested, or an earlier start had another body. The message says which.',
+      'The order in the answer to the create, or the order found under this `partnerOrderId`, is not the requested one, or an earlier start had another body. The message says which.',
     action:
       'Start nothing else for this payment. Find out whether the `partnerOrderId` was used for something else, and ask the provider.',
   },
@@ -61,27 +61,27 @@ export const PAYOUT_ATTENTION = {
     action: 'Wait: the order usually ends as `FAILED` soon. If it does not, ask the provider.',
   },
   UNKNOWN_STATUS: {
-    meaning: 'The provider answered a status that its specification does not name. Polling goes on.',
+    meaning: 'The provider answered a status that its specification does not name. Polling continues.',
     action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
   },
   UNKNOWN_AUDIT_STATUS: {
-    meaning: 'The provider answered an audit status that its specification does not name. Polling goes on.',
+    meaning: 'The provider answered an audit status that its specification does not name. Polling continues.',
     action: 'Get the `orderId` with `npm run payouts -- status ID` and ask the provider.',
   },
   PROVIDER_CONTRADICTS_ITSELF: {
-    meaning: 'The order query and the trade query disagree. The trade query counts.',
+    meaning: 'The order query and the trade query disagree. The trade query takes precedence.',
     action: 'Tell the provider what each of the two says.',
   },
   DETAIL_MISSING: {
     meaning: 'The provider reports the end, but three queries or more have not returned the payments.',
     action:
-      'Nothing at first: the payout asks again and reports no outcome before. If it stays, ask the provider.',
+      'Nothing at first: the payout asks again and reports no outcome until then. If the flag stays, ask the provider.',
   },
   DETAIL_DISAGREES: {
     meaning:
       'The provider reports the end, but in three queries or more its payments do not add up or contradict the result.',
     action:
-      'Nothing at first: the payout asks again and reports no outcome before. If it stays, ask the provider.',
+      'Nothing at first: the payout asks again and reports no outcome until then. If the flag stays, ask the provider.',
   },
   PAYMENT_RETURNED: {
     meaning: 'The money of a payment came back after it was paid, before the payout ended.',
@@ -117,9 +117,9 @@ export const OPENING_ATTENTION = {
   },
   NOT_SENT: {
     meaning:
-      'The request could not be sent three times in a row or more. Nothing has left the worker. After 24 times, it goes to review.',
+      'The request could not be sent three times in a row or more. Nothing was sent. After 24 times, it goes to review.',
     action:
-      'Run `npm run payouts -- doctor`. Check that the provider can be reached; the request is sent again by itself.',
+      'Run `npm run payouts -- doctor`. Check that the provider can be reached; the request is sent again automatically.',
   },
   CALL_WAITS: {
     meaning: 'A call has waited for its turn or its answer for longer than `PAYOUTS_CALL_WAITS`.',
@@ -142,7 +142,7 @@ export const TOKEN_ATTENTION = {
     action: 'At once: run `npm run payouts -- doctor` and check that the provider answers.',
   },
   REFUSED: {
-    meaning: 'The provider refuses an application token. It is asked again every minute.',
+    meaning: 'The provider refuses an application token. The worker asks again every minute.',
     action:
       "Check `PAYMENTS_APP_ID`, `PAYMENTS_APP_SECRET` and the provider's allow-list, then run `npm run payouts -- tokens --renew application`.",
   },
@@ -173,11 +173,11 @@ export const FOLLOW_UP_ATTENTION = {
   },
   OUTCOME_CHANGED: {
     meaning: 'The provider reports another outcome than at the end of the payout.',
-    action: 'Ask the provider which of the two counts.',
+    action: 'Ask the provider which of the two is correct.',
   },
   PAYMENTS_CHANGED: {
     meaning: 'The provider reports other payments than at the end of the payout. The message says which.',
-    action: 'Ask the provider which of the two counts.',
+    action: 'Ask the provider which of the two is correct.',
   },
   ORDER_EXISTS: {
     meaning: 'The payout ended as `NOT_CREATED`, but the provider has an order.',
@@ -190,7 +190,7 @@ export const FOLLOW_UP_ATTENTION = {
   },
   COULD_NOT_CHECK: {
     meaning:
-      'The last check was refused, or brought no answer until the next one was due. Whether money has come back since `lastLookedAt` is unknown.',
+      'The last check was refused, or got no answer until the next one was due. Whether money has come back since `lastLookedAt` is unknown.',
     action:
       'Ask the provider why it refuses `queryPayDetail`. Then `npm run payouts -- notify ID` checks once more.',
   },
@@ -199,13 +199,13 @@ export type FollowUpAttentionCode = keyof typeof FOLLOW_UP_ATTENTION;
 
 export const WORKFLOW_ATTENTION = {
   WORKFLOW_TASK_FAILS: {
-    meaning: 'The workflow task of an open workflow fails again and again, so the workflow does not go on.',
-    action: 'Run `npm run payouts -- doctor` and repair the workflow. No payout is lost meanwhile.',
+    meaning: 'The workflow task of an open workflow keeps failing, so the workflow is stuck.',
+    action: 'Run `npm run payouts -- doctor` and repair the workflow. No payout is lost.',
   },
   LEFT_ALONE: {
     meaning:
       'Reconciliation found a payout that it can neither start again nor follow up. The message says why.',
-    action: 'Do what the message calls for.',
+    action: 'Do what the message says.',
   },
 } as const satisfies Record<string, Explained>;
 export type WorkflowAttentionCode = keyof typeof WORKFLOW_ATTENTION;
@@ -223,10 +223,9 @@ export interface AttentionOf<Code extends AttentionCode> {
   message: string;
 }
 
-/** A public code in words. Documents and schemas are written from tables of these. */
+/** The explanation of a public code. */
 export interface Explained {
   meaning: string;
-  /** What to do about it. */
   action: string;
 }
 

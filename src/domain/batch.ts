@@ -20,7 +20,7 @@ export type RowOutcome = (typeof ROW_OUTCOMES)[number];
 
 /** Outcomes whose rows are listed one by one, because a person should look at each. */
 export const LISTED_OUTCOMES = ['conflict', 'invalid', 'stopped'] as const;
-export type ListedOutcome = (typeof LISTED_OUTCOMES)[number];
+type ListedOutcome = (typeof LISTED_OUTCOMES)[number];
 
 /** The argument of the batch workflow. Its rows follow by `add`. */
 export interface BatchRequest {
@@ -36,7 +36,7 @@ export interface RowRange {
   count: number;
 }
 
-/** Counts of rows by what became of them. */
+/** Counts of rows by outcome. */
 export interface BatchTally {
   /** Rows whose payout this batch started, and rows that joined an existing payout with the same body. */
   started: number;

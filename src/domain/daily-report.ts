@@ -27,7 +27,7 @@ export interface AppReport {
 }
 
 /** Open payouts when the report was made, by the age of their workflow. */
-export interface OpenPayoutsByAge {
+interface OpenPayoutsByAge {
   underAnHour: number;
   underADay: number;
   underAWeek: number;

@@ -28,7 +28,7 @@ export interface FollowUpPlan extends Pick<PayoutSettings, 'environment' | 'apiQ
 }
 
 /** A split whose money was returned. */
-export interface ReturnedPayment {
+interface ReturnedPayment {
   distributeId: string;
   target: Money;
   refundReason?: string;
@@ -41,7 +41,7 @@ export interface ReturnedPayment {
 type Attention = AttentionOf<FollowUpAttentionCode>;
 
 /** A difference between the reported result and the provider's current answer. */
-export interface Difference extends Attention {
+interface Difference extends Attention {
   /** When a check first found it. ISO 8601. */
   seenAt: string;
 }

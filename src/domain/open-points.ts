@@ -2,7 +2,7 @@
  * What the spec leaves open. `docs/open-points.md` is generated from this list, and `doctor` reports its findings
  * under these ids.
  */
-export interface OpenPoint {
+interface OpenPoint {
   id: string;
   /** What the spec does not say, or says in two ways. */
   open: string;

@@ -149,7 +149,7 @@ export interface PayoutResult {
 /** A reason for the attention flag: something that a person should look at. */
 export type Attention = AttentionOf<PayoutAttentionCode>;
 
-/** What a state tells people. */
+/** The state in words. */
 export interface StateText {
   sentence: string;
   nextStep: string;

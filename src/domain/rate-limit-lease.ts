@@ -1,5 +1,5 @@
 /**
- * The rate-limit lease of one `app_id`: how long it is valid, and what one owner tells the next. All times are
+ * The rate-limit lease of one `app_id`: how long it is valid, and what one owner hands over to the next. All times are
  * durations, so that clocks of two processes are never compared.
  */
 

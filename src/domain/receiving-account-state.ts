@@ -4,7 +4,7 @@ import type { StateText } from './payout.ts';
 import type { OpeningPhase, ReceivingAccountResult, ReceivingAccountState } from './receiving-account.ts';
 import { HOUR_MS, isoTime } from './time.ts';
 
-export interface OpeningRecord {
+interface OpeningRecord {
   phase: OpeningPhase;
   /** Unix milliseconds. */
   startedAtMs: number;

@@ -69,7 +69,7 @@ export function accountIdOf(record: Record<string, unknown>): string | undefined
 }
 
 /** An account that a person names in a review. It is accepted unless the provider's record contradicts it. */
-export interface NamedAccount {
+interface NamedAccount {
   accountId: string;
   /** The provider's record of the account. */
   record: Record<string, unknown>;

@@ -4,7 +4,7 @@ import type { AgreedQuote, PayoutResult, Split } from './payout.ts';
 import type { TradeDetail, TradeResult, TradeSplit } from './provider-records.ts';
 import { auditStatusOf, type FinalStatus } from './trade-verdict.ts';
 
-export interface SettledPayout {
+interface SettledPayout {
   status: FinalStatus;
   trade: TradeResult;
   detail: TradeDetail;

@@ -127,7 +127,7 @@ export function urgentAtMs({ expiresAtMs, livesMs }: HeldGrant): number {
   return expiresAtMs - livesMs * URGENT_FRACTION;
 }
 
-export function refreshExpiresAtMs({ obtainedAtMs, refreshLivesMs }: HeldGrant): number | undefined {
+function refreshExpiresAtMs({ obtainedAtMs, refreshLivesMs }: HeldGrant): number | undefined {
   return refreshLivesMs === undefined ? undefined : obtainedAtMs + refreshLivesMs;
 }
 

@@ -21,11 +21,11 @@ export type Verdict =
   | { createRefused: CreateMeaning };
 
 /** `failed`: 5xx, and every status that HTTP does not define. */
-export type StatusClass = 'ok' | 'redirect' | 'unauthorised' | 'limited' | 'rejected' | 'failed';
+type StatusClass = 'ok' | 'redirect' | 'unauthorised' | 'limited' | 'rejected' | 'failed';
 
 type Row = Readonly<Record<AnswerKind, Exclude<Verdict, object>>>;
 
-export function statusClass(status: number): StatusClass {
+function statusClass(status: number): StatusClass {
   if (status === 401 || status === 403) return 'unauthorised';
   if (status === 429) return 'limited';
   if (status >= 200 && status < 300) return 'ok';

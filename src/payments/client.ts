@@ -19,7 +19,7 @@ import type {
 import { type AuthorizationLink, authorizationUrl } from './authorization-url.ts';
 import type { CallOptions, PaymentsClientOptions } from './options.ts';
 import { RequestSender } from './request.ts';
-import { checkedAddress, pathSegment } from './target.ts';
+import { checkedAddress } from './target.ts';
 import { accountsAnswer, balanceAnswer, opaqueAnswer } from './wire/accounts.ts';
 import { payoutOrderAnswer, quoteAnswer } from './wire/orders.ts';
 import * as requests from './wire/requests.ts';
@@ -120,7 +120,7 @@ export class PaymentsClient {
   ): Promise<ReceivingAccountBalance> {
     const operation = 'receivingAccountBalance';
     const request = checked(operation, requests.balanceRequest, { payerId, currency });
-    const parts = `${pathSegment(request.payerId)}/${pathSegment(request.currency)}`;
+    const parts = `${encodeURIComponent(request.payerId)}/${encodeURIComponent(request.currency)}`;
     const path = `/v1/accounts/receiving-account/${parts}`;
     return this.#sender.send({ operation, path, schema: balanceAnswer(request.currency) }, call);
   }
@@ -129,7 +129,7 @@ export class PaymentsClient {
   async receivingAccountDetail(accountId: string, call?: CallOptions): Promise<OpaqueRecord> {
     const operation = 'receivingAccountDetail';
     const request = checked(operation, requests.accountDetailRequest, { accountId });
-    const path = `/v1/payments/receving-account/${pathSegment(request.accountId)}`;
+    const path = `/v1/payments/receving-account/${encodeURIComponent(request.accountId)}`;
     return this.#sender.send({ operation, path, schema: opaqueAnswer }, call);
   }
 
@@ -163,7 +163,7 @@ export class PaymentsClient {
   async payoutOrder(orderId: string, call?: CallOptions): Promise<PayoutOrder> {
     const operation = 'payoutOrder';
     const request = checked(operation, requests.payoutOrderRequest, { orderId });
-    const path = `/v2/b2b/currents/queryDetail/${pathSegment(request.orderId)}`;
+    const path = `/v2/b2b/currents/queryDetail/${encodeURIComponent(request.orderId)}`;
     const mismatch = (order: PayoutOrder) => (order.orderId === request.orderId ? undefined : 'orderId');
     return this.#sender.send({ operation, path, schema: payoutOrderAnswer, mismatch }, call);
   }

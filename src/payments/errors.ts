@@ -97,10 +97,10 @@ export class UnavailableError extends PaymentsError {
   override readonly code = 'UNAVAILABLE';
 }
 
-export type NotSentReason = 'deadline' | 'aborted' | 'gate' | 'before-send' | 'token' | 'signer' | 'closed';
+type NotSentReason = 'deadline' | 'aborted' | 'gate' | 'before-send' | 'token' | 'signer' | 'closed';
 
 /**
- * Thrown if we decided not to send: deadline, abort, gate, `beforeSend`, or no token or signature. Not one byte of the
+ * Thrown if the client does not send: deadline, abort, gate, `beforeSend`, or no token or signature. Nothing of the
  * request left this process.
  */
 export class NotSentError extends PaymentsError {
@@ -150,7 +150,7 @@ export class RefusedError extends PaymentsError {
   override readonly code = 'REFUSED';
 }
 
-export interface FieldProblem {
+interface FieldProblem {
   /** The dotted path in our own spelling. */
   path: string;
   message: string;

@@ -4,7 +4,7 @@ import { isLosslessNumber, LosslessNumber, parse, stringify } from 'lossless-jso
 const MAX_DEPTH = 64;
 const STEPS: Readonly<Record<string, number>> = { '{': 1, '[': 1, '}': -1, ']': -1 };
 
-export interface ExactJsonLimits {
+interface ExactJsonLimits {
   /** The maximum nesting depth. Default 64. */
   maxDepth?: number;
   /** Rejects a repeated key even if both values are equal. Different values are always rejected. */

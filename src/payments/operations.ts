@@ -18,7 +18,7 @@ export type Effect = 'read' | 'once' | 'create';
 /** The setting that selects the token: `gateway` or `trade`. `none`: the operation needs no token. */
 export type TokenPlace = 'none' | 'gateway' | 'trade';
 
-export interface OperationRules {
+interface OperationRules {
   method: 'GET' | 'POST';
   style: EnvelopeStyle;
   effect: Effect;

@@ -31,7 +31,7 @@ export type CallEnd =
   | 'unanswered'
   /** No connection was established. Nothing was written. */
   | 'unreachable'
-  /** We decided not to write the request. */
+  /** The client did not write the request. */
   | 'not-sent';
 
 /** The rate limiter. All its methods receive the same object for one send. */

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { PaymentsSettingError } from './errors.ts';
 import { loadPlugIn, methodOf, rsaKey } from './plug-in.ts';
 
-export interface SigningInput {
+interface SigningInput {
   method: string;
   /** The path on the wire, without the query. */
   path: string;

@@ -2,7 +2,7 @@
 import { createHmac, createVerify, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 /** The maximum difference between the sender's clock and ours, in either direction. */
-export const CLOCK_WINDOW_MS = 5 * 60_000;
+const CLOCK_WINDOW_MS = 5 * 60_000;
 
 /** More than any rotation needs. It bounds the work that a forged notification can cause. */
 const MAX_SIGNATURES = 8;
@@ -16,7 +16,7 @@ export interface NotificationInput {
   now: number;
 }
 
-export type SignedNotification = { content: Buffer; signatures: Buffer[] } | { problem: string };
+type SignedNotification = { content: Buffer; signatures: Buffer[] } | { problem: string };
 
 /** The signed content and its signatures, or why the headers are not usable. */
 export function signedNotification({ headers, rawBody, now }: NotificationInput): SignedNotification {

@@ -57,11 +57,6 @@ export function pathSegmentProblem(text: string): string | undefined {
   return undefined;
 }
 
-/** Encodes a path segment that `pathSegmentProblem` accepted. */
-export function pathSegment(text: string): string {
-  return encodeURIComponent(text);
-}
-
 function addressProblem(url: URL, allowedHosts: readonly string[] | undefined): string | undefined {
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must be https';
   if (url.protocol === 'http:' && !isLoopback(url)) return 'must be https, except on loopback';

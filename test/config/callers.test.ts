@@ -43,7 +43,7 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
     ['a currency', [callerEntry('shop', { largestAmount: { yuan: '1' } })], /0\.largestAmount\.yuan/],
     ['a field', [callerEntry('shop', { admin: true })], /0\.admin is not a field/],
     ['a key twice', '[{"name":"shop","name":"shop"}]', /a key is repeated/],
-    ['a name twice', [callerEntry('shop'), callerEntry('shop')], /1\.name stands there twice/],
+    ['a name twice', [callerEntry('shop'), callerEntry('shop')], /1\.name appears twice/],
   ])('that is wrong in %s stops the service, and says where', (_what, content, said) => {
     expect(withFile(content)).toMatch(/^PAYOUTS_API_KEYS_FILE: /);
     expect(withFile(content)).toMatch(said);
