@@ -58,13 +58,13 @@ interface Section {
 const SECTIONS: readonly Section[] = [
   {
     title: 'Payouts',
-    text: 'The `state` of a payout holds its `phase`. At the end, it also holds its `outcome` and, where no payment arrived, a `reason`.',
+    text: 'The `state` of a payout contains its `phase`. At the end, it also contains the `outcome` and, if no payment arrived, a `reason`.',
     parts: [
       { title: 'Phases', table: explained('phase', PHASE_MEANINGS) },
       { title: 'Outcomes', table: explained('outcome', OUTCOME_MEANINGS) },
       {
         title: 'Reason codes',
-        text: '`reason.code` of a result. `reason.message` holds the details.',
+        text: '`reason.code` of a result. `reason.message` contains the details.',
         table: table(
           ['code', 'outcome', 'meaning', 'what to do'],
           codesOf(REASON_MEANINGS).map((name) => {
@@ -104,12 +104,12 @@ const SECTIONS: readonly Section[] = [
   },
   {
     title: 'User authorizations',
-    text: 'How an attempt of a user to authorize the application ended. The page of the callback says it in words. Where the provider was asked, it is the result of the workflow `userAuthorization`.',
+    text: 'The outcome of an attempt to authorize the application. The callback page shows it in words. If the provider was called, it is the result of the workflow `userAuthorization`.',
     table: explained('outcome', AUTHORIZATION_MEANINGS),
   },
   {
     title: 'Attention codes',
-    text: '`needsAttention` marks what a person should look at, and `reasons` hold these codes. `npm run payouts -- list --attention` and the search attribute `PayoutNeedsAttention` find them.',
+    text: '`needsAttention` marks what a person should look at, and `reasons` contains these codes. `npm run payouts -- list --attention` and the search attribute `PayoutNeedsAttention` find them.',
     parts: [
       {
         title: 'Payouts that need attention',
@@ -153,7 +153,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'HTTP problems',
-        text: 'Errors of the API server are RFC 9457 problem documents: `type` is `about:blank`, `title` and `status` are these, and `detail` says what is wrong. [schemas/problem.json](../schemas/problem.json)',
+        text: 'Errors of the API server are RFC 9457 problem documents: `type` is `about:blank`, `title` and `status` are as below, and `detail` describes the error. [schemas/problem.json](../schemas/problem.json)',
         table: table(
           ['status', 'title', 'meaning', 'what to do'],
           Object.entries(PROBLEM_STATUSES).map(([status, { title, meaning, action }]) => [
@@ -177,7 +177,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'CLI error codes',
-        text: '`error.code` with `--json`. Where a workflow failed, it is the [failure type](#failures-of-workflows-and-messages), with exit code 1.',
+        text: '`error.code` with `--json`. If a workflow failed, it is the [failure type](#failures-of-workflows-and-messages), with exit code 1.',
         table: table(
           ['code', 'exit code', 'meaning', 'what to do'],
           Object.entries(CLI_ERRORS).map(([name, { exit, meaning, action }]) => [
@@ -190,7 +190,7 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Failures of workflows and messages',
-        text: '`type` of the `ApplicationFailure`, in any language. With a query, it begins the message.',
+        text: '`type` of the `ApplicationFailure`, in every SDK. For a query, the message starts with it.',
         table: table(
           ['type', 'raised by', 'meaning', 'what to do'],
           codesOf(FAILURE_MEANINGS).map((name) => {

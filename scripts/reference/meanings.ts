@@ -80,7 +80,7 @@ export const REASON_MEANINGS: Readonly<
   INSUFFICIENT_BALANCE: {
     outcome: 'NOT_CREATED',
     meaning:
-      'The account does not hold what the payer would pay, by the quote or by the answer to the create.',
+      'The account balance is below what the payer would pay, according to the quote or the answer to the create.',
     action: `Fund the account. ${NEW_ID}.`,
   },
   ACCOUNT_NOT_USABLE: {

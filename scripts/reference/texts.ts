@@ -22,7 +22,7 @@ export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
     action: 'Send the first body again, or use a new `requestId`.',
   },
   TooManyReadsError: {
-    meaning: 'More status reads wait than a worker can answer soon. Nothing was asked.',
+    meaning: 'Too many status reads are waiting for a worker. Nothing was queried.',
     action: 'Read again later. Use `result` to wait for the end.',
   },
   ConfigError: {
