@@ -6,7 +6,7 @@ import { callerSchema } from '../../src/config/callers.ts';
 import { clientShape, cliShape } from '../../src/config/client-config.ts';
 import { codecShape } from '../../src/config/codec-config.ts';
 import { workerShape } from '../../src/config/config.ts';
-import { payloadKeyShape, tokenKeyShape } from '../../src/config/encryption.ts';
+import { keyShape } from '../../src/config/encryption.ts';
 import { apiShape } from '../../src/config/service-config.ts';
 import { temporalShape } from '../../src/config/temporal-config.ts';
 import { commandShape, composeShape, testShape } from './commands.ts';
@@ -17,6 +17,8 @@ export interface Section {
   text?: string;
   tables: readonly { title?: string; head?: 'Field'; shape: Shape; after?: string }[];
 }
+
+const payloadKeyShape: Shape = { PAYOUTS_ENCRYPTION_KEYS: keyShape.PAYOUTS_ENCRYPTION_KEYS };
 
 const { PAYMENTS_ENVIRONMENT, PAYMENTS_BASE_URL, PAYMENTS_AUTH_URL, ...furtherWorkerShape } = workerShape;
 
@@ -35,8 +37,8 @@ const CALLS: readonly string[] = Object.keys(wholeWorkerShape).filter(
 
 /** By process: every variable that it reads. */
 export const PROCESSES = {
-  worker: { ...temporalShape, ...payloadKeyShape, ...tokenKeyShape, ...wholeWorkerShape },
-  'API server': { ...temporalShape, ...payloadKeyShape, ...tokenKeyShape, ...apiShape },
+  worker: { ...temporalShape, ...keyShape, ...wholeWorkerShape },
+  'API server': { ...temporalShape, ...keyShape, ...apiShape },
   'codec server': { ...payloadKeyShape, ...codecShape },
   CLI: { ...temporalShape, ...payloadKeyShape, ...clientShape, ...cliShape },
   'client library': { ...temporalShape, ...payloadKeyShape, ...clientShape },
@@ -74,7 +76,7 @@ export const SECTIONS: readonly Section[] = [
   {
     title: 'Encryption keys',
     text: 'Every process that reads or writes payloads needs `PAYOUTS_ENCRYPTION_KEYS`. [Operations](operations.md#keys) describes how to make and rotate keys.',
-    tables: [{ shape: { ...payloadKeyShape, ...tokenKeyShape } }],
+    tables: [{ shape: keyShape }],
   },
   {
     title: 'Worker',

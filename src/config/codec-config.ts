@@ -11,9 +11,6 @@ const origins = list.pipe(
   z.array(z.string().regex(/^https?:\/\/[^/*?#@]+$/, 'must be exact origins, such as https://ui.example')),
 );
 
-const KEYLESS =
-  'unless `PAYMENTS_ENVIRONMENT=test`, and both the server and `PAYMENTS_BASE_URL` are on loopback';
-
 export const codecShape = {
   PAYOUTS_CODEC_LISTEN: listenAddress
     .prefault('127.0.0.1:8081')
@@ -25,7 +22,8 @@ export const codecShape = {
     .meta({
       description:
         'The bearer keys with which people sign in, comma-separated, each of at least 16 characters. Each of them is valid, so that you can rotate them.',
-      requiredWhen: KEYLESS,
+      requiredWhen:
+        'unless `PAYMENTS_ENVIRONMENT=test`, and both the server and `PAYMENTS_BASE_URL` are on loopback',
     }),
   PAYOUTS_CODEC_ORIGINS: origins.default([]).meta({
     description:

@@ -11,16 +11,13 @@ import * as value from './values.ts';
 const CREATE_MEANINGS = ['refused', 'lock-expired', 'insufficient', 'busy'] as const;
 
 const createCodes = z.string().transform((text, context) => {
+  const message = `must be code:meaning pairs, meaning one of ${CREATE_MEANINGS}`;
   const codes = new Map<string, CreateMeaning>();
   for (const entry of value.partsOf(text)) {
     const [code = '', meaning = ''] = entry.split(':').map((part) => part.trim());
     const known = CREATE_MEANINGS.find((candidate) => candidate === meaning);
-    if (!/^\w{1,32}$/.test(code) || known === undefined)
-      context.addIssue({
-        code: 'custom',
-        message: `must be code:meaning pairs, meaning one of ${CREATE_MEANINGS}`,
-      });
-    else codes.set(code, known);
+    if (known !== undefined && /^\w{1,32}$/.test(code)) codes.set(code, known);
+    else context.addIssue({ code: 'custom', message });
   }
   return codes;
 });
@@ -148,14 +145,12 @@ export const workerShape = {
   ...value.logLevelShape,
 };
 
-const workerSchema = z.object(workerShape).superRefine((env, context) => {
-  if (env.PAYMENTS_SIGNER !== 'none' && !env.PAYMENTS_SIGNING_KEY)
-    context.addIssue({
-      code: 'custom',
-      path: ['PAYMENTS_SIGNING_KEY'],
-      message: 'is required by PAYMENTS_SIGNER',
-    });
-});
+const workerSchema = z
+  .object(workerShape)
+  .refine((env) => env.PAYMENTS_SIGNER === 'none' || env.PAYMENTS_SIGNING_KEY, {
+    path: ['PAYMENTS_SIGNING_KEY'],
+    message: 'is required by PAYMENTS_SIGNER',
+  });
 
 export type WorkerEnvironment = z.output<typeof workerSchema>;
 

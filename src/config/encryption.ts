@@ -29,15 +29,12 @@ const keyRing = z.string().transform((text, context): KeyRing => {
 
 const UNLESS_TEST = 'unless `PAYMENTS_ENVIRONMENT=test` and `PAYMENTS_BASE_URL` is a loopback address';
 
-export const payloadKeyShape = {
+export const keyShape = {
   PAYOUTS_ENCRYPTION_KEYS: secret.pipe(keyRing).optional().meta({
     description:
       'The keys that encrypt payloads in Temporal: `keyId:base64(32 bytes)[,keyId:…]`. The first key encrypts; all keys decrypt. Give every process the same keys.',
     requiredWhen: UNLESS_TEST,
   }),
-};
-
-export const tokenKeyShape = {
   PAYOUTS_TOKEN_KEYS: secret
     .pipe(keyRing)
     .optional()
@@ -48,7 +45,7 @@ export const tokenKeyShape = {
     }),
 };
 
-const schema = z.object({ ...payloadKeyShape, ...tokenKeyShape });
+const schema = z.object(keyShape);
 
 const MISSING = {
   PAYOUTS_ENCRYPTION_KEYS:

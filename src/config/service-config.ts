@@ -10,16 +10,13 @@ const FIELDS = ['orderId', 'partnerOrderId', 'status'] as const;
 
 /** `orderId=/payload/id,status=/payload/state` */
 const notificationFields = z.string().transform((text, context): NotificationFields => {
+  const message = `must be name=/json/pointer pairs, name one of ${FIELDS.join(', ')}`;
   const fields: NotificationFields = {};
   for (const entry of partsOf(text)) {
     const [name = '', pointer = ''] = entry.split('=');
     const field = FIELDS.find((known) => known === name);
-    if (field === undefined || pointer === '' || !isJsonPointer(pointer))
-      context.addIssue({
-        code: 'custom',
-        message: `must be name=/json/pointer pairs, name one of ${FIELDS.join(', ')}`,
-      });
-    else fields[field] = pointer;
+    if (field !== undefined && pointer !== '' && isJsonPointer(pointer)) fields[field] = pointer;
+    else context.addIssue({ code: 'custom', message });
   }
   return fields;
 });

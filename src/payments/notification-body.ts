@@ -3,6 +3,7 @@
  * (H36).
  */
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from './exact-json.ts';
+import { compact } from './wire/scalars.ts';
 
 /** JSON pointers (RFC 6901) to the fields, as the provider states them. */
 export interface NotificationFields {
@@ -44,14 +45,11 @@ export function parseNotification(rawBody: Buffer, fields: NotificationFields = 
   if (rawBody.length > MAX_BYTES) throw new NotificationFormatError('over 64 KiB');
   const body = readBody(rawBody);
   if (!isJsonObject(body)) throw new NotificationFormatError('not a JSON object');
-  const orderId = find(body, 'orderId', fields);
-  const partnerOrderId = find(body, 'partnerOrderId', fields);
-  const status = find(body, 'status', fields);
-  return {
-    ...(orderId !== undefined && { orderId }),
-    ...(partnerOrderId !== undefined && { partnerOrderId }),
-    ...(status !== undefined && { status }),
-  };
+  return compact({
+    orderId: find(body, 'orderId', fields),
+    partnerOrderId: find(body, 'partnerOrderId', fields),
+    status: find(body, 'status', fields),
+  });
 }
 
 /** Whether the text is a JSON pointer (RFC 6901): `""`, or `/a/b` with the escapes `~0` and `~1`. */

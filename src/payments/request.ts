@@ -15,6 +15,7 @@ import { type AnswerRules, type Outcome, outcomeOf } from './outcome.ts';
 import { safeErrorName } from './redact.ts';
 import { checkedAddress, pathOf, type Target, urlOf } from './target.ts';
 import type { Exchange, Timeouts, Transport, TransportOptions, WireRequest } from './transport.ts';
+import { compact } from './wire/scalars.ts';
 
 export interface Call<T> extends AnswerRules<T>, Target {
   /** Serialized with `writeExactJson`. */
@@ -73,12 +74,7 @@ export class RequestSender {
 
   async #try<T>(call: Call<T>, context: ErrorContext, options: CallOptions): Promise<Outcome<T>> {
     const { signal, deadline, background } = options;
-    const gated: GatedCall = {
-      operation: call.operation,
-      ...(background && { background }),
-      ...(deadline !== undefined && { deadline }),
-      ...(signal && { signal }),
-    };
+    const gated: GatedCall = compact({ operation: call.operation, background, deadline, signal });
     let end: CallEnd = 'not-sent';
     try {
       const { request, token } = await this.#prepare(call, context, options);
@@ -187,14 +183,11 @@ export class RequestSender {
   #report<T>(call: Call<T>, { context, result }: Outcome<T>, durationMs: number): void {
     const { requestId, httpStatus, serviceCode } = context;
     try {
-      this.options.onCall?.({
-        operation: call.operation,
-        requestId,
-        durationMs,
-        outcome: 'error' in result ? result.error.code : 'OK',
-        ...(httpStatus !== undefined && { httpStatus }),
-        ...(serviceCode !== undefined && { code: serviceCode }),
-      });
+      const { operation } = call;
+      const outcome = 'error' in result ? result.error.code : 'OK';
+      this.options.onCall?.(
+        compact({ operation, requestId, durationMs, outcome, httpStatus, code: serviceCode }),
+      );
     } catch {
       // An error of the observer must not change the result of the call.
     }
