@@ -14,7 +14,7 @@ const UNIT = [
   'test/rate-limit/lease-rules.test.ts',
   'test/setup/{counting,layers}.test.ts',
   'test/tokens/attempt-states.test.ts',
-  'test/api/unknown-notifications.test.ts',
+  'test/api/unmatched-notifications.test.ts',
   'test/bench/measures.test.ts',
   'test/cli/imports.test.ts',
 ];

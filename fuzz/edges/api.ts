@@ -12,7 +12,7 @@ import { type ServiceConfig, serviceConfig } from '../../src/config/service-conf
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import { checkReceivingAccount } from '../../src/contract/receiving-account.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../src/domain/batch.ts';
-import { engineOf } from '../../src/starters/api/engine.ts';
+import { clientsOf } from '../../src/starters/api/clients.ts';
 import { OPEN_ROUTES } from '../../src/starters/api/open-routes.ts';
 import type { Operation } from '../../src/starters/api/operation.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
@@ -42,7 +42,7 @@ interface Input {
 }
 
 const client = standInClient(standIn());
-const operations = operationsOf(engineOf(client, 'test'));
+const operations = operationsOf(clientsOf(client, 'test'));
 /** Notifications have an edge of their own. */
 const OPEN = OPEN_ROUTES.filter(({ path }) => !path.startsWith('/v1/notifications'));
 const ROUTES = [...operations, ...OPEN].map(({ method, path }) => `${method} ${path}`);
@@ -237,7 +237,7 @@ function judged(input: Input, answer: Answer, did: Done): Verdict {
   demand(did.updates.length === 0, `answered ${answer.status} and sent an update`);
   if (request.method === 'HEAD' || answer.type.startsWith('text/html')) return 'refused';
   const { detail, errors = [] } = refusalOf(answer);
-  demand(detail !== 'these fields are not usable' || errors.length > 0, 'named no bad field');
+  demand(detail !== 'these fields are invalid' || errors.length > 0, 'named no bad field');
   const operation = operations.find(({ method, path }) => `${method} ${path}` === input.route);
   const takesFields = operation !== undefined && !operation.body.safeParse(undefined).success;
   // The name of a field that there is not may be empty.
@@ -275,8 +275,8 @@ function demandAccepted({ who, route, request }: Input, answer: Answer, did: Don
 }
 
 function demandAnswer(operation: Operation, { status, text }: Answer): void {
-  demand(status === operation.answer.status, `answered ${status} instead of ${operation.answer.status}`);
-  const read = operation.answer.schema.safeParse(asJson(text));
+  demand(status === operation.response.status, `answered ${status} instead of ${operation.response.status}`);
+  const read = operation.response.schema.safeParse(asJson(text));
   demand(read.success, `the answer is not as it is described: ${read.error?.issues[0]?.path.join('.')}`);
 }
 

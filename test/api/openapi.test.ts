@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { serviceConfig } from '../../src/config/service-config.ts';
-import { engineOf } from '../../src/starters/api/engine.ts';
+import { clientsOf } from '../../src/starters/api/clients.ts';
 import { openApiDocument } from '../../src/starters/api/openapi.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
@@ -23,7 +23,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-const document = () => openApiDocument(operationsOf(engineOf(world.client, 'test')));
+const document = () => openApiDocument(operationsOf(clientsOf(world.client, 'test')));
 
 /** With the whole document at hand, so that references are followed. */
 function validatorOf(pointer: string): ValidateFunction {

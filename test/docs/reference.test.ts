@@ -23,7 +23,7 @@ import {
   WORKFLOW_ATTENTION,
 } from '../../src/domain/attention-codes.ts';
 import { AUDIT_STATUSES, OUTCOMES, PHASES, REASON_CODES } from '../../src/domain/payout.ts';
-import { ServiceMetrics } from '../../src/starters/api/metrics.ts';
+import { ApiMetrics } from '../../src/starters/api/metrics.ts';
 import { PROBLEM_STATUSES } from '../../src/starters/api/problem-statuses.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 
@@ -166,7 +166,7 @@ test('memo fields: those that are read or written, and no other', () => {
 
 describe('metrics', () => {
   test('of the API server: those that it serves', async () => {
-    const metrics = new ServiceMetrics();
+    const metrics = new ApiMetrics();
     metrics.watchTemporal(async () => true);
     metrics.watchWorkflowTasks(async () => 0);
     const served = found(await metrics.text(), /^# HELP (payouts_\w+)/gm);

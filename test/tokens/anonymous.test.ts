@@ -11,7 +11,7 @@ import {
 } from '../../src/contract/ids.ts';
 import { tokenStateQuery } from '../../src/contract/token-messages.ts';
 import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
-import { answerProblems } from '../../src/starters/api/problems.ts';
+import { handleErrors } from '../../src/starters/api/problem-responses.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
@@ -35,7 +35,7 @@ afterEach(async () => {
 /** An API server of its own, so that nothing is left of what another test has used up. */
 async function serve(options: Partial<AuthorizationsOptions> = {}): Promise<void> {
   server = fastify();
-  answerProblems(server);
+  handleErrors(server);
   oauthRoutes(
     server,
     new Authorizations({ client: world.client, environment: 'test', keys: undefined, ...options }),

@@ -1,14 +1,14 @@
-/** Many payouts at once. */
+/** Starts and reads batches. */
 import { z } from 'zod';
 import type { Caller } from '../../config/callers.ts';
 import { batchId, checkRows } from '../../contract/payout-batch.ts';
 import { appName } from '../../contract/payout-request.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
 import { PHASES } from '../../domain/payout.ts';
-import { demandAmount, demandApplication } from './callers.ts';
-import type { Engine } from './engine.ts';
-import { noBody, nothing, type Operation, ofApp, operation } from './operation.ts';
-import { badFields } from './problem.ts';
+import { requireAmount, requireApplication } from './callers.ts';
+import type { Clients } from './clients.ts';
+import { appQuery, empty, noBody, type Operation, operation } from './operation.ts';
+import { invalidFields } from './problem.ts';
 
 const count = z.int().min(0);
 
@@ -23,61 +23,56 @@ const batchState = z.strictObject({
   rows: z.record(z.enum(LISTED_OUTCOMES), z.array(count)),
 });
 
-const found = z.strictObject({ state: batchState });
+const stateBody = z.strictObject({ state: batchState });
 
-/** One document says everything; with NDJSON, whose body is the rows alone, the address says which batch. */
-const named = z.strictObject({ app: appName.optional(), batchId: batchId.optional() });
-const document = z.strictObject({
+/** Identifies the batch if the body is NDJSON, which contains only rows. */
+const ndjsonQuery = z.strictObject({ app: appName.optional(), batchId: batchId.optional() });
+const batchBody = z.strictObject({
   app: appName.default('default'),
   batchId,
-  payouts: z.array(z.unknown()).min(1).describe('PayoutRequests; app may be left out'),
+  payouts: z.array(z.unknown()).min(1).describe('Objects of the schema PayoutRequest; app is optional'),
 });
 
-export function batchOperations(engine: Engine): Operation[] {
-  return [start(engine), look(engine)];
+export function batchOperations({ batches, withTemporalDeadline }: Clients): Operation[] {
+  return [
+    operation(
+      {
+        method: 'POST',
+        path: '/v1/payout-batches',
+        verb: 'batch',
+        summary: 'Start a batch, or continue it by sending the same rows again',
+        response: { status: 202, description: 'All rows were added', schema: stateBody },
+        problems: { 409: 'the batch was started with other rows or by another caller' },
+        ndjson: true,
+      },
+      { params: empty, query: ndjsonQuery, body: batchBody },
+      async ({ caller, body: batch }) => {
+        requireApplication(caller, batch.app);
+        checkRowsOf(caller, batch.app, batch.payouts);
+        return { state: await batches.start({ ...batch, startedBy: caller.name }) };
+      },
+    ),
+    operation(
+      {
+        method: 'GET',
+        path: '/v1/payout-batches/{batchId}',
+        verb: 'read',
+        summary: 'Get the progress of a batch',
+        response: { status: 200, description: 'The state of the batch', schema: stateBody },
+        problems: { 404: 'no such batch' },
+      },
+      { params: z.strictObject({ batchId }), query: appQuery, body: noBody },
+      async ({ caller, params, query }) => {
+        requireApplication(caller, query.app);
+        return { state: await withTemporalDeadline(() => batches.state({ ...params, ...query })) };
+      },
+    ),
+  ];
 }
 
-function start({ batches }: Engine): Operation {
-  return operation(
-    {
-      method: 'POST',
-      path: '/v1/payout-batches',
-      verb: 'batch',
-      summary: 'Start a batch, or go on with it: the same rows again are the same batch',
-      answer: { status: 202, description: 'All rows are in', schema: found },
-      problems: { 409: 'the batch has been started with other rows, or by somebody else' },
-      ndjson: true,
-    },
-    { params: nothing, query: named, body: document },
-    async ({ caller, body: batch }) => {
-      demandApplication(caller, batch.app);
-      demandRows(caller, batch.app, batch.payouts);
-      return { state: await batches.start({ ...batch, startedBy: caller.name }) };
-    },
-  );
-}
-
-function demandRows(caller: Caller, app: string, payouts: readonly unknown[]): void {
+function checkRowsOf(caller: Caller, app: string, payouts: readonly unknown[]): void {
   const rows = checkRows(app, payouts);
-  if (!rows.ok) throw badFields(rows.errors);
-  for (const [at, { instructedAmount }] of rows.value.entries())
-    demandAmount(caller, instructedAmount, `row ${at}: `);
-}
-
-function look({ batches, soon }: Engine): Operation {
-  return operation(
-    {
-      method: 'GET',
-      path: '/v1/payout-batches/{batchId}',
-      verb: 'read',
-      summary: 'How far a batch is',
-      answer: { status: 200, description: 'Its counts', schema: found },
-      problems: { 404: 'no such batch' },
-    },
-    { params: z.strictObject({ batchId }), query: ofApp, body: noBody },
-    async ({ caller, params, query }) => {
-      demandApplication(caller, query.app);
-      return { state: await soon(() => batches.state({ ...params, ...query })) };
-    },
-  );
+  if (!rows.ok) throw invalidFields(rows.errors);
+  for (const [row, { instructedAmount }] of rows.value.entries())
+    requireAmount(caller, instructedAmount, `row ${row}: `);
 }

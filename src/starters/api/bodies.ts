@@ -1,61 +1,45 @@
-/** Bodies as they are read: a repeated key or a deep nest is refused, for two readers could read it differently. */
+/** Parses request bodies. Rejects duplicate keys and deep nesting, which other parsers may read differently. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isJsonObject, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
+import { ndjsonLines } from '../ndjson.ts';
 import { Problem } from './problem.ts';
 
 const LIMITS = { maxDepth: 16, uniqueKeys: true };
-/** 50,000 rows of the usual size, one a line. */
-const MOST_BYTES_OF_ROWS = 40 * 1024 * 1024;
-/** As one document, which has to be read at once. */
-const MOST_BYTES_OF_A_BATCH = 4 * 1024 * 1024;
+/** About 50,000 rows of ordinary size. */
+const MAX_NDJSON_BYTES = 40 * 1024 * 1024;
+/** Lower, because the document is parsed as a whole. */
+const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 
-export function readBodies(scope: FastifyInstance): void {
+export function acceptJson(scope: FastifyInstance, bodyLimit?: number): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser(
     'application/json',
-    { parseAs: 'buffer' },
-    async (_request: unknown, body: unknown) => json(bytesOf(body)),
+    { parseAs: 'buffer', ...(bodyLimit !== undefined && { bodyLimit }) },
+    async (_request: unknown, body: unknown) => parseJson(bytesOf(body), 'the body'),
   );
 }
 
-/** A batch also comes as NDJSON: the body is its rows, and the address says which batch it is. */
-export function readBatches(scope: FastifyInstance): void {
-  scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser(
-    'application/json',
-    { parseAs: 'buffer', bodyLimit: MOST_BYTES_OF_A_BATCH },
-    async (_request: unknown, body: unknown) => json(bytesOf(body)),
-  );
+/** Accepts a batch as JSON, or as NDJSON: the body is the rows, and the query has `batchId` and `app`. */
+export function acceptBatches(scope: FastifyInstance): void {
+  acceptJson(scope, MAX_BATCH_BYTES);
   scope.addContentTypeParser(
     'application/x-ndjson',
-    { parseAs: 'buffer', bodyLimit: MOST_BYTES_OF_ROWS },
+    { parseAs: 'buffer', bodyLimit: MAX_NDJSON_BYTES },
     async (request: FastifyRequest, body: unknown) => ({
       ...(isJsonObject(request.query) ? request.query : {}),
-      payouts: rowsOf(bytesOf(body)),
+      payouts: ndjsonLines(bytesOf(body)).map(({ number, bytes }) => parseJson(bytes, `line ${number}`)),
     }),
   );
 }
 
-function json(bytes: Buffer, which = 'the body'): unknown {
+function parseJson(bytes: Buffer, what: string): unknown {
   if (bytes.length === 0) return undefined;
   try {
     return readExactJson(bytes, LIMITS);
   } catch (error) {
-    if (error instanceof NotJsonError) throw new Problem(400, `${which} is not usable: ${error.message}`);
+    if (error instanceof NotJsonError) throw new Problem(400, `${what} is invalid: ${error.message}`);
     throw error;
   }
-}
-
-function rowsOf(bytes: Buffer): unknown[] {
-  const rows: unknown[] = [];
-  for (let [from, line] = [0, 1]; from < bytes.length; line += 1) {
-    const end = bytes.indexOf('\n', from);
-    const to = end === -1 ? bytes.length : end;
-    const row = bytes.subarray(from, to);
-    if (row.toString('latin1').trim() !== '') rows.push(json(row, `line ${line}`));
-    from = to + 1;
-  }
-  return rows;
 }
 
 function bytesOf(body: unknown): Buffer {

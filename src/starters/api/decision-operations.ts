@@ -1,14 +1,14 @@
-/** What people decide about a payout. Who decides is the key's name, which no body can say otherwise. */
+/** Decisions about a payout. They are recorded under the name of the caller's key. */
 import { z } from 'zod';
 import type { PayoutRef, PayoutStart } from '../../client/payouts.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { payoutStateSchema } from '../../contract/payout-answers.ts';
 import { text } from '../../contract/payout-request.ts';
 import type { PayoutState } from '../../domain/payout.ts';
-import { demandAmount, demandApplication } from './callers.ts';
-import type { Engine } from './engine.ts';
-import { unlessEnded } from './explained.ts';
-import { noBody, type Operation, ofApp, ofPayout, operation } from './operation.ts';
+import { requireAmount, requireApplication } from './callers.ts';
+import type { Clients } from './clients.ts';
+import { unlessEnded } from './error-mapping.ts';
+import { appQuery, noBody, type Operation, operation, payoutParams } from './operation.ts';
 import { Problem } from './problem.ts';
 
 const note = z.strictObject({ note: text().optional() }).optional();
@@ -21,29 +21,29 @@ const resolution = z.discriminatedUnion('created', [
 type DecisionVerb = Extract<Verb, 'approve' | 'refuse' | 'cancel' | 'resolve' | 'poll'>;
 
 const SUMMARIES: Record<DecisionVerb, string> = {
-  approve: 'Approve a payout that waits for it. Whoever started it cannot',
-  refuse: 'Refuse a payout that waits for approval: it ends without an order',
-  cancel: 'Cancel a payout, which is refused once its creation has begun',
-  resolve: 'Tell a payout in review whether its order exists',
-  poll: 'Let a payout ask the payments service now',
+  approve: 'Approve a payout that awaits approval. The caller who started it cannot approve it',
+  refuse: 'Refuse a payout that awaits approval. It ends without an order',
+  cancel: 'Cancel a payout. Not accepted after the create has begun',
+  resolve: 'Decide whether the order of a payout in review exists',
+  poll: 'Poll the provider now',
 };
 
-export function decisionOperations(engine: Engine): Operation[] {
-  const { payouts } = engine;
+export function decisionOperations(clients: Clients): Operation[] {
+  const { payouts } = clients;
   return [
-    decision(engine, 'approve', note, (ref, by, said) => payouts.approve(ref, { by, ...said })),
-    decision(engine, 'refuse', note, (ref, by, said) => payouts.refuse(ref, { by, ...said })),
-    decision(engine, 'cancel', cancellation, (ref, by, said) => payouts.cancel(ref, { by, ...said })),
-    decision(engine, 'resolve', resolution, (ref, by, said) => payouts.resolve(ref, { ...said, by })),
-    decision(engine, 'poll', noBody, (ref) => payouts.poll(ref)),
+    decision(clients, 'approve', note, (ref, by, body) => payouts.approve(ref, { by, ...body })),
+    decision(clients, 'refuse', note, (ref, by, body) => payouts.refuse(ref, { by, ...body })),
+    decision(clients, 'cancel', cancellation, (ref, by, body) => payouts.cancel(ref, { by, ...body })),
+    decision(clients, 'resolve', resolution, (ref, by, body) => payouts.resolve(ref, { ...body, by })),
+    decision(clients, 'poll', noBody, (ref) => payouts.poll(ref)),
   ];
 }
 
 function decision<B extends z.ZodType>(
-  engine: Engine,
+  { payouts, withTemporalDeadline, withProviderDeadline }: Clients,
   verb: DecisionVerb,
-  body: B,
-  send: (ref: PayoutRef, by: string, said: z.output<B>) => Promise<PayoutState>,
+  bodySchema: B,
+  send: (ref: PayoutRef, by: string, body: z.output<B>) => Promise<PayoutState>,
 ): Operation {
   return operation(
     {
@@ -51,23 +51,22 @@ function decision<B extends z.ZodType>(
       path: `/v1/payouts/{partnerOrderId}/${verb}`,
       verb,
       summary: SUMMARIES[verb],
-      answer: { status: 200, description: 'Taken; where the payout stands now', schema: payoutStateSchema },
-      problems: { 404: 'no such payout', 409: 'not accepted now; the detail says why' },
+      response: { status: 200, description: 'Accepted; the new state', schema: payoutStateSchema },
+      problems: { 404: 'no such payout', 409: 'not accepted now; detail says why' },
     },
-    { params: ofPayout, query: ofApp, body },
-    async ({ caller, params, query, body: said }) => {
-      demandApplication(caller, query.app);
+    { params: payoutParams, query: appQuery, body: bodySchema },
+    async ({ caller, params, query, body }) => {
+      requireApplication(caller, query.app);
       const ref = { ...params, ...query };
-      const start = await engine.soon(() => engine.payouts.startDetails(ref));
-      demandMayDecide(caller, verb, start);
-      return engine.patiently(() => unlessEnded('payout', () => send(ref, caller.name, said)));
+      requireAuthority(caller, verb, await withTemporalDeadline(() => payouts.startDetails(ref)));
+      return withProviderDeadline(() => unlessEnded('payout', () => send(ref, caller.name, body)));
     },
   );
 }
 
-function demandMayDecide(caller: Caller, verb: DecisionVerb, { request, startedBy }: PayoutStart): void {
-  // These two can make money move, so the caller's own limit holds for them as for a start.
-  if (verb === 'approve' || verb === 'resolve') demandAmount(caller, request.instructedAmount);
+function requireAuthority(caller: Caller, verb: DecisionVerb, { request, startedBy }: PayoutStart): void {
+  // Both can make money move, so the caller's own limit applies as for a start.
+  if (verb === 'approve' || verb === 'resolve') requireAmount(caller, request.instructedAmount);
   if (verb === 'approve' && startedBy === caller.name)
-    throw new Problem(403, 'who started a payout cannot approve it');
+    throw new Problem(403, 'the caller who started a payout cannot approve it');
 }

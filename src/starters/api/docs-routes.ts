@@ -1,4 +1,4 @@
-/** `/openapi.json`, and `/docs`: the same for people, as a page that loads and runs nothing. */
+/** `/openapi.json`, and `/docs`: the same document as a page without scripts or resources. */
 import type { FastifyInstance } from 'fastify';
 import { type DocumentedOperation, type OpenApiDocument, openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
@@ -24,14 +24,14 @@ td{padding:.1rem 1rem .1rem 0;vertical-align:top}summary{cursor:pointer}`;
 
 function pageOf({ info, paths, components }: OpenApiDocument): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, one]) => operationOf(`${method.toUpperCase()} ${path}`, one)),
+    Object.entries(methods).map(([method, one]) => section(`${method.toUpperCase()} ${path}`, one)),
   );
-  const schemas = Object.entries(components.schemas).map(([name, schema]) => folded(name, schema));
+  const schemas = Object.entries(components.schemas).map(([name, schema]) => details(name, schema));
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${escaped(info.title)}</title>
 <meta name="viewport" content="width=device-width"><style>${STYLE}</style></head>
 <body><h1>${escaped(info.title)}</h1><p>${escaped(info.description)}</p>
-<p>For programs: <a href="/openapi.json">openapi.json</a></p>
+<p>Machine-readable: <a href="/openapi.json">openapi.json</a></p>
 ${operations.join('\n')}
 <h2>Schemas</h2>
 ${schemas.join('\n')}
@@ -39,17 +39,17 @@ ${schemas.join('\n')}
 `;
 }
 
-function operationOf(name: string, one: DocumentedOperation): string {
-  const given = (one.parameters ?? []).map(({ name: parameter, in: place, required }) => [
-    parameter,
-    `${place}${required ? '' : ', may be left out'}`,
+function section(name: string, one: DocumentedOperation): string {
+  const parameters = (one.parameters ?? []).map((parameter) => [
+    parameter.name,
+    `${parameter.in}${parameter.required ? '' : ', optional'}`,
   ]);
-  const answers = Object.entries(one.responses).map(([status, { description }]) => [status, description]);
+  const responses = Object.entries(one.responses).map(([status, { description }]) => [status, description]);
   const bodies = Object.entries(one.requestBody?.content ?? {});
   return `<section><h2>${escaped(name)}</h2><p>${escaped(one.summary)}. ${escaped(one.description ?? '')}</p>
-${table(given)}
-${bodies.map(([type, { schema }]) => folded(`body: ${type}`, schema)).join('\n')}
-${table(answers)}</section>`;
+${table(parameters)}
+${bodies.map(([type, { schema }]) => details(`body: ${type}`, schema)).join('\n')}
+${table(responses)}</section>`;
 }
 
 function table(rows: readonly (readonly string[])[]): string {
@@ -57,7 +57,7 @@ function table(rows: readonly (readonly string[])[]): string {
   return rows.length === 0 ? '' : `<table>${cells.join('')}</table>`;
 }
 
-function folded(title: string, schema: unknown): string {
+function details(title: string, schema: unknown): string {
   const content = escaped(JSON.stringify(schema, null, 2));
   return `<details><summary>${escaped(title)}</summary><pre>${content}</pre></details>`;
 }

@@ -1,4 +1,4 @@
-/** `npm run api`: the API server. Ends in good order on SIGINT and SIGTERM. */
+/** `npm run api`: the API server. Shuts down gracefully on SIGINT and SIGTERM. */
 import { ConfigError } from '../../config/environment.ts';
 import { serviceConfig } from '../../config/service-config.ts';
 import { PaymentsSettingError } from '../../payments/index.ts';
@@ -9,7 +9,7 @@ async function main(): Promise<void> {
   const config = serviceConfig(process.env);
   const { client } = await connectClient();
   const server = await buildServer(client, config);
-  // Without closing the connection: a background call that is being tried again would throw on a closed one (SDK 1.24).
+  // Leaves the connection open: retries of background calls throw on a closed connection (SDK 1.24).
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void server.close().then(() => process.exit()));
   const url = await server.listen(config.PAYOUTS_API_LISTEN);

@@ -1,64 +1,64 @@
-/** What the service counts of itself. No id and nothing that a caller wrote is ever a label: routes are patterns. */
+/** The metrics of the API server. Labels never contain ids or input of callers: a route is its pattern. */
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Received, Receiver } from './receiver.ts';
 
-/** `refused`: not verified. `unusable`: verified, and no notification. `not_taken`: the sender must try again. */
-export type NotificationEnd = Received | 'refused' | 'unusable' | 'not_taken';
+/** `refused`: not verified. `unusable`: not a notification. `not_taken`: the sender must send it again. */
+export type NotificationResult = Received | 'refused' | 'unusable' | 'not_taken';
 
-/** From what an answer out of memory takes to the longest that a route waits. */
-const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** Up to the longest time that a route waits. */
+const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** `action`: what deserves a look, and what to do then. `docs/reference.md` is written from this table. */
+/** `action`: when the metric needs attention, and what to do. `docs/reference.md` is generated from this table. */
 export const API_METRICS = {
   requests: {
     name: 'payouts_http_requests_total',
-    help: 'Requests by route and answered status; route none: there is no such route',
+    help: 'Requests by route and response status. Requests that match no route have the route none',
     labelNames: ['method', 'route', 'status'],
-    action: "Look at the API server's log when `status` of 500 or above grows.",
+    action: "Read the API server's log when `status` 500 or above grows.",
   },
   durations: {
     name: 'payouts_http_request_duration_seconds',
-    help: 'From the first byte of a request to the last of its answer',
+    help: 'Time from the first byte of a request to the last byte of its response',
     labelNames: ['method', 'route'],
     action:
-      'Run `npm run payouts -- doctor` when it nears 10 s (30 s where the provider is asked): a route then gives up.',
+      'Run `npm run payouts -- doctor` when it nears the timeout of 10 s (30 s for routes that need the provider).',
   },
   notifications: {
     name: 'payouts_notifications_total',
-    help: 'Notifications by what became of them',
+    help: 'Notifications by result',
     labelNames: ['result'],
     action:
       'Check `PAYMENTS_NOTIFICATION_VERIFIER` and its secrets when `refused` grows, and `PAYMENTS_NOTIFICATION_FIELDS` when `unusable` grows.',
   },
   waiting: {
     name: 'payouts_notifications_waiting',
-    help: 'Notifications for orders that nobody knows yet, kept to be looked up again',
+    help: 'Notifications that match no payout yet and are looked up again',
     labelNames: [],
-    action: 'When it stays up, ask the provider about the orders: no payout has them.',
+    action: 'When it stays above 0, ask the provider about the orders: no payout has them.',
   },
   reachable: {
     name: 'payouts_temporal_reachable',
-    help: '1 where Temporal answers, else 0',
+    help: '1 if Temporal responds, else 0',
     labelNames: [],
     action:
-      'Start Temporal when it is 0. It is asked at each scrape, for 3 s at most: scrape with a timeout of 5 s.',
+      'Restore Temporal when it is 0. Each scrape checks it for up to 3 s: scrape with a timeout of 5 s.',
   },
   tasksFailing: {
     name: 'payouts_workflow_tasks_failing',
-    help: 'Open workflows whose workflow task keeps failing, and that stand still',
+    help: 'Stuck workflows: open workflows whose workflow task keeps failing',
     labelNames: [],
     action: 'Repair the workflows that `npm run payouts -- list --attention` names when it is above 0.',
   },
 } as const;
 
-export class ServiceMetrics {
+export class ApiMetrics {
   private readonly registry = new Registry();
   private readonly registers = [this.registry];
   private readonly requests = new Counter({ ...API_METRICS.requests, registers: this.registers });
   private readonly durations = new Histogram({
     ...API_METRICS.durations,
-    buckets: SECONDS,
+    buckets: BUCKETS_SECONDS,
     registers: this.registers,
   });
   private readonly notifications = new Counter({
@@ -68,7 +68,7 @@ export class ServiceMetrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
-    // Known from the start, so that a first one is an increase.
+    // Initialized, so that the first notification of a result shows as an increase.
     for (const result of ['delivered', 'ended', 'unknown', 'refused', 'unusable', 'not_taken'] as const)
       this.notifications.inc({ result }, 0);
   }
@@ -77,7 +77,7 @@ export class ServiceMetrics {
     return this.registry.contentType;
   }
 
-  /** Every answer of `server`, whatever its route. */
+  /** Counts the responses of all routes. */
   watch(server: FastifyInstance): void {
     server.addHook('onResponse', async ({ method, routeOptions: { url } }, reply) => {
       const route = url?.replaceAll(/:(\w+)/g, '{$1}') ?? 'none';
@@ -86,46 +86,41 @@ export class ServiceMetrics {
     });
   }
 
-  /** Asked at each scrape. */
-  watchTemporal(answers: () => Promise<boolean>): void {
-    new Gauge({
-      ...API_METRICS.reachable,
-      registers: this.registers,
-      async collect() {
-        this.set((await answers()) ? 1 : 0);
-      },
-    });
+  /** Calls `isReachable` at each scrape. */
+  watchTemporal(isReachable: () => Promise<boolean>): void {
+    this.gauge('reachable', async () => ((await isReachable()) ? 1 : 0));
   }
 
-  /** Asked at each scrape. `count` answers undefined where nobody can tell; there is no value then. */
+  /** Calls `count` at each scrape. While it resolves with undefined, the metric has no value. */
   watchWorkflowTasks(count: () => Promise<number | undefined>): void {
-    new Gauge({
-      ...API_METRICS.tasksFailing,
-      registers: this.registers,
-      async collect() {
-        const failing = await count();
-        if (failing === undefined) this.remove();
-        else this.set(failing);
-      },
-    });
+    this.gauge('tasksFailing', count);
   }
 
   watchReceiver(receiver: Receiver): void {
-    new Gauge({
-      ...API_METRICS.waiting,
-      registers: this.registers,
-      collect() {
-        this.set(receiver.waiting);
-      },
-    });
+    this.gauge('waiting', () => receiver.waiting);
   }
 
-  notified(result: NotificationEnd): void {
+  countNotification(result: NotificationResult): void {
     this.notifications.inc({ result });
   }
 
-  /** Prometheus' text format. */
+  /** In the text format of Prometheus. */
   async text(): Promise<string> {
     return this.registry.metrics();
+  }
+
+  private gauge(
+    metric: 'reachable' | 'tasksFailing' | 'waiting',
+    read: () => number | Promise<number | undefined>,
+  ): void {
+    new Gauge({
+      ...API_METRICS[metric],
+      registers: this.registers,
+      async collect() {
+        const value = await read();
+        if (value === undefined) this.remove();
+        else this.set(value);
+      },
+    });
   }
 }

@@ -1,10 +1,10 @@
-/** What stands on the server beside the operations. */
+/** The routes besides the operations, for the OpenAPI document. */
 import type { Verb } from '../../config/callers.ts';
 
-/** The routes beside the operations, as the OpenAPI document lists them. Without `verb` they want no key. */
-export interface OpenRoute {
+interface OpenRoute {
   method: 'GET' | 'POST';
   path: string;
+  /** Absent if the route requires no key. */
   verb?: Verb;
   summary: string;
   answers: Readonly<Record<number, string>>;
@@ -14,46 +14,45 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
   {
     method: 'POST',
     path: '/v1/notifications/{app}',
-    summary: 'What the payments service calls; verified by the scheme that is set',
-    answers: { 202: 'Temporal has it, or nobody knows it yet', 401: 'not verified', 503: 'send it again' },
-  },
-  {
-    method: 'GET',
-    path: '/v1/oauth/{app}/authorize',
-    summary: "Sends a user's browser to the provider's page",
-    answers: { 302: 'to that page', 503: 'too many at once, or no worker answers: try again' },
-  },
-  {
-    method: 'GET',
-    path: '/v1/oauth/{app}/callback',
-    summary: 'Where that page sends the browser back to',
+    summary: 'Receive a notification of the provider. Verified by the configured scheme',
     answers: {
-      200: 'access is granted',
-      400: 'it is not; the page says why',
-      502: 'nobody knows, or the tokens could not be stored: begin again',
-      503: 'too many at once, or no worker answers: open the same address again',
-      504: 'the exchange goes on',
+      202: 'delivered, or kept until its payout is known',
+      401: 'not verified',
+      503: 'send it again',
     },
   },
   {
     method: 'GET',
-    path: '/healthz',
-    summary: 'This process lives',
-    answers: { 200: 'it does' },
+    path: '/v1/oauth/{app}/authorize',
+    summary: "Redirect a user's browser to the provider's authorization page",
+    answers: { 302: 'to that page', 503: 'too many requests, or no worker responds: try again' },
   },
   {
     method: 'GET',
+    path: '/v1/oauth/{app}/callback',
+    summary: 'The redirect URI of that page',
+    answers: {
+      200: 'access is granted',
+      400: 'access is not granted; the page says why',
+      502: 'the result is unknown, or the tokens could not be stored: start again',
+      503: 'too many requests, or no worker responds: open the same link again',
+      504: 'the exchange continues',
+    },
+  },
+  { method: 'GET', path: '/healthz', summary: 'Liveness', answers: { 200: 'the process runs' } },
+  {
+    method: 'GET',
     path: '/readyz',
-    summary: 'It reaches Temporal',
-    answers: { 200: 'it does', 503: 'it does not' },
+    summary: 'Readiness',
+    answers: { 200: 'Temporal responds', 503: 'Temporal does not respond' },
   },
   {
     method: 'GET',
     path: '/metrics',
     verb: 'metrics',
-    summary: 'What this process counts of itself, for Prometheus',
-    answers: { 200: "Prometheus' text format", 401: 'no key, or an unknown one', 403: 'not for this key' },
+    summary: 'Metrics for Prometheus',
+    answers: { 200: 'text format', 401: 'the key is missing or unknown', 403: 'the key lacks the verb' },
   },
   { method: 'GET', path: '/openapi.json', summary: 'This document', answers: { 200: 'OpenAPI 3.1' } },
-  { method: 'GET', path: '/docs', summary: 'This document, for people', answers: { 200: 'a page' } },
+  { method: 'GET', path: '/docs', summary: 'This document as a page', answers: { 200: 'HTML' } },
 ];

@@ -1,4 +1,4 @@
-/** The OpenAPI document, from the same schemas that check what comes in. */
+/** The OpenAPI document, generated from the schemas that validate requests. */
 import { z } from 'zod';
 import { payoutResultSchema, payoutStateSchema, problemSchema } from '../../contract/payout-answers.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
@@ -22,7 +22,7 @@ const NAMED = {
 
 export type JsonSchema = ReturnType<typeof jsonSchema>;
 
-/** As callers write it (`input`) or as we do (`output`). */
+/** `input`: as callers send it. `output`: as the API server sends it. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output') {
   return z.toJSONSchema(schema, { io });
 }
@@ -53,7 +53,7 @@ export function openApiDocument(operations: readonly Operation[]): OpenApiDocume
   for (const { method, path, verb, summary, answers } of OPEN_ROUTES)
     put(path, method, {
       summary,
-      ...(verb && forKeysWith(verb)),
+      ...(verb && securityOf(verb)),
       operationId: operationId(method, path),
       ...withParameters(pathParameters(path)),
       responses: Object.fromEntries(
@@ -65,12 +65,13 @@ export function openApiDocument(operations: readonly Operation[]): OpenApiDocume
     info: {
       title: 'durable-payouts',
       version: '0.1.0',
-      description: 'Cross-border payouts. Every call can be repeated; errors are RFC 9457 problem documents.',
+      description:
+        'Cross-border payouts. Every request can be repeated. Errors are RFC 9457 problem documents.',
     },
     paths,
     components: {
       schemas: Object.fromEntries(
-        Object.entries(NAMED).map(([name, schema]) => [name, bare(schema, ioOf(name))]),
+        Object.entries(NAMED).map(([name, schema]) => [name, withoutDialect(schema, ioOf(name))]),
       ),
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
@@ -78,32 +79,30 @@ export function openApiDocument(operations: readonly Operation[]): OpenApiDocume
 }
 
 function documented(one: Operation): DocumentedOperation {
-  const { status, description, schema } = one.answer;
+  const { status, description, schema } = one.response;
   const problems = {
-    400: 'not usable; errors names every bad field',
-    ...AUTHORITY,
+    400: 'invalid; errors names every invalid field',
+    401: 'the key is missing or unknown',
+    403: 'the key does not allow this',
     ...one.problems,
-    ...AWAY,
+    503: 'Temporal or a worker does not respond; send the same request again',
   };
   return {
     summary: one.summary,
-    ...forKeysWith(one.verb),
+    ...securityOf(one.verb),
     operationId: operationId(one.method, one.path),
     ...withParameters([...parameters(one.params, 'path'), ...parameters(one.query, 'query')]),
     ...(one.body instanceof z.ZodUndefined ? {} : { requestBody: requestBody(one) }),
     responses: {
-      [status]: { description, content: { 'application/json': { schema: referred(schema, 'output') } } },
+      [status]: { description, content: { 'application/json': { schema: refOrSchema(schema, 'output') } } },
       ...Object.fromEntries(Object.entries(problems).map(([code, what]) => [code, problem(what)])),
     },
   };
 }
 
-function forKeysWith(verb: string): Pick<DocumentedOperation, 'description' | 'security'> {
-  return { description: `For keys with the verb \`${verb}\`.`, security: [{ bearer: [] }] };
+function securityOf(verb: string): Pick<DocumentedOperation, 'description' | 'security'> {
+  return { description: `Requires a key with the verb \`${verb}\`.`, security: [{ bearer: [] }] };
 }
-
-const AUTHORITY = { 401: 'no key, or an unknown one', 403: 'what this key may not do' };
-const AWAY = { 503: 'Temporal or a worker does not answer now; send the same again' };
 
 function problem(description: string) {
   return { description, content: { 'application/problem+json': { schema: refTo('Problem') } } };
@@ -113,7 +112,7 @@ function requestBody({ body, ndjson }: Operation): NonNullable<DocumentedOperati
   return {
     required: !body.safeParse(undefined).success,
     content: {
-      'application/json': { schema: referred(body, 'input') },
+      'application/json': { schema: refOrSchema(body, 'input') },
       ...(ndjson && { 'application/x-ndjson': { schema: refTo('PayoutRequest') } }),
     },
   };
@@ -124,7 +123,7 @@ function parameters(shape: z.ZodObject, place: 'path' | 'query') {
     name,
     in: place,
     required: place === 'path' || !z.safeParse(schema, undefined).success,
-    schema: bare(z.object({ one: schema }), 'input').properties?.['one'] ?? {},
+    schema: withoutDialect(z.object({ one: schema }), 'input').properties?.['one'] ?? {},
   }));
 }
 
@@ -139,17 +138,17 @@ function withParameters(all: NonNullable<DocumentedOperation['parameters']>) {
   return all.length > 0 ? { parameters: all } : {};
 }
 
-function referred(schema: z.ZodType, io: 'input' | 'output'): unknown {
+function refOrSchema(schema: z.ZodType, io: 'input' | 'output'): unknown {
   const name = Object.entries(NAMED).find(([, named]) => named === schema)?.[0];
-  return name === undefined ? bare(schema, io) : refTo(name);
+  return name === undefined ? withoutDialect(schema, io) : refTo(name);
 }
 
 function refTo(name: string) {
   return { $ref: `#/components/schemas/${name}` };
 }
 
-/** OpenAPI 3.1 speaks this dialect anyway. */
-function bare(schema: z.ZodType, io: 'input' | 'output') {
+/** Without `$schema`: it is the default dialect of OpenAPI 3.1. */
+function withoutDialect(schema: z.ZodType, io: 'input' | 'output') {
   const { $schema: _dialect, ...rest } = jsonSchema(schema, io);
   return rest;
 }

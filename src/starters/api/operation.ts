@@ -1,15 +1,10 @@
-/** A route of the API server: what it takes and answers, for Fastify and for the OpenAPI document alike. */
+/** A route of the API server: its request and its response, for Fastify and for the OpenAPI document. */
 import { z } from 'zod';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { appName, type CheckResult, fieldErrors, identifier } from '../../contract/payout-request.ts';
-import { badFields } from './problem.ts';
+import { invalidFields } from './problem.ts';
 
-export interface Answer {
-  status: number;
-  body: unknown;
-}
-
-/** What came in, not looked at yet. */
+/** A request before validation. */
 export interface RawCall {
   caller: Caller;
   params: unknown;
@@ -17,30 +12,28 @@ export interface RawCall {
   body: unknown;
 }
 
-export interface Described {
+interface Description {
   method: 'GET' | 'POST';
-  /** As OpenAPI writes it: `/v1/payouts/{partnerOrderId}`. */
+  /** In OpenAPI notation: `/v1/payouts/{partnerOrderId}`. */
   path: string;
   verb: Verb;
   summary: string;
-  answer: { status: number; description: string; schema: z.ZodType };
-  /** What it answers beside 400, 401, 403 and 503. */
+  response: { status: number; description: string; schema: z.ZodType };
+  /** Error statuses besides 400, 401, 403 and 503. */
   problems?: Readonly<Record<number, string>>;
-  /** Also takes one object a line. */
+  /** Also accepts NDJSON: one payout per line. */
   ndjson?: boolean;
-}
-
-export interface Operation extends Described {
-  params: z.ZodObject;
-  query: z.ZodObject;
-  body: z.ZodType;
-  run(call: RawCall): Promise<Answer>;
 }
 
 interface Shapes<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> {
   params: P;
   query: Q;
   body: B;
+}
+
+export interface Operation extends Description, Shapes<z.ZodObject, z.ZodObject, z.ZodType> {
+  /** Returns the body of the response. Throws `Problem`, and errors of the Temporal client. */
+  run(call: RawCall): Promise<unknown>;
 }
 
 interface Call<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> {
@@ -50,33 +43,32 @@ interface Call<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType
   body: z.output<B>;
 }
 
-export const nothing = z.strictObject({});
+export const empty = z.strictObject({});
 export const noBody = z.undefined();
-export const ofPayout = z.strictObject({ partnerOrderId: identifier() });
-export const ofApp = z.strictObject({ app: appName.default('default') });
+export const payoutParams = z.strictObject({ partnerOrderId: identifier() });
+export const appQuery = z.strictObject({ app: appName.default('default') });
 
-/** Checks everything that came before `handle` sees any of it; a 400 names every bad field of all of it. */
+/** Validates the whole request before `handle` runs. A 400 names every invalid field of params, query and body. */
 export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>(
-  described: Described,
+  description: Description,
   shapes: Shapes<P, Q, B>,
   handle: (call: Call<P, Q, B>) => Promise<unknown>,
 ): Operation {
   return {
-    ...described,
+    ...description,
     ...shapes,
-    async run(raw) {
-      const params = read(shapes.params, raw.params);
-      const query = read(shapes.query, raw.query);
-      const body = read(shapes.body, raw.body);
+    async run({ caller, ...raw }) {
+      const params = validate(shapes.params, raw.params);
+      const query = validate(shapes.query, raw.query);
+      const body = validate(shapes.body, raw.body);
       if (!params.ok || !query.ok || !body.ok)
-        throw badFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
-      const call = { caller: raw.caller, params: params.value, query: query.value, body: body.value };
-      return { status: described.answer.status, body: await handle(call) };
+        throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
+      return handle({ caller, params: params.value, query: query.value, body: body.value });
     },
   };
 }
 
-function read<S extends z.ZodType>(schema: S, value: unknown): CheckResult<z.output<S>> {
+function validate<S extends z.ZodType>(schema: S, value: unknown): CheckResult<z.output<S>> {
   const parsed = schema.safeParse(value);
   return parsed.success ? { ok: true, value: parsed.data } : { ok: false, errors: fieldErrors(parsed.error) };
 }

@@ -1,11 +1,11 @@
-/** Start a payout, and look at it. */
+/** Starts and reads payouts. */
 import { z } from 'zod';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-answers.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
-import { demandAmount, demandApplication } from './callers.ts';
-import type { Engine } from './engine.ts';
-import { refusedStart } from './explained.ts';
-import { noBody, nothing, type Operation, ofApp, ofPayout, operation } from './operation.ts';
+import { requireAmount, requireApplication } from './callers.ts';
+import type { Clients } from './clients.ts';
+import { rejectedStart } from './error-mapping.ts';
+import { appQuery, empty, noBody, type Operation, operation, payoutParams } from './operation.ts';
 
 const started = z.strictObject({
   workflowId: z.string(),
@@ -14,46 +14,43 @@ const started = z.strictObject({
   partnerOrderId: z.string(),
 });
 
-const found = z.strictObject({ state: payoutStateSchema, result: payoutResultSchema.exactOptional() });
+const snapshot = z.strictObject({ state: payoutStateSchema, result: payoutResultSchema.exactOptional() });
 
-export function payoutOperations(engine: Engine): Operation[] {
-  return [start(engine), look(engine)];
-}
-
-function start({ payouts, soon }: Engine): Operation {
-  return operation(
-    {
-      method: 'POST',
-      path: '/v1/payouts',
-      verb: 'start',
-      summary: 'Start a payout. The same body again is the same payout, and gets the same answer',
-      answer: { status: 202, description: 'It is started, or was before', schema: started },
-      problems: { 409: 'partnerOrderId belongs to a payout with another body' },
-    },
-    { params: nothing, query: nothing, body: payoutRequestSchema },
-    async ({ caller, body }) => {
-      demandApplication(caller, body.app);
-      demandAmount(caller, body.instructedAmount);
-      return soon(() => payouts.start(body, { startedBy: caller.name }));
-    },
-  );
-}
-
-function look({ payouts, soon }: Engine): Operation {
-  return operation(
-    {
-      method: 'GET',
-      path: '/v1/payouts/{partnerOrderId}',
-      verb: 'read',
-      summary: 'Where a payout stands, and how it ended',
-      answer: { status: 200, description: 'Its state, and with its end the result', schema: found },
-      problems: { 404: 'no such payout', 409: 'its start was refused as bad input; errors says why' },
-    },
-    { params: ofPayout, query: ofApp, body: noBody },
-    async ({ caller, params, query }) => {
-      demandApplication(caller, query.app);
-      const ref = { ...params, ...query };
-      return soon(() => payouts.look(ref).catch(refusedStart));
-    },
-  );
+export function payoutOperations({ payouts, withTemporalDeadline }: Clients): Operation[] {
+  return [
+    operation(
+      {
+        method: 'POST',
+        path: '/v1/payouts',
+        verb: 'start',
+        summary: 'Start a payout. Sending the same body again is safe and returns the same response',
+        response: { status: 202, description: 'The payout is started, or was already', schema: started },
+        problems: { 409: 'partnerOrderId belongs to a payout with another body' },
+      },
+      { params: empty, query: empty, body: payoutRequestSchema },
+      async ({ caller, body }) => {
+        requireApplication(caller, body.app);
+        requireAmount(caller, body.instructedAmount);
+        return withTemporalDeadline(() => payouts.start(body, { startedBy: caller.name }));
+      },
+    ),
+    operation(
+      {
+        method: 'GET',
+        path: '/v1/payouts/{partnerOrderId}',
+        verb: 'read',
+        summary: 'Get the state of a payout and, after its end, its result',
+        response: { status: 200, description: 'The state and, after the end, the result', schema: snapshot },
+        problems: {
+          404: 'no such payout',
+          409: 'the start was rejected as bad input; errors has the fields',
+        },
+      },
+      { params: payoutParams, query: appQuery, body: noBody },
+      async ({ caller, params, query }) => {
+        requireApplication(caller, query.app);
+        return withTemporalDeadline(() => payouts.look({ ...params, ...query }).catch(rejectedStart));
+      },
+    ),
+  ];
 }

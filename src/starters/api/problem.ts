@@ -1,12 +1,10 @@
-/** What a route throws to answer with a problem document. */
+/** The error that a route throws to respond with a problem document (RFC 9457). */
 import type { FieldError } from '../../contract/payout-request.ts';
 
-/** Thrown by a route: what the caller is told. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly status: number;
   readonly retryAfterSeconds: number | undefined;
-
   readonly fields: readonly FieldError[];
 
   constructor(
@@ -22,7 +20,11 @@ export class Problem extends Error {
   }
 }
 
-/** A 400 that names every bad field. */
-export function badFields(fields: readonly FieldError[]): Problem {
-  return new Problem(400, 'these fields are not usable', undefined, fields);
+export function invalidFields(fields: readonly FieldError[]): Problem {
+  return new Problem(400, 'these fields are invalid', undefined, fields);
+}
+
+/** Whether the request was executed is unknown, and every request can be repeated. */
+export function unavailable(detail: string): Problem {
+  return new Problem(503, detail, 5);
 }

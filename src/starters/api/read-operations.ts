@@ -1,11 +1,11 @@
-/** What the payments service says, asked by a worker. No money moves. */
+/** Quotes and accounts: a worker reads them from the provider, and no money moves. */
 import { z } from 'zod';
 import { moneyAnswer } from '../../contract/payout-answers.ts';
 import { appName, identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import { REASON_CODES } from '../../domain/payout.ts';
-import { demandApplication } from './callers.ts';
-import type { Engine } from './engine.ts';
-import { noBody, nothing, type Operation, operation } from './operation.ts';
+import { requireApplication } from './callers.ts';
+import type { Clients } from './clients.ts';
+import { empty, noBody, type Operation, operation } from './operation.ts';
 import { Problem } from './problem.ts';
 
 const quoted = z.strictObject({
@@ -20,7 +20,7 @@ const quoted = z.strictObject({
   problem: z
     .strictObject({ code: z.enum(REASON_CODES), message: z.string() })
     .exactOptional()
-    .describe('why a payout would not accept this quote'),
+    .describe('Why a payout would not accept this quote'),
 });
 
 const accounts = z.strictObject({
@@ -34,30 +34,33 @@ const accounts = z.strictObject({
   unread: z
     .array(z.strictObject({ currency: z.string().exactOptional(), accountType: z.string().exactOptional() }))
     .exactOptional()
-    .describe("rows of the provider's answer that could not be read, by what they name"),
+    .describe("Rows of the provider's answer that could not be read"),
 });
 
-const whose = z.strictObject({
+const accountsQuery = z.strictObject({
   app: appName.default('default'),
   clientId: identifier(),
   openId: text(128).optional(),
 });
 
-export function readOperations({ reads, patiently }: Engine): Operation[] {
+/** The response of every read that gets no usable answer from the provider. */
+export const NO_ANSWER = { 502: 'the provider gave no usable answer' };
+
+export function readOperations({ reads, withProviderDeadline }: Clients): Operation[] {
   return [
     operation(
       {
         method: 'POST',
         path: '/v1/quotes',
         verb: 'quote',
-        summary: 'What a payout would cost now. Creates nothing',
-        answer: { status: 200, description: 'The quote', schema: quoted },
-        problems: { 502: 'the payments service gave no usable answer' },
+        summary: 'Quote a payout. Creates nothing',
+        response: { status: 200, description: 'The quote', schema: quoted },
+        problems: NO_ANSWER,
       },
-      { params: nothing, query: nothing, body: payoutRequestSchema },
+      { params: empty, query: empty, body: payoutRequestSchema },
       async ({ caller, body }) => {
-        demandApplication(caller, body.app);
-        return patiently(() => reads.quote(body));
+        requireApplication(caller, body.app);
+        return withProviderDeadline(() => reads.quote(body));
       },
     ),
     operation(
@@ -65,15 +68,15 @@ export function readOperations({ reads, patiently }: Engine): Operation[] {
         method: 'GET',
         path: '/v1/accounts',
         verb: 'account',
-        summary: 'The accounts of a client',
-        answer: { status: 200, description: 'They, with their balances', schema: accounts },
-        problems: { 404: 'no such client', 502: 'the payments service gave no usable answer' },
+        summary: 'List the accounts of a client',
+        response: { status: 200, description: 'The accounts and their balances', schema: accounts },
+        problems: { 404: 'no such client', ...NO_ANSWER },
       },
-      { params: nothing, query: whose, body: noBody },
+      { params: empty, query: accountsQuery, body: noBody },
       async ({ caller, query: { app, clientId, openId } }) => {
-        demandApplication(caller, app);
-        const found = await patiently(() => reads.accounts(app, clientId, openId));
-        if (!found) throw new Problem(404, 'the payments service knows no accounts of this client');
+        requireApplication(caller, app);
+        const found = await withProviderDeadline(() => reads.accounts(app, clientId, openId));
+        if (!found) throw new Problem(404, 'the provider has no accounts of this client');
         return found;
       },
     ),

@@ -1,163 +1,162 @@
-/** Brings a notification to its payout. Believes nothing of it: it is a hint to ask the service. */
+/** Delivers a notification to its payout. Trusts nothing in it: the payout asks the provider. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { endedPayout } from '../../client/ended-payout.ts';
 import { notifyFollowUp } from '../../client/follow-ups.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
-import { type Notification, notificationSignal } from '../../contract/payout-messages.ts';
-import type { Notification as Heard } from '../../payments/index.ts';
+import {
+  type Notification as NotificationSignal,
+  notificationSignal,
+} from '../../contract/payout-messages.ts';
+import type { Notification } from '../../payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import { isQuotable } from '../../temporal/visibility.ts';
-import { Coalesced } from './coalesced.ts';
-import { UnknownNotifications, type UnknownOptions } from './unknown-notifications.ts';
+import { SignalCoalescer } from './signal-coalescer.ts';
+import { UnmatchedNotifications, type UnmatchedOptions } from './unmatched-notifications.ts';
 
-/** `delivered`: Temporal has it. `ended`: so it has, for the follow-up. `unknown`: kept for a while and looked up again. */
+/**
+ * `delivered`: Temporal has stored it for the payout. `ended`: for its follow-up. `unknown`: it matches no payout, is kept
+ * and looked up again.
+ */
 export type Received = 'delivered' | 'ended' | 'unknown';
 
-/** Thrown when more lookups are under way than Temporal should be asked for: the sender may try again. */
+/** Thrown if too many lookups are in flight. The sender must send the notification again. */
 export class ReceiverBusyError extends Error {
   override readonly name = 'ReceiverBusyError';
 }
 
-const TEMPORAL_ANSWERS_WITHIN_MS = 8_000;
-const MOST_LOOKUPS_AT_ONCE = 64;
-/** A flood of junk costs Temporal at most this many further lookups a second. */
-const LOOK_AGAIN_EVERY_MS = 50;
+const TEMPORAL_TIMEOUT_MS = 8_000;
+const MAX_CONCURRENT_LOOKUPS = 64;
+/** Limits the lookups that a flood of unmatched notifications costs Temporal. */
+const LOOKUP_INTERVAL_MS = 50;
 
-type Kept = { app: string; heard: Heard; receivedAt: string };
+type Kept = { app: string; notification: Notification; receivedAt: string };
 
 export class Receiver {
   private readonly client: Client;
-  private readonly signals: Coalesced<Notification>;
-  private readonly late: Coalesced<Notification>;
-  private readonly unknown: UnknownNotifications<Kept>;
   private readonly clock: Clock;
-  /** Only while something is kept. */
-  private stopLooking: (() => void) | undefined;
+  private readonly payoutSignals: SignalCoalescer<NotificationSignal>;
+  private readonly followUpSignals: SignalCoalescer<NotificationSignal>;
+  private readonly unmatched: UnmatchedNotifications<Kept>;
+  /** Set while notifications are kept. */
+  private stopLookups: (() => void) | undefined;
   private lookups = 0;
-  private lookingAgain = false;
+  private isRetrying = false;
   private closed = false;
 
-  constructor(client: Client, { clock, ...options }: UnknownOptions & { clock?: Clock } = {}) {
+  constructor(client: Client, { clock, ...options }: UnmatchedOptions & { clock?: Clock } = {}) {
     this.client = client;
     this.clock = clock ?? PROCESS_SURROUNDINGS.clock;
-    this.signals = new Coalesced(this.clock, (workflowId, notification) =>
-      this.signal(workflowId, notification),
+    this.payoutSignals = new SignalCoalescer(this.clock, (workflowId, signal) =>
+      this.limited(() => this.client.workflow.getHandle(workflowId).signal(notificationSignal, signal)),
     );
-    this.late = new Coalesced(this.clock, (workflowId, notification) =>
-      this.follow(workflowId, notification),
+    this.followUpSignals = new SignalCoalescer(this.clock, (workflowId, signal) =>
+      this.limited(() => this.signalFollowUp(workflowId, signal)),
     );
-    this.unknown = new UnknownNotifications(options);
+    this.unmatched = new UnmatchedNotifications(options);
   }
 
   /**
-   * Resolves with `delivered` or `ended` only when Temporal has it. Rejects when Temporal does not answer, or with
-   * `ReceiverBusyError`; nothing is kept then, and the sender must try again.
+   * Resolves with `delivered` or `ended` after Temporal has stored the notification. Rejects if Temporal does not
+   * respond, or with `ReceiverBusyError`; then nothing is kept, and the sender must send it again.
    */
-  async receive(app: string, heard: Heard): Promise<Received> {
+  async receive(app: string, notification: Notification): Promise<Received> {
     const receivedAt = new Date(this.clock.wallMs()).toISOString();
-    const key = JSON.stringify([app, heard.partnerOrderId, heard.orderId]);
-    // A repeat of what nobody knows is one entry, and costs no lookup of its own.
-    if (this.unknown.has(key)) return 'unknown';
-    const found = await this.bring({ app, heard, receivedAt });
-    if (found === 'unknown') this.keep(key, { app, heard, receivedAt });
-    return found;
+    const key = JSON.stringify([app, notification.partnerOrderId, notification.orderId]);
+    // A repeated unmatched notification needs no lookup.
+    if (this.unmatched.has(key)) return 'unknown';
+    const kept = { app, notification, receivedAt };
+    const received = await this.deliver(kept);
+    if (received === 'unknown') this.keep(key, kept);
+    return received;
   }
 
+  /** The number of unmatched notifications. */
   get waiting(): number {
-    return this.unknown.size;
+    return this.unmatched.size;
   }
 
   close(): void {
     this.closed = true;
-    this.stopLooking?.();
+    this.stopLookups?.();
   }
 
   private keep(key: string, kept: Kept): void {
-    this.unknown.keep(key, kept, this.clock.wallMs());
+    this.unmatched.keep(key, kept, this.clock.wallMs());
     if (!this.closed)
-      this.stopLooking ??= repeat(this.clock, LOOK_AGAIN_EVERY_MS, () => void this.lookAgain());
+      this.stopLookups ??= repeat(this.clock, LOOKUP_INTERVAL_MS, () => void this.retryNext());
   }
 
-  private async bring({ app, heard, receivedAt }: Kept): Promise<Received> {
-    const { partnerOrderId, orderId } = heard;
-    const notification: Notification = { receivedAt, ...heard };
+  private async deliver({ app, notification, receivedAt }: Kept): Promise<Received> {
+    const { partnerOrderId, orderId } = notification;
+    const signal: NotificationSignal = { receivedAt, ...notification };
     if (partnerOrderId !== undefined) {
-      const told = await this.tell(payoutWorkflowId(app, partnerOrderId), notification);
-      if (told !== 'unknown') return told;
+      const received = await this.deliverTo(payoutWorkflowId(app, partnerOrderId), signal);
+      if (received !== 'unknown') return received;
     }
-    const workflowId = orderId === undefined ? undefined : await this.byOrder(app, orderId);
-    return workflowId === undefined ? 'unknown' : this.tell(workflowId, notification);
+    const workflowId = orderId === undefined ? undefined : await this.findByOrder(app, orderId);
+    return workflowId === undefined ? 'unknown' : this.deliverTo(workflowId, signal);
   }
 
-  private async tell(workflowId: string, notification: Notification): Promise<Received> {
-    try {
-      await this.signals.deliver(workflowId, notification);
-      return 'delivered';
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-    }
-    try {
-      await this.late.deliver(workflowId, notification);
-      return 'ended';
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw error;
-      return 'unknown';
-    }
+  private async deliverTo(workflowId: string, signal: NotificationSignal): Promise<Received> {
+    if (await isFound(this.payoutSignals.deliver(workflowId, signal))) return 'delivered';
+    return (await isFound(this.followUpSignals.deliver(workflowId, signal))) ? 'ended' : 'unknown';
   }
 
   /**
-   * After the end (H34). A payout that was stopped instead asks by itself once it is started again. Throws Temporal's
-   * `WorkflowNotFoundError` where there is no such payout.
+   * Notifies the follow-up of an ended payout (H34). A payout whose workflow was stopped asks the provider after it is
+   * started again. Throws `WorkflowNotFoundError` if there is no such payout.
    */
-  private async follow(workflowId: string, notification: Notification): Promise<void> {
-    await this.soon(async () => {
-      const ended = await endedPayout(this.client, workflowId, this.clock);
-      if (ended) await notifyFollowUp(this.client, ended, notification);
-    });
+  private async signalFollowUp(workflowId: string, signal: NotificationSignal): Promise<void> {
+    const ended = await endedPayout(this.client, workflowId, this.clock);
+    if (ended) await notifyFollowUp(this.client, ended, signal);
   }
 
-  private signal(workflowId: string, notification: Notification): Promise<void> {
-    return this.soon(() =>
-      this.client.workflow.getHandle(workflowId).signal(notificationSignal, notification),
-    );
-  }
-
-  /** Through Temporal's visibility, which knows an order number once its payout has come to rest. */
-  private async byOrder(app: string, orderId: string): Promise<string | undefined> {
-    // What would end the quoted text of a query is in no order number worth looking for.
+  /** Searches Temporal's visibility, which has the order id of a payout at rest. */
+  private async findByOrder(app: string, orderId: string): Promise<string | undefined> {
+    // No order id contains characters that would end the quoted text of a query.
     if (!isQuotable(orderId)) return undefined;
     const query = `WorkflowType = 'payout' AND PayoutApp = '${app}' AND PayoutOrderId = '${orderId}'`;
-    return this.soon(async () => {
+    return this.limited(async () => {
       for await (const { workflowId } of this.client.workflow.list({ query, pageSize: 1 })) return workflowId;
       return undefined;
     });
   }
 
-  private async soon<T>(ask: () => Promise<T>): Promise<T> {
-    if (this.lookups >= MOST_LOOKUPS_AT_ONCE) throw new ReceiverBusyError('too many lookups are under way');
+  private async limited<T>(call: () => Promise<T>): Promise<T> {
+    if (this.lookups >= MAX_CONCURRENT_LOOKUPS) throw new ReceiverBusyError('too many lookups are in flight');
     this.lookups += 1;
     try {
-      return await this.client.withDeadline(this.clock.wallMs() + TEMPORAL_ANSWERS_WITHIN_MS, ask);
+      return await this.client.withDeadline(this.clock.wallMs() + TEMPORAL_TIMEOUT_MS, call);
     } finally {
       this.lookups -= 1;
     }
   }
 
-  private async lookAgain(): Promise<void> {
-    const one = this.lookingAgain ? undefined : this.unknown.due(this.clock.wallMs());
-    if (this.unknown.size === 0) {
-      this.stopLooking?.();
-      this.stopLooking = undefined;
+  private async retryNext(): Promise<void> {
+    const next = this.isRetrying ? undefined : this.unmatched.due(this.clock.wallMs());
+    if (this.unmatched.size === 0) {
+      this.stopLookups?.();
+      this.stopLookups = undefined;
     }
-    if (!one) return;
-    this.lookingAgain = true;
+    if (!next) return;
+    this.isRetrying = true;
     try {
-      if ((await this.bring(one.content)) !== 'unknown') this.unknown.forget(one.key);
+      if ((await this.deliver(next.content)) !== 'unknown') this.unmatched.forget(next.key);
     } catch {
-      // Temporal is away or busy: it stays in line.
+      // Temporal is unreachable or busy: the notification remains in the queue.
     } finally {
-      this.lookingAgain = false;
+      this.isRetrying = false;
     }
+  }
+}
+
+async function isFound(call: Promise<void>): Promise<boolean> {
+  try {
+    await call;
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
   }
 }

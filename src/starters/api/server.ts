@@ -1,42 +1,46 @@
-/** The API server, put together. */
+/** Assembles the API server. */
 import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import { Authorizations } from '../../client/authorizations.ts';
 import type { ServiceConfig } from '../../config/service-config.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
+import { clientsOf } from './clients.ts';
 import { docsRoutes } from './docs-routes.ts';
-import { engineOf } from './engine.ts';
-import { failingCount } from './failing-count.ts';
-import { healthRoutes, temporalAnswers } from './health-routes.ts';
-import { ServiceMetrics } from './metrics.ts';
-import { metricsRoute } from './metrics-route.ts';
+import { ApiMetrics } from './metrics.ts';
+import {
+  failingWorkflowCount,
+  healthRoutes,
+  isTemporalReachable,
+  metricsRoute,
+} from './monitoring-routes.ts';
 import { notificationRoute } from './notification-route.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { operationsOf, serveOperations } from './operations.ts';
-import { answerProblems, refuse } from './problems.ts';
+import { handleErrors, rejectRequest } from './problem-responses.ts';
 import { Receiver } from './receiver.ts';
 
-const MOST_BYTES = 64 * 1024;
-/** A whole request has to be in by then, so that slow bodies hold nothing up. */
+const MAX_BODY_BYTES = 64 * 1024;
+/** For the complete request, so that slow bodies do not hold connections. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** Throws `PaymentsSettingError` when the verifier cannot be set up. */
+/** Throws `PaymentsSettingError` if the verifier cannot be set up. */
 export async function buildServer(client: Client, config: ServiceConfig): Promise<FastifyInstance> {
+  const { keys, PAYMENTS_ENVIRONMENT: environment } = config;
   const verifier = await createNotificationVerifier(
     config.PAYMENTS_NOTIFICATION_VERIFIER,
     config.PAYMENTS_NOTIFICATION_SECRETS,
   );
   const server = fastify({
-    // Standard output is for the line that says where the service listens.
+    // Standard output is reserved for the line with the address.
     logger: { level: config.PAYOUTS_LOG_LEVEL, stream: process.stderr },
-    // A line for each request would be a line for each junk notification; routes log what matters.
+    // Otherwise a flood of requests would flood the log. Routes log what matters.
     logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: MOST_BYTES,
-    frameworkErrors: refuse,
-    // 64 characters of a number, each written as up to nine.
+    bodyLimit: MAX_BODY_BYTES,
+    frameworkErrors: rejectRequest,
+    // An id has 64 characters, percent-encoded as up to nine characters each.
     routerOptions: { maxParamLength: 1_000 },
     requestTimeout: REQUEST_TIMEOUT_MS,
-    // Node looks for requests that ran out of time only every 30 s by default.
+    // By default, Node checks for timed-out requests only every 30 s.
     http: {
       connectionsCheckingInterval: 1_000,
       requestTimeout: REQUEST_TIMEOUT_MS,
@@ -44,20 +48,19 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
     },
     forceCloseConnections: 'idle',
   });
-  const metrics = new ServiceMetrics();
+  const metrics = new ApiMetrics();
   metrics.watch(server);
-  metrics.watchTemporal(() => temporalAnswers(client));
-  metrics.watchWorkflowTasks(failingCount(client, config.PAYMENTS_ENVIRONMENT));
-  answerProblems(server);
+  metrics.watchTemporal(() => isTemporalReachable(client));
+  metrics.watchWorkflowTasks(failingWorkflowCount(client, environment));
+  handleErrors(server);
   healthRoutes(server, client);
-  const { keys, PAYMENTS_ENVIRONMENT: environment } = config;
   oauthRoutes(server, new Authorizations({ client, environment, keys: keys.tokens }));
   const receiver = new Receiver(client);
   server.addHook('onClose', async () => receiver.close());
   metrics.watchReceiver(receiver);
   const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
   notificationRoute(server, { receiver, verifier, fields, metrics });
-  const operations = operationsOf(engineOf(client, config.PAYMENTS_ENVIRONMENT));
+  const operations = operationsOf(clientsOf(client, environment));
   docsRoutes(server, operations);
   metricsRoute(server, config.callers, metrics);
   serveOperations(server, config.callers, operations);

@@ -1,0 +1,45 @@
+/** The clients that routes use, and the deadlines of their calls. */
+import type { Client } from '@temporalio/client';
+import { Batches } from '../../client/batches.ts';
+import { Payouts } from '../../client/payouts.ts';
+import { ProviderReads } from '../../client/reads.ts';
+import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
+import { ReadSlots } from '../../client/shared-reads.ts';
+
+const TEMPORAL_TIMEOUT_MS = 10_000;
+/** A worker calls the provider first, within the rate limit. */
+const PROVIDER_TIMEOUT_MS = 30_000;
+
+/** Workers serve at most ten status queries of this process at a time, and one workflow at most one per second. */
+const STATUS_READS = { inFlight: 10, waiting: 500, waitMs: 5_000 };
+const FRESH_MS = 1_000;
+
+type WithDeadline = <T>(call: () => Promise<T>) => Promise<T>;
+
+export interface Clients {
+  payouts: Payouts;
+  batches: Batches;
+  reads: ProviderReads;
+  receivingAccounts: ReceivingAccounts;
+  /** For calls that Temporal and a worker answer. */
+  withTemporalDeadline: WithDeadline;
+  /** For calls that need the provider. */
+  withProviderDeadline: WithDeadline;
+}
+
+export function clientsOf(client: Client, environment: string): Clients {
+  const within =
+    (ms: number): WithDeadline =>
+    (call) =>
+      client.withDeadline(Date.now() + ms, call);
+  const withTemporalDeadline = within(TEMPORAL_TIMEOUT_MS);
+  const reads = { slots: new ReadSlots(STATUS_READS), freshMs: FRESH_MS };
+  return {
+    payouts: new Payouts({ client, environment, reads }),
+    batches: new Batches({ client, environment, withDeadline: withTemporalDeadline, reads }),
+    reads: new ProviderReads(client),
+    receivingAccounts: new ReceivingAccounts({ client, environment, reads }),
+    withTemporalDeadline,
+    withProviderDeadline: within(PROVIDER_TIMEOUT_MS),
+  };
+}

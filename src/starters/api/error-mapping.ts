@@ -1,0 +1,58 @@
+/** Maps errors of the client library and of Temporal's client to problems. */
+import {
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import type { ApplicationFailure } from '@temporalio/common';
+import { z } from 'zod';
+import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
+import { TooManyReadsError } from '../../client/shared-reads.ts';
+import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
+import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
+import { applicationFailure, isConflict } from '../errors.ts';
+import { invalidFields, Problem, unavailable } from './problem.ts';
+
+const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }));
+
+/** Undefined for unexpected errors. */
+export function problemOf(error: unknown): Problem | undefined {
+  if (error instanceof Problem) return error;
+  if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields);
+  if (isConflict(error)) return new Problem(409, error.message);
+  if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
+    return problemOfFailure(applicationFailure(error.cause));
+  if (error instanceof TooManyReadsError) return unavailable(error.message);
+  if (isGone(error)) return new Problem(404, 'not found');
+  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isRetryableTemporalError(error))
+    return unavailable(
+      'Temporal or a worker does not respond. It is unknown whether the request was executed: read the state, or send the same request again',
+    );
+  return undefined;
+}
+
+function problemOfFailure(failure: ApplicationFailure | undefined): Problem {
+  if (failure?.type === NOT_ACCEPTED_NOW) return new Problem(409, failure.message);
+  if (failure?.type !== INVALID_PAYOUT_REQUEST)
+    return new Problem(502, failure?.message ?? 'the provider gave no usable answer in time');
+  const fields = fieldErrors.safeParse(failure.details?.[0]);
+  return fields.success ? invalidFields(fields.data) : new Problem(400, failure.message);
+}
+
+/** For reads: turns the failure of the workflow, which can only be bad input, into a 409. */
+export function rejectedStart(error: unknown): never {
+  const problem = problemOf(error);
+  if (problem?.status !== 400) throw error;
+  throw new Problem(409, 'the start was rejected as bad input', undefined, problem.fields);
+}
+
+/** For updates of a workflow that exists: Temporal does not find it if it has ended. Throws a 409 then. */
+export async function unlessEnded<T>(what: string, send: () => Promise<T>): Promise<T> {
+  try {
+    return await send();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw new Problem(409, `this ${what} has ended`);
+    throw error;
+  }
+}
