@@ -113,12 +113,12 @@ const SECTIONS: readonly Section[] = [
     parts: [
       {
         title: 'Payouts that need attention',
-        text: 'For a payout in review, see [resolving a payout](operations.md#resolving-a-payout-in-review).',
+        text: 'For a payout in review, see [Resolve a payout in review](operations.md#resolve-a-payout-in-review).',
         table: explained('code', PAYOUT_ATTENTION),
       },
       {
         title: 'Receiving accounts',
-        text: 'For a request in review, see [resolving a receiving account](operations.md#resolving-a-receiving-account-in-review).',
+        text: 'For a request in review, see [Resolve a receiving account in review](operations.md#resolve-a-receiving-account-in-review).',
         table: explained('code', OPENING_ATTENTION),
       },
       {
@@ -128,12 +128,12 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'Follow-ups',
-        text: 'Found after the end of a payout; see [operations](operations.md#after-the-end).',
+        text: 'Found after the end of a payout; see [operations](operations.md#follow-ups).',
         table: explained('code', FOLLOW_UP_ATTENTION),
       },
       {
         title: 'Workflows',
-        text: 'To repair one, see [a workflow that stands still](operations.md#a-workflow-that-stands-still) and [the reconciliation](operations.md#the-reconciliation).',
+        text: 'To repair one, see [stuck workflows](operations.md#stuck-workflows) and [reconciliation](operations.md#reconciliation).',
         table: explained('code', WORKFLOW_ATTENTION),
       },
     ],

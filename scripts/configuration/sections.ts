@@ -75,7 +75,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Encryption keys',
-    text: 'Every process that reads or writes payloads needs `PAYOUTS_ENCRYPTION_KEYS`. [Operations](operations.md#keys) describes how to make and rotate keys.',
+    text: 'Every process that reads or writes payloads needs `PAYOUTS_ENCRYPTION_KEYS`. [Operations](operations.md#encryption-keys) describes how to make and rotate keys.',
     tables: [{ shape: keyShape }],
   },
   {

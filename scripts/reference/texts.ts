@@ -59,7 +59,7 @@ export const TEMPORAL_ERRORS: Readonly<Record<string, Explained>> = {
 export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, Explained>> = {
   ok: { meaning: 'Done.', action: 'Nothing.' },
   unexpected: {
-    meaning: 'Something unexpected, or Temporal does not answer.',
+    meaning: 'Unexpected error, or Temporal does not respond.',
     action: 'Run `npm run payouts -- doctor`, then the same command again.',
   },
   badInput: {
@@ -75,12 +75,12 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, Explained>> = {
     meaning: 'A payout did not end as `SUCCESS`, or no receiving account was opened.',
     action: 'Read the `outcome` and the `reason`.',
   },
-  doctorFoundProblems: { meaning: '`doctor` found problems.', action: 'Do what each `BAD` line says.' },
+  doctorFoundProblems: { meaning: '`doctor` found problems.', action: 'Do what each `FAIL` line says.' },
 };
 
 /** `error.code` of the CLI's `--json`; a test compares them. */
 export const CLI_ERRORS: Readonly<Record<string, Explained & { exit: keyof typeof EXIT }>> = {
-  USAGE: { exit: 'badInput', meaning: 'The command line or the file is not usable.', action: 'Correct it.' },
+  USAGE: { exit: 'badInput', meaning: 'The command line or the file is invalid.', action: 'Correct it.' },
   INVALID_PAYOUT_REQUEST: {
     exit: 'badInput',
     meaning: 'Bad input. `fields` names every bad field.',
@@ -101,9 +101,9 @@ export const CLI_ERRORS: Readonly<Record<string, Explained & { exit: keyof typeo
     meaning: 'The update is not accepted now. The message says why.',
     action: 'Read `status ID`, then decide again.',
   },
-  ENGINE: {
+  TEMPORAL_UNAVAILABLE: {
     exit: 'unexpected',
-    meaning: 'Temporal did not answer, or refused the call.',
+    meaning: 'Temporal did not respond, or rejected the call.',
     action: 'Run `npm run payouts -- doctor`, then the same command again.',
   },
   UNEXPECTED: {
@@ -166,9 +166,9 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
   },
 };
 
-/** By what became of the notification. */
+/** Results of a notification. */
 export const NOTIFICATION_RESULTS =
-  '`delivered`, `ended` (the payout is over), `unknown` (kept for two minutes), `refused` (not verified), `unusable` (not a notification) or `not_taken` (the sender must try again)';
+  '`delivered`, `ended` (the payout has ended), `unknown` (kept for two minutes), `refused` (not verified), `unusable` (not a notification) or `not_taken` (the sender must send it again)';
 
 /** Those that our workflows count; a test compares them. */
 export const WORKER_METRICS: Readonly<Record<string, Explained & { labels: readonly string[] }>> = {
@@ -189,7 +189,7 @@ export const SDK_METRICS: Readonly<Record<string, Explained & { labels: readonly
   temporal_workflow_task_execution_failed: {
     labels: [],
     meaning: 'Workflow tasks that failed',
-    action: 'When it grows: [a workflow that stands still](operations.md#a-workflow-that-stands-still).',
+    action: 'When it grows: [stuck workflows](operations.md#stuck-workflows).',
   },
   temporal_activity_execution_failed: {
     labels: ['activity_type'],
@@ -200,6 +200,6 @@ export const SDK_METRICS: Readonly<Record<string, Explained & { labels: readonly
     labels: ['task_queue'],
     meaning: 'Activities that this worker took up',
     action:
-      'When none of `payouts-api:…` comes for an hour with payouts open: [no owner of a rate-limit lease](operations.md#alerts-what-to-type).',
+      'When none of `payouts-api:…` comes for an hour with payouts open: [no owner of a rate-limit lease](operations.md#alerts).',
   },
 };

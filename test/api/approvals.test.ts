@@ -58,7 +58,7 @@ describe('a payout that wants approval', () => {
     expect(Date.parse(lockExpiresAt)).toBeGreaterThan(Date.parse(lastAskedAt));
     expect(Date.parse(approvalExpiresAt)).toBeGreaterThan(Date.parse(lockExpiresAt));
     const status = await run('status', id);
-    expect(status.stdout).toMatch(/lock lives until +\S+ \((\d+ s left|it has run out)\)/);
+    expect(status.stdout).toMatch(/lock expires +\S+ \((\d+ s left|expired)\)/);
     expect(status.stdout).toContain(`for 100.00 CNY`);
     // What the Temporal UI shows of it, above its history.
     const shown = await world.payouts.handle(ref(id)).query('__temporal_workflow_metadata');

@@ -74,7 +74,7 @@ describe('batch', () => {
   });
 
   test.each([
-    ['empty.json', '', /holds no payouts/],
+    ['empty.json', '', /contains no payouts/],
     ['one.json', '{"clientId":1}\n{oops', /line 2/],
     ['broken.json', '[{]', /not JSON/],
   ])('%s is bad input', async (name, content, message) => {

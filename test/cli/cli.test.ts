@@ -173,7 +173,7 @@ describe('look', () => {
     expect((await run('list', '--phase', "x' OR 1=1")).code).toBe(2);
   });
 
-  test.skipIf(!CAN_HAVE_TERMINAL)('a terminal gets colours, a pipe and NO_COLOR do not', async () => {
+  test.skipIf(!CAN_HAVE_TERMINAL)('a terminal gets colors, a pipe and NO_COLOR do not', async () => {
     const piped = await cli({ ...world.workerEnvironment, CI: 'true' }, ['list', '--attention']);
     expect(piped.stdout).toContain('NEEDS_REVIEW: ');
     expect(piped.stdout).not.toContain('\u001b[');
@@ -193,7 +193,7 @@ describe('look', () => {
     expect((await run('account')).code).toBe(2);
   });
 
-  test('an unknown payout is exit code 3, an unknown verb 2, an engine that is away 1', async () => {
+  test('an unknown payout is exit code 3, an unknown verb 2, Temporal that is away 1', async () => {
     expect((await run('status', 'no-such-payout')).code).toBe(3);
     expect((await run('pay-everybody')).code).toBe(2);
     const away = await cli({ ...world.workerEnvironment, TEMPORAL_ADDRESS: '127.0.0.1:9' }, [

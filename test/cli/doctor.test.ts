@@ -39,7 +39,7 @@ function problemsOf(run: CliRun): string[] {
 
 /** What doctor says of each check, without what differs from place to place; of the namespace, only that it is told. */
 function linesOf(text: string): string[] {
-  return [...text.matchAll(/^(?:ok|BAD|\?) +(.+: .+)$/gm)].map(([, line = '']) =>
+  return [...text.matchAll(/^(?:ok|FAIL|\?) +(.+: .+)$/gm)].map(([, line = '']) =>
     line
       .replace(/^namespace: .*/, 'namespace')
       .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/, 'TIME')
@@ -68,21 +68,21 @@ describe('doctor, in a world of its own', () => {
     const { healthy, checks } = answerSchema.parse(answer.json());
     expect(healthy).toBe(true);
     expect(checks.map(({ check, verdict }) => `${check}: ${verdict}`)).toEqual([
-      'engine: ok',
+      'Temporal: ok',
       'namespace: ok',
       'search attributes: ok',
       'workflow tasks: ok',
       'priorities: ok',
       'worker for workflows: ok',
-      'worker for API calls of default: ok',
-      'keys: ok',
+      'worker for provider calls of default: ok',
+      'encryption keys: ok',
       'rate-limit lease: ok',
       'reconciliation: ok',
       'tokens: ok',
-      'payments service: ok',
+      'provider: ok',
       'clocks: ok',
     ]);
-    expect(checkOf(answer, 'keys').detail).toContain('k1');
+    expect(checkOf(answer, 'encryption keys').detail).toContain('k1');
     for (const ring of Object.values(keys)) expect(answer.stdout).not.toContain(ring.split(':')[1]);
   });
 
@@ -99,7 +99,7 @@ describe('doctor, in a world of its own', () => {
 
   test('in plain words for a person', async () => {
     const answer = await cli(world.workerEnvironment, ['doctor']);
-    expect(answer.stdout).toMatch(/^ok {3}engine: .*server \d+\.\d+/m);
+    expect(answer.stdout).toMatch(/^ok {3}Temporal: .*server \d+\.\d+/m);
     expect(answer.stdout).toContain('What the specification leaves open');
     expect(linesOf(answer.stdout)).toEqual(linesOf(readFileSync(PAGE, 'utf8')));
   });
@@ -107,21 +107,21 @@ describe('doctor, in a world of its own', () => {
   test('another key under the same id, and no key at all: said, and what to do', async () => {
     const other = await run({ PAYOUTS_ENCRYPTION_KEYS: newKey('k1') });
     expect(other.code).toBe(6);
-    expect(checkOf(other, 'keys')).toMatchObject({
+    expect(checkOf(other, 'encryption keys')).toMatchObject({
       verdict: 'problem',
       detail: expect.stringContaining('(k1)'),
       advice: expect.stringContaining('PAYOUTS_ENCRYPTION_KEYS'),
     });
-    expect(checkOf(other, 'payments service').verdict).toBe('unknown');
+    expect(checkOf(other, 'provider').verdict).toBe('unknown');
     const none = await run({ PAYOUTS_ENCRYPTION_KEYS: '' });
-    expect(checkOf(none, 'keys').detail).toContain('cannot read what the worker writes');
+    expect(checkOf(none, 'encryption keys').detail).toContain('cannot decrypt what the worker encrypts');
   });
 
   test('a machine whose clock is five minutes ahead is told so', async () => {
     const ahead = 'const now = Date.now; Date.now = () => now() + 300_000;';
     const answer = await run({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}` });
     expect(problemsOf(answer)).toEqual(['clocks']);
-    expect(checkOf(answer, 'clocks').detail).toMatch(/the engine against this machine \d+ s behind/);
+    expect(checkOf(answer, 'clocks').detail).toMatch(/Temporal against this machine: \d+ s behind/);
   });
 
   test('a service that answers nothing usable is a problem, not an open question', async () => {
@@ -130,8 +130,8 @@ describe('doctor, in a world of its own', () => {
     const answer = await run();
     world.simulator.control.removeFault(id);
     expect(answer.code).toBe(6);
-    expect(problemsOf(answer)).toEqual(['payments service']);
-    expect(checkOf(answer, 'payments service').detail).toContain('503');
+    expect(problemsOf(answer)).toEqual(['provider']);
+    expect(checkOf(answer, 'provider').detail).toContain('503');
   });
 
   test('nobody serves the queues, a search attribute is missing, histories go too soon: each with its command', async () => {
@@ -149,8 +149,8 @@ describe('doctor, in a world of its own', () => {
     expect(answer.code).toBe(6);
     expect(checkOf(answer, 'search attributes').advice).toContain('--name PayoutOutcome --type Keyword');
     expect(checkOf(answer, 'namespace').advice).toContain(`update --retention 31d --namespace ${namespace}`);
-    expect(checkOf(answer, 'worker for API calls of default')).toMatchObject({
-      detail: 'nobody serves the queue payouts-api:sandbox:default',
+    expect(checkOf(answer, 'worker for provider calls of default')).toMatchObject({
+      detail: 'no worker polls the task queue payouts-api:sandbox:default',
       advice: expect.stringContaining('npm run worker'),
     });
   });
@@ -169,7 +169,7 @@ describe('doctor, where something is wrong from the beginning', () => {
         detail: expect.stringMatching(/^application: .*REFUSED/),
         advice: expect.stringContaining('payouts tokens'),
       });
-      expect(checkOf(answer, 'payments service').detail).toBe('not asked: there is no token');
+      expect(checkOf(answer, 'provider').detail).toBe('not checked: there is no application token');
     } finally {
       await world.stop();
     }
@@ -200,8 +200,8 @@ describe('doctor, where something is wrong from the beginning', () => {
     const local = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' };
     const away = await cli({ ...local, TEMPORAL_ADDRESS: '127.0.0.1:9' }, ['doctor', '--json']);
     expect(away.code).toBe(6);
-    expect(checkOf(away, 'engine').advice).toContain('TEMPORAL_ADDRESS');
+    expect(checkOf(away, 'Temporal').advice).toContain('TEMPORAL_ADDRESS');
     const keyless = await cli({ PAYMENTS_ENVIRONMENT: 'production' }, ['doctor', '--json']);
-    expect(checkOf(keyless, 'keys').detail).toContain('PAYOUTS_ENCRYPTION_KEYS');
+    expect(checkOf(keyless, 'encryption keys').detail).toContain('PAYOUTS_ENCRYPTION_KEYS');
   });
 });

@@ -2,8 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { batchRows } from '../../src/starters/cli/batch-file.ts';
-import { readBytes, readJson } from '../../src/starters/cli/files.ts';
+import { batchRows, readBytes, readJson } from '../../src/starters/cli/files.ts';
 import { checkedRequests } from '../../src/starters/cli/payout-file.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -22,7 +21,7 @@ describe('H135 a file that two readers read differently', () => {
     ['an amount that stands twice', twice, /a key is repeated/],
     ['a list of such', `[${twice}]`, /a key is repeated/],
     ['a name in another encoding', latin1, /not UTF-8/],
-    ['no payout', '[]', /holds no payouts/],
+    ['no payout', '[]', /contains no payouts/],
     ['no JSON', '{', /not JSON/],
   ])('a payout file with %s is refused: what it means is not certain', (_what, content, said) => {
     const path = file(content);

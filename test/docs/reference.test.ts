@@ -151,7 +151,10 @@ describe('errors', () => {
 
   test('of the command line: every code that it prints, and no other', () => {
     const text = source('src/starters/cli');
-    const printed = [...found(text, /error: \{ code: '([A-Z_]+)'/g), ...found(text, /\bbad\('([A-Z_]+)'/g)];
+    const printed = [
+      ...found(text, /error: \{ code: '([A-Z_]+)'/g),
+      ...found(text, /\binvalidInput\('([A-Z_]+)'/g),
+    ];
     const explained = found(read('src/starters/cli/failures.ts'), /code: '([A-Z_]+)'/g);
     expect([...new Set([...printed, ...explained])].sort()).toEqual(named(CLI_ERRORS));
   });
@@ -167,8 +170,7 @@ test('memo fields: those that are read or written, and no other', () => {
 describe('metrics', () => {
   test('of the API server: those that it serves', async () => {
     const metrics = new ApiMetrics();
-    metrics.watchTemporal(async () => true);
-    metrics.watchWorkflowTasks(async () => 0);
+    for (const metric of ['reachable', 'tasksFailing', 'waiting'] as const) metrics.gauge(metric, () => 0);
     const served = found(await metrics.text(), /^# HELP (payouts_\w+)/gm);
     // The receiver's gauge is served only beside a receiver.
     expect(rowsOf('Metrics of the API server')).toEqual(expect.arrayContaining(served));

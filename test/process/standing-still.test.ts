@@ -110,8 +110,8 @@ describe('H52 a workflow whose task keeps failing is reported', () => {
   test('doctor names it and the page that helps', async () => {
     const { stdout, code } = await cli(world.workerEnvironment, ['doctor']);
     expect(code).toBe(6);
-    expect(stdout).toMatch(/BAD +workflow tasks: .*NON_DETERMINISTIC_ERROR/);
-    expect(stdout).toContain('docs/operations.md, A workflow that stands still');
+    expect(stdout).toMatch(/FAIL +workflow tasks: .*NON_DETERMINISTIC_ERROR/);
+    expect(stdout).toContain('docs/operations.md, Stuck workflows');
   });
 
   test('a metric counts it', async () => {

@@ -90,7 +90,7 @@ describe('the daily report', () => {
     const listed = await cli(world.workerEnvironment, ['list', '--attention']);
     expect(listed.stdout).toContain(returned.partnerOrderId);
     const status = await cli(world.workerEnvironment, ['status', returned.partnerOrderId]);
-    expect(status.stdout).toMatch(/SUCCESS.*! MONEY_RETURNED: 0\.01 CNY came back.*looked at again/s);
+    expect(status.stdout).toMatch(/SUCCESS.*! MONEY_RETURNED: 0\.01 CNY was returned.*last follow-up/s);
   });
 
   test('another day holds none of it; a day that is none is bad input', async () => {

@@ -40,7 +40,7 @@ ${schemas.join('\n')}
 }
 
 function section(name: string, one: DocumentedOperation): string {
-  const parameters = (one.parameters ?? []).map((parameter) => [
+  const parameters = one.parameters.map((parameter) => [
     parameter.name,
     `${parameter.in}${parameter.required ? '' : ', optional'}`,
   ]);

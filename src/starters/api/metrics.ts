@@ -1,7 +1,7 @@
 /** The metrics of the API server. Labels never contain ids or input of callers: a route is its pattern. */
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Received, Receiver } from './receiver.ts';
+import type { Received } from './receiver.ts';
 
 /** `refused`: not verified. `unusable`: not a notification. `not_taken`: the sender must send it again. */
 export type NotificationResult = Received | 'refused' | 'unusable' | 'not_taken';
@@ -86,30 +86,8 @@ export class ApiMetrics {
     });
   }
 
-  /** Calls `isReachable` at each scrape. */
-  watchTemporal(isReachable: () => Promise<boolean>): void {
-    this.gauge('reachable', async () => ((await isReachable()) ? 1 : 0));
-  }
-
-  /** Calls `count` at each scrape. While it resolves with undefined, the metric has no value. */
-  watchWorkflowTasks(count: () => Promise<number | undefined>): void {
-    this.gauge('tasksFailing', count);
-  }
-
-  watchReceiver(receiver: Receiver): void {
-    this.gauge('waiting', () => receiver.waiting);
-  }
-
-  countNotification(result: NotificationResult): void {
-    this.notifications.inc({ result });
-  }
-
-  /** In the text format of Prometheus. */
-  async text(): Promise<string> {
-    return this.registry.metrics();
-  }
-
-  private gauge(
+  /** Calls `read` at each scrape. While it resolves with undefined, the metric has no value. */
+  gauge(
     metric: 'reachable' | 'tasksFailing' | 'waiting',
     read: () => number | Promise<number | undefined>,
   ): void {
@@ -122,5 +100,14 @@ export class ApiMetrics {
         else this.set(value);
       },
     });
+  }
+
+  countNotification(result: NotificationResult): void {
+    this.notifications.inc({ result });
+  }
+
+  /** In the text format of Prometheus. */
+  async text(): Promise<string> {
+    return this.registry.metrics();
   }
 }

@@ -11,7 +11,7 @@ import type { ApiMetrics, NotificationResult } from './metrics.ts';
 import { Problem, unavailable } from './problem.ts';
 import type { Received, Receiver } from './receiver.ts';
 
-export interface NotificationParts {
+interface NotificationParts {
   receiver: Receiver;
   verifier: NotificationVerifier;
   fields: NotificationFields;

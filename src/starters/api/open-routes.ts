@@ -1,7 +1,7 @@
 /** The routes besides the operations, for the OpenAPI document. */
 import type { Verb } from '../../config/callers.ts';
 
-interface OpenRoute {
+export interface OpenRoute {
   method: 'GET' | 'POST';
   path: string;
   /** Absent if the route requires no key. */

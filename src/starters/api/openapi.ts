@@ -7,7 +7,7 @@ import {
   receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
-import { OPEN_ROUTES } from './open-routes.ts';
+import { OPEN_ROUTES, type OpenRoute } from './open-routes.ts';
 import type { Operation } from './operation.ts';
 
 const NAMED = {
@@ -20,8 +20,6 @@ const NAMED = {
   Problem: problemSchema,
 };
 
-export type JsonSchema = ReturnType<typeof jsonSchema>;
-
 /** `input`: as callers send it. `output`: as the API server sends it. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output') {
   return z.toJSONSchema(schema, { io });
@@ -32,34 +30,18 @@ export interface DocumentedOperation {
   operationId: string;
   description?: string;
   security?: { bearer: never[] }[];
-  parameters?: { name: string; in: 'path' | 'query'; required: boolean; schema: unknown }[];
+  parameters: { name: string; in: 'path' | 'query'; required: boolean; schema: unknown }[];
   requestBody?: { required: boolean; content: Record<string, { schema: unknown }> };
   responses: Record<string, { description: string; content?: Record<string, { schema: unknown }> }>;
 }
 
-export interface OpenApiDocument {
-  openapi: '3.1.0';
-  info: { title: string; version: string; description: string };
-  paths: Record<string, Record<string, DocumentedOperation>>;
-  components: { schemas: Record<string, unknown>; securitySchemes: Record<string, unknown> };
-}
+export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
-export function openApiDocument(operations: readonly Operation[]): OpenApiDocument {
-  const paths: OpenApiDocument['paths'] = {};
-  const put = (path: string, method: string, documented: DocumentedOperation) => {
-    paths[path] = { ...paths[path], [method.toLowerCase()]: documented };
-  };
-  for (const one of operations) put(one.path, one.method, documented(one));
-  for (const { method, path, verb, summary, answers } of OPEN_ROUTES)
-    put(path, method, {
-      summary,
-      ...(verb && securityOf(verb)),
-      operationId: operationId(method, path),
-      ...withParameters(pathParameters(path)),
-      responses: Object.fromEntries(
-        Object.entries(answers).map(([status, description]) => [status, { description }]),
-      ),
-    });
+export function openApiDocument(operations: readonly Operation[]) {
+  const paths: Record<string, Record<string, DocumentedOperation>> = {};
+  for (const one of operations)
+    paths[one.path] = { ...paths[one.path], [one.method.toLowerCase()]: documented(one) };
+  for (const one of OPEN_ROUTES) paths[one.path] = { [one.method.toLowerCase()]: documentedRoute(one) };
   return {
     openapi: '3.1.0',
     info: {
@@ -71,7 +53,10 @@ export function openApiDocument(operations: readonly Operation[]): OpenApiDocume
     paths,
     components: {
       schemas: Object.fromEntries(
-        Object.entries(NAMED).map(([name, schema]) => [name, withoutDialect(schema, ioOf(name))]),
+        Object.entries(NAMED).map(([name, schema]) => [
+          name,
+          withoutDialect(schema, name.endsWith('Request') ? 'input' : 'output'),
+        ]),
       ),
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
@@ -91,12 +76,26 @@ function documented(one: Operation): DocumentedOperation {
     summary: one.summary,
     ...securityOf(one.verb),
     operationId: operationId(one.method, one.path),
-    ...withParameters([...parameters(one.params, 'path'), ...parameters(one.query, 'query')]),
+    parameters: [...parameters(one.params, 'path'), ...parameters(one.query, 'query')],
     ...(one.body instanceof z.ZodUndefined ? {} : { requestBody: requestBody(one) }),
     responses: {
       [status]: { description, content: { 'application/json': { schema: refOrSchema(schema, 'output') } } },
       ...Object.fromEntries(Object.entries(problems).map(([code, what]) => [code, problem(what)])),
     },
+  };
+}
+
+function documentedRoute({ method, path, verb, summary, answers }: OpenRoute): DocumentedOperation {
+  return {
+    summary,
+    ...(verb && securityOf(verb)),
+    operationId: operationId(method, path),
+    parameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+      ...{ name, in: 'path', required: true, schema: { type: 'string' } },
+    })),
+    responses: Object.fromEntries(
+      Object.entries(answers).map(([status, description]) => [status, { description }]),
+    ),
   };
 }
 
@@ -127,17 +126,6 @@ function parameters(shape: z.ZodObject, place: 'path' | 'query') {
   }));
 }
 
-function pathParameters(path: string) {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    ...{ name, in: 'path' as const, required: true },
-    schema: { type: 'string' },
-  }));
-}
-
-function withParameters(all: NonNullable<DocumentedOperation['parameters']>) {
-  return all.length > 0 ? { parameters: all } : {};
-}
-
 function refOrSchema(schema: z.ZodType, io: 'input' | 'output'): unknown {
   const name = Object.entries(NAMED).find(([, named]) => named === schema)?.[0];
   return name === undefined ? withoutDialect(schema, io) : refTo(name);
@@ -151,10 +139,6 @@ function refTo(name: string) {
 function withoutDialect(schema: z.ZodType, io: 'input' | 'output') {
   const { $schema: _dialect, ...rest } = jsonSchema(schema, io);
   return rest;
-}
-
-function ioOf(name: string): 'input' | 'output' {
-  return name.endsWith('Request') ? 'input' : 'output';
 }
 
 /** `POST /v1/payouts/{partnerOrderId}/approve` is `postPayoutsPartnerOrderIdApprove`. */

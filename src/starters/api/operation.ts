@@ -47,6 +47,7 @@ export const empty = z.strictObject({});
 export const noBody = z.undefined();
 export const payoutParams = z.strictObject({ partnerOrderId: identifier() });
 export const appQuery = z.strictObject({ app: appName.default('default') });
+export const startedFields = { workflowId: z.string(), runId: z.string(), app: z.string() };
 
 /** Validates the whole request before `handle` runs. A 400 names every invalid field of params, query and body. */
 export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>(

@@ -5,7 +5,6 @@ import { batchOperations } from './batch-operations.ts';
 import { acceptBatches, acceptJson } from './bodies.ts';
 import { callerOf, requireVerb } from './callers.ts';
 import type { Clients } from './clients.ts';
-import { decisionOperations } from './decision-operations.ts';
 import type { Operation } from './operation.ts';
 import { payoutOperations } from './payout-operations.ts';
 import { readOperations } from './read-operations.ts';
@@ -14,7 +13,6 @@ import { receivingAccountOperations } from './receiving-account-operations.ts';
 export function operationsOf(clients: Clients): Operation[] {
   return [
     ...payoutOperations(clients),
-    ...decisionOperations(clients),
     ...batchOperations(clients),
     ...readOperations(clients),
     ...receivingAccountOperations(clients),

@@ -1,22 +1,46 @@
-/** Starts and reads payouts. */
+/** Starts, reads and steers payouts. Decisions are recorded under the name of the caller's key. */
 import { z } from 'zod';
+import type { PayoutRef, PayoutStart } from '../../client/payouts.ts';
+import type { Caller, Verb } from '../../config/callers.ts';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-answers.ts';
-import { payoutRequestSchema } from '../../contract/payout-request.ts';
+import { payoutRequestSchema, text } from '../../contract/payout-request.ts';
+import type { PayoutState } from '../../domain/payout.ts';
 import { requireAmount, requireApplication } from './callers.ts';
 import type { Clients } from './clients.ts';
-import { rejectedStart } from './error-mapping.ts';
-import { appQuery, empty, noBody, type Operation, operation, payoutParams } from './operation.ts';
+import { rejectedStart, unlessEnded } from './error-mapping.ts';
+import {
+  appQuery,
+  empty,
+  noBody,
+  type Operation,
+  operation,
+  payoutParams,
+  startedFields,
+} from './operation.ts';
+import { Problem } from './problem.ts';
 
-const started = z.strictObject({
-  workflowId: z.string(),
-  runId: z.string(),
-  app: z.string(),
-  partnerOrderId: z.string(),
-});
-
+const started = z.strictObject({ ...startedFields, partnerOrderId: z.string() });
 const snapshot = z.strictObject({ state: payoutStateSchema, result: payoutResultSchema.exactOptional() });
 
-export function payoutOperations({ payouts, withTemporalDeadline }: Clients): Operation[] {
+const note = z.strictObject({ note: text().optional() }).optional();
+const cancellation = z.strictObject({ reason: text().optional() }).optional();
+const resolution = z.discriminatedUnion('created', [
+  z.strictObject({ created: z.literal(true), orderId: text(128) }),
+  z.strictObject({ created: z.literal(false), then: z.enum(['end', 'retry']) }),
+]);
+
+type DecisionVerb = Extract<Verb, 'approve' | 'refuse' | 'cancel' | 'resolve' | 'poll'>;
+
+const SUMMARIES: Record<DecisionVerb, string> = {
+  approve: 'Approve a payout that awaits approval. The caller who started it cannot approve it',
+  refuse: 'Refuse a payout that awaits approval. It ends without an order',
+  cancel: 'Cancel a payout. Not accepted after the create has begun',
+  resolve: 'Decide whether the order of a payout in review exists',
+  poll: 'Poll the provider now',
+};
+
+export function payoutOperations(clients: Clients): Operation[] {
+  const { payouts, withTemporalDeadline } = clients;
   return [
     operation(
       {
@@ -52,5 +76,42 @@ export function payoutOperations({ payouts, withTemporalDeadline }: Clients): Op
         return withTemporalDeadline(() => payouts.look({ ...params, ...query }).catch(rejectedStart));
       },
     ),
+    decision(clients, 'approve', note, (ref, by, body) => payouts.approve(ref, { by, ...body })),
+    decision(clients, 'refuse', note, (ref, by, body) => payouts.refuse(ref, { by, ...body })),
+    decision(clients, 'cancel', cancellation, (ref, by, body) => payouts.cancel(ref, { by, ...body })),
+    decision(clients, 'resolve', resolution, (ref, by, body) => payouts.resolve(ref, { ...body, by })),
+    decision(clients, 'poll', noBody, (ref) => payouts.poll(ref)),
   ];
+}
+
+function decision<B extends z.ZodType>(
+  { payouts, withTemporalDeadline, withProviderDeadline }: Clients,
+  verb: DecisionVerb,
+  bodySchema: B,
+  send: (ref: PayoutRef, by: string, body: z.output<B>) => Promise<PayoutState>,
+): Operation {
+  return operation(
+    {
+      method: 'POST',
+      path: `/v1/payouts/{partnerOrderId}/${verb}`,
+      verb,
+      summary: SUMMARIES[verb],
+      response: { status: 200, description: 'Accepted; the new state', schema: payoutStateSchema },
+      problems: { 404: 'no such payout', 409: 'not accepted now; detail says why' },
+    },
+    { params: payoutParams, query: appQuery, body: bodySchema },
+    async ({ caller, params, query, body }) => {
+      requireApplication(caller, query.app);
+      const ref = { ...params, ...query };
+      requireAuthority(caller, verb, await withTemporalDeadline(() => payouts.startDetails(ref)));
+      return withProviderDeadline(() => unlessEnded('payout', () => send(ref, caller.name, body)));
+    },
+  );
+}
+
+function requireAuthority(caller: Caller, verb: DecisionVerb, { request, startedBy }: PayoutStart): void {
+  // Both can make money move, so the caller's own limit applies as for a start.
+  if (verb === 'approve' || verb === 'resolve') requireAmount(caller, request.instructedAmount);
+  if (verb === 'approve' && startedBy === caller.name)
+    throw new Problem(403, 'the caller who started a payout cannot approve it');
 }

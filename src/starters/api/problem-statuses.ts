@@ -19,8 +19,7 @@ export const PROBLEM_STATUSES: Readonly<Record<number, ProblemStatus>> = {
   },
   403: {
     title: 'Forbidden',
-    meaning:
-      'The key does not allow the verb, the application or the amount, or its caller started the payout to approve.',
+    meaning: 'The key does not allow the verb, application or amount, or its caller started the payout.',
     action: 'Use another key, or change this one in `PAYOUTS_API_KEYS_FILE`.',
   },
   404: {
@@ -35,8 +34,7 @@ export const PROBLEM_STATUSES: Readonly<Record<number, ProblemStatus>> = {
   },
   409: {
     title: 'Conflict',
-    meaning:
-      'The id belongs to another body, the update is not accepted now, or the start was bad input. `detail` says which.',
+    meaning: 'The id belongs to another body, the update is not accepted now, or the start was bad input.',
     action: 'Read the state of the payout. Do not repeat the request unchanged.',
   },
   413: {
@@ -58,7 +56,7 @@ export const PROBLEM_STATUSES: Readonly<Record<number, ProblemStatus>> = {
     title: 'Internal server error',
     meaning: 'The API server failed unexpectedly.',
     action:
-      "Read the API server's log. It is unknown whether the request was executed: read the state, or send it again.",
+      "Read the API server's log. The request may have been executed: read the state, or send it again.",
   },
   502: {
     title: 'Bad gateway',
@@ -68,7 +66,7 @@ export const PROBLEM_STATUSES: Readonly<Record<number, ProblemStatus>> = {
   503: {
     title: 'Service unavailable',
     meaning:
-      'Temporal or a worker did not respond within 10 s (30 s if the provider is needed), or too many requests are waiting. It is unknown whether the request was executed.',
+      'Temporal or a worker did not respond within 10 s (30 s if the provider is needed), or too many requests wait. The request may have been executed.',
     action: 'Send the same request again after `retry-after` seconds.',
   },
   504: {

@@ -1,7 +1,8 @@
-/** Quotes and accounts: a worker reads them from the provider, and no money moves. */
+/** Quotes, accounts and receiving accounts: a worker reads them from the provider, and no money moves. */
 import { z } from 'zod';
 import { moneyAnswer } from '../../contract/payout-answers.ts';
-import { appName, identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
+import { appName, currency, identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
+import { accountId, payer } from '../../contract/receiving-account.ts';
 import { REASON_CODES } from '../../domain/payout.ts';
 import { requireApplication } from './callers.ts';
 import type { Clients } from './clients.ts';
@@ -37,14 +38,15 @@ const accounts = z.strictObject({
     .describe("Rows of the provider's answer that could not be read"),
 });
 
-const accountsQuery = z.strictObject({
-  app: appName.default('default'),
-  clientId: identifier(),
-  openId: text(128).optional(),
-});
+const balance = z.strictObject({ balance: moneyAnswer, accountIds: z.array(z.string()) });
 
-/** The response of every read that gets no usable answer from the provider. */
-export const NO_ANSWER = { 502: 'the provider gave no usable answer' };
+const detail = z
+  .record(z.string(), z.unknown())
+  .describe("The provider's own record; its fields differ by currency, and its numbers are text");
+
+const readQuery = z.strictObject({ app: appName.default('default'), openId: text(128).optional() });
+
+const NO_ANSWER = { 502: 'the provider gave no usable answer' };
 
 export function readOperations({ reads, withProviderDeadline }: Clients): Operation[] {
   return [
@@ -72,12 +74,46 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         response: { status: 200, description: 'The accounts and their balances', schema: accounts },
         problems: { 404: 'no such client', ...NO_ANSWER },
       },
-      { params: empty, query: accountsQuery, body: noBody },
+      { params: empty, query: readQuery.extend({ clientId: identifier() }), body: noBody },
       async ({ caller, query: { app, clientId, openId } }) => {
         requireApplication(caller, app);
         const found = await withProviderDeadline(() => reads.accounts(app, clientId, openId));
         if (!found) throw new Problem(404, 'the provider has no accounts of this client');
         return found;
+      },
+    ),
+    operation(
+      {
+        method: 'GET',
+        path: '/v1/receiving-accounts/balance/{payerId}/{currency}',
+        verb: 'account',
+        summary: 'Get the balance that a payer has received in one currency, and the accounts for it',
+        response: { status: 200, description: 'The balance', schema: balance },
+        problems: NO_ANSWER,
+      },
+      { params: z.strictObject({ payerId: payer(), currency: currency() }), query: readQuery, body: noBody },
+      async ({ caller, params, query: { app, openId } }) => {
+        requireApplication(caller, app);
+        return withProviderDeadline(() =>
+          reads.receivingBalance(app, params.payerId, params.currency, openId),
+        );
+      },
+    ),
+    operation(
+      {
+        method: 'GET',
+        path: '/v1/receiving-accounts/detail/{accountId}',
+        verb: 'account',
+        summary: "Get the provider's record of one receiving account",
+        response: { status: 200, description: 'The record', schema: detail },
+        problems: { 404: 'the provider has no such account', ...NO_ANSWER },
+      },
+      { params: z.strictObject({ accountId: accountId() }), query: readQuery, body: noBody },
+      async ({ caller, params, query: { app, openId } }) => {
+        requireApplication(caller, app);
+        const known = await withProviderDeadline(() => reads.receivingDetail(app, params.accountId, openId));
+        if (!known) throw new Problem(404, 'the provider has no such account');
+        return known;
       },
     ),
   ];

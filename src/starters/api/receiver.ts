@@ -12,18 +12,13 @@ import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import { isQuotable } from '../../temporal/visibility.ts';
 import { SignalCoalescer } from './signal-coalescer.ts';
-import { UnmatchedNotifications, type UnmatchedOptions } from './unmatched-notifications.ts';
+import { UnmatchedNotifications } from './unmatched-notifications.ts';
 
 /**
  * `delivered`: Temporal has stored it for the payout. `ended`: for its follow-up. `unknown`: it matches no payout, is kept
  * and looked up again.
  */
 export type Received = 'delivered' | 'ended' | 'unknown';
-
-/** Thrown if too many lookups are in flight. The sender must send the notification again. */
-export class ReceiverBusyError extends Error {
-  override readonly name = 'ReceiverBusyError';
-}
 
 const TEMPORAL_TIMEOUT_MS = 8_000;
 const MAX_CONCURRENT_LOOKUPS = 64;
@@ -37,28 +32,27 @@ export class Receiver {
   private readonly clock: Clock;
   private readonly payoutSignals: SignalCoalescer<NotificationSignal>;
   private readonly followUpSignals: SignalCoalescer<NotificationSignal>;
-  private readonly unmatched: UnmatchedNotifications<Kept>;
+  private readonly unmatched = new UnmatchedNotifications<Kept>();
   /** Set while notifications are kept. */
   private stopLookups: (() => void) | undefined;
   private lookups = 0;
   private isRetrying = false;
   private closed = false;
 
-  constructor(client: Client, { clock, ...options }: UnmatchedOptions & { clock?: Clock } = {}) {
+  constructor(client: Client, { clock = PROCESS_SURROUNDINGS.clock }: { clock?: Clock } = {}) {
     this.client = client;
-    this.clock = clock ?? PROCESS_SURROUNDINGS.clock;
+    this.clock = clock;
     this.payoutSignals = new SignalCoalescer(this.clock, (workflowId, signal) =>
       this.limited(() => this.client.workflow.getHandle(workflowId).signal(notificationSignal, signal)),
     );
     this.followUpSignals = new SignalCoalescer(this.clock, (workflowId, signal) =>
       this.limited(() => this.signalFollowUp(workflowId, signal)),
     );
-    this.unmatched = new UnmatchedNotifications(options);
   }
 
   /**
    * Resolves with `delivered` or `ended` after Temporal has stored the notification. Rejects if Temporal does not
-   * respond, or with `ReceiverBusyError`; then nothing is kept, and the sender must send it again.
+   * respond, or if too many lookups are in flight; then nothing is kept, and the sender must send it again.
    */
   async receive(app: string, notification: Notification): Promise<Received> {
     const receivedAt = new Date(this.clock.wallMs()).toISOString();
@@ -124,7 +118,7 @@ export class Receiver {
   }
 
   private async limited<T>(call: () => Promise<T>): Promise<T> {
-    if (this.lookups >= MAX_CONCURRENT_LOOKUPS) throw new ReceiverBusyError('too many lookups are in flight');
+    if (this.lookups >= MAX_CONCURRENT_LOOKUPS) throw new Error('too many lookups are in flight');
     this.lookups += 1;
     try {
       return await this.client.withDeadline(this.clock.wallMs() + TEMPORAL_TIMEOUT_MS, call);

@@ -1,11 +1,9 @@
-/** Receiving accounts: open one, read and resolve the request, and read the balance and detail. */
+/** Requests for receiving accounts: start, read and resolve. Balance and detail are in `read-operations.ts`. */
 import { z } from 'zod';
 import type { OpeningRef, ReceivingAccounts } from '../../client/receiving-accounts.ts';
-import { moneyAnswer } from '../../contract/payout-answers.ts';
-import { appName, currency, identifier, text } from '../../contract/payout-request.ts';
+import { identifier } from '../../contract/payout-request.ts';
 import {
   accountId,
-  payer,
   receivingAccountResultSchema,
   receivingAccountSchema,
   receivingAccountStateSchema,
@@ -13,16 +11,9 @@ import {
 import { requireApplication } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { rejectedStart, unlessEnded } from './error-mapping.ts';
-import { appQuery, empty, noBody, type Operation, operation } from './operation.ts';
-import { Problem } from './problem.ts';
-import { NO_ANSWER } from './read-operations.ts';
+import { appQuery, empty, noBody, type Operation, operation, startedFields } from './operation.ts';
 
-const started = z.strictObject({
-  workflowId: z.string(),
-  runId: z.string(),
-  app: z.string(),
-  requestId: z.string(),
-});
+const started = z.strictObject({ ...startedFields, requestId: z.string() });
 const snapshot = z.strictObject({
   state: receivingAccountStateSchema,
   result: receivingAccountResultSchema.exactOptional(),
@@ -31,19 +22,9 @@ const resolution = z.discriminatedUnion('created', [
   z.strictObject({ created: z.literal(true), accountId: accountId() }),
   z.strictObject({ created: z.literal(false), then: z.enum(['end', 'retry']) }),
 ]);
-const balance = z.strictObject({ balance: moneyAnswer, accountIds: z.array(z.string()) });
-const detail = z
-  .record(z.string(), z.unknown())
-  .describe("The provider's own record; its fields differ by currency, and its numbers are text");
-
 const requestParams = z.strictObject({ requestId: identifier() });
-const readQuery = z.strictObject({ app: appName.default('default'), openId: text(128).optional() });
 
 export function receivingAccountOperations(clients: Clients): Operation[] {
-  return [...requestOperations(clients), ...accountOperations(clients)];
-}
-
-function requestOperations(clients: Clients): Operation[] {
   const { receivingAccounts, withTemporalDeadline, withProviderDeadline } = clients;
   return [
     operation(
@@ -112,43 +93,4 @@ async function snapshotOf(requests: ReceivingAccounts, ref: OpeningRef) {
   // A running workflow in phase DONE is about to complete.
   const ended = status.name === 'COMPLETED' || (status.name === 'RUNNING' && state.phase === 'DONE');
   return ended ? { state, result: await workflow.result() } : { state };
-}
-
-function accountOperations({ reads, withProviderDeadline }: Clients): Operation[] {
-  return [
-    operation(
-      {
-        method: 'GET',
-        path: '/v1/receiving-accounts/balance/{payerId}/{currency}',
-        verb: 'account',
-        summary: 'Get the balance that a payer has received in one currency, and the accounts for it',
-        response: { status: 200, description: 'The balance', schema: balance },
-        problems: NO_ANSWER,
-      },
-      { params: z.strictObject({ payerId: payer(), currency: currency() }), query: readQuery, body: noBody },
-      async ({ caller, params, query: { app, openId } }) => {
-        requireApplication(caller, app);
-        return withProviderDeadline(() =>
-          reads.receivingBalance(app, params.payerId, params.currency, openId),
-        );
-      },
-    ),
-    operation(
-      {
-        method: 'GET',
-        path: '/v1/receiving-accounts/detail/{accountId}',
-        verb: 'account',
-        summary: "Get the provider's record of one receiving account",
-        response: { status: 200, description: 'The record', schema: detail },
-        problems: { 404: 'the provider has no such account', ...NO_ANSWER },
-      },
-      { params: z.strictObject({ accountId: accountId() }), query: readQuery, body: noBody },
-      async ({ caller, params, query: { app, openId } }) => {
-        requireApplication(caller, app);
-        const known = await withProviderDeadline(() => reads.receivingDetail(app, params.accountId, openId));
-        if (!known) throw new Problem(404, 'the provider has no such account');
-        return known;
-      },
-    ),
-  ];
 }

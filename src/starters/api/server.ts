@@ -50,14 +50,14 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   });
   const metrics = new ApiMetrics();
   metrics.watch(server);
-  metrics.watchTemporal(() => isTemporalReachable(client));
-  metrics.watchWorkflowTasks(failingWorkflowCount(client, environment));
+  metrics.gauge('reachable', async () => ((await isTemporalReachable(client)) ? 1 : 0));
+  metrics.gauge('tasksFailing', failingWorkflowCount(client, environment));
   handleErrors(server);
   healthRoutes(server, client);
   oauthRoutes(server, new Authorizations({ client, environment, keys: keys.tokens }));
   const receiver = new Receiver(client);
   server.addHook('onClose', async () => receiver.close());
-  metrics.watchReceiver(receiver);
+  metrics.gauge('waiting', () => receiver.waiting);
   const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
   notificationRoute(server, { receiver, verifier, fields, metrics });
   const operations = operationsOf(clientsOf(client, environment));

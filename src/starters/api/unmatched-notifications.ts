@@ -9,22 +9,13 @@ export interface Unmatched<T> {
   keptAtMs: number;
 }
 
-export interface UnmatchedOptions {
-  maxCount?: number;
-  keepMs?: number;
-  /** The pause between two lookups of the same notification. */
-  pauseMs?: number;
-}
-
-const DEFAULTS: Required<UnmatchedOptions> = { maxCount: 10_000, keepMs: 120_000, pauseMs: 5_000 };
+const MAX_COUNT = 10_000;
+const KEEP_MS = 120_000;
+/** Between two lookups of the same notification. */
+const PAUSE_MS = 5_000;
 
 export class UnmatchedNotifications<T> {
   private readonly kept = new Map<string, Unmatched<T> & { nextLookupMs: number }>();
-  private readonly limits: Required<UnmatchedOptions>;
-
-  constructor(options: UnmatchedOptions = {}) {
-    this.limits = { ...DEFAULTS, ...options };
-  }
 
   has(key: string): boolean {
     return this.kept.has(key);
@@ -37,11 +28,11 @@ export class UnmatchedNotifications<T> {
   /** If memory is full, drops the notification at the head of the queue. */
   keep(key: string, content: T, nowMs: number): void {
     const keptAtMs = this.kept.get(key)?.keptAtMs ?? nowMs;
-    if (!this.kept.has(key) && this.kept.size >= this.limits.maxCount) {
+    if (!this.kept.has(key) && this.kept.size >= MAX_COUNT) {
       const [first] = this.kept.keys();
       if (first !== undefined) this.kept.delete(first);
     }
-    this.kept.set(key, { key, content, keptAtMs, nextLookupMs: nowMs + this.limits.pauseMs });
+    this.kept.set(key, { key, content, keptAtMs, nextLookupMs: nowMs + PAUSE_MS });
   }
 
   forget(key: string): void {
@@ -51,11 +42,11 @@ export class UnmatchedNotifications<T> {
   /** The next notification to look up, if one is due. Drops expired ones. */
   due(nowMs: number): Unmatched<T> | undefined {
     for (const [key, one] of this.kept) {
-      if (nowMs - one.keptAtMs >= this.limits.keepMs) this.kept.delete(key);
+      if (nowMs - one.keptAtMs >= KEEP_MS) this.kept.delete(key);
       else if (one.nextLookupMs <= nowMs) {
         // Moves it to the end of the queue.
         this.kept.delete(key);
-        this.kept.set(key, { ...one, nextLookupMs: nowMs + this.limits.pauseMs });
+        this.kept.set(key, { ...one, nextLookupMs: nowMs + PAUSE_MS });
         return one;
       }
     }

@@ -1,11 +1,9 @@
-/** What the verbs of `account` do. */
-
-import type { OpeningRef } from '../../client/receiving-accounts.ts';
-import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
-import { openingText, recordText } from './account-text.ts';
+/** The verbs below `account`. */
+import type { ReceivingAccounts } from '../../client/receiving-accounts.ts';
+import type { ReceivingAccountState } from '../../domain/receiving-account.ts';
 import { type Answer, EXIT } from './answer.ts';
 import type { Session } from './session.ts';
-import { facts, grid, money } from './text.ts';
+import { attentionText, facts, grid, money } from './text.ts';
 
 export async function clientAccounts(
   session: Session,
@@ -14,17 +12,17 @@ export async function clientAccounts(
   openId: string | undefined,
 ): Promise<Answer> {
   const found = await session.reads.accounts(app, clientId, openId);
-  const rows = (found?.accounts ?? []).map((one) => [
+  if (!found) return { json: found, text: 'the client has no account' };
+  const rows = found.accounts.map((one) => [
     one.accountType,
     one.currency,
     one.status,
     money(one.available),
     money(one.frozen),
   ]);
-  for (const { accountType, currency } of found?.unread ?? [])
-    rows.push([accountType ?? '?', currency ?? '?', 'cannot be read', '', '']);
-  const head = ['account', 'currency', 'status', 'available', 'frozen'];
-  return { json: found, text: found ? grid(head, rows) : 'the client has no account' };
+  for (const { accountType, currency } of found.unread ?? [])
+    rows.push([accountType ?? '?', currency ?? '?', 'unreadable', '', '']);
+  return { json: found, text: grid(['account', 'currency', 'status', 'available', 'frozen'], rows) };
 }
 
 export async function open(
@@ -33,7 +31,7 @@ export async function open(
   wait: boolean,
   by: string | undefined,
 ): Promise<Answer> {
-  const started = await session.soon(() => session.receivingAccounts.open(body, { startedBy: by }));
+  const started = await session.withDeadline(() => session.receivingAccounts.open(body, { startedBy: by }));
   const { requestId, app, workflowId, runId } = started;
   if (!wait) {
     const lines = facts([
@@ -45,22 +43,15 @@ export async function open(
     return { json: started, text: lines };
   }
   const result = await session.receivingAccounts.result(started);
-  const exitCode = result.outcome === 'OPENED' ? EXIT.ok : EXIT.notPaid;
-  return { json: result, text: openingText(result), exitCode };
+  return { ...requestAnswer(result), exitCode: result.outcome === 'OPENED' ? EXIT.ok : EXIT.notPaid };
 }
 
-export async function status(session: Session, ref: OpeningRef): Promise<Answer> {
-  const state = await session.soon(() => session.receivingAccounts.state(ref));
-  return { json: state, text: openingText(state) };
-}
-
-export async function resolve(
-  session: Session,
-  ref: OpeningRef,
-  resolution: OpeningResolution,
+/** Reads a request, or sends it an update. */
+export async function request(
+  { receivingAccounts, withDeadline }: Session,
+  call: (requests: ReceivingAccounts) => Promise<ReceivingAccountState>,
 ): Promise<Answer> {
-  const state = await session.soon(() => session.receivingAccounts.resolve(ref, resolution));
-  return { json: state, text: openingText(state) };
+  return requestAnswer(await withDeadline(() => call(receivingAccounts)));
 }
 
 export async function balance(
@@ -84,9 +75,34 @@ export async function detail(
 ): Promise<Answer> {
   const found = await session.reads.receivingDetail(app, accountId, openId);
   if (found) return { json: found, text: recordText(found) };
-  return {
-    json: { error: { code: 'NOT_FOUND', message: 'the payments service knows no such account' } },
-    text: 'the payments service knows no such account',
-    exitCode: EXIT.notFound,
-  };
+  const message = 'the provider has no such account';
+  return { json: { error: { code: 'NOT_FOUND', message } }, text: message, exitCode: EXIT.notFound };
+}
+
+function requestAnswer(state: Partial<ReceivingAccountState>): Answer {
+  const { reason, candidates, account, reasons = [] } = state;
+  const lines = facts([
+    ['request', state.requestId],
+    ['phase', state.phase],
+    ['state', state.sentence],
+    ['next step', state.nextStep],
+    ['outcome', state.outcome],
+    ['reason', reason && `${reason.code}: ${reason.message}`],
+    ['account', state.accountId],
+    ['currency', state.currency],
+    ['candidates', candidates?.join(', ')],
+    ['last query', state.lastAskedAt],
+  ]);
+  const parts = [lines, account && recordText(account), ...reasons.map(attentionText)];
+  return { json: state, text: parts.filter((part) => part).join('\n') };
+}
+
+/** All fields of the provider's record. */
+function recordText(record: Record<string, unknown>): string {
+  return facts(
+    Object.entries(record).map(([name, value]) => [
+      `  ${name}`,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  );
 }

@@ -1,4 +1,4 @@
-/** What a verb says, and how it is printed: one JSON document, or text for a person. */
+/** The answer of a verb, printed as one JSON document or as text. */
 import type { FieldError } from '../../contract/payout-request.ts';
 
 /** Stable: scripts rely on them. */
@@ -18,14 +18,9 @@ export interface Answer {
   exitCode?: number;
 }
 
-/** Thrown by a verb for what is wrong with how it was called. */
+/** Thrown for an invalid command line or file. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
-  readonly fields: FieldError[];
-  constructor(message: string, fields: FieldError[] = []) {
-    super(message);
-    this.fields = fields;
-  }
 }
 
 export interface Failure {
@@ -40,6 +35,6 @@ export function print(answer: Answer, json: boolean): void {
   process.exitCode = answer.exitCode ?? EXIT.ok;
 }
 
-export function bad(code: string, message: string, fields: FieldError[] = []): Failure {
+export function invalidInput(code: string, message: string, fields: FieldError[] = []): Failure {
   return { code, message, ...(fields.length > 0 && { fields }), exitCode: EXIT.badInput };
 }

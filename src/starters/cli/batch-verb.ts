@@ -1,4 +1,4 @@
-/** `batch FILE`: many payouts at once. The same command again goes on where it was, or shows how far it is. */
+/** `batch FILE`: starts a batch. The same command again continues it, or shows its progress. */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Batches } from '../../client/batches.ts';
@@ -12,7 +12,7 @@ import { showProgress } from './progress.ts';
 import type { Session } from './session.ts';
 import { facts, grid } from './text.ts';
 
-const LOOK_EVERY_MS = 1_000;
+const WATCH_INTERVAL_MS = 1_000;
 
 export interface BatchOptions {
   app: string;
@@ -26,43 +26,40 @@ export async function batch(
   rows: readonly CheckedPayoutRequest[],
   options: BatchOptions,
 ): Promise<Answer> {
-  // Which batch it is depends on the rows, so that the same file is the same batch.
-  const ref = { app: options.app, batchId: options.batchId ?? nameOf(rows) };
-  const { client, environment, soon } = session;
-  const batches = new Batches({ client, environment, withDeadline: soon });
+  const ref = { app: options.app, batchId: options.batchId ?? idOf(rows) };
+  const { client, environment, withDeadline } = session;
+  const batches = new Batches({ client, environment, withDeadline });
   const bar = showProgress();
   try {
     const state = await batches.start({ ...ref, payouts: rows, startedBy: options.by }, bar.show);
     if (!options.watch) return answer(ref, state, rows);
-    await untilEnd(session, batches, ref, bar.show);
+    await watch(session, batches, ref, bar.show);
   } finally {
     bar.end();
   }
   const result = await batches.result(ref);
-  return { ...answer(ref, result, rows), exitCode: allPaid(result) ? EXIT.ok : EXIT.notPaid };
+  const isPaid = result.outcomes.SUCCESS === result.count;
+  return { ...answer(ref, result, rows), exitCode: isPaid ? EXIT.ok : EXIT.notPaid };
 }
 
-async function untilEnd(
-  { soon }: Session,
+async function watch(
+  { withDeadline }: Session,
   batches: Batches,
   ref: BatchRef,
   show: (state: BatchState) => void,
 ): Promise<void> {
-  const hasNews = changeDetector(batches.handle(ref));
-  for (; ; await sleep(LOOK_EVERY_MS)) {
-    if (!(await soon(hasNews))) continue;
-    const state = await soon(() => batches.state(ref));
+  const hasChanged = changeDetector(batches.handle(ref));
+  for (; ; await sleep(WATCH_INTERVAL_MS)) {
+    if (!(await withDeadline(hasChanged))) continue;
+    const state = await withDeadline(() => batches.state(ref));
     show(state);
     if (state.phase === 'DONE') return;
   }
 }
 
-function nameOf(rows: readonly CheckedPayoutRequest[]): string {
+/** Derived from the rows, so that the same file is the same batch. */
+function idOf(rows: readonly CheckedPayoutRequest[]): string {
   return createHash('sha256').update(rowsDigest(rows)).digest('hex').slice(0, 16);
-}
-
-function allPaid({ count, outcomes }: BatchResult): boolean {
-  return outcomes.SUCCESS === count;
 }
 
 function answer(
@@ -70,11 +67,11 @@ function answer(
   result: BatchResult & Partial<BatchState>,
   rows: readonly CheckedPayoutRequest[],
 ): Answer {
-  const counts = ROW_OUTCOMES.flatMap((end): [string, string][] =>
-    result.outcomes[end] > 0 ? [[end, String(result.outcomes[end])]] : [],
+  const counts = ROW_OUTCOMES.flatMap((outcome): [string, string][] =>
+    result.outcomes[outcome] > 0 ? [[outcome, String(result.outcomes[outcome])]] : [],
   );
-  const told = LISTED_OUTCOMES.flatMap((end) =>
-    result.rows[end].map((row) => [String(row), rows[row]?.partnerOrderId ?? '', end]),
+  const listed = LISTED_OUTCOMES.flatMap((outcome) =>
+    result.rows[outcome].map((row) => [String(row), rows[row]?.partnerOrderId ?? '', outcome]),
   );
   const text = facts([
     ['batch', ref.batchId],
@@ -83,12 +80,12 @@ function answer(
     ['joined', String(result.joined)],
     ['done', String(result.done)],
     ...counts,
-    ['need a person', result.needingAttention > 0 ? String(result.needingAttention) : undefined],
+    ['need attention', result.needingAttention > 0 ? String(result.needingAttention) : undefined],
     ['state', result.sentence],
-    ['next', result.nextStep],
+    ['next step', result.nextStep],
   ]);
   return {
     json: result,
-    text: told.length > 0 ? `${text}\n${grid(['row', 'payout', 'ended as'], told)}` : text,
+    text: listed.length > 0 ? `${text}\n${grid(['row', 'payout', 'outcome'], listed)}` : text,
   };
 }

@@ -1,107 +1,99 @@
 /**
- * `doctor`: is everything there that payouts need, and which of the specification's open points hold here? Each check
- * says what it saw and what to do; what cannot be told from here is `unknown`, never guessed.
+ * `doctor`: checks everything that payouts need, and which open points of the specification hold. Each check says what it
+ * found and what to do. What this machine cannot determine is `unknown`.
  */
-
 import { ConfigError } from '../../config/environment.ts';
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import { type Answer, EXIT } from './answer.ts';
-import { colours } from './colours.ts';
-import { type Check, isWell, messageOf, problem, type Verdict } from './doctor/check.ts';
-import { type ClockReadings, clocksAgree } from './doctor/clocks.ts';
-import { engineVersion, namespaceKept, searchAttributes } from './doctor/engine.ts';
-import { keysAgree } from './doctor/keys.ts';
-import { priorities } from './doctor/priorities.ts';
-import { reconciliationRuns } from './doctor/schedules.ts';
-import { notAsked, serviceAnswers, tokenStates } from './doctor/service.ts';
-import { leaseOwned, queuesServed } from './doctor/workers.ts';
-import { workflowTasksGoOn } from './doctor/workflow-tasks.ts';
+import { type Check, messageOf, problem, type Verdict } from './doctor/check.ts';
+import { type ClockOffsets, compareClocks } from './doctor/clocks.ts';
+import { checkKeys } from './doctor/keys.ts';
+import { checkPriorities } from './doctor/priorities.ts';
+import { checkProvider, checkTokens, providerNotChecked } from './doctor/provider.ts';
+import { checkNamespace, checkSearchAttributes, checkVersion } from './doctor/temporal.ts';
+import { checkLease, checkTaskQueues } from './doctor/workers.ts';
+import { checkReconciliation, checkWorkflowTasks } from './doctor/workflows.ts';
 import type { Session } from './session.ts';
-import { grid, wrap } from './text.ts';
+import { colors, grid, wrap } from './text.ts';
 
 export interface DoctorOptions {
   app: string;
-  question: ProbeTarget;
+  target: ProbeTarget;
   openId?: string | undefined;
 }
 
-interface Examined {
+interface Examination {
   checks: Check[];
-  probed?: ProbeResult | undefined;
+  clocks: ClockOffsets;
 }
 
-export async function doctor(session: Session, options: DoctorOptions): Promise<Answer> {
-  return report(await examined(session, options));
+export async function doctor(session: Session, { app, target, openId }: DoctorOptions): Promise<Answer> {
+  const examination: Examination = { checks: [], clocks: {} };
+  const obstacle = await examine(session, app, examination);
+  const { checks, clocks } = examination;
+  if (obstacle !== undefined) return report([...checks, providerNotChecked(obstacle), compareClocks(clocks)]);
+  const { check, probe } = await checkProvider(session, app, target, openId);
+  return report([...checks, check, compareClocks({ ...clocks, provider: probe?.clock })], probe);
 }
 
-/** Nothing else can be looked at without the engine. */
-export function withoutEngine(error: unknown): Answer {
+/** The answer if there is no connection to Temporal. */
+export function connectionReport(error: unknown): Answer {
   if (error instanceof ConfigError)
-    return report({ checks: [problem('keys', error.message, 'docs/operations.md, Keys')] });
+    return report([problem('encryption keys', error.message, 'docs/operations.md, Encryption keys')]);
   const address = process.env['TEMPORAL_ADDRESS'] || 'the default address';
-  const advice = 'is it running, and is TEMPORAL_ADDRESS (or TEMPORAL_PROFILE) right?';
-  return report({ checks: [problem('engine', `no answer at ${address}: ${messageOf(error)}`, advice)] });
+  const advice = 'start Temporal, or correct TEMPORAL_ADDRESS (or TEMPORAL_PROFILE)';
+  return report([problem('Temporal', `no response from ${address}: ${messageOf(error)}`, advice)]);
 }
 
-async function examined(session: Session, { app, question, openId }: DoctorOptions): Promise<Examined> {
-  const checks: Check[] = [];
-  const clocks: ClockReadings = {};
-  const wanting = await foundWanting(session, app, checks, clocks);
-  if (wanting !== undefined) return { checks: [...checks, notAsked(wanting), clocksAgree(clocks)] };
-  const { check, probed } = await serviceAnswers(session, app, question, openId);
-  clocks.service = probed?.clock;
-  return { checks: [...checks, check, clocksAgree(clocks)], probed };
-}
-
-/** Everything on the way to the payments service. Answers why it need not be asked: the question would only wait. */
-async function foundWanting(
+/** Checks all that a call to the provider needs. Resolves with the reason why such a call would only wait. */
+async function examine(
   session: Session,
   app: string,
-  checks: Check[],
-  clocks: ClockReadings,
+  { checks, clocks }: Examination,
 ): Promise<string | undefined> {
   const environment = session.environment ?? 'test';
-  checks.push(await engineVersion(session));
-  const namespace = await namespaceKept(session, environment);
+  checks.push(await checkVersion(session));
+  const namespace = await checkNamespace(session, environment);
   checks.push(namespace.check);
-  if (namespace.missing) return 'there is no namespace';
-  checks.push(await searchAttributes(session), await workflowTasksGoOn(session, environment));
-  const priority = await priorities(session);
-  clocks.engine = priority.clock;
-  const queues = await queuesServed(session, environment, app);
-  checks.push(priority.check, ...queues);
-  if (!queues.every(isWell)) return 'no worker could ask it';
-  const keys = await keysAgree(session);
+  if (namespace.missing) return 'the namespace does not exist';
+  checks.push(await checkSearchAttributes(session), await checkWorkflowTasks(session, environment));
+  const priorities = await checkPriorities(session);
+  clocks.temporal = priorities.clock;
+  const queues = await checkTaskQueues(session, environment, app);
+  checks.push(priorities.check, ...queues);
+  if (queues.some(({ verdict }) => verdict !== 'ok')) return 'no worker can call it';
+  const keys = await checkKeys(session);
   clocks.worker = keys.clock;
   checks.push(keys.check);
-  if (!isWell(keys.check)) return 'its answer could not be read';
-  checks.push(await leaseOwned(session, environment, app), await reconciliationRuns(session, environment));
-  const tokens = await tokenStates(session, app);
+  if (keys.check.verdict !== 'ok') return 'the encryption keys do not match';
+  checks.push(await checkLease(session, environment, app), await checkReconciliation(session, environment));
+  const tokens = await checkTokens(session, app);
   checks.push(tokens.check);
-  return tokens.applicationHasNone ? 'there is no token' : undefined;
+  return tokens.hasApplicationToken ? undefined : 'there is no application token';
 }
 
-function report({ checks, probed }: Examined): Answer {
-  const findings = probed?.findings ?? [];
+function report(checks: readonly Check[], probe?: ProbeResult): Answer {
+  const findings = probe?.findings ?? [];
   const healthy =
     !checks.some(({ verdict }) => verdict === 'problem') &&
     !findings.some(({ verdict }) => verdict === 'does not hold');
+  const points = findings.map((finding) => ({ ...pointOf(finding), ...finding }));
   return {
-    json: { healthy, checks, openPoints: findings.map(withPoint) },
+    json: { healthy, checks, openPoints: points },
     text: [checks.map(line).join('\n'), table(findings)].filter((part) => part !== '').join('\n\n'),
     exitCode: healthy ? EXIT.ok : EXIT.doctorFoundProblems,
   };
 }
 
-function withPoint(finding: ProbeFinding) {
-  return { ...OPEN_POINTS.find(({ id }) => id === finding.id), ...finding };
+function pointOf(finding: ProbeFinding) {
+  return OPEN_POINTS.find(({ id }) => id === finding.id);
 }
 
 const MARKS: Record<Verdict, string> = {
-  ok: colours.green('ok  '),
-  problem: colours.red('BAD '),
-  unknown: colours.yellow('?   '),
+  ok: colors.green('ok  '),
+  problem: colors.red('FAIL'),
+  unknown: colors.yellow('?   '),
 };
 
 function line({ check, verdict, detail, advice }: Check): string {
@@ -111,8 +103,8 @@ function line({ check, verdict, detail, advice }: Check): string {
 function table(findings: readonly ProbeFinding[]): string {
   if (findings.length === 0) return '';
   const rows = findings.map((finding) => {
-    const { setting } = { setting: '', ...OPEN_POINTS.find(({ id }) => id === finding.id) };
-    return [finding.id, finding.verdict, wrap(finding.detail), wrap(setting.replaceAll('`', ''))];
+    const setting = (pointOf(finding)?.setting ?? '').replaceAll('`', '');
+    return [finding.id, finding.verdict, wrap(finding.detail), wrap(setting)];
   });
-  return `What the specification leaves open (docs/open-points.md):\n${grid(['point', 'verdict', 'seen', 'setting'], rows)}`;
+  return `What the specification leaves open (docs/open-points.md):\n${grid(['point', 'verdict', 'found', 'setting'], rows)}`;
 }

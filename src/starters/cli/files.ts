@@ -1,5 +1,7 @@
+/** Reads the files of arguments. Everything in a file is validated before anything is done. */
 import { readFileSync } from 'node:fs';
 import { NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
+import { ndjsonLines } from '../ndjson.ts';
 import { UsageError } from './answer.ts';
 
 /** `-` is standard input. */
@@ -12,15 +14,26 @@ export function readBytes(file: string): Buffer {
 }
 
 export function readJson(file: string): unknown {
-  return jsonIn(readBytes(file), file);
+  return parseJson(readBytes(file), file);
 }
 
-/** `which` says whose bytes they are, such as `line 3 of FILE`. */
-export function jsonIn(bytes: Buffer, which: string): unknown {
+/** The rows of a batch: a JSON array, or NDJSON with one payout per line. */
+export function batchRows(bytes: Buffer, file: string): unknown[] {
+  const lines = ndjsonLines(bytes);
+  const [first] = lines;
+  if (!first) throw new UsageError(`${file} contains no payouts`);
+  if (!first.bytes.toString('utf8').trim().startsWith('['))
+    return lines.map((line) => parseJson(line.bytes, `line ${line.number} of ${file}`));
+  const rows = parseJson(bytes, file);
+  if (!Array.isArray(rows)) throw new UsageError(`${file} is neither a JSON array nor NDJSON`);
+  return rows;
+}
+
+function parseJson(bytes: Buffer, what: string): unknown {
   try {
     return readPlainJson(bytes);
   } catch (error) {
-    if (error instanceof NotJsonError) throw new UsageError(`${which} is not usable: ${error.message}`);
+    if (error instanceof NotJsonError) throw new UsageError(`${what} is invalid: ${error.message}`);
     throw error;
   }
 }

@@ -1,11 +1,26 @@
-/** `list`: payouts, without knowing any. */
+/** `list`: finds payouts by phase, outcome, application or attention flag, and shows the reasons of flags. */
 import { type ListedPayout, listPayouts, type PayoutFilter } from '../../client/payout-list.ts';
+import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
+import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
+import {
+  describeFailingWorkflow,
+  type FailingWorkflow,
+  WORKFLOW_TASK_FAILS,
+} from '../../domain/failing-workflow.ts';
+import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import type { Answer } from './answer.ts';
-import { reasonsOf, reasonsText } from './attention.ts';
-import { colours } from './colours.ts';
+import { followUpOf, followUpReasons } from './follow-up.ts';
 import type { Session } from './session.ts';
-import { isSame, standingStill } from './standing-still.ts';
-import { grid } from './text.ts';
+import { colors, grid, wrap } from './text.ts';
+
+const HEAD = ['payout', 'app', 'phase', 'outcome', 'attention', 'order', 'started', 'workflow'];
+const MAX_CONCURRENT_QUERIES = 20;
+
+/** `reasons` is undefined if no worker responds. */
+interface FlaggedRow {
+  row: ListedPayout;
+  reasons: AttentionOf<AttentionCode>[] | undefined;
+}
 
 export async function list(session: Session, filter: PayoutFilter, limit: number): Promise<Answer> {
   const rows: ListedPayout[] = [];
@@ -13,33 +28,105 @@ export async function list(session: Session, filter: PayoutFilter, limit: number
     rows.push(row);
     if (rows.length === limit) break;
   }
-  const why = filter.attention ? await reasonsWith(session, rows, filter) : undefined;
-  const cells = rows.map((row, at) => [
-    row.partnerOrderId,
-    row.app,
-    row.phase,
-    row.outcome,
-    row.needsAttention ? 'yes' : '',
-    row.orderId,
-    row.startedAt,
-    row.workflow,
-    ...(why ? [colours.yellow(reasonsText(why[at]))] : []),
-  ]);
-  const head = ['payout', 'app', 'phase', 'outcome', 'attention', 'order', 'started', 'workflow'];
+  if (!filter.attention) return { json: rows, text: table(HEAD, rows.map(cells)) };
+  const flagged = await flaggedRows(session, rows, filter);
   return {
-    json: why ? rows.map((row, at) => ({ ...row, reasons: why[at] ?? null })) : rows,
-    text: rows.length === 0 ? 'no payouts' : grid(why ? [...head, 'why'] : head, cells),
+    json: flagged.map(({ row, reasons }) => ({ ...row, reasons: reasons ?? null })),
+    text: table(
+      [...HEAD, 'reasons'],
+      flagged.map((one) => [...cells(one.row), colors.yellow(reasonsText(one))]),
+    ),
   };
 }
 
-/** Adds what stands still to the rows, unless only some phase or outcome is wanted. One for each row. */
-async function reasonsWith(session: Session, rows: ListedPayout[], { phase, outcome, app }: PayoutFilter) {
-  const still = phase === undefined && outcome === undefined ? await standingStill(session, app) : [];
-  const told = rows.map((row) => still.find((one) => isSame(one.row, row)));
-  const asked = rows.filter((_, at) => told[at] === undefined);
-  const answers = await reasonsOf(session, asked);
-  const reasons = rows.map((row, at) => told[at]?.reasons ?? answers[asked.indexOf(row)]);
-  const others = still.filter((one) => !told.includes(one));
-  rows.push(...others.map(({ row }) => row));
-  return [...reasons, ...others.map((one) => one.reasons)];
+function table(head: readonly string[], rows: readonly string[][]): string {
+  return rows.length === 0 ? 'no payouts' : grid(head, rows);
+}
+
+function cells(row: ListedPayout): string[] {
+  const attention = row.needsAttention ? 'yes' : '';
+  return [
+    ...[row.partnerOrderId, row.app, row.phase, row.outcome, attention],
+    ...[row.orderId, row.startedAt, row.workflow],
+  ];
+}
+
+function reasonsText({ reasons }: FlaggedRow): string {
+  if (reasons === undefined) return 'no worker responds';
+  return reasons.map(({ code, message }) => wrap(`${code}: ${message}`)).join('\n');
+}
+
+/** Adds reasons to `rows`, and adds stuck workflows unless the filter selects a phase or an outcome. */
+async function flaggedRows(
+  session: Session,
+  rows: readonly ListedPayout[],
+  { phase, outcome, app }: PayoutFilter,
+): Promise<FlaggedRow[]> {
+  const stuck = phase === undefined && outcome === undefined ? await stuckRows(session, app) : [];
+  const stuckRowOf = (row: ListedPayout) => stuck.find((one) => isSameWorkflow(one.row, row));
+  const flagged: FlaggedRow[] = [];
+  for (let from = 0; from < rows.length; from += MAX_CONCURRENT_QUERIES)
+    flagged.push(
+      ...(await Promise.all(
+        rows.slice(from, from + MAX_CONCURRENT_QUERIES).map(async (row) => ({
+          row,
+          reasons: stuckRowOf(row)?.reasons ?? (await reasonsOf(session, row)),
+        })),
+      )),
+    );
+  const others = stuck.filter((one) => !rows.some((row) => isSameWorkflow(one.row, row)));
+  return [...flagged, ...others];
+}
+
+async function reasonsOf(session: Session, row: ListedPayout): Promise<FlaggedRow['reasons']> {
+  try {
+    if (row.phase !== 'FOLLOW_UP')
+      return (await session.withDeadline(() => session.payouts.state(row))).reasons;
+    const followUp = await followUpOf(session, row);
+    return followUp && followUpReasons(followUp);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The stuck workflows of `app`, or of all applications, and those that belong to no payout. */
+async function stuckRows(
+  { client, environment, withDeadline }: Session,
+  app: string | undefined,
+): Promise<FlaggedRow[]> {
+  const failing = await withDeadline(() => knownFailingWorkflows(client, environment ?? 'test'));
+  return (failing ?? [])
+    .map(
+      (one): FlaggedRow => ({
+        row: rowOf(one),
+        reasons: [
+          { code: WORKFLOW_TASK_FAILS, message: `${one.workflowId}: ${describeFailingWorkflow(one)}` },
+        ],
+      }),
+    )
+    .filter(({ row }) => app === undefined || row.app === '' || row.app === app);
+}
+
+function isSameWorkflow(one: ListedPayout, other: ListedPayout): boolean {
+  const isFollowUp = ({ phase }: ListedPayout) => phase === 'FOLLOW_UP';
+  return (
+    one.partnerOrderId === other.partnerOrderId &&
+    one.app === other.app &&
+    isFollowUp(one) === isFollowUp(other)
+  );
+}
+
+function rowOf({ workflowId, type }: FailingWorkflow): ListedPayout {
+  const payout = payoutOf(workflowId) ?? payoutOfFollowUp(workflowId);
+  return {
+    partnerOrderId: payout?.partnerOrderId ?? workflowId,
+    app: payout?.app ?? '',
+    phase: type === 'payoutFollowUp' ? 'FOLLOW_UP' : '',
+    outcome: '',
+    needsAttention: true,
+    orderId: '',
+    auditStatus: '',
+    startedAt: '',
+    workflow: 'RUNNING',
+  };
 }

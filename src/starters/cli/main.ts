@@ -1,11 +1,11 @@
-/** `npm run payouts -- <verb>`: the command line. Talks to Temporal only. */
+/** `npm run payouts -- <verb>`: the command line. Connects to Temporal only. */
 import { Command, CommanderError } from 'commander';
+import type { Payouts } from '../../client/payouts.ts';
+import type { PayoutState } from '../../domain/payout.ts';
 import { accountVerbs } from './account-verbs.ts';
 import { EXIT, UsageError } from './answer.ts';
-import { batchRows } from './batch-file.ts';
 import type { BatchOptions } from './batch-verb.ts';
-import { readBytes, readJson } from './files.ts';
-import { type Found, payoutResolution } from './findings.ts';
+import { batchRows, readBytes, readJson } from './files.ts';
 import {
   checkedApp,
   checkedDay,
@@ -13,24 +13,26 @@ import {
   checkedLimit,
   checkedRate,
   type ListOptions,
+  payoutResolution,
   type RateLimitOptions,
+  type ResolveOptions,
 } from './options.ts';
 import { printFailure } from './print-failure.ts';
-import { BY, type Common, perform, STARTER, verbsOf } from './verb.ts';
+import { type Common, DECIDED_BY, perform, STARTED_BY, verbsOf, type Work } from './verb.ts';
 
-// A call loads what its own verb needs, and that only once what it was given is read: most of a call's CPU time is imports.
+// Modules are loaded after the input is validated: imports take most of the CPU time of a call.
 const payoutFile = () => import('./payout-file.ts');
 const batchCheck = () => import('../../client/checked-batch.ts');
-const payouts = () => import('./payout-verbs.ts');
-const batches = () => import('./batch-verb.ts');
-const lists = () => import('./list-verb.ts');
-const reports = () => import('./report-verb.ts');
-const tokens = () => import('./token-verb.ts');
-const rateLimits = () => import('./rate-limit-verb.ts');
-const examination = () => import('./doctor.ts');
+const payoutVerbs = () => import('./payout-verbs.ts');
+const batchVerb = () => import('./batch-verb.ts');
+const listVerb = () => import('./list-verb.ts');
+const reportVerb = () => import('./report-verb.ts');
+const tokenVerb = () => import('./token-verb.ts');
+const rateLimitVerb = () => import('./rate-limit-verb.ts');
+const doctorVerb = () => import('./doctor.ts');
 
-const EXIT_CODES = `
-Exit codes: 0 done; 1 unexpected, or the engine does not answer; 2 bad input; 3 no such payout;
+const HELP_TAIL = `
+Exit codes: 0 done; 1 unexpected error, or Temporal does not respond; 2 bad input; 3 no such payout;
 4 refused; 5 a payout did not end as SUCCESS; 6 doctor found problems.
 
 Examples:
@@ -42,9 +44,9 @@ Examples:
 
 const program = new Command('payouts')
   .description('start, steer and read cross-border payouts')
-  .addHelpText('after', EXIT_CODES)
+  .addHelpText('after', HELP_TAIL)
   .exitOverride()
-  // What stands after a verb is the verb's own, or of a verb below it.
+  // Options after a verb belong to that verb or to its subcommand.
   .enablePositionalOptions()
   .configureOutput({ writeErr: (text) => void (wantsJson() || process.stderr.write(text)) });
 
@@ -52,156 +54,148 @@ const verb = verbsOf(program);
 
 const ref = (partnerOrderId: string, { app }: Common) => ({ app, partnerOrderId });
 
+const steer =
+  (send: (payouts: Payouts) => Promise<PayoutState>): Work =>
+  async (session) =>
+    (await payoutVerbs()).steer(session, send);
+
 verb<Common & { dryRun?: true; wait?: true; by?: string }>(
   'start <file>',
-  'start the payouts in FILE (one, or a list; - reads standard input), or join them',
+  'start or join the payouts in FILE (one, or a list; - for standard input)',
   async (file, { dryRun, wait, by }) => {
     const requests = await checkedFile(file);
     return async (session) =>
       dryRun
-        ? (await payouts()).quote(session, requests)
-        : (await payouts()).start(session, requests, wait === true, by);
+        ? (await payoutVerbs()).quote(session, requests)
+        : (await payoutVerbs()).start(session, requests, wait === true, by);
   },
 )
-  .option('--dry-run', 'ask for quotes and show them; create nothing')
+  .option('--dry-run', 'show quotes; create nothing')
   .option('--wait', 'wait for the results')
-  .option(...STARTER);
+  .option(...STARTED_BY);
 
 verb<BatchOptions & Common>(
   'batch <file>',
-  'pay all of FILE, a JSON array or one payout a line',
+  'pay all rows of FILE, a JSON array or NDJSON',
   async (file, options) => {
-    const bodies = batchRows(readBytes(file), file);
+    const payouts = batchRows(readBytes(file), file);
     const { checkedBatch } = await batchCheck();
-    const { rows } = await checkedBatch({ app: options.app, batchId: 'unnamed', payouts: bodies });
-    return async (session) => (await batches()).batch(session, rows, options);
+    const { rows } = await checkedBatch({ app: options.app, batchId: 'unnamed', payouts });
+    return async (session) => (await batchVerb()).batch(session, rows, options);
   },
 )
-  .option(
-    '--batch-id <id>',
-    'the batch; by default named by its rows, so that the same file is the same batch',
-  )
-  .option(...STARTER)
+  .option('--batch-id <id>', 'the id of the batch; by default derived from the rows')
+  .option(...STARTED_BY)
   .option('--watch', 'show the progress and wait for the end');
 
 verb(
   'status <id>',
-  'where a payout stands',
-  (id, options) => async (session) => (await payouts()).status(session, ref(id, options)),
+  'show the state of a payout',
+  (id, options) => async (session) => (await payoutVerbs()).status(session, ref(id, options)),
 );
 verb(
   'result <id>',
-  'wait for the end and show it',
-  (id, options) => async (session) => (await payouts()).result(session, ref(id, options)),
+  'wait for the end of a payout and show its result',
+  (id, options) => async (session) => (await payoutVerbs()).result(session, ref(id, options)),
 );
 
 verb<Common & { by: string; note?: string }>(
   'approve <id>',
-  'approve the quote',
-  (id, options) => async (session) =>
-    (await payouts()).approve(session, ref(id, options), options.by, options.note),
+  'approve a payout',
+  (id, { by, note, ...rest }) => steer((payouts) => payouts.approve(ref(id, rest), { by, note })),
 )
-  .requiredOption(...BY)
-  .option('--note <text>', 'why');
+  .requiredOption(...DECIDED_BY)
+  .option('--note <text>', 'the reason');
 
-verb<Common & { by: string; note?: string }>(
-  'refuse <id>',
-  'refuse the quote',
-  (id, options) => async (session) =>
-    (await payouts()).refuse(session, ref(id, options), options.by, options.note),
+verb<Common & { by: string; note?: string }>('refuse <id>', 'refuse a payout', (id, { by, note, ...rest }) =>
+  steer((payouts) => payouts.refuse(ref(id, rest), { by, note })),
 )
-  .requiredOption(...BY)
-  .option('--note <text>', 'why');
+  .requiredOption(...DECIDED_BY)
+  .option('--note <text>', 'the reason');
 
 verb<Common & { by: string; reason?: string }>(
   'cancel <id>',
-  'cancel before the creation begins; refused after',
-  (id, options) => async (session) =>
-    (await payouts()).cancel(session, ref(id, options), options.by, options.reason),
+  'cancel a payout before its create begins',
+  (id, { by, reason, ...rest }) => steer((payouts) => payouts.cancel(ref(id, rest), { by, reason })),
 )
-  .requiredOption(...BY)
-  .option('--reason <text>', 'why');
+  .requiredOption(...DECIDED_BY)
+  .option('--reason <text>', 'the reason');
 
-verb<Common & Found>('resolve <id>', 'say what you found out about a payout in review', (id, options) => {
+verb<Common & ResolveOptions>('resolve <id>', 'resolve a payout in review', (id, options) => {
   const resolution = payoutResolution(options);
-  return async (session) => (await payouts()).resolve(session, ref(id, options), resolution);
+  return steer((payouts) => payouts.resolve(ref(id, options), resolution));
 })
-  .requiredOption(...BY)
-  .option('--created <orderId>', 'the order exists; number and amounts are checked')
-  .option('--not-created <then>', 'it does not: end, or retry (ask once more, then send again)');
+  .requiredOption(...DECIDED_BY)
+  .option('--created <orderId>', 'the order exists; ids and amounts are compared first')
+  .option('--not-created <then>', 'no order exists: end, or retry (confirm once more, then send again)');
 
-verb(
-  'poll <id>',
-  'ask the service now',
-  (id, options) => async (session) => (await payouts()).poll(session, ref(id, options)),
+verb('poll <id>', 'poll the provider now', (id, options) =>
+  steer((payouts) => payouts.poll(ref(id, options))),
 );
 
 verb<Common & { orderId?: string; status?: string }>(
   'notify <id>',
-  'inject a notification: a hint to ask',
+  'inject a notification, after which the payout asks the provider',
   (id, { orderId, status, ...options }) =>
     async (session) =>
-      (await payouts()).notify(session, ref(id, options), { orderId, status }),
+      (await payoutVerbs()).notify(session, ref(id, options), { orderId, status }),
 )
-  .option('--order-id <orderId>', "the service's order number")
-  .option('--status <status>', 'what the notification claims');
+  .option('--order-id <orderId>', "the provider's order id")
+  .option('--status <status>', 'the status in the notification');
 
-verb('quote <file>', 'what the payouts in FILE would cost now', async (file) => {
+verb('quote <file>', 'quote the payouts in FILE', async (file) => {
   const requests = await checkedFile(file);
-  return async (session) => (await payouts()).quote(session, requests);
+  return async (session) => (await payoutVerbs()).quote(session, requests);
 });
 
-// The application filters here, so it has no default.
+// Here --app is a filter without a default.
 program
   .command('list')
-  .description('payouts by phase, outcome or need for attention')
+  .description('list payouts by phase, outcome or attention flag')
   .option('--phase <phase>', 'such as PROCESSING')
   .option('--outcome <outcome>', 'such as FAILED')
-  .option('--attention', 'only those that need somebody')
-  .option('--app <name>', 'only of this application')
-  .option('--limit <count>', 'at most so many', '50')
+  .option('--attention', 'only payouts with the attention flag')
+  .option('--app <name>', 'only this application')
+  .option('--limit <count>', 'the maximum number of rows', '50')
   .option('--json', 'print one JSON document')
   .action((options: ListOptions & { json?: true }) => {
     const [filter, limit] = [checkedFilter(options), checkedLimit(options.limit)];
-    return perform(options.json, async (session) => (await lists()).list(session, filter, limit));
+    return perform(options.json, async (session) => (await listVerb()).list(session, filter, limit));
   });
 
-// Of all applications, so it has none of its own.
+// Covers all applications, so it has no --app.
 program
   .command('report')
-  .description('the payouts of a day by outcome and difference, and what is open now')
-  .option('--day <YYYY-MM-DD>', 'which day (UTC); today by default')
+  .description('report the payouts of a day by outcome, their changes after the end, and the open payouts')
+  .option('--day <YYYY-MM-DD>', 'the day (UTC); default: today')
   .option('--json', 'print one JSON document')
   .action((options: { day?: string; json?: true }) => {
     const day = checkedDay(options.day);
-    return perform(options.json, async (session) => (await reports()).report(session, day));
+    return perform(options.json, async (session) => (await reportVerb()).report(session, day));
   });
 
 accountVerbs(verb);
 
 verb<Common & { renew?: string; limit: string }>(
   'tokens',
-  'the tokens, and who has to authorize',
-  (_none, { app, renew, limit }) => {
-    const most = checkedLimit(limit);
-    return async (session) =>
-      renew === undefined
-        ? (await tokens()).listTokens(session, app, most)
-        : (await tokens()).renewToken(session, app, renew);
+  'show the tokens, and who must authorize',
+  (_none, { app, renew, limit: text }) => {
+    const limit = checkedLimit(text);
+    return async (session) => (await tokenVerb()).tokens(session, { app, renew, limit });
   },
 )
-  .option('--renew <whose>', 'renew now: application, or the openId of a user')
-  .option('--limit <count>', 'at most so many', '50');
+  .option('--renew <owner>', 'renew now: application, or the openId of a user')
+  .option('--limit <count>', 'the maximum number of rows', '50');
 
 verb<RateLimitOptions & Common>(
   'rate-limit',
-  'how many calls a second, and who has them',
+  'show the calls per second and the lease owner, or change the rate',
   (_none, options) => {
     const change = checkedRate(options);
-    return async (session) => (await rateLimits()).rateLimit(session, options.app, change);
+    return async (session) => (await rateLimitVerb()).rateLimit(session, options.app, change);
   },
 )
-  .option('--calls-per-second <count>', 'change it now, without a restart; or: default')
+  .option('--calls-per-second <count>', 'set the rate without a restart; default resets it')
   .option('--by <name>', 'who changes it');
 
 interface Doctor extends Common {
@@ -211,26 +205,25 @@ interface Doctor extends Common {
   openId?: string;
 }
 
-// Its answer is worth something without an engine too.
+// Also answers if Temporal does not respond.
 program
   .command('doctor')
-  .description('check engine, workers, keys, clocks, tokens and the payments service, and say what to do')
-  .option('--app <name>', 'the application that pays', 'default')
+  .description('check Temporal, workers, keys, clocks, tokens and the provider, and advise')
+  .option('--app <name>', 'the application', 'default')
   .option('--json', 'print one JSON document')
   .option('--client-id <id>', 'a client whose accounts may be read')
-  .option('--payer-id <id>', 'a payer for whom a quote may be asked')
-  .option('--order <id>', 'an existing payout to compare spellings with')
-  .option('--open-id <id>', 'the user to act for, where user tokens are used')
+  .option('--payer-id <id>', 'a payer for whom a quote may be requested')
+  .option('--order <id>', 'the partnerOrderId of an existing payout, to compare field names')
+  .option('--open-id <id>', 'the user, if user tokens are used')
   .action(async ({ app, json, clientId, order, payerId, openId }: Doctor) => {
-    const options = { app: checkedApp(app), question: { clientId, partnerOrderId: order, payerId }, openId };
-    const { doctor, withoutEngine } = await examination();
-    await perform(json, (session) => doctor(session, options), withoutEngine);
+    const options = { app: checkedApp(app), target: { clientId, partnerOrderId: order, payerId }, openId };
+    const { doctor, connectionReport } = await doctorVerb();
+    await perform(json, (session) => doctor(session, options), connectionReport);
   });
 
-/** One payout or a list of them; `-` is standard input. */
 async function checkedFile(file: string) {
-  const bodies = readJson(file);
-  return (await payoutFile()).checkedRequests(bodies, file);
+  const content = readJson(file);
+  return (await payoutFile()).checkedRequests(content, file);
 }
 
 function wantsJson(): boolean {

@@ -1,7 +1,8 @@
-/** What options may hold. Loads nothing of Temporal: whatever is wrong with a call is told at once. */
-
+/** Validates options. Loads neither Temporal's client nor schemas, so that invalid input fails fast. */
 import type { PayoutFilter } from '../../client/payout-list.ts';
 import { APP_NAME } from '../../contract/ids.ts';
+import type { Resolution } from '../../contract/payout-messages.ts';
+import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
 import { dayBounds } from '../../domain/daily-report.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
 import { UsageError } from './answer.ts';
@@ -15,25 +16,32 @@ export interface ListOptions {
 }
 
 export interface RateLimitOptions {
-  /** A whole number, or `default`. */
+  /** An integer, or `default`. */
   callsPerSecond?: string | undefined;
   by?: string | undefined;
 }
 
 export interface RateChange {
+  /** Null: the workers' configuration. */
   callsPerSecond: number | null;
   by: string;
 }
 
+export interface ResolveOptions {
+  by: string;
+  created?: string | undefined;
+  notCreated?: string | undefined;
+}
+
 export function checkedApp(app: string): string {
   if (!APP_NAME.test(app))
-    throw new UsageError('--app must be 1 to 32 lower case letters, digits and hyphens');
+    throw new UsageError('--app must be 1 to 32 lowercase letters, digits and hyphens');
   return app;
 }
 
 export function checkedLimit(text: string): number {
   const limit = Number(text);
-  if (!Number.isInteger(limit) || limit < 1) throw new UsageError('--limit must be a whole number from 1');
+  if (!Number.isInteger(limit) || limit < 1) throw new UsageError('--limit must be an integer of at least 1');
   return limit;
 }
 
@@ -46,25 +54,39 @@ export function checkedFilter({ phase, outcome, attention, app }: ListOptions): 
   };
 }
 
-/** Today by default. */
+/** Default: today (UTC). */
 export function checkedDay(day = new Date().toISOString().slice(0, 10)): string {
   if (!dayBounds(day)) throw new UsageError('--day must be a date such as 2026-01-31');
   return day;
 }
 
-/** Undefined where the rate is only looked at. */
+/** Undefined if the rate is only read. */
 export function checkedRate({ callsPerSecond, by }: RateLimitOptions): RateChange | undefined {
   if (callsPerSecond === undefined) return undefined;
-  if (by === undefined) throw new UsageError('--by must name who changes it');
-  return { callsPerSecond: rateOf(callsPerSecond), by };
+  if (by === undefined) throw new UsageError('--by must name who changes the rate');
+  if (callsPerSecond === 'default') return { callsPerSecond: null, by };
+  const rate = Number(callsPerSecond);
+  if (!/^\d+$/.test(callsPerSecond) || rate < 1 || rate > 10_000)
+    throw new UsageError('--calls-per-second must be an integer from 1 to 10000, or default');
+  return { callsPerSecond: rate, by };
 }
 
-function rateOf(text: string): number | null {
-  if (text === 'default') return null;
-  const rate = Number(text);
-  if (!/^\d+$/.test(text) || rate < 1 || rate > 10_000)
-    throw new UsageError('--calls-per-second must be a whole number from 1 to 10000, or default');
-  return rate;
+export function payoutResolution({ by, ...options }: ResolveOptions): Resolution {
+  const decision = checkedResolution(options, 'ORDER_ID');
+  return decision.created ? { by, created: true, orderId: decision.id } : { by, ...decision };
+}
+
+export function openingResolution({ by, ...options }: ResolveOptions): OpeningResolution {
+  const decision = checkedResolution(options, 'ACCOUNT_ID');
+  return decision.created ? { by, created: true, accountId: decision.id } : { by, ...decision };
+}
+
+function checkedResolution({ created, notCreated }: Omit<ResolveOptions, 'by'>, idName: string) {
+  if ((created === undefined) === (notCreated === undefined))
+    throw new UsageError(`give either --created ${idName} or --not-created end|retry`);
+  if (created !== undefined) return { created: true, id: created } as const;
+  if (notCreated === 'end' || notCreated === 'retry') return { created: false, then: notCreated } as const;
+  throw new UsageError('--not-created must be end or retry');
 }
 
 function oneOf<T extends string>(

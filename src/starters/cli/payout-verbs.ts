@@ -1,16 +1,14 @@
 /** The verbs that start, steer and read payouts. */
-
 import { endedPayout } from '../../client/ended-payout.ts';
 import { notifyFollowUp } from '../../client/follow-ups.ts';
-import type { PayoutRef, StartedPayout } from '../../client/payouts.ts';
+import type { PayoutRef, Payouts, StartedPayout } from '../../client/payouts.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
-import type { Notification, Resolution } from '../../contract/payout-messages.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { isGone } from '../../temporal/client-errors.ts';
 import { type Answer, EXIT } from './answer.ts';
+import { followUpOf, followUpReasons } from './follow-up.ts';
 import type { Session } from './session.ts';
-import { changesOf, sinceItsEndIfFollowed } from './since-its-end.ts';
 import { attentionText, facts, grid, money, quoteText, resultText, stateText } from './text.ts';
 
 export async function start(
@@ -21,7 +19,7 @@ export async function start(
 ): Promise<Answer> {
   const started: StartedPayout[] = [];
   for (const request of requests)
-    started.push(await session.soon(() => session.payouts.start(request, { startedBy })));
+    started.push(await session.withDeadline(() => session.payouts.start(request, { startedBy })));
   if (!wait)
     return {
       json: started,
@@ -34,38 +32,33 @@ export async function start(
   return { json: results, text: results.map(resultText).join('\n\n'), exitCode: exitOf(results) };
 }
 
-/** Quotes each and says whether a payout would accept it. Creates nothing. */
+/** Gets quotes, and checks whether the payouts would accept them. Creates nothing. */
 export async function quote(session: Session, requests: readonly CheckedPayoutRequest[]): Promise<Answer> {
   const rows = await Promise.all(
-    requests.map(async (request) => ({ request, ...(await session.reads.quote(request)) })),
+    requests.map(async (request) => {
+      const { quote: quoted, problem } = await session.reads.quote(request);
+      const { partnerOrderId } = request;
+      return { partnerOrderId, quote: quoted, accepted: problem === undefined, ...(problem && { problem }) };
+    }),
   );
-  return {
-    json: rows.map(({ request, quote: quoted, problem }) => ({
-      partnerOrderId: request.partnerOrderId,
-      quote: quoted,
-      accepted: problem === undefined,
-      ...(problem && { problem }),
-    })),
-    text: rows
-      .map(({ request, quote: quoted, problem }) =>
-        facts([
-          ['payout', request.partnerOrderId],
-          ['quote', quoteText(quoted)],
-          ['available', money(quoted.available)],
-          ['would be', problem ? `refused: ${problem.code}: ${problem.message}` : 'accepted'],
-        ]),
-      )
-      .join('\n\n'),
-  };
+  const texts = rows.map(({ partnerOrderId, quote: quoted, problem }) =>
+    facts([
+      ['payout', partnerOrderId],
+      ['quote', quoteText(quoted)],
+      ['available', money(quoted.available)],
+      ['accepted', problem ? `no: ${problem.code}: ${problem.message}` : 'yes'],
+    ]),
+  );
+  return { json: rows, text: texts.join('\n\n') };
 }
 
 export async function status(session: Session, ref: PayoutRef): Promise<Answer> {
-  const state = await session.soon(() => session.payouts.state(ref));
-  const since = state.phase === 'DONE' ? await sinceItsEndIfFollowed(session, ref) : undefined;
-  if (!since) return stateAnswer(state);
-  const lines = [stateText(state), ...changesOf(since).map(attentionText)];
-  if (since.lastLookedAt) lines.push(facts([['looked at again', since.lastLookedAt]]));
-  return { json: { ...state, sinceItsEnd: since }, text: lines.join('\n') };
+  const state = await session.withDeadline(() => session.payouts.state(ref));
+  const followUp = state.phase === 'DONE' ? await followUpOf(session, ref) : undefined;
+  if (!followUp) return stateAnswer(state);
+  const lines = [stateText(state), ...followUpReasons(followUp).map(attentionText)];
+  if (followUp.lastLookedAt) lines.push(facts([['last follow-up', followUp.lastLookedAt]]));
+  return { json: { ...state, followUp }, text: lines.join('\n') };
 }
 
 export async function result(session: Session, ref: PayoutRef): Promise<Answer> {
@@ -73,59 +66,35 @@ export async function result(session: Session, ref: PayoutRef): Promise<Answer> 
   return { json: ended, text: resultText(ended), exitCode: exitOf([ended]) };
 }
 
-export async function approve(session: Session, ref: PayoutRef, by: string, note?: string): Promise<Answer> {
-  return stateAnswer(await session.soon(() => session.payouts.approve(ref, { by, note })));
-}
-
-export async function refuse(session: Session, ref: PayoutRef, by: string, note?: string): Promise<Answer> {
-  return stateAnswer(await session.soon(() => session.payouts.refuse(ref, { by, note })));
-}
-
-export async function cancel(session: Session, ref: PayoutRef, by: string, reason?: string): Promise<Answer> {
-  return stateAnswer(await session.soon(() => session.payouts.cancel(ref, { by, reason })));
-}
-
-export async function resolve(session: Session, ref: PayoutRef, resolution: Resolution): Promise<Answer> {
-  return stateAnswer(await session.soon(() => session.payouts.resolve(ref, resolution)));
-}
-
-export async function poll(session: Session, ref: PayoutRef): Promise<Answer> {
-  return stateAnswer(await session.soon(() => session.payouts.poll(ref)));
+/** Sends an update. */
+export async function steer(
+  { payouts, withDeadline }: Session,
+  send: (payouts: Payouts) => Promise<PayoutState>,
+): Promise<Answer> {
+  return stateAnswer(await withDeadline(() => send(payouts)));
 }
 
 export async function notify(
   session: Session,
   ref: PayoutRef,
-  heard: { orderId?: string | undefined; status?: string | undefined },
+  content: { orderId?: string | undefined; status?: string | undefined },
 ): Promise<Answer> {
-  const notification = { receivedAt: new Date().toISOString(), partnerOrderId: ref.partnerOrderId, ...heard };
+  const { partnerOrderId } = ref;
+  const notification = { receivedAt: new Date().toISOString(), partnerOrderId, ...content };
+  const json = { notified: true };
   try {
-    await session.soon(() => session.payouts.notify(ref, notification));
+    await session.withDeadline(() => session.payouts.notify(ref, notification));
   } catch (error) {
-    if (!isGone(error) || !(await tellAfterTheEnd(session, ref, notification))) throw error;
-    return { json: { notified: true }, text: 'notified: the payout has ended, its follow-up checks again' };
-  }
-  return {
-    json: { notified: true },
-    text: 'notified: the payout asks the provider, and trusts only its answer',
-  };
-}
-
-/** False where no such payout has ended. */
-async function tellAfterTheEnd(
-  { client, soon }: Session,
-  { app = 'default', partnerOrderId }: PayoutRef,
-  notification: Notification,
-): Promise<boolean> {
-  return soon(async () => {
-    const ended = await endedPayout(
-      client,
-      payoutWorkflowId(app, partnerOrderId),
-      PROCESS_SURROUNDINGS.clock,
+    if (!isGone(error)) throw error;
+    const workflowId = payoutWorkflowId(ref.app ?? 'default', partnerOrderId);
+    const ended = await session.withDeadline(() =>
+      endedPayout(session.client, workflowId, PROCESS_SURROUNDINGS.clock),
     );
-    if (ended) await notifyFollowUp(client, ended, notification);
-    return ended !== undefined;
-  });
+    if (!ended) throw error;
+    await session.withDeadline(() => notifyFollowUp(session.client, ended, notification));
+    return { json, text: 'notified: the payout has ended, and its follow-up checks again' };
+  }
+  return { json, text: 'notified: the payout asks the provider, and trusts only its answer' };
 }
 
 function stateAnswer(state: PayoutState): Answer {

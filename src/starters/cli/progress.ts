@@ -1,6 +1,6 @@
-/** A batch's progress as one line that is written over and over: on a terminal only, and never into the answer. */
+/** Shows the progress of a batch as one line on standard error, if that is a terminal. */
 import type { BatchState } from '../../domain/batch.ts';
-import { colours } from './colours.ts';
+import { colors } from './text.ts';
 
 const WIDTH = 30;
 const ERASE_LINE = '\r\u001b[2K';
@@ -26,8 +26,8 @@ export function progressLine(state: BatchState): string {
   const parts = [
     phase === 'RECEIVING' ? `${added} of ${count} rows sent` : `${done} of ${count} rows ended`,
     phase !== 'RECEIVING' && `${started + joined - done + bad} open`,
-    bad > 0 && colours.red(`${bad} bad`),
-    needingAttention > 0 && colours.yellow(`${needingAttention} need a person`),
+    bad > 0 && colors.red(`${bad} bad`),
+    needingAttention > 0 && colors.yellow(`${needingAttention} need attention`),
   ];
-  return `${colours.green(bar)} ${parts.filter((part) => typeof part === 'string').join(', ')}`;
+  return `${colors.green(bar)} ${parts.filter((part) => typeof part === 'string').join(', ')}`;
 }

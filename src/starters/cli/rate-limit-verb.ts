@@ -1,4 +1,4 @@
-/** `rate-limit`: shows an application's rate limit and lease owner, and changes the rate without a restart. */
+/** `rate-limit`: shows the rate limit and the lease owner of an application, and changes the rate without a restart. */
 import { type RateLimit, RateLimits } from '../../client/rate-limits.ts';
 import { type Answer, UsageError } from './answer.ts';
 import type { RateChange } from './options.ts';
@@ -6,14 +6,16 @@ import type { Session } from './session.ts';
 import { facts } from './text.ts';
 
 export async function rateLimit(
-  { client, environment, soon }: Session,
+  { client, environment, withDeadline }: Session,
   app: string,
   change: RateChange | undefined,
 ): Promise<Answer> {
-  if (environment === undefined) throw new UsageError('PAYMENTS_ENVIRONMENT: must name the environment');
+  if (environment === undefined) throw new UsageError('PAYMENTS_ENVIRONMENT is missing');
   const rateLimits = new RateLimits(client, environment);
-  if (change === undefined) return answer(await soon(() => rateLimits.state(app)));
-  return answer(await soon(() => rateLimits.setCallsPerSecond(app, change.callsPerSecond, change.by)));
+  if (change === undefined) return answer(await withDeadline(() => rateLimits.state(app)));
+  return answer(
+    await withDeadline(() => rateLimits.setCallsPerSecond(app, change.callsPerSecond, change.by)),
+  );
 }
 
 function answer(rateLimit: RateLimit): Answer {
@@ -22,9 +24,9 @@ function answer(rateLimit: RateLimit): Answer {
     json: rateLimit,
     text: facts([
       ['application', app],
-      ['calls a second', callsPerSecond === null ? "by the workers' configuration" : `${callsPerSecond}`],
+      ['calls per second', callsPerSecond === null ? "the workers' configuration" : `${callsPerSecond}`],
       ['set by', changedBy ?? undefined],
-      ['owner', owner ?? 'none just now'],
+      ['owner', owner ?? 'none at the moment'],
     ]),
   };
 }

@@ -1,5 +1,4 @@
-/** `report`: the payouts of a day by outcome and difference, and what is open now. */
-
+/** `report`: the payouts of a day by outcome, their changes after the end, and the open payouts. */
 import { dailyReport } from '../../client/reports.ts';
 import type { AppReport, DailyReport } from '../../domain/daily-report.ts';
 import type { Money } from '../../domain/money.ts';
@@ -30,7 +29,7 @@ function textOf({ environment, day, madeAt, apps, changes, changesInAll }: Daily
     ]),
   );
   const open = grid(
-    ['open now', 'under 1 h', '1 h to 1 d', '1 d to 7 d', 'older', 'need a person'],
+    ['open now', 'under 1 h', '1 h to 1 d', '1 d to 7 d', 'older', 'need attention'],
     apps.map(openRow),
   );
   const found = grid(
@@ -42,9 +41,9 @@ function textOf({ environment, day, madeAt, apps, changes, changesInAll }: Daily
   return [
     head,
     ended,
-    unreadable > 0 && `! ${unreadable} results could not be read, so the sums lack them`,
+    unreadable > 0 && `! ${unreadable} unreadable results are missing from the sums`,
     open,
-    changes.length > 0 && `not as reported:\n${found}`,
+    changes.length > 0 && `changed after the end:\n${found}`,
     more,
   ]
     .filter((part) => typeof part === 'string' && part !== '')

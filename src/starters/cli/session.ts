@@ -1,4 +1,4 @@
-/** One call of the command line: connects, runs the verb, prints its answer or its failure, and disconnects. */
+/** Runs one verb: connects to Temporal, runs it, prints its answer or its failure, and disconnects. */
 import type { Client } from '@temporalio/client';
 import { Payouts } from '../../client/payouts.ts';
 import { ProviderReads } from '../../client/reads.ts';
@@ -8,8 +8,8 @@ import { connectClient } from '../../temporal/connection.ts';
 import { type Answer, print } from './answer.ts';
 import { printFailure } from './print-failure.ts';
 
-/** A query or an update that no worker answers within this time fails, instead of hanging. */
-const NO_WORKER_ANSWERS_MS = 30_000;
+/** Long enough for a worker that has to call the provider. */
+const TIMEOUT_MS = 30_000;
 
 export interface Session {
   client: Client;
@@ -19,15 +19,15 @@ export interface Session {
   payouts: Payouts;
   reads: ProviderReads;
   receivingAccounts: ReceivingAccounts;
-  /** Fails what takes too long; for everything but waiting for a result. */
-  soon<T>(work: () => Promise<T>): Promise<T>;
+  /** For every call except the wait for a result. */
+  withDeadline<T>(call: () => Promise<T>): Promise<T>;
 }
 
-/** `failed` answers instead where there was no connection, for a verb that has more to say about it. */
+/** `onConnectionFailure` answers if there is no connection, for a verb that diagnoses it. */
 export async function inSession(
   json: boolean,
   verb: (session: Session) => Promise<Answer>,
-  failed?: (error: unknown) => Answer,
+  onConnectionFailure?: (error: unknown) => Answer,
 ): Promise<void> {
   let close: (() => Promise<void>) | undefined;
   try {
@@ -42,11 +42,11 @@ export async function inSession(
       payouts: new Payouts({ client, environment }),
       reads: new ProviderReads(client),
       receivingAccounts: new ReceivingAccounts({ client, environment }),
-      soon: (work) => connection.withDeadline(Date.now() + NO_WORKER_ANSWERS_MS, work),
+      withDeadline: (call) => connection.withDeadline(Date.now() + TIMEOUT_MS, call),
     };
     print(await verb(session), json);
   } catch (error) {
-    if (failed && close === undefined) print(failed(error), json);
+    if (onConnectionFailure && close === undefined) print(onConnectionFailure(error), json);
     else await printFailure(error, json);
   } finally {
     await close?.();

@@ -1,19 +1,26 @@
-/** Answers as a person reads them. */
+/** Formats answers as text. */
 import Table from 'cli-table3';
+import pc from 'picocolors';
 import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
 import type { Money } from '../../domain/money.ts';
 import type { AgreedQuote, PayoutResult, PayoutState } from '../../domain/payout.ts';
-import { colours } from './colours.ts';
+
+const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+
+/** Disabled unless the output is a terminal: picocolors alone also colors pipes if CI is set. */
+export const colors = pc.createColors(
+  !NO_COLOR && (Boolean(FORCE_COLOR) || (process.stdout.isTTY === true && TERM !== 'dumb')),
+);
 
 export function money(value: Money | undefined): string {
   return value ? `${value.amount} ${value.currency}` : '–';
 }
 
-/** Two columns, without lines. */
+/** Two columns without borders. Omits empty values. */
 export function facts(rows: readonly (readonly [string, string | undefined])[]): string {
   const shown = rows.filter((row): row is readonly [string, string] => row[1] !== undefined && row[1] !== '');
   const width = Math.max(0, ...shown.map(([name]) => name.length));
-  return shown.map(([name, value]) => `${colours.dim(name.padEnd(width))}  ${value}`).join('\n');
+  return shown.map(([name, value]) => `${colors.dim(name.padEnd(width))}  ${value}`).join('\n');
 }
 
 export function grid(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -22,7 +29,7 @@ export function grid(head: readonly string[], rows: readonly (readonly string[])
   return table.toString();
 }
 
-/** For a cell of a table. */
+/** Wraps text for a table cell. */
 export function wrap(text: string): string {
   return text.replace(/(.{1,60})(\s+|$)/g, '$1\n').trim();
 }
@@ -32,36 +39,36 @@ export function stateText(state: PayoutState): string {
     ['payout', state.partnerOrderId],
     ['phase', state.phase],
     ['state', state.sentence],
-    ['next', state.nextStep],
+    ['next step', state.nextStep],
     ['order', state.orderId],
     ['outcome', state.outcome],
     ['quote', state.quote && quoteText(state.quote)],
-    ['lock lives until', state.lockExpiresAt && withTimeLeft(state.lockExpiresAt)],
+    ['lock expires', state.lockExpiresAt && withTimeLeft(state.lockExpiresAt)],
     ['received', state.received && money(state.received)],
     ['failed', state.failed && money(state.failed)],
     ['audit', state.auditStatus],
     ['approval expires', state.approvalExpiresAt],
-    ['service last asked', state.lastAskedAt],
+    ['last query', state.lastAskedAt],
     ['last confirmed', state.lastConfirmedAt],
   ]);
   return [lines, ...state.reasons.map(attentionText)].join('\n');
 }
 
 export function attentionText({ code, message }: AttentionOf<AttentionCode>): string {
-  return colours.yellow(`! ${code}: ${message}`);
+  return colors.yellow(`! ${code}: ${message}`);
 }
 
-/** How long that is from now, by this machine's clock. */
+/** By this machine's clock. */
 function withTimeLeft(time: string): string {
   const seconds = Math.ceil((Date.parse(time) - Date.now()) / 1_000);
-  return `${time} (${seconds > 0 ? `${seconds} s left` : 'it has run out'})`;
+  return `${time} (${seconds > 0 ? `${seconds} s left` : 'expired'})`;
 }
 
 export function resultText(result: PayoutResult): string {
   const { reason, quote, debits, splits } = result;
   const head = facts([
     ['payout', result.partnerOrderId],
-    ['outcome', result.outcome === 'SUCCESS' ? colours.green(result.outcome) : colours.red(result.outcome)],
+    ['outcome', result.outcome === 'SUCCESS' ? colors.green(result.outcome) : colors.red(result.outcome)],
     ['reason', reason && `${reason.code}: ${reason.message}`],
     ['order', result.orderId],
     ['quote', quote && quoteText(quote)],
@@ -71,8 +78,8 @@ export function resultText(result: PayoutResult): string {
     ['finished', result.finishedAt],
     ['learned by', result.learnedBy],
   ]);
-  const paid = debits.map(({ accountType, pay, fee }) => [accountType, money(pay), money(fee)]);
-  const parts = splits.map((split) => [
+  const debitRows = debits.map(({ accountType, pay, fee }) => [accountType, money(pay), money(fee)]);
+  const splitRows = splits.map((split) => [
     split.distributeId,
     money(split.target),
     split.refunded ? `${split.status}, returned` : split.status,
@@ -80,8 +87,8 @@ export function resultText(result: PayoutResult): string {
   ]);
   return [
     head,
-    paid.length > 0 && grid(['debited account', 'paid', 'fee'], paid),
-    parts.length > 0 && grid(['payment', 'amount', 'status', ''], parts),
+    debitRows.length > 0 && grid(['debited account', 'paid', 'fee'], debitRows),
+    splitRows.length > 0 && grid(['split', 'amount', 'status', ''], splitRows),
   ]
     .filter((part) => part !== false)
     .join('\n');

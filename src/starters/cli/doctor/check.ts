@@ -1,17 +1,24 @@
-/** One line of `doctor`: what was looked at, what was found, and what to do. */
+/** One check of `doctor`: what it found, and what to do. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClockOffset } from '../../../domain/time.ts';
 
-/** `unknown`: it could not be told from here; nothing is guessed, and it does not make doctor fail. */
+/** `unknown`: cannot be determined from this machine. Does not make doctor fail. */
 export type Verdict = 'ok' | 'problem' | 'unknown';
 
 export interface Check {
   check: string;
   verdict: Verdict;
   detail: string;
-  /** What to do. */
   advice?: string;
 }
 
-export function well(check: string, detail: string): Check {
+/** A check that also read a clock. */
+export interface CheckWithClock {
+  check: Check;
+  clock?: ClockOffset;
+}
+
+export function ok(check: string, detail: string): Check {
   return { check, verdict: 'ok', detail };
 }
 
@@ -23,12 +30,31 @@ export function unknown(check: string, detail: string, advice: string): Check {
   return { check, verdict: 'unknown', detail, advice };
 }
 
-export function isWell({ verdict }: Check): boolean {
-  return verdict === 'ok';
+/** The result of `run`, or `unknown` with the message of the error that it throws. */
+export async function checkOrUnknown(
+  check: string,
+  advice: string,
+  run: () => Promise<Check>,
+): Promise<Check> {
+  return run().catch((error: unknown) => unknown(check, messageOf(error), advice));
 }
 
-/** The innermost cause, for that is what says why. */
+/** The message of the innermost cause, which is the most specific. */
 export function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'something unexpected went wrong';
+  if (!(error instanceof Error)) return 'unexpected error';
   return error.cause instanceof Error ? messageOf(error.cause) : error.message;
+}
+
+/** Calls `look` until it resolves with a value. Undefined if it has none within `withinMs`. */
+export async function until<T>(
+  look: () => Promise<T | undefined>,
+  everyMs: number,
+  withinMs: number,
+): Promise<T | undefined> {
+  for (let waitedMs = 0; waitedMs < withinMs; waitedMs += everyMs) {
+    const found = await look();
+    if (found !== undefined) return found;
+    await sleep(everyMs);
+  }
+  return undefined;
 }

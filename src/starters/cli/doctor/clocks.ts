@@ -1,41 +1,40 @@
-/** The clocks of this machine, the engine, a worker and the payments service: deadlines are counted on all of them. */
+/** Compares the clocks of this machine, Temporal, a worker and the provider, because deadlines depend on all of them. */
 import type { ClockOffset } from '../../../domain/time.ts';
-import { type Check, problem, unknown, well } from './check.ts';
+import { type Check, ok, problem, unknown } from './check.ts';
 
 const CHECK = 'clocks';
-/** Half of a lock's life. */
-const TOO_FAR_MS = 30_000;
+/** Half of the lifetime of a lock. */
+const MAX_OFFSET_MS = 30_000;
 
-export interface ClockReadings {
-  /** Against this machine. */
-  engine?: ClockOffset | undefined;
-  /** Against the engine. */
+export interface ClockOffsets {
+  /** From the clock of this machine. */
+  temporal?: ClockOffset | undefined;
+  /** From Temporal's clock. */
   worker?: ClockOffset | undefined;
-  /** Against the worker that asked. */
-  service?: ClockOffset | undefined;
+  /** From the clock of the worker that called it. */
+  provider?: ClockOffset | undefined;
 }
 
-export function clocksAgree({ engine, worker, service }: ClockReadings): Check {
+export function compareClocks({ temporal, worker, provider }: ClockOffsets): Check {
   const pairs = [
-    { named: 'the engine against this machine', off: engine },
-    { named: 'the worker against the engine', off: worker },
-    { named: 'the payments service against the worker', off: service },
+    { pair: 'Temporal against this machine', offset: temporal },
+    { pair: 'worker against Temporal', offset: worker },
+    { pair: 'provider against worker', offset: provider },
   ];
-  const far = pairs.filter(({ off = 0 }) => Math.abs(off) > TOO_FAR_MS);
-  const said = pairs.map(({ named, off }) => `${named} ${told(off)}`).join(', ');
-  if (far.length > 0)
+  const detail = pairs.map(({ pair, offset }) => `${pair}: ${offsetText(offset)}`).join(', ');
+  if (pairs.some(({ offset = 0 }) => Math.abs(offset) > MAX_OFFSET_MS))
     return problem(
       CHECK,
-      said,
-      'set the clock that is wrong, and keep it by NTP: locks and signatures live by it',
+      detail,
+      'synchronize the clock that is wrong (NTP): locks and signatures expire by it',
     );
-  if (pairs.every(({ off }) => off === undefined))
-    return unknown(CHECK, 'none could be read', 'mend what is wrong above, and ask again');
-  return well(CHECK, said);
+  if (pairs.every(({ offset }) => offset === undefined))
+    return unknown(CHECK, 'no clock could be read', 'fix the problems above, and run doctor again');
+  return ok(CHECK, detail);
 }
 
-function told(off: ClockOffset | undefined): string {
-  if (off === undefined) return 'unknown';
-  if (Math.abs(off) < 1_000) return 'agrees';
-  return `${Math.round(Math.abs(off) / 1_000)} s ${off > 0 ? 'ahead' : 'behind'}`;
+function offsetText(offset: ClockOffset | undefined): string {
+  if (offset === undefined) return 'unknown';
+  if (Math.abs(offset) < 1_000) return 'in sync';
+  return `${Math.round(Math.abs(offset) / 1_000)} s ${offset > 0 ? 'ahead' : 'behind'}`;
 }

@@ -1,34 +1,28 @@
-/** The payload keys: does this machine hold what the workers write with, and they what it writes with? */
-
+/** Whether this machine and the workers can decrypt each other's payloads. */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowHandle } from '@temporalio/client';
 import { encryptionKeys } from '../../../config/encryption.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import type { WorkerDescription, WorkflowSignatures } from '../../../contract/workflows.ts';
-import { type ClockOffset, clockOffset } from '../../../domain/time.ts';
+import { clockOffset } from '../../../domain/time.ts';
 import { UnknownKeyError } from '../../../encryption/key-ring.ts';
 import type { Session } from '../session.ts';
-import { type Check, problem, well } from './check.ts';
+import { type CheckWithClock, ok, problem, until } from './check.ts';
 
-const CHECK = 'keys';
-const LOOK_EVERY_MS = 200;
-const ANSWERS_WITHIN_MS = 30_000;
-const SAME_KEYS =
-  'give both the same PAYOUTS_ENCRYPTION_KEYS (docs/operations.md, Keys); nothing was harmed, nothing is lost';
-
-export interface Keys {
-  check: Check;
-  /** That worker's clock as the engine saw it. */
-  clock?: ClockOffset;
-}
+const CHECK = 'encryption keys';
+const POLL_INTERVAL_MS = 200;
+const TIMEOUT_MS = 30_000;
+const SAME_KEYS = 'set the same PAYOUTS_ENCRYPTION_KEYS on both (docs/operations.md, Encryption keys)';
 
 type Probe = WorkflowHandle<WorkflowSignatures['workerProbe']>;
 
-/** A question and its answer travel encrypted as a payout's would, which proves the keys both ways. */
-export async function keysAgree(session: Session): Promise<Keys> {
-  const { client, soon } = session;
-  const probe = await soon(() =>
+/**
+ * Starts `workerProbe`, whose argument and result are encrypted like a payout's: this proves the keys both ways. `clock`:
+ * the offset of the worker's clock from Temporal's.
+ */
+export async function checkKeys(session: Session): Promise<CheckWithClock> {
+  const { client, withDeadline } = session;
+  const probe = await withDeadline(() =>
     client.workflow.start<WorkflowSignatures['workerProbe']>('workerProbe', {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId: `worker-probe:${randomUUID()}`,
@@ -37,47 +31,48 @@ export async function keysAgree(session: Session): Promise<Keys> {
     }),
   );
   const end = await endOf(session, probe);
-  if (end === 'answered') return answered(session, probe);
-  await probe.terminate('doctor has seen enough').catch(() => undefined);
-  if (end === 'silent')
+  if (end === 'completed') return readResult(session, probe);
+  await probe.terminate('no longer needed').catch(() => undefined);
+  if (end === undefined)
     return {
-      check: problem(CHECK, 'no worker answered within 30 s', 'is the worker busy, or cut off? see its log'),
+      check: problem(CHECK, 'no worker answered within 30 s', "read the worker's log: it may be overloaded"),
     };
-  const what = `a worker could not work on what this machine wrote (${ownKeys()})`;
-  return { check: problem(CHECK, what, `its log names the key that it lacks; ${SAME_KEYS}`) };
+  const detail = `a worker could not process what this machine encrypted (${ownKeys()})`;
+  return { check: problem(CHECK, detail, `the worker's log names the missing key; ${SAME_KEYS}`) };
 }
 
-/** A worker that cannot read a payload fails its workflow task, which is then tried again and again. */
-async function endOf({ soon }: Session, probe: Probe): Promise<'answered' | 'failed' | 'silent'> {
-  for (let waitedMs = 0; waitedMs < ANSWERS_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
-    const { events = [] } = await soon(() => probe.fetchHistory());
-    if (events?.some((event) => event.workflowExecutionCompletedEventAttributes)) return 'answered';
-    if (events?.some((event) => event.workflowTaskFailedEventAttributes)) return 'failed';
-    await sleep(LOOK_EVERY_MS);
-  }
-  return 'silent';
+/** A worker that cannot decrypt a payload fails its workflow task, again and again. */
+async function endOf({ withDeadline }: Session, probe: Probe): Promise<'completed' | 'failed' | undefined> {
+  return until(
+    async () => {
+      const { events } = await withDeadline(() => probe.fetchHistory());
+      if (events?.some((event) => event.workflowExecutionCompletedEventAttributes)) return 'completed';
+      return events?.some((event) => event.workflowTaskFailedEventAttributes) ? 'failed' : undefined;
+    },
+    POLL_INTERVAL_MS,
+    TIMEOUT_MS,
+  );
 }
 
-async function answered({ soon }: Session, probe: Probe): Promise<Keys> {
+async function readResult({ withDeadline }: Session, probe: Probe): Promise<CheckWithClock> {
   try {
     const worker = await probe.result();
-    const { startTime, closeTime } = await soon(() => probe.describe());
-    // Read the other way round: what the worker is ahead of the engine.
+    const { startTime, closeTime } = await withDeadline(() => probe.describe());
     const clock = clockOffset(worker.nowMs, startTime.getTime(), (closeTime ?? new Date()).getTime());
-    return { check: well(CHECK, both(worker)), clock };
+    return { check: ok(CHECK, keysText(worker)), clock };
   } catch (error) {
-    const lacked =
+    const detail =
       error instanceof UnknownKeyError
-        ? `the worker writes with the key ${error.keyId}, which this machine does not hold`
-        : `this machine (${ownKeys()}) cannot read what the worker writes: it has none, or another key of the same id`;
-    return { check: problem(CHECK, lacked, SAME_KEYS) };
+        ? `the worker encrypts with the key ${error.keyId}, which this machine lacks`
+        : `this machine (${ownKeys()}) cannot decrypt what the worker encrypts: it has no key, or another key with the same id`;
+    return { check: problem(CHECK, detail, SAME_KEYS) };
   }
 }
 
-function both({ payloadKeys, tokenKeys }: WorkerDescription): string {
-  if (payloadKeys.length === 0) return 'payloads are plain: a test against loopback';
-  const sealed = tokenKeys.length > 0 ? `, tokens sealed with ${tokenKeys.join(', ')}` : '';
-  return `each reads the other: ${ownKeys()} here, ${payloadKeys.join(', ')} at the worker${sealed}`;
+function keysText({ payloadKeys, tokenKeys }: WorkerDescription): string {
+  if (payloadKeys.length === 0) return 'payloads are not encrypted: a test on loopback';
+  const tokens = tokenKeys.length > 0 ? `; token keys: ${tokenKeys.join(', ')}` : '';
+  return `match; this machine: ${ownKeys()}; worker: ${payloadKeys.join(', ')}${tokens}`;
 }
 
 function ownKeys(): string {

@@ -1,78 +1,73 @@
 /**
- * Whether the engine serves urgent calls first. Its version does not tell, for it can be switched off: so one task of
- * the first priority is left for a moment on a queue that nobody serves, and the engine is asked under which priority
- * it keeps it.
+ * Whether Temporal serves tasks by priority. The version does not tell, because priorities can be disabled. So this check
+ * leaves one task of the highest priority on a queue without workers, and reads under which priority Temporal keeps it.
  */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClockOffset, clockOffset } from '../../../domain/time.ts';
+import { clockOffset } from '../../../domain/time.ts';
 import type { Session } from '../session.ts';
-import { type Check, messageOf, problem, unknown, well } from './check.ts';
+import { type Check, type CheckWithClock, messageOf, ok, problem, unknown, until } from './check.ts';
 
 const CHECK = 'priorities';
+/** `TASK_QUEUE_TYPE_WORKFLOW` */
 const WORKFLOW_TASKS = 1;
-const FIRST = 1;
-const LOOK_EVERY_MS = 100;
-const LOOK_FOR_MS = 5_000;
-const DOUBT =
-  'without priorities nothing is lost, but in a backlog locks run out: compare with docs/how-it-works.md';
+const HIGHEST = 1;
+const POLL_INTERVAL_MS = 100;
+const TIMEOUT_MS = 5_000;
+const WITHOUT = 'without priorities nothing is lost, but in a backlog locks expire (docs/how-it-works.md)';
 
-export interface Priorities {
-  check: Check;
-  /** The engine's clock as this machine saw it; absent where nothing could be started. */
-  clock?: ClockOffset;
-}
-
-export async function priorities(session: Session): Promise<Priorities> {
-  const { client, soon } = session;
+/** `clock`: the offset of Temporal's clock from this machine's. */
+export async function checkPriorities(session: Session): Promise<CheckWithClock> {
+  const { client, withDeadline } = session;
   const queue = `priority-probe:${randomUUID()}`;
   const sentMs = Date.now();
   try {
-    const handle = await soon(() =>
+    const handle = await withDeadline(() =>
       client.workflow.start('priorityProbe', {
         taskQueue: queue,
         workflowId: queue,
         workflowExecutionTimeout: '1 minute',
-        priority: { priorityKey: FIRST },
+        priority: { priorityKey: HIGHEST },
       }),
     );
     const answeredMs = Date.now();
     try {
-      const check = verdict(await keptUnder(session, queue));
-      const { startTime } = await soon(() => handle.describe());
+      const check = verdictOf(await reportedPriority(session, queue));
+      const { startTime } = await withDeadline(() => handle.describe());
       return { check, clock: clockOffset(startTime.getTime(), sentMs, answeredMs) };
     } finally {
-      await handle.terminate('doctor has seen enough').catch(() => undefined);
+      await handle.terminate('no longer needed').catch(() => undefined);
     }
   } catch (error) {
-    return { check: unknown(CHECK, `could not be tried: ${messageOf(error)}`, DOUBT) };
+    return { check: unknown(CHECK, `the test failed: ${messageOf(error)}`, WITHOUT) };
   }
 }
 
-/** The priority under which the task waits; undefined where the engine does not say. */
-async function keptUnder(session: Session, queue: string): Promise<number | undefined> {
-  const { client, namespace, soon } = session;
-  const question = {
-    namespace,
-    taskQueue: { name: queue },
-    taskQueueType: WORKFLOW_TASKS,
-    reportStats: true,
-  };
-  for (let waitedMs = 0; waitedMs < LOOK_FOR_MS; waitedMs += LOOK_EVERY_MS) {
-    const { statsByPriorityKey } = await soon(() => client.workflowService.describeTaskQueue(question));
-    for (const [key, stats] of Object.entries(statsByPriorityKey ?? {}))
-      if (Number(stats.approximateBacklogCount ?? 0) > 0) return Number(key);
-    await sleep(LOOK_EVERY_MS);
-  }
-  return undefined;
+/** The priority under which the task is queued; undefined if Temporal reports none. */
+async function reportedPriority(session: Session, queue: string): Promise<number | undefined> {
+  const { client, namespace, withDeadline } = session;
+  const taskQueue = { name: queue };
+  const request = { namespace, taskQueue, taskQueueType: WORKFLOW_TASKS, reportStats: true };
+  return until(
+    async () => {
+      const { statsByPriorityKey } = await withDeadline(() =>
+        client.workflowService.describeTaskQueue(request),
+      );
+      const queued = Object.entries(statsByPriorityKey ?? {}).find(
+        ([, stats]) => Number(stats.approximateBacklogCount ?? 0) > 0,
+      );
+      return queued && Number(queued[0]);
+    },
+    POLL_INTERVAL_MS,
+    TIMEOUT_MS,
+  );
 }
 
-function verdict(keptAs: number | undefined): Check {
-  if (keptAs === FIRST) return well(CHECK, 'urgent calls go first');
-  if (keptAs === undefined) return unknown(CHECK, 'the engine does not say how it keeps them', DOUBT);
+function verdictOf(priority: number | undefined): Check {
+  if (priority === HIGHEST) return ok(CHECK, 'Temporal serves urgent tasks first');
+  if (priority === undefined) return unknown(CHECK, 'Temporal does not report them', WITHOUT);
   return problem(
     CHECK,
-    'the engine serves all calls in the order in which they came',
+    'Temporal ignores them: it serves all tasks in order of arrival',
     'set matching.useNewMatcher to true in its dynamic configuration (deploy/temporal/dynamicconfig/payouts.yaml)',
   );
 }

@@ -1,65 +1,70 @@
-/** The workers: do they serve the queues, and does one of them own the application's rate-limit lease? */
-import { setTimeout as sleep } from 'node:timers/promises';
+/** The workers: whether they poll the task queues, and whether one owns the rate-limit lease. */
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { RateLimits } from '../../../client/rate-limits.ts';
 import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import type { Session } from '../session.ts';
-import { type Check, messageOf, problem, unknown, well } from './check.ts';
+import { type Check, messageOf, ok, problem, unknown, until } from './check.ts';
 
-/** Temporal's numbers for the two sides of a task queue. */
+/** `TASK_QUEUE_TYPE_WORKFLOW`, `TASK_QUEUE_TYPE_ACTIVITY` */
 const WORKFLOW_TASKS = 1;
 const ACTIVITY_TASKS = 2;
 
-const START_ONE = 'start one: npm run worker (with the same PAYMENTS_ENVIRONMENT and application)';
-/** The lease may be moving from one process to the next. */
-const MOVES_FOR_MS = 5_000;
-const LOOK_EVERY_MS = 500;
+const START_WORKER = 'start a worker: npm run worker (with the same PAYMENTS_ENVIRONMENT and application)';
+/** The lease may be moving to another worker. */
+const HANDOVER_MS = 5_000;
+const POLL_INTERVAL_MS = 500;
 
-export async function queuesServed(session: Session, environment: string, app: string): Promise<Check[]> {
+export async function checkTaskQueues(session: Session, environment: string, app: string): Promise<Check[]> {
   const calls = apiTaskQueue(environment, app);
   return [
-    await served(session, PAYOUTS_TASK_QUEUE, WORKFLOW_TASKS, 'workflows'),
-    await served(session, calls, ACTIVITY_TASKS, `API calls of ${app}`),
+    await checkTaskQueue(session, PAYOUTS_TASK_QUEUE, WORKFLOW_TASKS, 'worker for workflows'),
+    await checkTaskQueue(session, calls, ACTIVITY_TASKS, `worker for provider calls of ${app}`),
   ];
 }
 
-async function served(
-  { client, namespace, soon }: Session,
+async function checkTaskQueue(
+  { client, namespace, withDeadline }: Session,
   queue: string,
   taskQueueType: typeof WORKFLOW_TASKS | typeof ACTIVITY_TASKS,
-  what: string,
+  check: string,
 ): Promise<Check> {
-  const check = `worker for ${what}`;
-  const question = { namespace, taskQueue: { name: queue }, taskQueueType };
-  const { pollers } = await soon(() => client.workflowService.describeTaskQueue(question));
-  if ((pollers ?? []).length === 0) return problem(check, `nobody serves the queue ${queue}`, START_ONE);
-  return well(check, `queue ${queue} is served`);
+  const request = { namespace, taskQueue: { name: queue }, taskQueueType };
+  const { pollers } = await withDeadline(() => client.workflowService.describeTaskQueue(request));
+  if ((pollers ?? []).length > 0) return ok(check, `polls the task queue ${queue}`);
+  return problem(check, `no worker polls the task queue ${queue}`, START_WORKER);
 }
 
-/** Only the lease owner calls the provider: without one, calls wait. */
-export async function leaseOwned(
-  { client, soon }: Session,
+/** Without a lease owner, calls to the provider wait. */
+export async function checkLease(
+  { client, withDeadline }: Session,
   environment: string,
   app: string,
 ): Promise<Check> {
   const check = 'rate-limit lease';
   const rateLimits = new RateLimits(client, environment);
-  const look = `its log says why; temporal workflow describe --workflow-id ${leaseWorkflowId(environment, 'APP_ID')}`;
+  const advice = `read the worker's log, and run: temporal workflow describe --workflow-id ${leaseWorkflowId(environment, 'APP_ID')}`;
   try {
-    for (let waitedMs = 0; waitedMs < MOVES_FOR_MS; waitedMs += LOOK_EVERY_MS) {
-      const { owner, callsPerSecond } = await soon(() => rateLimits.state(app));
-      const rate = callsPerSecond === null ? "the workers' own rate" : `${callsPerSecond} calls a second`;
-      if (owner !== null) return well(check, `${owner} has it, ${rate}`);
-      await sleep(LOOK_EVERY_MS);
-    }
-    return problem(check, 'no worker has it, so no call leaves', `if a worker runs, ${look}`);
+    const owned = await until(
+      async () => {
+        const { owner, callsPerSecond } = await withDeadline(() => rateLimits.state(app));
+        return owner === null ? undefined : { owner, callsPerSecond };
+      },
+      POLL_INTERVAL_MS,
+      HANDOVER_MS,
+    );
+    if (!owned) return problem(check, 'no worker owns it, so no call reaches the provider', advice);
+    const rate =
+      owned.callsPerSecond === null
+        ? "calls per second from the workers' configuration"
+        : `${owned.callsPerSecond} calls per second`;
+    return ok(check, `owned by ${owned.owner}, ${rate}`);
   } catch (error) {
     if (error instanceof WorkflowNotFoundError)
       return problem(
         check,
-        `no worker serves ${app} of ${environment}, or another name of the same app_id owns its lease`,
-        START_ONE,
+        `no worker serves ${app} in ${environment}, or its app_id has another name there`,
+        START_WORKER,
       );
-    return unknown(check, `nobody answers for it: ${messageOf(error)}`, look);
+    return unknown(check, messageOf(error), advice);
   }
 }

@@ -1,5 +1,4 @@
-/** What a payout's follow-up has found: the result is never rewritten, so this stands beside it. */
-
+/** What the follow-up of a payout found after the payout's end. The result of the payout never changes. */
 import type { PayoutRef } from '../../client/payouts.ts';
 import { payoutFollowUpWorkflowId } from '../../contract/ids.ts';
 import { changesQuery } from '../../contract/payout-messages.ts';
@@ -9,33 +8,28 @@ import { isGone } from '../../temporal/client-errors.ts';
 import type { Session } from './session.ts';
 import { money } from './text.ts';
 
-export async function sinceItsEnd(
-  { client, soon }: Session,
+/** Undefined if the payout has no follow-up, or Temporal no longer keeps it. */
+export async function followUpOf(
+  { client, withDeadline }: Session,
   { app = 'default', partnerOrderId }: PayoutRef,
-): Promise<FollowUpResult> {
-  const followUp = client.workflow.getHandle(payoutFollowUpWorkflowId(app, partnerOrderId));
-  return soon(() => followUp.query(changesQuery));
-}
-
-/** Undefined where nobody has begun to follow it up, or the follow-up is long over and forgotten. */
-export async function sinceItsEndIfFollowed(
-  session: Session,
-  ref: PayoutRef,
 ): Promise<FollowUpResult | undefined> {
+  const followUp = client.workflow.getHandle(payoutFollowUpWorkflowId(app, partnerOrderId));
   try {
-    return await sinceItsEnd(session, ref);
+    return await withDeadline(() => followUp.query(changesQuery));
   } catch (error) {
     if (isGone(error)) return undefined;
     throw error;
   }
 }
 
-type Attention = AttentionOf<FollowUpAttentionCode>;
-
-export function changesOf({ returnedSums, differences, notChecked }: FollowUpResult): Attention[] {
+export function followUpReasons({
+  returnedSums,
+  differences,
+  notChecked,
+}: FollowUpResult): AttentionOf<FollowUpAttentionCode>[] {
   const returned = returnedSums.map((sum) => ({
     code: 'MONEY_RETURNED' as const,
-    message: `${money(sum)} came back`,
+    message: `${money(sum)} was returned`,
   }));
   return [...returned, ...differences, ...(notChecked ? [notChecked] : [])];
 }

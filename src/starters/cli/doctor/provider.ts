@@ -1,0 +1,73 @@
+/** The provider and the tokens for it. Only workers call the provider, so a worker checks it. */
+import { type ListedToken, Tokens } from '../../../client/tokens.ts';
+import type { ProbeResult, ProbeTarget } from '../../../contract/workflows.ts';
+import type { Session } from '../session.ts';
+import { type Check, messageOf, ok, problem, unknown } from './check.ts';
+
+const CHECK = 'provider';
+const MAX_TOKENS = 100;
+const UNREACHABLE =
+  "check PAYMENTS_BASE_URL of the workers, and whether the provider's allow-list has their egress addresses (docs/operations.md, Provider outage)";
+/** Only the user can fix these. */
+const USER_MUST_AUTHORIZE = ['REFRESH_REFUSED', 'NO_REFRESH_TOKEN'];
+const NO_TOKEN = ['TOKEN_EXPIRED', 'NO_TOKEN', 'REFUSED'];
+
+export async function checkProvider(
+  { reads }: Session,
+  app: string,
+  target: ProbeTarget,
+  openId?: string,
+): Promise<{ check: Check; probe?: ProbeResult }> {
+  try {
+    const probe = await reads.probe(app, target, openId);
+    const { ok: isReached, detail } = probe.reached;
+    return { check: isReached ? ok(CHECK, detail) : problem(CHECK, detail, UNREACHABLE), probe };
+  } catch (error) {
+    return { check: problem(CHECK, messageOf(error), UNREACHABLE) };
+  }
+}
+
+export function providerNotChecked(why: string): Check {
+  return unknown(CHECK, `not checked: ${why}`, 'fix the problems above, and run doctor again');
+}
+
+/** Checks at most a hundred tokens. Without an application token, a call to the provider would only wait. */
+export async function checkTokens(
+  { client, withDeadline }: Session,
+  app: string,
+): Promise<{ check: Check; hasApplicationToken: boolean }> {
+  const check = 'tokens';
+  try {
+    const tokens = await withDeadline(() => new Tokens(client).list(app, MAX_TOKENS));
+    const bad = tokens.filter((token) => 'ended' in token || token.needsAttention);
+    const hasApplicationToken = !bad.some(isMissingApplicationToken);
+    if (bad.length > 0)
+      return { check: problem(check, bad.map(describe).join('; '), advice(bad, app)), hasApplicationToken };
+    const detail =
+      tokens.length === 0 ? 'none yet: the first call to the provider gets one' : `${tokens.length} valid`;
+    return { check: ok(check, detail), hasApplicationToken };
+  } catch (error) {
+    return { check: unknown(check, messageOf(error), 'payouts tokens'), hasApplicationToken: true };
+  }
+}
+
+function isMissingApplicationToken(token: ListedToken): boolean {
+  if ('ended' in token) return true;
+  return (
+    token.kind === 'application' &&
+    token.reasons.some(({ code }) => NO_TOKEN.includes(code)) &&
+    !(Date.parse(token.expiresAt ?? '') > Date.now())
+  );
+}
+
+function describe(token: ListedToken): string {
+  if ('ended' in token) return `${token.workflowId}: its renewal has ended (${token.ended})`;
+  return `${token.openId ?? 'application'}: ${token.reasons.map(({ code }) => code).join(', ')}`;
+}
+
+function advice(bad: readonly ListedToken[], app: string): string {
+  const codes = bad.flatMap((token) => ('ended' in token ? [] : token.reasons.map(({ code }) => code)));
+  const needsUser = codes.some((code) => USER_MUST_AUTHORIZE.includes(code));
+  const authorize = needsUser ? `the user must authorize again at GET /v1/oauth/${app}/authorize; ` : '';
+  return `${authorize}payouts tokens shows what each token needs (docs/operations.md, Tokens)`;
+}
