@@ -111,7 +111,7 @@ func startOrJoin(ctx context.Context, engine client.Client, request Request) (cl
 	return engine.ExecuteWorkflow(ctx, options, "payout", request)
 }
 
-// notify hints that something happened: the payout asks the payments service before it believes it.
+// notify hints that something happened: the payout asks the provider before it acts on it.
 func notify(ctx context.Context, engine client.Client, payout client.WorkflowRun, request Request) error {
 	heard := Notification{
 		ReceivedAt:     time.Now().UTC().Format(time.RFC3339),

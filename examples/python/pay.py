@@ -51,7 +51,7 @@ async def start_or_join(client: Client, request: dict) -> WorkflowHandle:
 
 
 async def notify(payout: WorkflowHandle, request: dict) -> None:
-    """A hint that something happened: the payout asks the payments service before it believes it."""
+    """A hint that something happened: the payout asks the provider before it acts on it."""
     heard = {
         "receivedAt": datetime.now(timezone.utc).isoformat(),
         "partnerOrderId": request["partnerOrderId"],

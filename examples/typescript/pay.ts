@@ -10,7 +10,7 @@ async function pay(payouts: Payouts, request: unknown): Promise<void> {
   const payout = await payouts.start(request);
   const state = await payouts.state(payout);
   console.log(`${state.phase}: ${state.sentence}`);
-  // A hint that something happened: the payout asks the payments service before it believes it.
+  // A hint that something happened: the payout asks the provider before it acts on it.
   const { partnerOrderId } = payout;
   if (state.phase !== 'DONE')
     await payouts.notify(payout, { receivedAt: new Date().toISOString(), partnerOrderId });

@@ -58,20 +58,20 @@ export async function buildCodecServer(config: CodecConfig): Promise<FastifyInst
   return server;
 }
 
-type Convert = (payloads: Parameters<EncryptionCodec['decode']>[0]) => ReturnType<EncryptionCodec['decode']>;
-
-async function transcode({ body }: FastifyRequest, convert: Convert): Promise<unknown> {
+async function transcode({ body }: FastifyRequest, convert: EncryptionCodec['decode']): Promise<unknown> {
   const input = payloads.parse(body).payloads.map(({ metadata = {}, data = '' }) => ({
-    metadata: Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, bytes(value)])),
-    data: bytes(data),
+    metadata: Object.fromEntries(
+      Object.entries(metadata).map(([name, value]) => [name, Buffer.from(value, 'base64')]),
+    ),
+    data: Buffer.from(data, 'base64'),
   }));
   const output = await convert(input);
   return {
     payloads: output.map(({ metadata, data }) => ({
       metadata: Object.fromEntries(
-        Object.entries(metadata ?? {}).map(([name, value]) => [name, base64(value)]),
+        Object.entries(metadata ?? {}).map(([name, value]) => [name, Buffer.from(value).toString('base64')]),
       ),
-      data: base64(data ?? new Uint8Array()),
+      data: Buffer.from(data ?? []).toString('base64'),
     })),
   };
 }
@@ -82,12 +82,4 @@ function answerError(error: unknown, _request: FastifyRequest, reply: FastifyRep
   if (error instanceof UnknownKeyError) return reply.code(422).send({ message: error.message });
   const status = error instanceof Error && 'statusCode' in error ? error.statusCode : 500;
   return reply.code(typeof status === 'number' ? status : 500).send({ message: 'the request is invalid' });
-}
-
-function bytes(text: string): Uint8Array {
-  return Buffer.from(text, 'base64');
-}
-
-function base64(content: Uint8Array): string {
-  return Buffer.from(content).toString('base64');
 }

@@ -171,7 +171,7 @@ describe('metrics', () => {
   test('of the API server: those that it serves', async () => {
     const metrics = new ApiMetrics();
     for (const metric of ['reachable', 'tasksFailing', 'waiting'] as const) metrics.gauge(metric, () => 0);
-    const served = found(await metrics.text(), /^# HELP (payouts_\w+)/gm);
+    const served = found(await metrics.registry.metrics(), /^# HELP (payouts_\w+)/gm);
     // The receiver's gauge is served only beside a receiver.
     expect(rowsOf('Metrics of the API server')).toEqual(expect.arrayContaining(served));
     expect(rowsOf('Metrics of the API server')).toContain('payouts_notifications_waiting');

@@ -53,7 +53,7 @@ export const API_METRICS = {
 } as const;
 
 export class ApiMetrics {
-  private readonly registry = new Registry();
+  readonly registry = new Registry();
   private readonly registers = [this.registry];
   private readonly requests = new Counter({ ...API_METRICS.requests, registers: this.registers });
   private readonly durations = new Histogram({
@@ -71,10 +71,6 @@ export class ApiMetrics {
     // Initialized, so that the first notification of a result shows as an increase.
     for (const result of ['delivered', 'ended', 'unknown', 'refused', 'unusable', 'not_taken'] as const)
       this.notifications.inc({ result }, 0);
-  }
-
-  get contentType(): string {
-    return this.registry.contentType;
   }
 
   /** Counts the responses of all routes. */
@@ -104,10 +100,5 @@ export class ApiMetrics {
 
   countNotification(result: NotificationResult): void {
     this.notifications.inc({ result });
-  }
-
-  /** In the text format of Prometheus. */
-  async text(): Promise<string> {
-    return this.registry.metrics();
   }
 }

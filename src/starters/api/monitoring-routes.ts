@@ -1,10 +1,10 @@
 /** `GET /healthz`: the process runs. `GET /readyz`: Temporal responds. `GET /metrics`: metrics for Prometheus. */
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
+import type { Registry } from 'prom-client';
 import type { Callers } from '../../config/callers.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { callerOf, requireVerb } from './callers.ts';
-import type { ApiMetrics } from './metrics.ts';
 import { Problem } from './problem.ts';
 
 /** Shorter than the timeout of a scrape. */
@@ -20,11 +20,11 @@ export function healthRoutes(server: FastifyInstance, client: Client): void {
 }
 
 /** Requires a key with the verb `metrics`, because the same address is open to the provider. */
-export function metricsRoute(server: FastifyInstance, callers: Callers, metrics: ApiMetrics): void {
+export function metricsRoute(server: FastifyInstance, callers: Callers, registry: Registry): void {
   server.get('/metrics', {
     exposeHeadRoute: false,
     onRequest: async ({ headers }) => requireVerb(callerOf(callers, headers.authorization), 'metrics'),
-    handler: async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
+    handler: async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()),
   });
 }
 

@@ -24,9 +24,7 @@ const callbackQuery = z.object({
   code: z.string().min(1).max(2_048).optional(),
 });
 
-interface AppRoute {
-  Params: { app: string };
-}
+type AppRoute = { Params: { app: string } };
 
 const PAGES: Record<AuthorizationOutcome['outcome'], [status: number, title: string]> = {
   GRANTED: [200, 'Access granted'],

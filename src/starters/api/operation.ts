@@ -4,14 +4,6 @@ import type { Caller, Verb } from '../../config/callers.ts';
 import { appName, type CheckResult, fieldErrors, identifier } from '../../contract/payout-request.ts';
 import { invalidFields } from './problem.ts';
 
-/** A request before validation. */
-export interface RawCall {
-  caller: Caller;
-  params: unknown;
-  query: unknown;
-  body: unknown;
-}
-
 interface Description {
   method: 'GET' | 'POST';
   /** In OpenAPI notation: `/v1/payouts/{partnerOrderId}`. */
@@ -33,7 +25,7 @@ interface Shapes<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodTy
 
 export interface Operation extends Description, Shapes<z.ZodObject, z.ZodObject, z.ZodType> {
   /** Returns the body of the response. Throws `Problem`, and errors of the Temporal client. */
-  run(call: RawCall): Promise<unknown>;
+  run(call: { caller: Caller; params: unknown; query: unknown; body: unknown }): Promise<unknown>;
 }
 
 interface Call<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> {

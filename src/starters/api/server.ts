@@ -62,7 +62,7 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   notificationRoute(server, { receiver, verifier, fields, metrics });
   const operations = operationsOf(clientsOf(client, environment));
   docsRoutes(server, operations);
-  metricsRoute(server, config.callers, metrics);
+  metricsRoute(server, config.callers, metrics.registry);
   serveOperations(server, config.callers, operations);
   return server;
 }

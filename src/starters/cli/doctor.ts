@@ -23,15 +23,10 @@ export interface DoctorOptions {
   openId?: string | undefined;
 }
 
-interface Examination {
-  checks: Check[];
-  clocks: ClockOffsets;
-}
-
 export async function doctor(session: Session, { app, target, openId }: DoctorOptions): Promise<Answer> {
-  const examination: Examination = { checks: [], clocks: {} };
-  const obstacle = await examine(session, app, examination);
-  const { checks, clocks } = examination;
+  const checks: Check[] = [];
+  const clocks: ClockOffsets = {};
+  const obstacle = await examine(session, app, checks, clocks);
   if (obstacle !== undefined) return report([...checks, providerNotChecked(obstacle), compareClocks(clocks)]);
   const { check, probe } = await checkProvider(session, app, target, openId);
   return report([...checks, check, compareClocks({ ...clocks, provider: probe?.clock })], probe);
@@ -50,7 +45,8 @@ export function connectionReport(error: unknown): Answer {
 async function examine(
   session: Session,
   app: string,
-  { checks, clocks }: Examination,
+  checks: Check[],
+  clocks: ClockOffsets,
 ): Promise<string | undefined> {
   const environment = session.environment ?? 'test';
   checks.push(await checkVersion(session));

@@ -95,16 +95,8 @@ async function stuckRows(
   app: string | undefined,
 ): Promise<FlaggedRow[]> {
   const failing = await withDeadline(() => knownFailingWorkflows(client, environment ?? 'test'));
-  return (failing ?? [])
-    .map(
-      (one): FlaggedRow => ({
-        row: rowOf(one),
-        reasons: [
-          { code: WORKFLOW_TASK_FAILS, message: `${one.workflowId}: ${describeFailingWorkflow(one)}` },
-        ],
-      }),
-    )
-    .filter(({ row }) => app === undefined || row.app === '' || row.app === app);
+  const rows = (failing ?? []).map(stuckRow);
+  return rows.filter(({ row }) => app === undefined || row.app === '' || row.app === app);
 }
 
 function isSameWorkflow(one: ListedPayout, other: ListedPayout): boolean {
@@ -116,9 +108,10 @@ function isSameWorkflow(one: ListedPayout, other: ListedPayout): boolean {
   );
 }
 
-function rowOf({ workflowId, type }: FailingWorkflow): ListedPayout {
+function stuckRow(one: FailingWorkflow): FlaggedRow {
+  const { workflowId, type } = one;
   const payout = payoutOf(workflowId) ?? payoutOfFollowUp(workflowId);
-  return {
+  const row = {
     partnerOrderId: payout?.partnerOrderId ?? workflowId,
     app: payout?.app ?? '',
     phase: type === 'payoutFollowUp' ? 'FOLLOW_UP' : '',
@@ -129,4 +122,6 @@ function rowOf({ workflowId, type }: FailingWorkflow): ListedPayout {
     startedAt: '',
     workflow: 'RUNNING',
   };
+  const message = `${workflowId}: ${describeFailingWorkflow(one)}`;
+  return { row, reasons: [{ code: WORKFLOW_TASK_FAILS, message }] };
 }

@@ -198,12 +198,7 @@ verb<RateLimitOptions & Common>(
   .option('--calls-per-second <count>', 'set the rate without a restart; default resets it')
   .option('--by <name>', 'who changes it');
 
-interface Doctor extends Common {
-  clientId?: string;
-  order?: string;
-  payerId?: string;
-  openId?: string;
-}
+type Doctor = Common & { clientId?: string; order?: string; payerId?: string; openId?: string };
 
 // Also answers if Temporal does not respond.
 program

@@ -1,6 +1,6 @@
 /** `report`: the payouts of a day by outcome, their changes after the end, and the open payouts. */
 import { dailyReport } from '../../client/reports.ts';
-import type { AppReport, DailyReport } from '../../domain/daily-report.ts';
+import type { DailyReport } from '../../domain/daily-report.ts';
 import type { Money } from '../../domain/money.ts';
 import { OUTCOMES } from '../../domain/payout.ts';
 import type { Answer } from './answer.ts';
@@ -18,19 +18,16 @@ function textOf({ environment, day, madeAt, apps, changes, changesInAll }: Daily
   const ended = grid(
     ['app', ...OUTCOMES, 'flagged', 'received', 'failed', 'returned', 'changed', 'not checked'],
     apps.map((one) => [
-      one.app,
-      ...OUTCOMES.map((outcome) => String(one.outcomes[outcome])),
-      String(one.endedFlagged),
-      sums(one.received),
-      sums(one.failed),
-      sums(one.returned),
-      String(one.changed),
-      String(one.notChecked),
+      ...[one.app, ...OUTCOMES.map((outcome) => one.outcomes[outcome]), one.endedFlagged].map(String),
+      ...[one.received, one.failed, one.returned].map(sums),
+      ...[one.changed, one.notChecked].map(String),
     ]),
   );
   const open = grid(
     ['open now', 'under 1 h', '1 h to 1 d', '1 d to 7 d', 'older', 'need attention'],
-    apps.map(openRow),
+    apps.map(({ app, open: { underAnHour, underADay, underAWeek, older, needingAttention } }) =>
+      [app, underAnHour, underADay, underAWeek, older, needingAttention].map(String),
+    ),
   );
   const found = grid(
     ['payout', 'app', 'returned', 'differences'],
@@ -48,11 +45,6 @@ function textOf({ environment, day, madeAt, apps, changes, changesInAll }: Daily
   ]
     .filter((part) => typeof part === 'string' && part !== '')
     .join('\n');
-}
-
-function openRow({ app, open }: AppReport): string[] {
-  const { underAnHour, underADay, underAWeek, older, needingAttention } = open;
-  return [app, ...[underAnHour, underADay, underAWeek, older, needingAttention].map(String)];
 }
 
 function sums(amounts: readonly Money[]): string {

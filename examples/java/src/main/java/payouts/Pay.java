@@ -85,7 +85,7 @@ public final class Pay {
     }
   }
 
-  /** A hint that something happened: the payout asks the payments service before it believes it. */
+  /** A hint that something happened: the payout asks the provider before it acts on it. */
   private static void notify(WorkflowStub payout, JsonNode request) {
     String number = request.get("partnerOrderId").asText();
     try {
