@@ -6,7 +6,7 @@ import {
   describeFailingWorkflow,
   type FailingWorkflow,
   WORKFLOW_TASK_FAILS,
-} from '../../domain/failing-workflow.ts';
+} from '../../domain/reconciliation.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import type { Answer } from './answer.ts';
 import { followUpOf, followUpReasons } from './follow-up.ts';
