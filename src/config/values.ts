@@ -4,9 +4,14 @@ import { z } from 'zod';
 import type { Read } from './environment.ts';
 
 /** The provider's environment that a process works in. */
-export const paymentsEnvironment = z.enum(['test', 'sandbox', 'production']);
+export const paymentsEnvironment = z.enum(['test', 'sandbox', 'production'], {
+  error: 'must be test, sandbox or production',
+});
 
-export const httpUrl = z.url({ protocol: /^https?$/ });
+export const httpUrl = z.url({
+  protocol: /^https?$/,
+  error: ({ input }) => (input === undefined ? 'is missing' : 'must be an http or https URL'),
+});
 
 /** For the processes that do not call the provider. */
 export const testBaseUrl = httpUrl

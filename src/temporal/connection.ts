@@ -13,6 +13,13 @@ import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Random } from '../surroundings/surroundings.ts';
 import { clientInterceptors } from './queries.ts';
 
+/** Temporal cannot be used as it is set up. The message says what to do. */
+export class TemporalSetupError extends Error {
+  override readonly name = 'TemporalSetupError';
+}
+
+export const DEFAULT_ADDRESS = 'localhost:7233';
+
 export interface TemporalConnection<C> {
   connection: C;
   namespace: string;
@@ -39,19 +46,26 @@ export async function connectClient(
   const converter = configuredDataConverter(random, environment);
   const { connectionOptions, namespace } = temporalConfig(environment);
   const options = { connectTimeout: '10s', ...connectionOptions, ...overrides.connection } as const;
-  const connection = await Connection.connect(options);
+  const address = options.address ?? DEFAULT_ADDRESS;
+  const connection = await explained(address, () => Connection.connect(options));
   const client = new Client({
     connection,
     namespace: overrides.namespace ?? namespace ?? 'default',
     dataConverter: converter,
     interceptors: clientInterceptors(clock),
   });
-  return {
-    connection,
-    client,
-    namespace: client.options.namespace,
-    address: options.address ?? 'localhost:7233',
-  };
+  return { connection, client, namespace: client.options.namespace, address };
+}
+
+/** The error of a failed connection names no address. */
+export async function explained<C>(address: string, connect: () => Promise<C>): Promise<C> {
+  try {
+    return await connect();
+  } catch (cause) {
+    const why = cause instanceof Error ? ` (${cause.message})` : '';
+    const advice = 'Is it running, and is TEMPORAL_ADDRESS (or TEMPORAL_PROFILE) right?';
+    throw new TemporalSetupError(`Temporal does not answer at ${address}${why}. ${advice}`, { cause });
+  }
 }
 
 /** The data converter with the keys of the environment. */

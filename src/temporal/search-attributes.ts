@@ -1,7 +1,9 @@
 /** The search attributes for operators' filters. They never contain personal data. */
+import { isGrpcServiceError } from '@temporalio/client';
 import { SearchAttributeType } from '@temporalio/common';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import type { NativeConnection } from '@temporalio/worker';
+import { TemporalSetupError } from './connection.ts';
 
 export const SEARCH_ATTRIBUTES = {
   PayoutPhase: 'Keyword',
@@ -18,6 +20,9 @@ const ENCODED = {
   Bool: encodeSearchAttributeIndexedValueType(SearchAttributeType.BOOL) ?? 0,
 };
 
+/** gRPC status code. */
+const NOT_FOUND = 5;
+
 type Name = keyof typeof SEARCH_ATTRIBUTES;
 type Operator = Pick<NativeConnection, 'operatorService'>;
 
@@ -33,15 +38,25 @@ export async function missingSearchAttributes(
   return names.filter((name) => !(name in (customAttributes ?? {})));
 }
 
+/** The command that creates the namespace. */
+export function namespaceCommand(namespace: string): string {
+  return `temporal operator namespace create --retention 90d --namespace ${namespace}`;
+}
+
 /** The command that registers the attributes, for a process without permission. */
 export function registrationCommand(names: readonly Name[], namespace: string): string {
   const each = names.map((name) => `--name ${name} --type ${SEARCH_ATTRIBUTES[name]}`).join(' ');
   return `temporal operator search-attribute create --namespace ${namespace} ${each}`;
 }
 
-/** Registers missing attributes. If this is not permitted, throws an error with the exact command. */
+/** Registers missing attributes. Where this process cannot, throws `TemporalSetupError` with the exact command. */
 export async function registerSearchAttributes(connection: Operator, namespace: string): Promise<void> {
-  const missing = await missingSearchAttributes(connection, namespace);
+  const missing = await missingSearchAttributes(connection, namespace).catch((error: unknown) => {
+    if (!isGrpcServiceError(error) || error.code !== NOT_FOUND) throw error;
+    throw new TemporalSetupError(
+      `Temporal has no namespace ${namespace}; set TEMPORAL_NAMESPACE, or run:\n  ${namespaceCommand(namespace)}`,
+    );
+  });
   if (missing.length === 0) return;
   try {
     await connection.operatorService.addSearchAttributes({
@@ -51,7 +66,7 @@ export async function registerSearchAttributes(connection: Operator, namespace: 
   } catch {
     // Another worker may have registered them at the same time.
     if ((await missingSearchAttributes(connection, namespace)).length === 0) return;
-    throw new Error(
+    throw new TemporalSetupError(
       `search attributes are missing, and this process is not permitted to add them; run:\n  ${registrationCommand(missing, namespace)}`,
     );
   }

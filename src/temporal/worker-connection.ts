@@ -3,7 +3,12 @@ import { Client } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { temporalConfig } from '../config/temporal-config.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
-import { configuredDataConverter, type TemporalConnection } from './connection.ts';
+import {
+  configuredDataConverter,
+  DEFAULT_ADDRESS,
+  explained,
+  type TemporalConnection,
+} from './connection.ts';
 import { clientInterceptors } from './queries.ts';
 
 export async function connectWorker({
@@ -12,12 +17,13 @@ export async function connectWorker({
 }: Surroundings): Promise<TemporalConnection<NativeConnection> & { client: Client }> {
   const converter = configuredDataConverter(random);
   const { connectionOptions, namespace = 'default' } = temporalConfig(process.env);
-  const connection = await NativeConnection.connect(connectionOptions);
+  const { address = DEFAULT_ADDRESS } = connectionOptions;
+  const connection = await explained(address, () => NativeConnection.connect(connectionOptions));
   const client = new Client({
     connection,
     namespace,
     dataConverter: converter,
     interceptors: clientInterceptors(clock),
   });
-  return { connection, client, namespace, address: connectionOptions.address ?? 'localhost:7233' };
+  return { connection, client, namespace, address };
 }

@@ -3,6 +3,7 @@ import { Worker } from '@temporalio/worker';
 import { workerConfig } from '../config/config.ts';
 import { ConfigError } from '../config/environment.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
+import { TemporalSetupError } from '../temporal/connection.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { connectWorker } from '../temporal/worker-connection.ts';
 import { endWhenAsked } from './ending.ts';
@@ -38,8 +39,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const expected =
-    error instanceof ConfigError || (error instanceof Error && error.message.startsWith('search attributes'));
+  const expected = error instanceof ConfigError || error instanceof TemporalSetupError;
   console.error(expected ? error.message : error);
   process.exitCode = 1;
 });

@@ -2,7 +2,7 @@
 import { ConfigError } from '../../config/environment.ts';
 import { serviceConfig } from '../../config/service-config.ts';
 import { PaymentsSettingError } from '../../payments/index.ts';
-import { connectClient } from '../../temporal/connection.ts';
+import { connectClient, TemporalSetupError } from '../../temporal/connection.ts';
 import { buildServer } from './server.ts';
 
 async function main(): Promise<void> {
@@ -17,7 +17,9 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const expected = error instanceof ConfigError || error instanceof PaymentsSettingError;
-  console.error(expected ? error.message : error);
+  const expected = [ConfigError, PaymentsSettingError, TemporalSetupError].some(
+    (kind) => error instanceof kind,
+  );
+  console.error(expected && error instanceof Error ? error.message : error);
   process.exit(1);
 });

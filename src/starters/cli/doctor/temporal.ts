@@ -2,7 +2,11 @@
 import { isGrpcServiceError } from '@temporalio/client';
 import { followUpsMs } from '../../../config/client-config.ts';
 import { DAY_MS, HOUR_MS } from '../../../domain/time.ts';
-import { missingSearchAttributes, registrationCommand } from '../../../temporal/search-attributes.ts';
+import {
+  missingSearchAttributes,
+  namespaceCommand,
+  registrationCommand,
+} from '../../../temporal/search-attributes.ts';
 import type { Session } from '../session.ts';
 import { type Check, checkOrUnknown, ok, problem, unknown } from './check.ts';
 
@@ -28,9 +32,8 @@ export async function checkNamespace(
   } catch (error) {
     if (!isGrpcServiceError(error)) throw error;
     const missing = error.code === NOT_FOUND;
-    const create = `temporal operator namespace create --retention 90d --namespace ${namespace}`;
-    const check = missing
-      ? problem('namespace', `${namespace} does not exist`, `set TEMPORAL_NAMESPACE, or: ${create}`)
+      const check = missing
+      ? problem('namespace', `${namespace} does not exist`, `set TEMPORAL_NAMESPACE, or: ${namespaceCommand(namespace)}`)
       : unknown(
           'namespace',
           `${namespace} cannot be read: ${error.details}`,
