@@ -6,8 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import { bundleOptions } from '../src/workers/workflow-bundle.ts';
+import { bundleWorkflows } from '../src/workers/workflow-bundle.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 /** Inside node_modules, so that compiled files find their packages. */
@@ -36,7 +35,7 @@ export function bundledWorkflows(): Promise<string> {
 }
 
 async function bundle(): Promise<string> {
-  const { code } = await bundleWorkflowCode({ ...bundleOptions(), logger: new DefaultLogger('WARN') });
+  const { code } = await bundleWorkflows();
   const file = join(folderOfThisProcess(join(tmpdir(), 'payouts-workflows-')), 'workflows.js');
   writeFileSync(file, code);
   return file;

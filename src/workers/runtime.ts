@@ -1,5 +1,5 @@
 /** What a worker process writes of itself: its log on standard error, and metrics where they are asked for. */
-import { DefaultLogger, type LogLevel, Runtime } from '@temporalio/worker';
+import { DefaultLogger, type LogLevel, type LogMetadata, Runtime } from '@temporalio/worker';
 import type { WorkerEnvironment } from '../config/config.ts';
 
 const LEVELS: Record<WorkerEnvironment['PAYOUTS_LOG_LEVEL'], LogLevel | undefined> = {
@@ -10,12 +10,21 @@ const LEVELS: Record<WorkerEnvironment['PAYOUTS_LOG_LEVEL'], LogLevel | undefine
   silent: undefined,
 };
 
+/** What the SDK reports of every worker that serves activities only, and of every start and end. */
+const ROUTINE = /^(?:No (?:workflows|Nexus services) registered|Worker state changed)/;
+
+class WorkerLogger extends DefaultLogger {
+  override log(level: LogLevel, message: string, meta?: LogMetadata): void {
+    super.log(ROUTINE.test(message) ? 'DEBUG' : level, message, meta);
+  }
+}
+
 export function installRuntime({ PAYOUTS_LOG_LEVEL, PAYOUTS_METRICS_LISTEN }: WorkerEnvironment): void {
   const level = LEVELS[PAYOUTS_LOG_LEVEL];
   Runtime.install({
     // Ours: see `ending.ts`.
     shutdownSignals: [],
-    logger: level ? new DefaultLogger(level) : new DefaultLogger('ERROR', () => undefined),
+    logger: level ? new WorkerLogger(level) : new DefaultLogger('ERROR', () => undefined),
     ...(PAYOUTS_METRICS_LISTEN && {
       telemetryOptions: { metrics: { prometheus: { bindAddress: PAYOUTS_METRICS_LISTEN } } },
     }),

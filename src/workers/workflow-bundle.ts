@@ -1,7 +1,12 @@
 /** The workflows as Temporal's sandbox runs them: bundled at the start of a worker, or beforehand. */
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type BundleOptions, bundleWorkflowCode, type WorkflowBundleOption } from '@temporalio/worker';
+import {
+  type BundleOptions,
+  bundleWorkflowCode,
+  DefaultLogger,
+  type WorkflowBundleOption,
+} from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
 
 /** In a built package they are `.js`. */
@@ -23,7 +28,8 @@ export function bundleOptions(workflowsPath: string = WORKFLOWS): BundleOptions 
 }
 
 export function bundleWorkflows() {
-  return bundleWorkflowCode(bundleOptions());
+  // At level INFO, the bundler lists every module.
+  return bundleWorkflowCode({ ...bundleOptions(), logger: new DefaultLogger('WARN') });
 }
 
 /** `builtFile`: written by `npm run bundle-workflows` from these very sources. */
