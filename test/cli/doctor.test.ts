@@ -101,6 +101,8 @@ describe('doctor, in a world of its own', () => {
     const answer = await cli(world.workerEnvironment, ['doctor']);
     expect(answer.stdout).toMatch(/^ok {3}Temporal: .*server \d+\.\d+/m);
     expect(answer.stdout).toContain('What the specification leaves open');
+    expect(answer.stdout).toMatch(/^│ signature +│ holds /m);
+    expect(answer.stdout).toMatch(/^not probed \(--json says why\): [\w-]+(?:,\s[\w-]+)+$/m);
     expect(linesOf(answer.stdout)).toEqual(linesOf(readFileSync(PAGE, 'utf8')));
   });
 
@@ -167,7 +169,25 @@ describe('doctor, where something is wrong from the beginning', () => {
       expect(answer.code).toBe(6);
       expect(checkOf(answer, 'tokens')).toMatchObject({
         detail: expect.stringMatching(/^application: .*REFUSED/),
-        advice: expect.stringContaining('payouts tokens'),
+        advice: expect.stringMatching(/PAYMENTS_APP_SECRET.*payouts tokens/),
+      });
+      expect(checkOf(answer, 'payments service').detail).toBe('not asked: there is no token');
+    } finally {
+      await world.stop();
+    }
+  });
+
+  test('a provider that cannot be reached: the tokens say why, and what to look at', async () => {
+    const world = await PayoutWorld.start({ env: { PAYMENTS_BASE_URL: 'http://127.0.0.1:9' } });
+    try {
+      const answer = await eventually(async () => {
+        const seen = await cli(world.workerEnvironment, ['doctor', '--json']);
+        return seen.stdout.includes('ECONNREFUSED') ? seen : undefined;
+      });
+      expect(answer.code).toBe(6);
+      expect(checkOf(answer, 'tokens')).toMatchObject({
+        detail: expect.stringMatching(/^application: no token yet: .*ECONNREFUSED/),
+        advice: expect.stringMatching(/PAYMENTS_BASE_URL.*egress address/),
       });
       expect(checkOf(answer, 'provider').detail).toBe('not checked: there is no application token');
     } finally {

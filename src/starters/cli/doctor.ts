@@ -98,9 +98,15 @@ function line({ check, verdict, detail, advice }: Check): string {
 
 function table(findings: readonly ProbeFinding[]): string {
   if (findings.length === 0) return '';
-  const rows = findings.map((finding) => {
+  const probed = findings.filter(({ verdict }) => verdict !== 'not probed');
+  const others = findings.filter((finding) => !probed.includes(finding));
+  const rows = probed.map((finding) => {
     const setting = (pointOf(finding)?.setting ?? '').replaceAll('`', '');
     return [finding.id, finding.verdict, wrap(finding.detail), wrap(setting)];
   });
-  return `What the specification leaves open (docs/open-points.md):\n${grid(['point', 'verdict', 'found', 'setting'], rows)}`;
+  return [
+    'What the specification leaves open (docs/open-points.md):',
+    ...(rows.length > 0 ? [grid(['point', 'verdict', 'found', 'setting'], rows)] : []),
+    wrap(`not probed (--json says why): ${others.map(({ id }) => id).join(', ')}`, 110),
+  ].join('\n');
 }

@@ -29,9 +29,9 @@ export function grid(head: readonly string[], rows: readonly (readonly string[])
   return table.toString();
 }
 
-/** Wraps text for a table cell. */
-export function wrap(text: string): string {
-  return text.replace(/(.{1,60})(\s+|$)/g, '$1\n').trim();
+/** The default width is that of a table cell. */
+export function wrap(text: string, width = 60): string {
+  return text.replace(new RegExp(`(.{1,${width}})(\\s+|$)`, 'g'), '$1\n').trim();
 }
 
 export function stateText(state: PayoutState): string {

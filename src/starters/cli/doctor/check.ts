@@ -51,10 +51,9 @@ export async function until<T>(
   everyMs: number,
   withinMs: number,
 ): Promise<T | undefined> {
-  for (let waitedMs = 0; waitedMs < withinMs; waitedMs += everyMs) {
+  for (let waitedMs = 0; ; waitedMs += everyMs) {
     const found = await look();
-    if (found !== undefined) return found;
+    if (found !== undefined || waitedMs >= withinMs) return found;
     await sleep(everyMs);
   }
-  return undefined;
 }

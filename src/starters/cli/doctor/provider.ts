@@ -1,8 +1,10 @@
 /** The provider and the tokens for it. Only workers call the provider, so a worker checks it. */
+import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
 import { type ListedToken, Tokens } from '../../../client/tokens.ts';
+import { tokenWorkflowId } from '../../../contract/ids.ts';
 import type { ProbeResult, ProbeTarget } from '../../../contract/workflows.ts';
 import type { Session } from '../session.ts';
-import { type Check, messageOf, ok, problem, unknown } from './check.ts';
+import { type Check, messageOf, ok, problem, unknown, until } from './check.ts';
 
 const CHECK = 'provider';
 const MAX_TOKENS = 100;
@@ -10,6 +12,11 @@ const UNREACHABLE =
   "check PAYMENTS_BASE_URL of the workers, and whether the provider's allow-list has their egress addresses (docs/operations.md, Provider outage)";
 /** Only the user can fix these. */
 const USER_MUST_AUTHORIZE = ['REFRESH_REFUSED', 'NO_REFRESH_TOKEN'];
+const WRONG_CREDENTIALS =
+  'check that PAYMENTS_BASE_URL, PAYMENTS_APP_ID and PAYMENTS_APP_SECRET of the workers belong to one environment; ';
+/** The first token comes a moment after the first worker. */
+const FIRST_TOKEN_MS = 5_000;
+const POLL_INTERVAL_MS = 500;
 const NO_TOKEN = ['TOKEN_EXPIRED', 'NO_TOKEN', 'REFUSED'];
 
 export async function checkProvider(
@@ -33,12 +40,17 @@ export function providerNotChecked(why: string): Check {
 
 /** Checks at most a hundred tokens. Without an application token, a call to the provider would only wait. */
 export async function checkTokens(
-  { client, withDeadline }: Session,
+  session: Session,
   app: string,
 ): Promise<{ check: Check; hasApplicationToken: boolean }> {
   const check = 'tokens';
   try {
-    const tokens = await withDeadline(() => new Tokens(client).list(app, MAX_TOKENS));
+    const tokens = await fetchedTokens(session, app);
+    if (!tokens)
+      return {
+        check: problem(check, await whyNotFetched(session, app), UNREACHABLE),
+        hasApplicationToken: false,
+      };
     const bad = tokens.filter((token) => 'ended' in token || token.needsAttention);
     const hasApplicationToken = !bad.some(isMissingApplicationToken);
     if (bad.length > 0)
@@ -49,6 +61,29 @@ export async function checkTokens(
   } catch (error) {
     return { check: unknown(check, messageOf(error), 'payouts tokens'), hasApplicationToken: true };
   }
+}
+
+/** Undefined if the application's first token has not come. */
+function fetchedTokens({ client, withDeadline }: Session, app: string): Promise<ListedToken[] | undefined> {
+  const look = async () => {
+    const tokens = await withDeadline(() => new Tokens(client).list(app, MAX_TOKENS));
+    return tokens.some(isBeingFetched) ? undefined : tokens;
+  };
+  return until(look, POLL_INTERVAL_MS, FIRST_TOKEN_MS);
+}
+
+function isBeingFetched(token: ListedToken): boolean {
+  if ('ended' in token || token.kind !== 'application') return false;
+  return token.expiresAt === undefined && !token.reasons.some(({ code }) => code === 'REFUSED');
+}
+
+/** The renewal flags a failure only after a minute of retries. Temporal has the last failure before that. */
+async function whyNotFetched({ client, withDeadline }: Session, app: string): Promise<string> {
+  const { raw } = await withDeadline(() => client.workflow.getHandle(tokenWorkflowId(app)).describe());
+  const failed = raw.pendingActivities?.find(({ lastFailure }) => lastFailure);
+  const { loadedDataConverter } = client.options;
+  const error = await decodeOptionalFailureToOptionalError(loadedDataConverter, failed?.lastFailure);
+  return `application: no token yet${error ? `: ${messageOf(error)}` : ''}`;
 }
 
 function isMissingApplicationToken(token: ListedToken): boolean {
@@ -69,5 +104,6 @@ function advice(bad: readonly ListedToken[], app: string): string {
   const codes = bad.flatMap((token) => ('ended' in token ? [] : token.reasons.map(({ code }) => code)));
   const needsUser = codes.some((code) => USER_MUST_AUTHORIZE.includes(code));
   const authorize = needsUser ? `the user must authorize again at GET /v1/oauth/${app}/authorize; ` : '';
-  return `${authorize}payouts tokens shows what each token needs (docs/operations.md, Tokens)`;
+  const refused = codes.includes('REFUSED') ? WRONG_CREDENTIALS : '';
+  return `${refused}${authorize}payouts tokens shows what each token needs (docs/operations.md, Tokens)`;
 }

@@ -32,8 +32,12 @@ export async function checkNamespace(
   } catch (error) {
     if (!isGrpcServiceError(error)) throw error;
     const missing = error.code === NOT_FOUND;
-      const check = missing
-      ? problem('namespace', `${namespace} does not exist`, `set TEMPORAL_NAMESPACE, or: ${namespaceCommand(namespace)}`)
+    const check = missing
+      ? problem(
+          'namespace',
+          `${namespace} does not exist`,
+          `set TEMPORAL_NAMESPACE, or: ${namespaceCommand(namespace)}`,
+        )
       : unknown(
           'namespace',
           `${namespace} cannot be read: ${error.details}`,

@@ -16,10 +16,11 @@ const POLL_INTERVAL_MS = 500;
 
 export async function checkTaskQueues(session: Session, environment: string, app: string): Promise<Check[]> {
   const calls = apiTaskQueue(environment, app);
-  return [
-    await checkTaskQueue(session, PAYOUTS_TASK_QUEUE, WORKFLOW_TASKS, 'worker for workflows'),
-    await checkTaskQueue(session, calls, ACTIVITY_TASKS, `worker for provider calls of ${app}`),
-  ];
+  const workflows = await checkTaskQueue(session, PAYOUTS_TASK_QUEUE, WORKFLOW_TASKS, 'worker for workflows');
+  // Only the lease owner polls it, so right after the start of a worker nothing polls it yet.
+  const withinMs = workflows.verdict === 'ok' ? HANDOVER_MS : 0;
+  const what = `worker for provider calls of ${app}`;
+  return [workflows, await checkTaskQueue(session, calls, ACTIVITY_TASKS, what, withinMs)];
 }
 
 async function checkTaskQueue(
@@ -27,10 +28,18 @@ async function checkTaskQueue(
   queue: string,
   taskQueueType: typeof WORKFLOW_TASKS | typeof ACTIVITY_TASKS,
   check: string,
+  withinMs = 0,
 ): Promise<Check> {
   const request = { namespace, taskQueue: { name: queue }, taskQueueType };
-  const { pollers } = await withDeadline(() => client.workflowService.describeTaskQueue(request));
-  if ((pollers ?? []).length > 0) return ok(check, `polls the task queue ${queue}`);
+  const isPolled = await until(
+    async () => {
+      const { pollers } = await withDeadline(() => client.workflowService.describeTaskQueue(request));
+      return (pollers ?? []).length > 0 || undefined;
+    },
+    POLL_INTERVAL_MS,
+    withinMs,
+  );
+  if (isPolled) return ok(check, `polls the task queue ${queue}`);
   return problem(check, `no worker polls the task queue ${queue}`, START_WORKER);
 }
 
