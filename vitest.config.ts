@@ -7,7 +7,7 @@ import { defineConfig } from 'vitest/config';
 const UNIT = [
   'test/config/{config,configuration-doc,env-example,secrets}.test.ts',
   'test/contract/**/*.test.ts',
-  'test/docs/**/*.test.ts',
+  'test/docs/!(quickstart).test.ts',
   'test/domain/{aftercare,checks,money,trade-verdict}.test.ts',
   'test/encryption/{payload-codec,token-seal}.test.ts',
   'test/payments/{exact-json,in-process,notification-body,notification}.test.ts',
