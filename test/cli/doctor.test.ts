@@ -171,7 +171,7 @@ describe('doctor, where something is wrong from the beginning', () => {
         detail: expect.stringMatching(/^application: .*REFUSED/),
         advice: expect.stringMatching(/PAYMENTS_APP_SECRET.*payouts tokens/),
       });
-      expect(checkOf(answer, 'payments service').detail).toBe('not asked: there is no token');
+      expect(checkOf(answer, 'provider').detail).toBe('not checked: there is no application token');
     } finally {
       await world.stop();
     }
@@ -187,7 +187,7 @@ describe('doctor, where something is wrong from the beginning', () => {
       expect(answer.code).toBe(6);
       expect(checkOf(answer, 'tokens')).toMatchObject({
         detail: expect.stringMatching(/^application: no token yet: .*ECONNREFUSED/),
-        advice: expect.stringMatching(/PAYMENTS_BASE_URL.*egress address/),
+        advice: expect.stringMatching(/PAYMENTS_BASE_URL.*egress addresses/),
       });
       expect(checkOf(answer, 'provider').detail).toBe('not checked: there is no application token');
     } finally {
