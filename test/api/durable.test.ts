@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('H33 a notification is acknowledged only once Temporal has it: killed in the middle, it is 503', async () => {
+test('H33 acknowledges a notification only once Temporal has it: returns 503 when Temporal is killed meanwhile', async () => {
   const payouts = new Payouts({ client: new Client({ connection }) });
   const { partnerOrderId } = await payouts.start(payoutRequest(freshNumber()));
   const send = (status: string) =>
@@ -76,6 +76,6 @@ test('H33 a notification is acknowledged only once Temporal has it: killed in th
   expect((await get(`${url}/readyz`)).status).toBe(200);
 });
 
-test('SIGTERM ends the service in good order', async () => {
+test('SIGTERM shuts the API server down cleanly', async () => {
   expect(await service.stop('SIGTERM')).toBe(0);
 });

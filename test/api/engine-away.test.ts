@@ -21,7 +21,7 @@ afterAll(async () => {
 
 const AWAY = { status: 503, body: { title: 'Service unavailable' }, headers: { 'retry-after': '5' } };
 
-test('without a worker a payout is started all the same; to look at it or to decide is 503, in bounded time', async () => {
+test('without a worker, starting a payout succeeds; reads and decisions return 503 in bounded time', async () => {
   const body = payoutRequest(freshNumber());
   expect((await post(at, body)).status).toBe(202);
   const answers = await Promise.all([
@@ -34,7 +34,7 @@ test('without a worker a payout is started all the same; to look at it or to dec
   expect((await get(`${at}/${freshNumber()}`)).status).toBe(404);
 });
 
-test('without Temporal every route is 503, and nothing is taken', async () => {
+test('without Temporal, every route returns 503 and accepts nothing', async () => {
   const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
   const lost = await startService(new Client({ connection: nowhere }));
   const id = freshNumber();

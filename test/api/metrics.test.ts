@@ -32,7 +32,7 @@ const value = (text: string, name: string): number => {
   return Number(line?.slice(name.length + 1));
 };
 
-test('requests are counted by route and status, and never by what a caller wrote', async () => {
+test('counts requests by route and status, without any text of the caller', async () => {
   const request = payoutRequest(freshNumber());
   const at = `${service.url}/v1/payouts`;
   await post(at, request, as('shop'));
@@ -52,7 +52,7 @@ test('requests are counted by route and status, and never by what a caller wrote
     expect(text).not.toContain(written);
 });
 
-test('notifications are counted by what became of them', async () => {
+test('counts notifications by result', async () => {
   const { partnerOrderId } = payoutRequest(freshNumber());
   await post(`${service.url}/v1/payouts`, payoutRequest(partnerOrderId), as('shop'));
   const before = await scrape();
@@ -69,7 +69,7 @@ test('notifications are counted by what became of them', async () => {
   expect(value(after, 'payouts_notifications_waiting')).toBe(1);
 });
 
-test('one that is not verified counts as refused', async () => {
+test('counts an unverified notification as refused', async () => {
   const verifying = await startService(world.client, {
     ...keys,
     PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
@@ -81,7 +81,7 @@ test('one that is not verified counts as refused', async () => {
   await verifying.close();
 });
 
-test('it says whether Temporal is reached, and of a process that does not reach it, too', async () => {
+test('reports whether Temporal is reachable, also when it is not', async () => {
   expect(value(await scrape(), 'payouts_temporal_reachable')).toBe(1);
   const connection = Connection.lazy({ address: '127.0.0.1:9' });
   const lost = await startService(new Client({ connection }), keys);
@@ -90,7 +90,7 @@ test('it says whether Temporal is reached, and of a process that does not reach 
   await connection.close();
 });
 
-test('only a key with the verb metrics may scrape', async () => {
+test('requires a key with the verb metrics', async () => {
   const at = `${service.url}/metrics`;
   expect((await get(at)).status).toBe(401);
   expect((await get(at, as('shop'))).status).toBe(403);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { UnknownNotifications } from '../../src/starters/api/unknown-notifications.ts';
 
-describe('H30 notifications for unknown orders are kept in bounded memory', () => {
-  test('each is looked up again after its rest, and dropped after two minutes', () => {
+describe('H30 notifications for unknown orders use bounded memory', () => {
+  test('looks each up again after a pause, and drops it after two minutes', () => {
     const unknown = new UnknownNotifications<string>();
     unknown.keep('a', 'content', 0);
     expect(unknown.due(4_999)).toBeUndefined();
@@ -13,7 +13,7 @@ describe('H30 notifications for unknown orders are kept in bounded memory', () =
     expect(unknown.size).toBe(0);
   });
 
-  test('a repeat does not lengthen its stay', () => {
+  test('a repeated notification does not extend its retention', () => {
     const unknown = new UnknownNotifications<string>();
     unknown.keep('a', 'first', 0);
     unknown.keep('a', 'again', 119_000);
@@ -21,13 +21,13 @@ describe('H30 notifications for unknown orders are kept in bounded memory', () =
     expect(unknown.size).toBe(0);
   });
 
-  test('everybody gets a turn', () => {
+  test('looks up all entries in turn', () => {
     const unknown = new UnknownNotifications<string>();
     for (const key of ['a', 'b', 'c']) unknown.keep(key, key, 0);
     expect([1, 2, 3].map(() => unknown.due(5_000)?.key)).toEqual(['a', 'b', 'c']);
   });
 
-  test('a flood never holds more than 10,000', () => {
+  test('holds at most 10,000 notifications', () => {
     const unknown = new UnknownNotifications<number>();
     for (let i = 0; i < 25_000; i += 1) unknown.keep(`${i}`, i, i);
     expect(unknown.size).toBe(10_000);

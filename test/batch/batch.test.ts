@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 describe('a batch pays each of its rows', () => {
-  test('mixed outcomes: each row ends as its own payout does, and is counted', async () => {
+  test('with mixed outcomes: each row ends and is counted as its payout does', async () => {
     const payouts = rowsOf('success', 'failure', 'partial splits=3 failed=1', 'success');
     payouts.push(
       payoutRequest(freshNumber(), { platform: 'sim:success', limits: { minRate: '99' } }),
@@ -42,7 +42,7 @@ describe('a batch pays each of its rows', () => {
     expect(memo).toMatchObject({ rejectDuplicate: true, environment: 'test', batch: ref.batchId });
   });
 
-  test('a row that has a payout with the same body is joined, one with another body is a conflict', async () => {
+  test('joins a row whose payout has the same body, and reports another body as a conflict', async () => {
     const [running, ended, other, fresh] = rowsOf('slow final=1h', 'success', 'success', 'success');
     if (!running || !ended || !other || !fresh) throw new Error('four rows');
     await world.payouts.start(running);
@@ -64,7 +64,7 @@ describe('a batch pays each of its rows', () => {
     expect(debitsByRow(world, [running, ended, fresh])).toEqual([1, 1, 1]);
   });
 
-  test('a payout that needs a person, or is stopped by one, holds up no other row', async () => {
+  test('a payout that waits for a person, or is stopped by one, does not block other rows', async () => {
     const [lost, stopped, fine] = rowsOf('success', 'slow final=1h', 'success');
     if (!lost || !stopped || !fine) throw new Error('three rows');
     world.simulator.control.addFault({
@@ -82,14 +82,14 @@ describe('a batch pays each of its rows', () => {
     );
     expect(state).toMatchObject({ needingAttention: 1, outcomes: { SUCCESS: 1 } });
     await world.payouts.resolve(lost, { by: 'olga', created: false, then: 'end' });
-    // A payout whose workflow was stopped has not ended: it is started again, and the batch learns its end.
+    // A payout whose workflow was terminated has not ended: it is started again, and the batch records its end.
     await untilAdopted(world, stopped, await terminate(world, stopped));
     await world.simulator.control.changeOrder(stopped.partnerOrderId, { status: 'SUCCESS' });
     expect(await batches.result(ref)).toMatchObject({ outcomes: { SUCCESS: 2, NOT_CREATED: 1, stopped: 0 } });
     expect(debitsByRow(world, [lost, stopped, fine])).toEqual([0, 1, 1]);
   });
 
-  test('cancelled: no more rows are started, and those that were started go on', async () => {
+  test('when canceled: starts no more rows, and lets started ones continue', async () => {
     const narrow = await PayoutWorld.start({ env: { PAYOUTS_BATCH_WINDOW: '2' } });
     try {
       const own = batchesOf(narrow);
@@ -109,8 +109,8 @@ describe('a batch pays each of its rows', () => {
   });
 });
 
-describe('bad rows are told by row and field before anything is started', () => {
-  test('the library checks all rows at once, twins too, and starts no batch', async () => {
+describe('bad rows are reported by row and field before anything starts', () => {
+  test('the client library checks all rows at once, duplicates included, and starts no batch', async () => {
     const [good, bad, twin] = rowsOf('success', 'success', 'success');
     if (!good || !bad || !twin) throw new Error('three rows');
     const ref = { batchId: freshNumber() };

@@ -29,8 +29,8 @@ async function runsOf(type: string, batchId: string) {
   return runs;
 }
 
-describe('H39 a batch goes on as new, and forgets nothing', () => {
-  test('while big slices come in one after the other', async () => {
+describe('H39 a batch keeps its state across continue-as-new', () => {
+  test('while large slices arrive one after the other', async () => {
     const ref = { batchId: freshNumber() };
     const rows = manyRows(1_600).map(long);
     await batches.start({ ...ref, payouts: rows });
@@ -42,7 +42,7 @@ describe('H39 a batch goes on as new, and forgets nothing', () => {
     for (const { bytes } of runs) expect(bytes).toBeLessThan(5_000_000);
   });
 
-  test('a part whose payouts come one by one, while the same rows are added again and again', async () => {
+  test('in a part whose payouts start one by one, while the same rows are added repeatedly', async () => {
     const ref = { batchId: freshNumber() };
     const payouts = manyRows(30);
     const held = { ...payoutRequest(freshNumber()), platform: 'held' };
@@ -59,7 +59,7 @@ describe('H39 a batch goes on as new, and forgets nothing', () => {
   });
 });
 
-/** Over 2 kB, so that a slice is full by its bytes before it holds 500 rows. */
+/** Over 2 kB, so that a slice reaches its byte limit before it holds 500 rows. */
 function long(row: PayoutRequest): PayoutRequest {
   const text = 'x'.repeat(250);
   const receiver = {

@@ -38,7 +38,7 @@ const LIVES: Record<string, (ref: BatchRef) => Promise<void>> = {
 };
 
 describe('H40 the histories of batches replay', () => {
-  test.each(Object.keys(LIVES))('a batch that just was: %s', async (name) => {
+  test.each(Object.keys(LIVES))('replays a new history: %s', async (name) => {
     const ref = { app: 'default', batchId: freshNumber() };
     await LIVES[name]?.(ref);
     await batches.result(ref);

@@ -1,4 +1,4 @@
-/** The engine under search, and everything that it has stored. */
+/** The Temporal server under search, and everything that it has stored. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { startDevServer } from '../../scripts/dev-server.ts';
 
 export interface CanaryEngine {
   address: string;
-  /** Its own log, and its tables or files. The engine is stopped by this, so that all of it is written. */
+  /** Its log, and its tables or files. This stops the server, so that everything is written. */
   stored(): Promise<Map<string, Buffer>>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Payouts, renewals and authorizations with every canary in them, and every fault that makes an error message. */
+/** Payouts, token renewals and authorizations with every canary, and every fault that produces an error message. */
 
 import { request } from 'undici';
 import type { FaultInput } from '../../simulator/index.ts';
@@ -13,7 +13,7 @@ import { payoutRequest } from '../support/requests.ts';
 import { CANARIES, TACTLESS, withCanaries } from './canaries.ts';
 import type { CanaryStage } from './stage.ts';
 
-/** Every kind of fault that makes an error message. */
+/** Every kind of fault that produces an error message. */
 export const ALL_FAULTS: FaultInput[] = [
   { kind: 'drop-before' },
   { kind: 'drop-after' },
@@ -28,7 +28,7 @@ export const ALL_FAULTS: FaultInput[] = [
   { kind: 'redirect-307', location: `/${CANARIES.accountNumber}?secret=${CANARIES.appSecret}` },
   { kind: 'data-null' },
 ];
-/** Those that quote the most. */
+/** The faults that quote the most. */
 export const FEW_FAULTS: FaultInput[] = ALL_FAULTS.filter((_, at) => at % 4 === 2);
 const OPERATIONS = ['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail'] as const;
 
@@ -45,13 +45,13 @@ export async function plant(stage: CanaryStage, faults: FaultInput[]): Promise<v
   await openings();
 }
 
-/** One payout for each call and each fault; it has struck once the payout has ended or wants somebody. */
+/** One payout for each call and each fault. The fault has struck once the payout has ended or needs a person. */
 async function payouts({ simulator, payouts: starter }: CanaryStage, faults: FaultInput[]): Promise<void> {
   const begun = [];
   for (const operation of OPERATIONS)
     for (const fault of faults) {
       simulator.control.addFault({ operation, times: 1, fault });
-      // Each its own client: the account check is not shared then.
+      // Each has its own client, so that they do not share the account check.
       begun.push(await starter.start(canaryRequest('success final=0s', { clientId: freshNumber() })));
     }
   for (const ref of begun)
@@ -71,7 +71,7 @@ async function approval({ payouts: starter, simulator }: CanaryStage): Promise<v
   simulator.control.removeFaults();
 }
 
-/** One receiving account for each call and each fault. Answers how to wait for what becomes of them. */
+/** One receiving account for each call and each fault. Returns functions that wait for the results. */
 async function accounts(
   { simulator, client }: CanaryStage,
   faults: FaultInput[],
@@ -92,7 +92,7 @@ async function accounts(
   return () => all(({ phase, needsAttention }) => phase === 'DONE' || needsAttention);
 }
 
-/** Refused at the edge, and past the edge by who does not use our library. */
+/** Rejected by our library, and by the workflow for callers that do not use the library. */
 async function badInput({ client, environment, said }: CanaryStage): Promise<void> {
   const good = canaryRequest('success');
   const { accountNumber } = CANARIES;
@@ -135,7 +135,7 @@ async function tokens(stage: CanaryStage, faults: FaultInput[]): Promise<void> {
   }
 }
 
-/** One authorization through the API server, as a browser does it. */
+/** One authorization through the API server, as a browser performs it. */
 async function comeBack(stage: CanaryStage, openId: string, faults: FaultInput[]): Promise<void> {
   const { serviceUrl, simulator, said } = stage;
   const begun = await request(`${serviceUrl}/v1/oauth/default/authorize`);
@@ -169,6 +169,6 @@ async function notifications({ serviceUrl, said, payouts: starter }: CanaryStage
     const answer = await request(url, { method: 'POST', headers, body });
     said.push(JSON.stringify(answer.headers), await answer.body.text());
   }
-  // One that is genuine comes from the simulator.
+  // The simulator sends the genuine ones.
   await starter.result(ref);
 }

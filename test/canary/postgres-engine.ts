@@ -1,4 +1,4 @@
-/** The Temporal server that production runs, with a PostgreSQL of its own, for the search through rows. */
+/** The Temporal server that production runs, with its own PostgreSQL, for the search through rows. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export async function postgresEngine(): Promise<CanaryEngine> {
   };
 }
 
-/** Each table as PostgreSQL writes it in binary, so that nothing is compressed, escaped or in hexadecimal. */
+/** Each table in the binary format of PostgreSQL, so that nothing is compressed, escaped or in hexadecimal. */
 function rowsOf(postgres: Postgres, database: string): [string, Buffer][] {
   const tables = postgres.query(database, "select tablename from pg_tables where schemaname = 'public'");
   const names = tables.toString().trim().split('\n');

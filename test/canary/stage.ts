@@ -1,4 +1,4 @@
-/** Everything as processes, at their most talkative, with a file that holds all the engine stores. */
+/** Everything as processes, at the highest log level, with a file that holds everything that Temporal stores. */
 
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
@@ -23,9 +23,9 @@ export interface CanaryStage {
   payouts: Payouts;
   serviceUrl: string;
   environment: Environment;
-  /** What was printed or answered to somebody, kept for the search. */
+  /** Everything that was printed or returned, kept for the search. */
   said: string[];
-  /** Everything that was stored or said. Ends the processes, so that all of it is written. */
+  /** Everything that was stored or printed. Ends the processes, so that everything is written. */
   everything(): Promise<Map<string, Buffer>>;
   stop(): Promise<void>;
 }
@@ -103,7 +103,7 @@ async function stopProcesses(...processes: OwnProcess[]): Promise<void> {
   for (const one of processes) await one.stop('SIGTERM');
 }
 
-/** What Temporal answers about every workflow to somebody without keys: histories, ids, attributes, memos. */
+/** What Temporal returns about every workflow to a client without keys: histories, ids, attributes, memos. */
 async function allShown(client: Client): Promise<{ histories: string[]; descriptions: string[] }> {
   const { workflowService } = client;
   const [histories, descriptions]: [string[], string[]] = [[], []];
