@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import { newKey } from '../support/keys.ts';
 import { CANARIES, type Canary, hitsIn } from './canaries.ts';
-import { sqliteEngine } from './engine.ts';
 import { ALL_FAULTS, FEW_FAULTS, plant } from './plant.ts';
-import { postgresEngine } from './postgres-engine.ts';
+import { postgresTemporal } from './postgres-temporal.ts';
 import { canaryStage } from './stage.ts';
+import { sqliteTemporal } from './temporal.ts';
 
 const MINUTES = 60_000;
 /**
@@ -20,11 +20,11 @@ const WRITTEN = Object.keys(CANARIES)
 /**
  * `CANARY_ENGINE=postgres npx vitest run test/canary` searches the rows of a PostgreSQL database instead of the SQLite file.
  */
-const startEngine = process.env['CANARY_ENGINE'] === 'postgres' ? postgresEngine : sqliteEngine;
+const startTemporal = process.env['CANARY_ENGINE'] === 'postgres' ? postgresTemporal : sqliteTemporal;
 const STORED = /^(temporal\.db|postgres )/;
 
 async function search(keys: Record<string, string>, faults: FaultInput[]) {
-  const stage = await canaryStage(keys, await startEngine());
+  const stage = await canaryStage(keys, await startTemporal());
   try {
     await plant(stage, faults);
     const places = await stage.everything();

@@ -15,7 +15,7 @@ import { patientInterceptors } from '../support/patient-client.ts';
 import { QUICK } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { CANARIES } from './canaries.ts';
-import type { CanaryEngine } from './engine.ts';
+import type { CanaryTemporal } from './temporal.ts';
 
 export interface CanaryStage {
   simulator: Simulator;
@@ -30,7 +30,7 @@ export interface CanaryStage {
   stop(): Promise<void>;
 }
 
-export async function canaryStage(keys: Environment, engine: CanaryEngine): Promise<CanaryStage> {
+export async function canaryStage(keys: Environment, temporal: CanaryTemporal): Promise<CanaryStage> {
   const [servicePort = 0, metricsPort = 0] = await freePorts(2);
   const serviceUrl = `http://127.0.0.1:${servicePort}`;
   const simulator = await startSimulator({
@@ -53,7 +53,7 @@ export async function canaryStage(keys: Environment, engine: CanaryEngine): Prom
   const environment: Environment = {
     ...QUICK,
     ...keys,
-    TEMPORAL_ADDRESS: engine.address,
+    TEMPORAL_ADDRESS: temporal.address,
     PAYMENTS_BASE_URL: simulator.url,
     PAYMENTS_AUTH_URL: simulator.url,
     PAYMENTS_APP_SECRET: CANARIES.appSecret,
@@ -70,7 +70,7 @@ export async function canaryStage(keys: Environment, engine: CanaryEngine): Prom
   };
   const worker = await startProgram('src/workers/main.ts', environment, /worker ready/);
   const service = await startProgram('src/starters/api/main.ts', environment, /API server listening on/);
-  const connection = await Connection.connect({ address: engine.address });
+  const connection = await Connection.connect({ address: temporal.address });
   const client = new Client({
     connection,
     dataConverter: dataConverter(encryptionKeys(environment).payloads, PROCESS_SURROUNDINGS.random),
@@ -88,13 +88,13 @@ export async function canaryStage(keys: Environment, engine: CanaryEngine): Prom
       const metrics = await (await request(`http://127.0.0.1:${metricsPort}/metrics`)).body.text();
       const shown = await allShown(new Client({ connection }));
       await stopProcesses(worker, service);
-      return gather({ engine, worker, service, shown, said, metrics });
+      return gather({ temporal, worker, service, shown, said, metrics });
     },
     stop: async () => {
       await stopProcesses(worker, service);
       await connection.close();
       await simulator.close();
-      await engine.stop();
+      await temporal.stop();
     },
   };
 }
@@ -136,7 +136,7 @@ function bytesAsText(_name: string, value: unknown): unknown {
 }
 
 async function gather(from: {
-  engine: CanaryEngine;
+  temporal: CanaryTemporal;
   worker: OwnProcess;
   service: OwnProcess;
   shown: { histories: string[]; descriptions: string[] };
@@ -151,6 +151,6 @@ async function gather(from: {
     ['service log', text([from.service.output()])],
     ['metrics', text([from.metrics])],
     ['answers', text(from.said)],
-    ...(await from.engine.stored()),
+    ...(await from.temporal.stored()),
   ]);
 }

@@ -4,20 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startDevServer } from '../../scripts/dev-server.ts';
 
-export interface CanaryEngine {
+export interface CanaryTemporal {
   address: string;
   /** Its log, and its tables or files. This stops the server, so that everything is written. */
   stored(): Promise<Map<string, Buffer>>;
   stop(): Promise<void>;
 }
 
-export async function sqliteEngine(): Promise<CanaryEngine> {
+export async function sqliteTemporal(): Promise<CanaryTemporal> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-canary-'));
   const server = await startDevServer({
     always: true,
     ui: false,
     dbFile: join(folder, 'temporal.db'),
-    logFile: join(folder, 'engine.log'),
+    logFile: join(folder, 'temporal.log'),
     logLevel: 'debug',
   });
   return {

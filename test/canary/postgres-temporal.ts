@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Postgres } from '../../scripts/temporal-server/postgres.ts';
 import { DATABASES, startTemporalServer } from '../../scripts/temporal-server.ts';
-import type { CanaryEngine } from './engine.ts';
+import type { CanaryTemporal } from './temporal.ts';
 
-export async function postgresEngine(): Promise<CanaryEngine> {
+export async function postgresTemporal(): Promise<CanaryTemporal> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-canary-pg-'));
   const server = await startTemporalServer({ folder, logLevel: 'debug', historyShards: 4 });
   return {
@@ -14,7 +14,7 @@ export async function postgresEngine(): Promise<CanaryEngine> {
     stored: async () => {
       await server.kill('SIGTERM');
       const tables = Object.keys(DATABASES).flatMap((name) => rowsOf(server.database, name));
-      return new Map([['engine.log', readFileSync(server.logFile)], ...tables]);
+      return new Map([['temporal.log', readFileSync(server.logFile)], ...tables]);
     },
     stop: async () => {
       await server.stop();
