@@ -7,12 +7,12 @@ import { DATABASE, MortalStage } from '../support/mortal-stage.ts';
 import { eventually, freshNumber } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
-/** A third scheduled, a third awaiting approval, a third under way; the campaign has 100 (`RESTORED_PAYOUTS=100`). */
+/** One third scheduled, one third awaiting approval, one third under way. The campaign has 100 (`RESTORED_PAYOUTS=100`). */
 const COUNT = Number(process.env['RESTORED_PAYOUTS'] ?? 30);
 const ENVIRONMENT: Environment = {
   PAYMENTS_CALLS_PER_SECOND: '500',
   PAYOUTS_CONFIRMATION_WINDOW: '3s',
-  // Those under way are polled all the while: often enough, and no more.
+  // Payouts under way are polled throughout: often enough, and no more.
   PAYOUTS_POLL_FIRST: '2s',
   PAYOUTS_POLL_MAX: '10s',
 };
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-/** As an operator does: the workers first, then Temporal with its database. */
+/** As an operator does: first the workers, then Temporal with its database. */
 async function stopAll(): Promise<void> {
   await stage.killWorker();
   await stage.engine.stop();
@@ -35,7 +35,7 @@ function copyDatabase(from: string, to: string): void {
     if (file.startsWith(DATABASE)) cpSync(join(from, file), join(to, basename(file)));
 }
 
-/** Or later: on a slow machine a payout may have gone on by the time we look, which makes it one under way. */
+/** Or a later phase: on a slow machine a payout may have continued by then, which makes it one under way. */
 async function untilPhase(bodies: readonly PayoutRequest[], phase: string): Promise<void> {
   const reached: unknown[] = [phase, 'PROCESSING', 'DONE'];
   for (const body of bodies)
@@ -45,7 +45,7 @@ async function untilPhase(bodies: readonly PayoutRequest[], phase: string): Prom
     });
 }
 
-/** A worker that is killed between its claim and its send leaves a payout in review; a person looks and decides. */
+/** A worker killed between its claim and its send leaves a payout in review. A person checks the order and decides. */
 async function isPaid(body: PayoutRequest): Promise<boolean> {
   if (stage.ledgerOf(body).debits > 0) return true;
   const state = await stage.payouts.state(body).catch(() => undefined);
@@ -87,7 +87,7 @@ test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one
   await stage.startWorker({ ...ENVIRONMENT, PAYOUTS_TEMPORAL_RECOVERED_AT: recoveredAt });
   for (const body of underWay ?? [])
     stage.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
-  // In the restored state nobody has approved yet. A payout that has been confirmed by then needs no approval.
+  // In the restored state, no approval is recorded. A payout that was confirmed by then needs none.
   for (const body of awaiting ?? []) await stage.payouts.approve(body, { by: 'olga' }).catch(() => undefined);
   const results = await Promise.all(bodies.map((body) => stage.payouts.result(body)));
   expect(results.map(({ outcome }) => outcome)).toEqual(bodies.map(() => 'SUCCESS'));

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.stop());
 
-test(`H41 the engine is killed ${KILLS} times with payouts under way: all end, each is paid once`, async () => {
+test(`H41 Temporal is killed ${KILLS} times with open payouts: all end, each is paid once`, async () => {
   const { engine, payouts } = stage;
   const bodies = Array.from({ length: 8 }, () =>
     payoutRequest(freshNumber(), { platform: 'sim:slow final=3s' }),

@@ -12,7 +12,7 @@ afterEach(() => world.stop());
 
 const startWorker = () => startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
 
-/** The provider pauses every call, by one answer 429 to another payout, while the quote of this one is on its way. */
+/** A 429 to another payout makes the provider pause every call while this payout's quote is in flight. */
 async function payIntoAPause(retryAfter: number): Promise<PayoutRef> {
   const { control } = world.simulator;
   const clientId = freshNumber();
@@ -44,7 +44,7 @@ async function activitiesOf(ref: PayoutRef): Promise<string[]> {
   );
 }
 
-describe('H60 a create that provably never left starts over without a person', () => {
+describe('H60 a create that provably was not sent starts over without a person', () => {
   test('its turn cannot come in time, because the provider asked for a pause', async () => {
     const worker = await startWorker();
     try {
@@ -60,7 +60,7 @@ describe('H60 a create that provably never left starts over without a person', (
   });
 
   test('its worker is killed while the create waits for its turn', async () => {
-    // A slow machine may kill too late, when the create has left: that is another case, so it tries again.
+    // A slow machine may kill it only after the create was sent. That is another case, so the test tries again.
     for (let isShown = false; !isShown; ) {
       let worker = await startWorker();
       try {

@@ -11,7 +11,7 @@ const PAYOUTS = 30;
 /** Longer than a lease counts without renewals. */
 const QUIET_MS = 2_000;
 
-describe('H37 the lease owner is cut off from Temporal, but not from the provider', () => {
+describe('H37 the lease owner loses Temporal, but not the provider', () => {
   let world: PayoutWorld;
   let workers: WorkerProcesses;
   let ways: Map<OwnProcess, Cuttable>;
@@ -42,7 +42,7 @@ describe('H37 the lease owner is cut off from Temporal, but not from the provide
     });
   }
 
-  test('it falls silent, and goes on when the way is mended', async () => {
+  test('it stops sending, and resumes when the connection is back', async () => {
     await startWorker();
     const refs = await busy(world, PAYOUTS, LIMIT);
     const way = ways.get(await workers.owner());
@@ -53,7 +53,7 @@ describe('H37 the lease owner is cut off from Temporal, but not from the provide
     neverMoreThan(world, LIMIT);
   });
 
-  test('another takes over, and the two together stay within the limit', async () => {
+  test('another process takes over, and both together stay within the limit', async () => {
     await startWorker();
     await startWorker();
     const refs = await busy(world, PAYOUTS, LIMIT);
