@@ -16,7 +16,7 @@ import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {
-  // The pause after too many stops is long enough to be seen by a reconciliation of a busy machine.
+  // The pause after too many stops is long enough for a reconciliation on a busy machine to see it.
   world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '10s', PAYOUTS_RECONCILE_EVERY: '10s' } });
 });
 afterAll(() => world.stop());
@@ -27,7 +27,7 @@ const outcomeOf = async (body: PayoutRequest) => (await world.payouts.result(bod
 const memoOf = async (body: PayoutRequest) => (await world.payouts.handle(body).describe()).memo;
 
 describe('H10 a payout whose workflow was stopped is started again, and pays once', () => {
-  test('terminated before anything was sent', async () => {
+  test('terminated before the first send', async () => {
     const body = bodyOf({ approval: 'required' });
     await world.payouts.start(body, { batch: 'payday', startedBy: 'shop' });
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
@@ -45,22 +45,19 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     expect(createsOf(world, body).length).toBe(1);
   });
 
-  test.each(['before', 'after'] as const)(
-    'terminated in the middle of its create, %s the effect',
-    async (effect) => {
-      const body = bodyOf();
-      const held = world.holdCreate(body.partnerOrderId, effect);
-      await world.payouts.start(body);
-      await eventually(held.arrived);
-      const stopped = await terminate(world, body);
-      await untilAdopted(world, body, stopped);
-      held.release();
-      expect(await outcomeOf(body)).toBe('SUCCESS');
-      expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
-    },
-  );
+  test.each(['before', 'after'] as const)('terminated during its create, %s the effect', async (effect) => {
+    const body = bodyOf();
+    const held = world.holdCreate(body.partnerOrderId, effect);
+    await world.payouts.start(body);
+    await eventually(held.arrived);
+    const stopped = await terminate(world, body);
+    await untilAdopted(world, body, stopped);
+    held.release();
+    expect(await outcomeOf(body)).toBe('SUCCESS');
+    expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
+  });
 
-  test('terminated with its order created, with the last money, by an approval that nobody gives again', async () => {
+  test('terminated with its order created, with the last money, after an approval that is not repeated', async () => {
     const payerId = `payer-${freshNumber()}`;
     const body = bodyOf({ payerId, approval: 'required', platform: 'sim:slow final=1h' });
     await world.payouts.start(body);
@@ -87,7 +84,7 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
       args: [body],
       workflowExecutionTimeout: '2s',
     });
-    // However far it came in that time.
+    // Regardless of its progress in that time.
     await handle.result().catch(() => undefined);
     await untilAdopted(world, body, handle.firstExecutionRunId);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
@@ -96,7 +93,7 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     expect(createsOf(world, body).length).toBe(1);
   });
 
-  test('stopped again and again: flagged, and its turns come ever later', async () => {
+  test('stopped repeatedly: flagged, and restarted with growing pauses', async () => {
     const body = bodyOf({ platform: 'sim:slow final=1h' });
     await world.payouts.start(body);
     for (let stops = 1; stops <= 3; stops += 1) {
@@ -114,8 +111,8 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
   });
 });
 
-describe('H10 a run that fails as bad input hides no earlier one', () => {
-  /** Starts the payout's workflow as a stranger may, over whatever runs under its id. Resolves once it has failed. */
+describe('H10 a run that fails as bad input hides no earlier run', () => {
+  /** Starts the payout's workflow as a foreign caller can, over any run under its id. Resolves once it has failed. */
   async function failOver(body: PayoutRequest, argument: unknown, memo: Record<string, unknown> = {}) {
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -128,7 +125,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     return handle.firstExecutionRunId;
   }
 
-  test('a payout that has sent something is started again with what the run that sent was started with', async () => {
+  test('a payout that has sent is started again with the argument of the run that sent', async () => {
     const body = bodyOf({ platform: 'sim:slow final=1h' });
     await world.payouts.start(body, { startedBy: 'shop' });
     await world.until(body, ({ phase }) => phase === 'PROCESSING');
@@ -145,7 +142,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
   });
 
-  test('nor does a good request for somebody else, terminated before it had asked for anything', async () => {
+  test('also after a valid request for another beneficiary, terminated before its first call', async () => {
     const body = bodyOf({ platform: 'sim:slow final=1h' });
     await world.payouts.start(body);
     const { orderId } = await world.until(body, ({ phase }) => phase === 'PROCESSING');
@@ -165,7 +162,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     expect(await outcomeOf(body)).toBe('SUCCESS');
   });
 
-  test('a payout that was paid and reported answers its outcome again', async () => {
+  test('a payout that was paid and reported returns its outcome again', async () => {
     const body = bodyOf();
     await world.payouts.start(body);
     const result = await world.payouts.result(body);
@@ -174,7 +171,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
   });
 
-  test('a payout that was stopped before it had sent anything goes on too', async () => {
+  test('a payout that was stopped before its first send continues too', async () => {
     const body = bodyOf({ approval: 'required' });
     await world.payouts.start(body);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
@@ -184,7 +181,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     expect(await outcomeOf(body)).toBe('NOT_CREATED');
   });
 
-  test('one that was reported as not created after a send is never sent again', async () => {
+  test('a payout that was reported as not created after a send is never sent again', async () => {
     const body = bodyOf();
     world.simulator.control.addFault({
       operation: 'createCnyOrder',
@@ -197,12 +194,12 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     const last = await failOver(body, {});
     await visiblyFailed(last);
     expect(await reconcile(world)).toMatchObject({ adopted: 0, waiting: 0 });
-    // The number is used up, for a correct request too.
+    // The partnerOrderId is used up, for a valid request too.
     await expect(world.payouts.start({ ...body, payerId: 'payer-2' })).rejects.toThrow(PayoutConflictError);
     expect((await world.payouts.handle(body).describe()).runId).toBe(last);
   });
 
-  test('a history that is gone proves nothing: another good request will do, and without one a person is told', async () => {
+  test('a deleted history proves nothing: another valid request is used; without one, a person is alerted', async () => {
     const [known, lost] = [bodyOf({ approval: 'required' }), bodyOf({ approval: 'required' })];
     const gone: string[] = [];
     for (const body of [known, lost]) {
@@ -229,7 +226,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     await untilAdopted(world, lost, (await world.payouts.handle(lost).describe()).runId);
     await world.until(lost, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.cancel(lost, { by: 'olga' });
-    // What may have been sent is confirmed over the whole window, and then a person decides.
+    // A possible send is confirmed over the whole window, and then a person decides.
     await world.until(known, ({ phase }) => phase === 'NEEDS_REVIEW');
     await world.payouts.resolve(known, { by: 'olga', created: false, then: 'end' });
     for (const body of [known, lost]) expect(await outcomeOf(body)).toBe('NOT_CREATED');
@@ -246,7 +243,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
       await eventually(() => world.until(row, ({ phase }) => phase === 'PROCESSING').catch(() => undefined));
     const failed = await failOver(hidden, {});
     await visiblyFailed(failed);
-    // The batch hears of the other one's end only by looking at both.
+    // The batch learns the other row's end only by reading both.
     world.simulator.control.changeOrder(other.partnerOrderId, { status: 'SUCCESS' });
     await eventually(async () => (await batches.state(ref)).done > 0 || undefined);
     expect((await batches.state(ref)).outcomes).toMatchObject({ SUCCESS: 1, invalid: 0 });
@@ -254,7 +251,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     world.simulator.control.changeOrder(hidden.partnerOrderId, { status: 'SUCCESS' });
     expect((await batches.result(ref)).outcomes).toMatchObject({ SUCCESS: 2, invalid: 0 });
     expect(createsOf(world, hidden).length).toBe(1);
-    // It has two stopped runs, and a list that lags does not know the last one's end.
+    // It has two stopped runs, and a lagging list does not show the end of the last one.
     const engine = { client: withoutEnds(), clock: PROCESS_SURROUNDINGS.clock };
     const open: OpenPayouts = {
       phase: 'PROCESSING',
@@ -271,7 +268,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
   }
 
-  /** A client whose lists do not have the runs that came to an end. */
+  /** A client whose lists omit closed runs. */
   function withoutEnds(): Client {
     const { workflow } = world.client;
     const behind = new Proxy(workflow, {
@@ -287,7 +284,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     });
   }
 
-  /** A client to which Temporal says that these runs' histories have been deleted. */
+  /** A client for which Temporal reports the histories of these runs as deleted. */
   function withoutHistories(runs: readonly string[]): Client {
     const { workflowService } = world.client;
     const deaf = new Proxy(workflowService, {
@@ -306,8 +303,8 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
   }
 });
 
-describe('what is none of its business is left alone', () => {
-  test('bad input, another environment, an application that is not served, and what goes on or has ended', async () => {
+describe('reconciliation ignores other workflows', () => {
+  test('bad input, another environment, an application that is not served, and running or ended payouts', async () => {
     const ended = bodyOf();
     await world.payouts.start(ended);
     await world.payouts.result(ended);
@@ -320,7 +317,7 @@ describe('what is none of its business is left alone', () => {
       foreign(bodyOf({ app: 'nobody' })),
     ]);
     const runs = async () => (await world.client.workflow.count("WorkflowType = 'payout'")).count;
-    // Everything that was stopped is visible before it is looked for.
+    // Everything that was stopped is visible before the search.
     await eventually(async () => {
       const query = "WorkflowType = 'payout' AND ExecutionStatus = 'Failed'";
       return (await world.client.workflow.count(query)).count >= left.length || undefined;
@@ -331,7 +328,7 @@ describe('what is none of its business is left alone', () => {
     await world.payouts.cancel(restarted, { by: 'olga' });
   });
 
-  test('one that cannot be read for want of a key is told, until somebody has seen to it', async () => {
+  test('a payout that cannot be read without its key is reported until a person fixes it', async () => {
     const body = bodyOf();
     const stranger = world.speaking(`k9:${randomBytes(32).toString('base64')}`);
     const handle = await stranger.workflow.start('payout', {
@@ -363,8 +360,8 @@ describe('what is none of its business is left alone', () => {
   }
 });
 
-describe('a batch', () => {
-  test('H10 learns the end of a payout that was terminated and started again', async () => {
+describe('a batch and reconciliation', () => {
+  test('H10 a batch learns the end of a payout that was terminated and started again', async () => {
     const rows = rowsOf('slow final=1h', 'slow final=1h');
     const [stopped, other] = rows;
     if (!stopped || !other) throw new Error('two rows');
@@ -374,7 +371,7 @@ describe('a batch', () => {
     for (const row of rows)
       await eventually(() => world.until(row, ({ phase }) => phase === 'PROCESSING').catch(() => undefined));
     const run = await terminate(world, stopped);
-    // The batch hears of the other one's end only by looking at both.
+    // The batch learns the other row's end only by reading both.
     world.simulator.control.changeOrder(other.partnerOrderId, { status: 'SUCCESS' });
     await eventually(async () => (await batches.state(ref)).done > 0 || undefined);
     await untilAdopted(world, stopped, run);

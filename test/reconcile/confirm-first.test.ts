@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** A payout that took the last of its payer's money. */
+/** A payout that used the last money of its payer. */
 async function paidWithTheLastMoney() {
   const body = payoutRequest(freshNumber(), { payerId: `payer-${freshNumber()}` });
   await world.payouts.start(body);
@@ -19,8 +19,8 @@ async function paidWithTheLastMoney() {
   return body;
 }
 
-describe('H107 what was paid is never reported as not created', () => {
-  test('H7 a foreign start after completion, when the account is empty by now', async () => {
+describe('H107 a paid payout is never reported as not created', () => {
+  test('H7 a foreign start after completion, when the account is empty', async () => {
     const body = await paidWithTheLastMoney();
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -31,7 +31,7 @@ describe('H107 what was paid is never reported as not created', () => {
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
   });
 
-  test('H6 a Workflow Reset to before its quote, when the account is empty by now', async () => {
+  test('H6 a Workflow Reset to before its quote, when the account is empty', async () => {
     const body = await paidWithTheLastMoney();
     await resetBefore(world, world.payouts.handle(body), 'quoteForClient');
     expect(await world.payouts.result(body)).toMatchObject({ outcome: 'SUCCESS' });

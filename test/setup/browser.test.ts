@@ -14,7 +14,7 @@ function places() {
 }
 
 describe('the browser of the tests', () => {
-  test('CHROME_PATH goes before CHROMIUM_PATH, and both before the search path', async () => {
+  test('CHROME_PATH takes precedence over CHROMIUM_PATH, and both over PATH', async () => {
     const { folder, env } = places();
     const [first, second] = [fakeProgram(join(folder, 'a'), SAYS), fakeProgram(join(folder, 'b'), SAYS)];
     const third = fakeProgram(join(folder, 'path', 'chromium'), SAYS);
@@ -24,7 +24,7 @@ describe('the browser of the tests', () => {
     expect((await findBrowser({ env })).executablePath).toBe(third);
   });
 
-  test('a program that is no browser is passed over, with a word about it', async () => {
+  test('skips a program that is not a browser, with a message', async () => {
     const { folder, env } = places();
     const wrong = fakeProgram(join(folder, 'a'), 'hello');
     const right = fakeProgram(join(folder, 'path', 'chromium'), SAYS);
@@ -33,11 +33,11 @@ describe('the browser of the tests', () => {
     expect(said).toEqual([`skipping ${wrong}: it is not Chromium`]);
   });
 
-  test('one that was unpacked before is used with the libraries that came with it', async () => {
+  test('an unpacked browser is reused with its own libraries', async () => {
     const { folder, env } = places();
     const cache = join(folder, 'cache', 'chromium-147.0.0');
     fakeProgram(join(cache, 'chromium'), SAYS);
-    // Nothing of the machine's own may be found first.
+    // No browser of the machine may be found first.
     const alone = { ...env, PATH: '' };
     expect(await findBrowser({ env: alone })).toMatchObject({
       executablePath: join(cache, 'chromium'),

@@ -1,4 +1,4 @@
-/** The simulated Temporal writes what the real server writes: the same payouts go through both, and leave the same events. */
+/** The simulated Temporal matches the real server: the same payouts run on both, and leave the same history events. */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { PayoutWorld as SimulatedWorld } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
@@ -14,10 +14,10 @@ import { payoutRequest } from '../support/requests.ts';
 interface Stage {
   payouts: Payouts;
   provider: Pick<SimulatorControl, 'addFault'>;
-  /** Time goes on until then. */
+  /** Lets time pass until then. */
   settled<T>(work: Promise<T>): Promise<T>;
   until(ref: PayoutRef, phase: PayoutPhase): Promise<unknown>;
-  /** Names of the events of its latest run. */
+  /** Names of the history events of its latest run. */
   events(ref: PayoutRef): Promise<string[]>;
 }
 
@@ -141,10 +141,7 @@ const UNPOLLED_LIVES: Record<string, Life> = {
   },
 };
 
-/**
- * How often something is asked for again, and how many workflow tasks it takes, depends on the speed of the machine; what
- * is asked for, and in which order, does not.
- */
+/** The number of queries and of workflow tasks depends on the speed of the machine; their kind and order do not. */
 async function shape(stage: Stage, life: Life): Promise<string[]> {
   const ref = await life(stage);
   await stage.settled(stage.payouts.result(ref));
@@ -154,7 +151,7 @@ async function shape(stage: Stage, life: Life): Promise<string[]> {
     .split(' ');
 }
 
-/** Blocks that repeat themselves, written once. */
+/** Repeated blocks, written once. */
 function once(text: string): string {
   const shorter = text.replace(/((?:\S+ ){2,16}?)\1+/g, '$1');
   return shorter === text ? text : once(shorter);

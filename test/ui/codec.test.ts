@@ -48,9 +48,9 @@ afterAll(async () => {
   await engine?.stop();
 });
 
-test('H47 the Temporal UI shows payloads to an operator who signed in at the codec server, and to nobody else', async () => {
+test('H47 the Temporal UI shows payloads only to an operator who signed in at the codec server', async () => {
   const context = await browser.newContext();
-  // What an operator chooses in the UI's own codec dialog: this server, and to send its cookies along.
+  // The operator's choices in the UI's codec dialog: this server, and to send its cookies.
   await context.addInitScript(`
     localStorage.setItem('overrideRemoteCodecConfiguration', 'true');
     localStorage.setItem('endpoint', '"${codecUrl}"');
