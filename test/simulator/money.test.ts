@@ -10,7 +10,7 @@ describe('amounts keep every digit', () => {
   afterAll(() => service.close());
 
   test.each(['9999999999999999.99', '9007199254740993.01', '0.01', '10'])(
-    '%s goes in as a JSON number and comes out of every answer with the same digits',
+    '%s enters as a JSON number and leaves in every answer with the same digits',
     async (amount) => {
       const number = freshNumber();
       const wire = `${formatMinor(parseMinor(amount) ?? 0n)}`;
@@ -30,7 +30,7 @@ describe('amounts keep every digit', () => {
     },
   );
 
-  test('a balance of 9999999999999999.99 is shown exactly, and a debit is taken off exactly', async () => {
+  test('shows a balance of 9999999999999999.99 exactly, and subtracts a debit exactly', async () => {
     const payer_id = freshNumber();
     const quoted = await service.quote({ payer_id });
     expect(quoted.text).toContain('"avail_money":{"currency":"USD","amount":9999999999999999.99}');
@@ -40,7 +40,7 @@ describe('amounts keep every digit', () => {
   });
 
   test.each(['1e3', '1.001', '99999999999999999', '-1', '0', '"5"', 'null'])(
-    'the amount %s is refused',
+    'refuses the amount %s',
     async (amount) => {
       const reply = await service.call('POST', '/v1/payments/fee', {
         rawBody: `{"instructed_amount":{"currency":"CNY","amount":${amount}},"exchange":{"origin_currency":"USD","target_currency":"CNY"},"payer_id":"p","type":"WITHDRAW"}`,
@@ -61,7 +61,7 @@ describe('conversion', () => {
     expect(convertBack(100n, parseRate('8') ?? rate)).toBe(13n);
   });
 
-  test.each(['', '0', 'x', '1.', '-1', '1e2'])('%j is no rate', (text) => {
+  test.each(['', '0', 'x', '1.', '-1', '1e2'])('rejects the rate %j', (text) => {
     expect(parseRate(text)).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-/** Batches for tests: rows by scenario, and what the simulator says of each afterwards. */
+/** Batches for tests: rows by scenario, and the simulator's record of each. */
 
 import { Batches } from '../../src/client/batches.ts';
 import type { BatchRef } from '../../src/client/checked-batch.ts';

@@ -1,4 +1,4 @@
-/** A stage on which everything can be killed: an engine with its database on disk, a simulator, one worker process. */
+/** A Temporal server with its database on disk, a simulator and one worker process, each of which can be killed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The reconciliation, run now instead of by its schedule; and what to compare afterwards. */
+/** Runs the reconciliation now instead of on its schedule, with helpers for assertions. */
 
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../../src/contract/ids.ts';
@@ -14,7 +14,7 @@ export async function reconcile(world: PayoutWorld): Promise<ReconciliationRepor
   });
 }
 
-/** Visibility lags a little, so it may take another run. Resolves once a run of this payout is going on again. */
+/** Visibility lags, so it may take several runs. Resolves once a run of this payout is running again. */
 export async function untilAdopted(world: PayoutWorld, ref: PayoutRef, stoppedRun: string): Promise<void> {
   await eventually(async () => {
     await reconcile(world);
@@ -22,7 +22,7 @@ export async function untilAdopted(world: PayoutWorld, ref: PayoutRef, stoppedRu
   });
 }
 
-/** Ends the payout's workflow as somebody does in the Temporal UI; answers which run that was. */
+/** Terminates the payout's workflow as an operator does in the Temporal UI. Returns the id of that run. */
 export async function terminate(world: PayoutWorld, ref: PayoutRef): Promise<string> {
   const handle = world.payouts.handle(ref);
   const { runId } = await handle.describe();

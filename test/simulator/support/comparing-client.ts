@@ -1,10 +1,10 @@
-/** A client that believes an end only where result, detail and its own request agree: the checks of docs/simulator.md. */
+/** A client that accepts an end only when result, detail and its own request agree: the checks of docs/simulator.md. */
 import { valueAt } from './service.ts';
 
 export interface BelievedEnd {
   status: string;
   orderId: string;
-  /** One line for each payment: number, status, minor units, whether it was returned. */
+  /** One line for each payment: id, status, minor units, whether it was returned. */
   splits: string[];
 }
 
@@ -18,7 +18,7 @@ interface Told {
 
 const FINAL = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'];
 
-/** The end that an answer tells by its head and sums alone, before anything is compared with another answer. */
+/** The end according to the head and sums of one answer, before the comparison with another answer. */
 export function toldEnd(json: unknown, partnerOrderId: string, clientId = 'client-1'): Told | undefined {
   const field = (name: string) => valueAt(json, `data.${name}`);
   const [status, orderId] = [String(field('status')), field('order_id')];
@@ -68,7 +68,7 @@ function sumOf(splits: readonly unknown[], status: string): bigint {
     .reduce<bigint>((sum, split) => sum + (minorOf(valueAt(split, 'target_amount')) ?? 0n), 0n);
 }
 
-/** As leniently as can be: whatever is missing and not needed for a sum is let pass. */
+/** Lenient: ignores missing fields that no sum needs. */
 function splitLine(split: unknown): string | undefined {
   const [id, status] = [valueAt(split, 'distribute_id'), valueAt(split, 'status')];
   const minor = minorOf(valueAt(split, 'target_amount'));
@@ -83,7 +83,7 @@ function listOf(value: unknown): unknown[] {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0 ? [value] : [];
 }
 
-/** Exact for amounts under ten billion, which is all that these tests pay. */
+/** Exact for amounts below ten billion, the only ones in these tests. */
 export function minorOf(value: unknown): bigint | undefined {
   const match = /^(\d{1,16})(?:\.(\d{1,2}))?$/.exec(String(value));
   return match ? BigInt(`${match[1]}${(match[2] ?? '').padEnd(2, '0')}`) : undefined;

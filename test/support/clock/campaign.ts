@@ -1,6 +1,6 @@
 /**
- * Payouts, a batch, follow-ups and a token renewal, while worker processes are killed in turn and every open workflow
- * is queried twice a second. Afterwards every history is read.
+ * Payouts, a batch, follow-ups and a token renewal, while worker processes are killed in turn and every open workflow is
+ * queried twice a second. Afterwards every history is read.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,13 +27,13 @@ export interface CampaignReport {
   queries: number;
   /** Queries that came ahead of a workflow task, and were sent again. */
   refused: number;
-  /** Those that failed all the same in this way. */
+  /** Queries that failed in this way in spite of the retries. */
   givenUp: number;
   workflows: Record<string, number>;
-  /** Failed workflow tasks by cause, but for those whose completion met a new event. */
+  /** Failed workflow tasks by cause, except those whose completion met a new history event. */
   failedTasks: Record<string, number>;
   notReplaying: string[];
-  /** Payouts, rows of the batch among them, by how they ended. */
+  /** Payouts, rows of the batch included, by outcome. */
   outcomes: Record<string, number>;
   wronglyPaid: string[];
 }
@@ -46,9 +46,9 @@ const ASK_EVERY_MS = 500;
 const ANSWERS_WITHIN_MS = 3_000;
 const LOOK_EVERY_MS = 1_000;
 const ROWS = 8;
-/** The time that payouts have to end once the kills and the queries are over. */
+/** The time that payouts have to end after the kills and queries. */
 const ENDS_WITHIN_MS = 240_000;
-/** Temporal's number: an event arrived while the task was at work, so it is done again. */
+/** Temporal's code: a history event arrived during the task, so the task runs again. */
 const UNHANDLED_COMMAND = 1;
 
 const ENVIRONMENT: Environment = {
@@ -95,7 +95,7 @@ export async function campaign({ codePath, killForMs, payouts }: CampaignOptions
   }
 }
 
-/** Worker processes, one of which dies every now and then. */
+/** Worker processes, one of which is killed periodically. */
 class Troop {
   kills = 0;
   private readonly world: PayoutWorld;
@@ -128,7 +128,7 @@ class Troop {
   }
 }
 
-/** Asks every open workflow, of whatever type, by a query that all of them answer. */
+/** Queries every open workflow of any type, with a query that all of them answer. */
 class Questions {
   readonly counts = { queries: 0, refused: 0, givenUp: 0 };
   private readonly client: Client;

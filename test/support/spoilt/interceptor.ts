@@ -1,4 +1,4 @@
-/** A version of our workflows that does one thing more: what it began, the other versions cannot go on with. */
+/** A version of our workflows with one additional command: no other version can continue what it started. */
 import { sleep, type WorkflowInterceptorsFactory, workflowInfo } from '@temporalio/workflow';
 
 const SPOILT: readonly string[] = ['payout', 'tokenRenewal'];
