@@ -32,7 +32,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** An API server of its own, so that nothing is left of what another test has used up. */
+/** A separate API server, whose limits no other test has used up. */
 async function serve(options: Partial<AuthorizationsOptions> = {}): Promise<void> {
   server = fastify();
   answerProblems(server);
@@ -58,8 +58,8 @@ const started = async (type: string) => (await world.client.workflow.count(`Work
 const outcomeOf = (workflowId: string) =>
   world.client.workflow.getHandle<typeof userAuthorization>(workflowId).result();
 
-describe('H61 what anybody can ask for costs next to nothing', () => {
-  test('callbacks that were not begun here: no call, and nothing in Temporal', async () => {
+describe('H61 anonymous requests use few resources', () => {
+  test('callbacks without an attempt of ours: no provider call, and nothing in Temporal', async () => {
     const { cookie } = await begin();
     const [calls, workflows] = [exchanges(), await started('userAuthorization')];
     for (let i = 0; i < 200; i += 1) {
@@ -70,14 +70,14 @@ describe('H61 what anybody can ask for costs next to nothing', () => {
     expect(await started('userAuthorization')).toBe(workflows);
   });
 
-  test('two hundred attempts that are begun: one look for the link', async () => {
+  test('two hundred new attempts: one fetch of the link', async () => {
     const before = await started('authorizationLink');
     await Promise.all(Array.from({ length: 200 }, begin));
-    // One that is counted late would be missed once; none is missed for good.
+    // A late count may miss one once; none is lost permanently.
     await eventually(async () => ((await started('authorizationLink')) === before + 1 ? true : undefined));
   });
 
-  test('callbacks with junk codes: only so many exchanges; the others may come again', async () => {
+  test('callbacks with invalid codes: a limited number of exchanges; the others can be retried', async () => {
     const before = exchanges();
     const attempts = await Promise.all(Array.from({ length: 60 }, begin));
     const answers = await Promise.all(attempts.map((attempt) => comeBack(attempt, 'junk')));
@@ -94,7 +94,7 @@ describe('H61 what anybody can ask for costs next to nothing', () => {
     });
   });
 
-  test('applications that do not exist: only so many looks, and those that exist go on', async () => {
+  test('unknown applications: a limited number of fetches, and known applications keep working', async () => {
     await begin();
     const before = await started('authorizationLink');
     const answers = await Promise.all(
@@ -106,8 +106,8 @@ describe('H61 what anybody can ask for costs next to nothing', () => {
   });
 });
 
-describe('H61 a browser is not kept waiting for ever', () => {
-  test('504 while the exchange goes on, which it does: the tokens arrive', async () => {
+describe('H61 a browser waits in bounded time', () => {
+  test('504 while the exchange is in flight, which continues: the tokens arrive', async () => {
     await server.close();
     await serve({ outcomeWithinMs: 500 });
     const held = world.hold({ operation: 'oauthToken', times: 1 }, 'before');
@@ -133,7 +133,7 @@ describe('H61 a browser is not kept waiting for ever', () => {
   });
 });
 
-describe('H42 tokens that were got for a code, which works only once', () => {
+describe('H42 tokens from a code, which works only once', () => {
   test('a Workflow Reset does not send the code again', async () => {
     const openId = freshNumber();
     expect((await comeBack(await begin(), codeOf(openId))).statusCode).toBe(200);
@@ -148,7 +148,7 @@ describe('H42 tokens that were got for a code, which works only once', () => {
     expect(exchanges()).toBe(before);
   });
 
-  test('are handed over as soon as Temporal takes them', async () => {
+  test('are handed over as soon as Temporal accepts them', async () => {
     let failures = 3;
     const failing: WorkflowClientInterceptor = {
       async signalWithStart(input, next) {
@@ -167,7 +167,7 @@ describe('H42 tokens that were got for a code, which works only once', () => {
     const grant = { access: 'a', fingerprint: 'f', livesMs: 3_600_000, refresh: 'r' };
     const owner = { environment: 'test', app: 'default', openId };
     await new TokenRenewals(client, PROCESS_SURROUNDINGS).handOver(owner, grant);
-    // And once more, as a handover does whose answer was lost.
+    // A second handover, as happens when the answer to the first is lost.
     await new TokenRenewals(client, PROCESS_SURROUNDINGS).handOver(owner, grant);
     const state = await eventually(() =>
       world.client.workflow

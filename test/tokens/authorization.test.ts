@@ -14,7 +14,7 @@ let base: string;
 
 beforeAll(async () => {
   const [port = 0] = await freePorts(1);
-  // A code works once: no exchange that takes long may be given up.
+  // A code works once, so an exchange must not time out.
   world = await PayoutWorld.start({ idle: true, env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
   service = await startService(world.client, { PORT: `${port}` });
   base = `${service.url}/v1/oauth/default`;
@@ -32,7 +32,7 @@ const exchanges = () =>
 const tokenOf = (openId: string) =>
   world.client.workflow.getHandle(tokenWorkflowId('default', openId)).query(tokenStateQuery);
 
-/** Begins an attempt as a browser would: where it was sent, and the cookie it holds. */
+/** Starts an attempt as a browser does. Returns the redirect and the cookie. */
 async function begin(cookie?: string) {
   const answer = await request(`${base}/authorize`, { headers: cookie ? { cookie } : {} });
   await answer.body.dump();
@@ -63,14 +63,14 @@ describe('a person authorizes the application in a real browser', () => {
     await page.getByRole('button', { name: 'Allow' }).click();
     await page.getByRole('heading', { name: 'Access granted' }).waitFor();
     expect(await tokenOf('seller-7')).toMatchObject({ kind: 'user', renewals: 1, needsAttention: false });
-    // Back and reload is a replay: the code is not sent again.
+    // Going back and reloading is a replay: the code is not sent again.
     const before = exchanges();
     await page.reload();
     await page.getByRole('heading', { name: 'This link does not work' }).waitFor();
     expect(exchanges()).toBe(before);
   });
 
-  test('denies it: the page says so, and nothing is exchanged', async () => {
+  test('denies access: the page says so, and no code is exchanged', async () => {
     const before = exchanges();
     const page = await patient(browser.newPage());
     await page.goto(`${base}/authorize`);
@@ -80,8 +80,8 @@ describe('a person authorizes the application in a real browser', () => {
   });
 });
 
-describe('H49 a callback that is forged or replayed', () => {
-  test('the state cannot be guessed, and the cookie is for this flow and no script', async () => {
+describe('H49 a forged or replayed callback', () => {
+  test('the state is unguessable, and the cookie is limited to this flow and inaccessible to scripts', async () => {
     const [one, two] = [await begin(), await begin()];
     expect(one.state).toMatch(/^[\w-]+\.[\w-]{48,}$/);
     expect(one.state).not.toBe(two.state);
@@ -101,7 +101,7 @@ describe('H49 a callback that is forged or replayed', () => {
       async () => ({ query: { state: 'x'.repeat(43) }, cookie: (await begin()).cookie }),
     ],
     ['without a state', async () => ({ query: {}, cookie: (await begin()).cookie })],
-  ])('%s: refused, and the code is not exchanged', async (_how, make) => {
+  ])('%s: rejected, and the code is not exchanged', async (_how, make) => {
     const { query, cookie } = await make();
     const before = exchanges();
     const answer = await comeBack({ ...query, code: code('victim') }, cookie);
@@ -110,7 +110,7 @@ describe('H49 a callback that is forged or replayed', () => {
     expect(exchanges()).toBe(before);
   });
 
-  test('one from another browser does not spend the attempt of the right one; that one works once', async () => {
+  test("a callback from another browser does not use up the attempt; the right browser's works once", async () => {
     const mine = await begin();
     expect(
       (await comeBack({ state: mine.state, code: code('mallory') }, (await begin()).cookie)).status,
@@ -123,7 +123,7 @@ describe('H49 a callback that is forged or replayed', () => {
     await expect(tokenOf('mallory')).rejects.toThrow();
   });
 
-  test('fifty at once with the same state: one exchange', async () => {
+  test('fifty concurrent callbacks with the same state: one exchange', async () => {
     const mine = await begin();
     const before = exchanges();
     const answers = await Promise.all(
@@ -135,7 +135,7 @@ describe('H49 a callback that is forged or replayed', () => {
 });
 
 describe('the exchange of the code', () => {
-  test('whose answer is lost is never repeated, and the page says so', async () => {
+  test('is not repeated when its answer is lost, and the page says so', async () => {
     world.simulator.control.addFault({ operation: 'oauthToken', times: 1, fault: { kind: 'drop-after' } });
     const before = exchanges();
     const mine = await begin();
@@ -144,7 +144,7 @@ describe('the exchange of the code', () => {
     expect(exchanges() - before).toBe(1);
   });
 
-  test('that was surely not received is tried again', async () => {
+  test('is retried when the provider certainly did not receive it', async () => {
     world.simulator.control.addFault({
       operation: 'oauthToken',
       times: 1,
@@ -155,17 +155,17 @@ describe('the exchange of the code', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('with a code that the service does not take: told, and nothing is started', async () => {
+  test('with a code that the provider rejects: the page says so, and nothing is started', async () => {
     const mine = await begin();
     const answer = await comeBack({ state: mine.state, code: 'never-issued' }, mine.cookie);
     expect(answer.html).toContain('did not accept');
   });
 
-  test('both spellings of the link are understood', async () => {
+  test('both spellings of the link are supported', async () => {
     expect([...(await begin()).link.searchParams.keys()]).toContain('redirect_uri');
     await world.stopWorkers();
     await world.startWorkers({ PAYMENTS_AUTH_SPELLING: 'camel' });
-    // An API server keeps a link for five minutes.
+    // An API server caches a link for five minutes.
     await service.close();
     service = await startService(world.client);
     base = `${service.url}/v1/oauth/default`;

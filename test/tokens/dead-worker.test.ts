@@ -23,10 +23,10 @@ afterEach(async () => {
 });
 
 const renewal = () => world.client.workflow.getHandle(tokenWorkflowId('default'));
-/** Rejects when there is no answer within 10 s, which is as long as a call waits for its token. */
+/** Rejects without an answer within 10 s, which is how long a call waits for its token. */
 const grant = () => new TokenRenewals(world.client, PROCESS_SURROUNDINGS).grant(OWNER);
 
-/** Two workers; answers the one that has the renewal in memory. */
+/** Starts two workers. Returns the one that has the renewal in memory. */
 async function holder(): Promise<OwnProcess> {
   const first = await workers.start();
   await eventually(() => grant().catch(() => undefined));
@@ -35,9 +35,9 @@ async function holder(): Promise<OwnProcess> {
   return second.child.pid === pid ? second : first;
 }
 
-test('H44 a worker that dies with the renewal in hand keeps the token from nobody', async () => {
+test('H44 a worker that dies during a renewal blocks the token for no other worker', async () => {
   const worker = await holder();
-  // Frozen, it takes the next workflow task, for it is the worker that has the renewal in memory.
+  // Frozen, it gets the next workflow task, because it has the renewal in memory.
   worker.child.kill('SIGSTOP');
   await renewal().signal(authorizedSignal.name, 'nothing that it understands');
   await eventually(async () => {

@@ -44,7 +44,7 @@ describe('H40 every history of a renewal replays', () => {
     },
   };
 
-  test.each(Object.keys(LIVES))('a life that was just lived: %s', async (name) => {
+  test.each(Object.keys(LIVES))('replays a new history: %s', async (name) => {
     const openId = await LIVES[name]?.();
     const history = await handle(openId).fetchHistory();
     record(name, history);

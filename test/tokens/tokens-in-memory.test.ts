@@ -16,7 +16,7 @@ beforeEach(() => {
   clock = new FakeClock();
 });
 
-/** A renewal that gives one token and never another. */
+/** A renewal that grants one token and never another. */
 class Renewal implements GrantSource {
   readonly asked: (string | undefined)[] = [];
   private readonly issuedAtMs = clock.wallMs();
@@ -41,25 +41,25 @@ const { random } = PROCESS_SURROUNDINGS;
 const seal = new TokenSeal(undefined, random);
 const held = (renewal: GrantSource) => new RenewedTokens(PLACE, renewal, seal, { clock, random });
 
-describe('a token whose renewal does not come about', () => {
-  test('H44 is used until ten minutes before its end, however often it was looked at', async () => {
+describe('a token whose renewal fails', () => {
+  test('H44 is used until ten minutes before its expiry, however often it was fetched', async () => {
     const tokens = held(new Renewal(LIVES));
     for (let minute = 0; minute < 110; minute += 1) {
       expect(await tokens.token({ kind: 'application' })).toBe('at-1');
       await clock.advance(MINUTE);
     }
     await expect(tokens.token({ kind: 'application' })).rejects.toThrow('expired');
-    // A process that comes late keeps the same distance.
+    // A process that starts late keeps the same margin.
     await expect(held(new Renewal(LIVES)).token({ kind: 'application' })).resolves.toBe('at-1');
   });
 
-  test('H44 a process that fetches it shortly before its end keeps the same margin', async () => {
+  test('H44 a process that fetches it shortly before its expiry keeps the same margin', async () => {
     const renewal = new Renewal(LIVES);
     await clock.advance(111 * MINUTE);
     await expect(held(renewal).token({ kind: 'application' })).rejects.toThrow('expired');
   });
 
-  test('is looked for a few times, and not by every call', async () => {
+  test('is fetched again a few times, and not by every call', async () => {
     const renewal = new Renewal(LIVES);
     const tokens = held(renewal);
     for (let second = 0; second < 109 * 60; second += 1) {
@@ -89,7 +89,7 @@ describe('H44 what invalidates a token', () => {
     [403, 'FORBIDDEN'],
     [403, '900002'],
     [200, '403'],
-  ])('HTTP %i with code %s forbids a call, and everybody goes on with the token', async (status, code) => {
+  ])('HTTP %i with code %s forbids a call, and all calls keep the token', async (status, code) => {
     expect(await answered(status, code)).toEqual([false]);
   });
 
@@ -98,11 +98,11 @@ describe('H44 what invalidates a token', () => {
     [401, '900000'],
     [200, '401'],
     [403, '401'],
-  ])('HTTP %i with code %s has the very token replaced', async (status, code) => {
+  ])('HTTP %i with code %s replaces that very token', async (status, code) => {
     expect(await answered(status, code)).toEqual([false, true]);
   });
 
-  test('a rejection of a token that is not in use any more replaces nothing', async () => {
+  test('rejecting a token that is no longer in use replaces nothing', async () => {
     const renewal = new Renewal(LIVES);
     const tokens = held(renewal);
     await tokens.token({ kind: 'application' });

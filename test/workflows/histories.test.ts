@@ -15,16 +15,16 @@ import {
 import { createsOf } from '../support/ledger.ts';
 import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
-describe('a payout costs the engine little', () => {
+describe('a payout costs Temporal little', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
-    // Polls are out of the way, but come before the watch over waiting calls would end, as they do by default.
+    // Polls are rare, but come before the watch over waiting calls ends, as with the defaults.
     world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '1m', PAYOUTS_POLL_FIRST: '2m' } });
   });
   afterAll(() => world.stop());
 
-  test('a happy payout is at most 33 events and, with the account check, 5 API calls', async () => {
-    // A worker on a busy machine is late for a workflow task now and then, which adds events: the best of several counts.
+  test('a successful payout takes at most 33 history events and, with the account check, 5 API calls', async () => {
+    // A worker on a busy machine is sometimes late for a workflow task, which adds history events: the best of several counts.
     const costs = [await costOf(freshNumber())];
     while (Math.min(...costs.map(({ events }) => events)) > 33 && costs.length < 10)
       costs.push(await costOf(freshNumber()));
@@ -33,12 +33,12 @@ describe('a payout costs the engine little', () => {
     expect(best?.calls).toEqual(['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail']);
   });
 
-  /** Of one payout whose client nobody has asked about. */
+  /** The cost of one payout whose client has not been queried. */
   async function costOf(clientId: string): Promise<{ events: number; calls: string[] }> {
     const calls = () => world.simulator.control.calls().filter(({ operation }) => operation !== 'token');
     const before = calls().length;
     const ref = await world.pay('success final=0s', { clientId });
-    // Looked at without a query: one that comes while the request is checked costs a workflow task.
+    // Read without a query, which costs a workflow task while the request is being checked.
     await eventually(async () => (await phaseShown(world, ref)) === 'PROCESSING' || undefined);
     await world.payouts.notify(ref, { receivedAt: new Date().toISOString() });
     await world.payouts.result(ref);
@@ -49,7 +49,7 @@ describe('a payout costs the engine little', () => {
 });
 
 describe('H39 the history of a payout that stays open is bounded', () => {
-  test('it goes on as new below 500 events, and what it knows goes along', async () => {
+  test('it continues as new below 500 events, and keeps its state', async () => {
     const world = await PayoutWorld.start({ env: { PAYOUTS_POLL_FIRST: '10ms', PAYOUTS_POLL_MAX: '10ms' } });
     try {
       const ref = await world.pay('stuck');
@@ -70,7 +70,7 @@ describe('H39 the history of a payout that stays open is bounded', () => {
     }
   });
 
-  test('also once a person has said which order it is', async () => {
+  test('also once a person has named its order', async () => {
     const world = await PayoutWorld.start({
       env: {
         PAYMENTS_CALL_TIMEOUT: '500ms',
@@ -91,7 +91,7 @@ describe('H39 the history of a payout that stays open is bounded', () => {
     }
   });
 
-  test('also where nothing but updates makes it ask: they are answered, and it goes on as new', async () => {
+  test('also when only updates make it query: they are answered, and it continues as new', async () => {
     const world = await PayoutWorld.start({ env: NO_POLLS });
     try {
       const ref = await world.pay('slow final=1h');
@@ -169,7 +169,7 @@ describe('H40 every recorded history replays', () => {
     },
   };
 
-  test.each(Object.keys(LIVES))('a life that was just lived: %s', async (name) => {
+  test.each(Object.keys(LIVES))('replays a new history: %s', async (name) => {
     const ref = (await LIVES[name]?.()) ?? { partnerOrderId: '' };
     const place = name === 'notified' ? unpolled : world;
     await place.payouts.result(ref);
@@ -178,12 +178,12 @@ describe('H40 every recorded history replays', () => {
     await replays(history);
   });
 
-  test('the corpus, old and new', async () => {
+  test('the whole corpus', async () => {
     for (const file of recordedHistories())
       await replays(historyFromJSON(JSON.parse(readFileSync(join(HISTORIES, file), 'utf8'))));
   });
 
-  test('the corpus stands as it was recorded', () => {
+  test('the corpus is unchanged', () => {
     const files = recordedHistories();
     expect(Object.fromEntries(files.map((file) => [file, digestOf(file)]))).toEqual(recordedDigests());
     expect(files.length).toBeGreaterThan(0);

@@ -23,7 +23,7 @@ describe('H35 signals that cannot be decoded', () => {
       input: { payloads },
     });
 
-  test('H35 to the renewal of a token: it goes on renewing', async () => {
+  test('H35 sent to a token renewal: it keeps renewing', async () => {
     const renewal = world.client.workflow.getHandle(tokenWorkflowId('default', undefined));
     await eventually(() => renewal.describe().catch(() => undefined));
     await poison(renewal.workflowId, 'authorized');
@@ -32,7 +32,7 @@ describe('H35 signals that cannot be decoded', () => {
     expect(state).toMatchObject({ needsAttention: false, needsAuthorization: false });
   });
 
-  test('H35 to a batch: it goes on paying', async () => {
+  test('H35 sent to a batch: it keeps paying', async () => {
     const payouts = manyRows(3);
     const batches = batchesOf(world);
     const batchId = freshNumber();

@@ -15,7 +15,7 @@ afterAll(() => world.stop());
 
 const bodyOf = (partnerOrderId: string) => payoutRequest(partnerOrderId, { platform: 'sim:success' });
 
-/** What a service in another language does when it knows nothing of our policies. */
+/** A start by a program in another language that does not know our policies. */
 function foreignStart(partnerOrderId: string, options: { terminateExisting?: boolean } = {}) {
   return world.client.workflow.start('payout', {
     taskQueue: 'payouts',
@@ -25,7 +25,7 @@ function foreignStart(partnerOrderId: string, options: { terminateExisting?: boo
   });
 }
 
-describe('H7 one number, one payout', () => {
+describe('H7 one partnerOrderId, one payout', () => {
   test('50 racing starts pay once', async () => {
     const body = bodyOf(freshNumber());
     const starts = await Promise.all(Array.from({ length: 50 }, () => world.payouts.start(body)));
@@ -34,7 +34,7 @@ describe('H7 one number, one payout', () => {
     expect(createsOf(world, body).length).toBe(1);
   });
 
-  test('the same body again joins, running or ended; another body is refused', async () => {
+  test('the same body joins, running or ended; another body is rejected', async () => {
     const body = bodyOf(freshNumber());
     const first = await world.payouts.start(body);
     const rewritten = { ...body, instructedAmount: { amount: '100', currency: 'CNY' }, app: 'default' };
@@ -46,7 +46,7 @@ describe('H7 one number, one payout', () => {
     expect(createsOf(world, body).length).toBe(1);
   });
 
-  test('a foreign start of a fresh number asks first, then pays once', async () => {
+  test('a foreign start of a new partnerOrderId confirms first, then pays once', async () => {
     const partnerOrderId = freshNumber();
     const handle = await foreignStart(partnerOrderId);
     expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
@@ -68,25 +68,25 @@ describe('H7 one number, one payout', () => {
   });
 
   test.each(['before', 'after'] as const)(
-    'a foreign start that terminates the first while its create is under way, %s the effect: one POST',
+    'a foreign start that terminates the first run during its create, %s the effect: one POST',
     async (effect) => {
       const body = bodyOf(freshNumber());
       const held = world.holdCreate(body.partnerOrderId, effect);
       await world.payouts.start(body);
       await eventually(held.arrived);
       const handle = await foreignStart(body.partnerOrderId, { terminateExisting: true });
-      // Where the order is there already, it asks only once and may be seen at its end.
+      // If the order already exists, one query suffices, and the run may already have ended.
       await world.until(body, ({ phase }) => phase === 'RECONCILING' || phase === 'DONE');
       held.release();
       expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
       expect(createsOf(world, body).length).toBe(1);
       expect(debitsOf(world, body)).toBe(1);
-      // It was asked for its state from its first moment on.
+      // Its state was queried from the start.
       await replays(await world.history(body));
     },
   );
 
-  test('H8 with PAYOUTS_CREATE_CHECK=always a number whose history is gone is asked for first', async () => {
+  test('H8 with PAYOUTS_CREATE_CHECK=always, a partnerOrderId whose history is gone is confirmed first', async () => {
     const body = bodyOf(freshNumber());
     await world.payouts.start(body);
     await world.payouts.result(body);
@@ -115,7 +115,7 @@ describe('H7 one number, one payout', () => {
 });
 
 describe('bad input', () => {
-  test('is refused before anything is started, with every bad field', async () => {
+  test('is rejected before anything starts, with every bad field', async () => {
     const body = { ...bodyOf(freshNumber()), clientId: '', originCurrency: 'usd' };
     const refused = await world.payouts.start(body).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(InvalidPayoutRequestError);
@@ -126,7 +126,7 @@ describe('bad input', () => {
   });
 
   test.each([
-    ['no object', () => null],
+    ['a value that is not an object', () => null],
     ['bad fields', () => ({ ...bodyOf('x'), clientId: '' })],
     ['an application that is not configured', () => ({ ...bodyOf('x'), app: 'nobody' })],
   ])('a foreign start with %s fails the workflow as InvalidPayoutRequest', async (_name, body) => {
@@ -146,7 +146,7 @@ describe('bad input', () => {
     });
   });
 
-  test('H101 a start under another workflow id is bad input, for the id is what makes the number unique', async () => {
+  test('H101 a start under another workflow id is bad input, because the id makes the partnerOrderId unique', async () => {
     const partnerOrderId = freshNumber();
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -159,7 +159,7 @@ describe('bad input', () => {
     expect(createsOf(world, { partnerOrderId })).toEqual([]);
   });
 
-  test('H16 a start that was meant for another environment is bad input', async () => {
+  test('H16 a start for another environment is bad input', async () => {
     const partnerOrderId = freshNumber();
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -172,7 +172,7 @@ describe('bad input', () => {
     });
   });
 
-  test('a number that was only ever bad input may be used again, corrected', async () => {
+  test('a partnerOrderId that was only ever bad input may be used again, corrected', async () => {
     const partnerOrderId = freshNumber();
     const bad = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -202,7 +202,7 @@ describe('H6 a Workflow Reset never pays again', () => {
     },
   );
 
-  test('a clearance of the run before the reset clears nothing: an order is found, not ended as NOT_CREATED', async () => {
+  test('a clearance of the run before the reset does not apply: an order is found, not ended as NOT_CREATED', async () => {
     const { control } = world.simulator;
     const body = { ...bodyOf(freshNumber()), originCurrency: 'HKD', limits: { minRate: '0.9' } };
     // A doubtful start confirms first, which clears this run.
@@ -237,7 +237,7 @@ describe('H6 a Workflow Reset never pays again', () => {
     expect(createsOf(world, body).length).toBe(1);
   });
 
-  test('after its end, to before a detail that was asked for on its own: the order is found', async () => {
+  test('after its end, to before a separate detail query: the order is found', async () => {
     const ref = await world.paySpoilt({ kind: 'status', status: 429 }, 'success', 'queryPayDetail');
     await world.payouts.result(ref);
     await reset(ref.partnerOrderId, 'fetchTradeDetail');
@@ -245,7 +245,7 @@ describe('H6 a Workflow Reset never pays again', () => {
     expect(createsOf(world, ref).length).toBe(1);
   });
 
-  test('while the create is under way: one POST', async () => {
+  test('during the create: one POST', async () => {
     const body = bodyOf(freshNumber());
     const held = world.holdCreate(body.partnerOrderId, 'before');
     await world.payouts.start(body);
@@ -257,7 +257,7 @@ describe('H6 a Workflow Reset never pays again', () => {
     expect(debitsOf(world, body)).toBe(state.phase === 'DONE' ? 1 : 0);
   });
 
-  test('before anything was sent: no other run ever set out to create, so it is created, once', async () => {
+  test('before anything was sent: no other run has started a create, so it is created, once', async () => {
     const body = { ...bodyOf(freshNumber()), approval: 'required' as const };
     await world.payouts.start(body);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');

@@ -9,19 +9,19 @@ import { payoutRequest } from '../support/requests.ts';
 /** The confirmation window begins where the create's own deadline ends: with a call timeout of 2 s, after 9 s. */
 const SHORT_WINDOW = { PAYMENTS_CALL_TIMEOUT: '2s', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
 
-/** A busy machine may see it only once a person is asked. */
+/** A busy machine may show it only in review. */
 const isUnknown = ({ phase }: PayoutState) => phase === 'RECONCILING' || phase === 'NEEDS_REVIEW';
 const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
 
-// At the same time, for each of them waits for most of its time.
-describe.concurrent('H58 after a send of unknown outcome, nothing ends the payout NOT_CREATED but a person', () => {
+// In parallel, because each of them mostly waits.
+describe.concurrent('H58 after a send of unknown outcome, only a person ends the payout NOT_CREATED', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
     world = await PayoutWorld.start({ env: { ...SHORT_WINDOW, PAYMENTS_LOCK_LIFETIME: '3s' } });
   });
   afterAll(() => world.stop());
 
-  /** A payout whose first create is answered 429 and held back as `shows`; then `change` happens. */
+  /** A payout whose first create is answered 429 and held back as `shows`; then `change` runs. */
   async function afterBusy(
     over: Partial<PayoutRequest>,
     change: (ref: PayoutRef) => unknown,
@@ -35,7 +35,7 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     return ref;
   }
 
-  /** It stays open; once the provider shows the order, it ends as the ledger says. */
+  /** It stays open, and ends as the ledger says once the provider shows the order. */
   async function staysOpenUntilFound(ref: PayoutRef, because: string): Promise<void> {
     const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     expect(state.sentence).toContain(because);
@@ -100,7 +100,7 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     await staysOpenUntilFound(ref, 'APPROVAL_REFUSED');
   });
 
-  test('a person still ends it, and the follow-up knows that a create was sent', async () => {
+  test('a person ends it, and the follow-up knows that a create was sent', async () => {
     const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
@@ -110,12 +110,12 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
   });
 
-  test('the memo says so as long as it runs, and a run that is started again after retention confirms', async () => {
+  test('the memo says so while it runs, and a run that is started again after retention confirms', async () => {
     const sent = await world.paySpoilt({ kind: 'drop-before' }, 'success');
     await world.until(sent, isUnknown);
     const { memo } = await world.payouts.handle(sent).describe();
     expect(memo).toMatchObject({ createSent: true });
-    // No other run is left under this number, so nothing but the memo says that one has sent.
+    // No other run under this partnerOrderId is left, so only the memo says that one has sent.
     const body = payoutRequest(freshNumber(), { platform: 'sim:success' });
     await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -138,7 +138,7 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
 
-  describe('H132 the provider does not know an order any more that it created', () => {
+  describe('H132 the provider no longer finds an order that it created', () => {
     async function denied(): Promise<PayoutRef> {
       const ref = await world.pay('stuck');
       await world.until(ref, ({ phase }) => phase === 'PROCESSING');
@@ -149,7 +149,7 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
       return ref;
     }
 
-    test('it goes to review, and on by itself once the order is there again', async () => {
+    test('it goes to review, and continues by itself once the order is found again', async () => {
       const ref = await denied();
       world.simulator.control.changeOrder(ref.partnerOrderId, {
         visible: true,
@@ -169,7 +169,7 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     });
   });
 
-  test('a refused create that was never preceded by another ends it, and leaves a mark for the follow-up', async () => {
+  test('a refused first create ends the payout, and marks it for the follow-up', async () => {
     const ref = await world.paySpoilt({ kind: 'envelope', code: 30005 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');
     expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
