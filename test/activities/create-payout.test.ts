@@ -9,7 +9,7 @@ import type { SendPolicy } from '../../src/domain/payout.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { serviceClient } from '../../src/workers/service-client.ts';
-import { freshNumber, QUICK } from '../support/payout-world.ts';
+import { newPartnerOrderId, QUICK } from '../support/payout-world.ts';
 import { realLimiter } from '../support/rate-limit.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -52,7 +52,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
   });
 
   beforeEach(async () => {
-    const { receiver, ...request } = payoutRequest(freshNumber());
+    const { receiver, ...request } = payoutRequest(newPartnerOrderId());
     const { payerId, type, instructedAmount, originCurrency, targetCurrency } = request;
     const quote = await client.quote({ payerId, type, instructedAmount, originCurrency, targetCurrency });
     create = {

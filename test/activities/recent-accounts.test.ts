@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { RecentAccounts } from '../../src/activities/receiving-account/recent-accounts.ts';
 import type { ClientAccounts } from '../../src/domain/provider-records.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 const zero = { currency: 'USD', amount: '0.00' };
 
@@ -74,7 +74,7 @@ test('concurrent payouts of one client cost one account query', async () => {
     for (const ref of refs) expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     const asked = world.simulator.control.calls().filter(({ operation }) => operation === 'accountQuery');
     expect(asked.length).toBe(1);
-    const other = await world.pay('success final=0s', { clientId: freshNumber() });
+    const other = await world.pay('success final=0s', { clientId: newPartnerOrderId() });
     expect((await world.payouts.result(other)).outcome).toBe('SUCCESS');
   } finally {
     await world.stop();

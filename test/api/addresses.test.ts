@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
 
-import { get, startService } from '../support/http.ts';
+import { get, startApiServer } from '../support/http.ts';
 
 test.each([
   ['cannot be decoded', '/v1/payouts/secret-canary%', 400],
   ['is too long', `/v1/payouts/secret-canary${'x'.repeat(1_100)}`, 414],
 ])('a URL that %s returns a problem document that does not quote it', async (_what, path, status) => {
   const client = standInClient({ ends: {}, states: [], queries: {}, argumentOf: () => null });
-  const service = await startService(client);
+  const service = await startApiServer(client);
   try {
     const answer = await get(service.url + path);
     expect(answer.status).toBe(status);

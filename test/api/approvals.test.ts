@@ -4,20 +4,20 @@ import { payoutStateSchema } from '../../src/contract/payout-answers.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
-import { type OwnService, post, read, startService } from '../support/http.ts';
+import { post, read, startApiServer, type TestApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let at: string;
 const run = (...args: string[]) => cli(world.workerEnvironment, args);
 
 beforeAll(async () => {
   // Long enough for a create on a busy machine, short enough for a test to wait until it ends.
   world = await PayoutWorld.start({ env: { PAYMENTS_LOCK_LIFETIME: '5s', PAYOUTS_APPROVAL_EXPIRES: '1h' } });
-  service = await startService(world.client, {
+  service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop'), callerEntry('desk')]),
   });
   at = `${service.url}/v1/payouts`;
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 const asked = (over: object = {}) =>
-  payoutRequest(freshNumber(), { platform: 'sim:success', approval: 'required', ...over });
+  payoutRequest(newPartnerOrderId(), { platform: 'sim:success', approval: 'required', ...over });
 
 async function started(over: object = {}): Promise<string> {
   const body = asked(over);

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { debitsByRow, manyRows } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, type OwnService, post, startService } from '../support/http.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let at: string;
 
 beforeAll(async () => {
   world = await PayoutWorld.start();
-  service = await startService(world.client, {
+  service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop'), callerEntry('desk')]),
   });
   at = `${service.url}/v1/payout-batches`;
@@ -48,7 +48,7 @@ test('returns 409 for other rows under the same batchId and for another caller',
 });
 
 test('H51 the starter of a batch cannot approve its payouts', async () => {
-  const row = payoutRequest(freshNumber(), { platform: 'sim:success', approval: 'required' });
+  const row = payoutRequest(newPartnerOrderId(), { platform: 'sim:success', approval: 'required' });
   await post(at, { batchId: 'to-approve', payouts: [row] }, as('shop'));
   const payout = `${service.url}/v1/payouts/${row.partnerOrderId}`;
   await eventually(async () => {
@@ -61,7 +61,7 @@ test('H51 the starter of a batch cannot approve its payouts', async () => {
 
 test('names every bad row and field; one row above the largest amount rejects the batch', async () => {
   const [good] = manyRows(1);
-  const bad = { ...payoutRequest(freshNumber()), clientId: '' };
+  const bad = { ...payoutRequest(newPartnerOrderId()), clientId: '' };
   expect(await post(at, { batchId: 'bad', payouts: [good, bad, bad] }, as('shop'))).toMatchObject({
     status: 400,
     body: { errors: [{ path: '1.clientId' }, { path: '2.clientId' }] },
@@ -72,7 +72,9 @@ test('names every bad row and field; one row above the largest amount rejects th
   });
   const lines = await post(`${at}?batchId=bad`, `${JSON.stringify(good)}\n{"a`, { ...as('shop'), ...NDJSON });
   expect(lines).toMatchObject({ status: 400, body: { detail: expect.stringContaining('line 2') } });
-  const large = payoutRequest(freshNumber(), { instructedAmount: { currency: 'CNY', amount: '100.01' } });
+  const large = payoutRequest(newPartnerOrderId(), {
+    instructedAmount: { currency: 'CNY', amount: '100.01' },
+  });
   expect(await post(at, { batchId: 'bad', payouts: [good, large] }, as('shop'))).toMatchObject({
     status: 403,
     body: { detail: expect.stringContaining('row 1') },

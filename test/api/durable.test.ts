@@ -7,7 +7,7 @@ import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { get, post } from '../support/http.ts';
-import { eventually, freshNumber } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -41,7 +41,7 @@ afterAll(async () => {
 
 test('H33 acknowledges a notification only once Temporal has it: returns 503 when Temporal is killed meanwhile', async () => {
   const payouts = new Payouts({ client: new Client({ connection }) });
-  const { partnerOrderId } = await payouts.start(payoutRequest(freshNumber()));
+  const { partnerOrderId } = await payouts.start(payoutRequest(newPartnerOrderId()));
   const send = (status: string) =>
     post(`${url}/v1/notifications/default`, { partner_order_id: partnerOrderId, status });
   const recorded = async () => {
@@ -52,9 +52,9 @@ test('H33 acknowledges a notification only once Temporal has it: returns 503 whe
 
   const acknowledged: string[] = [];
   const refused: string[] = [];
-  let engineIsUp = true;
+  let temporalIsUp = true;
   const sender = (async () => {
-    for (let i = 0; refused.length === 0 || !engineIsUp || acknowledged.at(-1) !== `N${i - 1}`; i += 1) {
+    for (let i = 0; refused.length === 0 || !temporalIsUp || acknowledged.at(-1) !== `N${i - 1}`; i += 1) {
       const answer = await send(`N${i}`);
       expect([202, 503]).toContain(answer.status);
       if (answer.status === 503) expect(answer.headers['retry-after']).toBe('5');
@@ -62,13 +62,13 @@ test('H33 acknowledges a notification only once Temporal has it: returns 503 whe
     }
   })();
   await eventually(() => acknowledged.length > 0 || undefined);
-  engineIsUp = false;
+  temporalIsUp = false;
   await engine.kill('SIGKILL');
   expect((await get(`${url}/healthz`)).status).toBe(200);
   expect((await get(`${url}/readyz`)).status).toBe(503);
   await eventually(() => refused.length > 0 || undefined);
   await engine.restart();
-  engineIsUp = true;
+  temporalIsUp = true;
   await sender;
 
   const inHistory = (await recorded()).join('\n');

@@ -1,14 +1,14 @@
 /** False notifications over HTTP, against what the provider answers to queries. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { type OwnService, post, startService } from '../support/http.ts';
+import { post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 beforeAll(async () => {
   world = await PayoutWorld.start({ env: NO_POLLS });
-  service = await startService(world.client);
+  service = await startApiServer(world.client);
 });
 afterAll(async () => {
   await service.close();

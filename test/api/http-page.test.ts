@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { get, type OwnService, post, startService } from '../support/http.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 
 beforeAll(async () => {
   world = await PayoutWorld.start();
-  service = await startService(world.client);
+  service = await startApiServer(world.client);
 });
 
 afterAll(async () => {

@@ -1,8 +1,8 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, type OwnService, post, startService } from '../support/http.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -14,11 +14,11 @@ const keys = {
 };
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 
 beforeAll(async () => {
   world = await PayoutWorld.start({ idle: true });
-  service = await startService(world.client, keys);
+  service = await startApiServer(world.client, keys);
 });
 
 afterAll(async () => {
@@ -33,7 +33,7 @@ const value = (text: string, name: string): number => {
 };
 
 test('counts requests by route and status, without any text of the caller', async () => {
-  const request = payoutRequest(freshNumber());
+  const request = payoutRequest(newPartnerOrderId());
   const at = `${service.url}/v1/payouts`;
   await post(at, request, as('shop'));
   await post(at, request);
@@ -53,12 +53,12 @@ test('counts requests by route and status, without any text of the caller', asyn
 });
 
 test('counts notifications by result', async () => {
-  const { partnerOrderId } = payoutRequest(freshNumber());
+  const { partnerOrderId } = payoutRequest(newPartnerOrderId());
   await post(`${service.url}/v1/payouts`, payoutRequest(partnerOrderId), as('shop'));
   const before = await scrape();
   const at = `${service.url}/v1/notifications/default`;
   await post(at, { partner_order_id: partnerOrderId });
-  await post(at, { partner_order_id: freshNumber() });
+  await post(at, { partner_order_id: newPartnerOrderId() });
   await post(at, 'no json');
   const after = await scrape();
   const more = (result: string) => {
@@ -70,7 +70,7 @@ test('counts notifications by result', async () => {
 });
 
 test('counts an unverified notification as refused', async () => {
-  const verifying = await startService(world.client, {
+  const verifying = await startApiServer(world.client, {
     ...keys,
     PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
     PAYMENTS_NOTIFICATION_SECRETS: SECRET,
@@ -84,7 +84,7 @@ test('counts an unverified notification as refused', async () => {
 test('reports whether Temporal is reachable, also when it is not', async () => {
   expect(value(await scrape(), 'payouts_temporal_reachable')).toBe(1);
   const connection = Connection.lazy({ address: '127.0.0.1:9' });
-  const lost = await startService(new Client({ connection }), keys);
+  const lost = await startApiServer(new Client({ connection }), keys);
   expect(value(await scrape(lost), 'payouts_temporal_reachable')).toBe(0);
   await lost.close();
   await connection.close();

@@ -6,16 +6,16 @@ import { engineOf } from '../../src/starters/api/engine.ts';
 import { openApiDocument } from '../../src/starters/api/openapi.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
-import { get, type OwnService, post, startService } from '../support/http.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 
 beforeAll(async () => {
   world = await PayoutWorld.start();
-  service = await startService(world.client);
+  service = await startApiServer(world.client);
 });
 
 afterAll(async () => {
@@ -96,7 +96,7 @@ describe('/openapi.json', () => {
   });
 
   test('describes the actual responses', async () => {
-    const request = payoutRequest(freshNumber(), { platform: 'sim:success' });
+    const request = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
     const payouts = `${service.url}/v1/payouts`;
     expect(validatorOf('/components/schemas/PayoutRequest')(request)).toBe(true);
     const started = await post(payouts, request);
@@ -114,7 +114,7 @@ describe('/openapi.json', () => {
   });
 
   test('describes the responses for quotes and accounts', async () => {
-    const quoted = await post(`${service.url}/v1/quotes`, payoutRequest(freshNumber()));
+    const quoted = await post(`${service.url}/v1/quotes`, payoutRequest(newPartnerOrderId()));
     expect(quoted.status).toBe(200);
     const quote = answerOf('/v1/quotes', 'post', 200);
     expect(quote(quoted.body), JSON.stringify(quote.errors)).toBe(true);
@@ -129,7 +129,7 @@ describe('/openapi.json', () => {
   });
 
   test('describes the responses for a batch', async () => {
-    const payouts = [payoutRequest(freshNumber(), { platform: 'sim:success' })];
+    const payouts = [payoutRequest(newPartnerOrderId(), { platform: 'sim:success' })];
     const started = await post(`${service.url}/v1/payout-batches`, { batchId: 'documented', payouts });
     const valid = answerOf('/v1/payout-batches', 'post', 202);
     expect(valid(started.body), JSON.stringify(valid.errors)).toBe(true);

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, type HttpAnswer, type OwnService, post, read, startService } from '../support/http.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { get, type HttpAnswer, post, read, startApiServer, type TestApiServer } from '../support/http.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let at: string;
 
 beforeAll(async () => {
   world = await PayoutWorld.start();
-  service = await startService(world.client, {
+  service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([
       callerEntry('shop'),
       callerEntry('desk'),
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 const ofSim = (scenario = 'success', over: object = {}) =>
-  payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over });
+  payoutRequest(newPartnerOrderId(), { platform: `sim:${scenario}`, ...over });
 const started = async (over: object = {}, scenario = 'slow final=1h') => {
   const body = ofSim(scenario, over);
   expect((await post(at, body, as('shop'))).status).toBe(202);
@@ -107,14 +107,14 @@ describe('a payout over HTTP', () => {
   });
 
   test('returns 404 on every route for an unknown payout', async () => {
-    const unknown = `${at}/${freshNumber()}`;
+    const unknown = `${at}/${newPartnerOrderId()}`;
     expect((await get(unknown, as('shop'))).status).toBe(404);
     for (const verb of ['approve', 'refuse', 'cancel', 'poll'])
       expect((await post(`${unknown}/${verb}`, '', as('shop'))).status).toBe(404);
   });
 
   test('accepts a partnerOrderId with slashes, spaces and other scripts unchanged', async () => {
-    const partnerOrderId = `付款/1 ?#${freshNumber()}`.slice(0, 40);
+    const partnerOrderId = `付款/1 ?#${newPartnerOrderId()}`.slice(0, 40);
     await started({ partnerOrderId });
     const answer = await read(`${at}/${encodeURIComponent(partnerOrderId)}?app=default`, as('shop'));
     expect(answer).toMatchObject({ status: 200, body: { state: { needsAttention: false } } });
@@ -212,7 +212,7 @@ describe('H51 permissions of keys', () => {
   });
 
   test('every route requires a key', async () => {
-    const id = freshNumber();
+    const id = newPartnerOrderId();
     for (const path of [`payouts/${id}`, `payout-batches/x`, 'accounts?clientId=c'])
       expect((await get(`${service.url}/v1/${path}`)).status).toBe(401);
     const posted = ['approve', 'refuse', 'cancel', 'resolve', 'poll'].map((verb) => `payouts/${id}/${verb}`);

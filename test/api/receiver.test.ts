@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { accepted, type OwnService, post, startService } from '../support/http.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { accepted, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let address: string;
 
 beforeAll(async () => {
   world = await PayoutWorld.start({ env: NO_POLLS });
-  service = await startService(world.client);
+  service = await startApiServer(world.client);
   address = `${service.url}/v1/notifications/default`;
 });
 
@@ -88,7 +88,7 @@ describe('a notification reaches its payout', () => {
 
 describe('H30 a notification for an unknown order', () => {
   test('is kept and looked up again: a payout that starts later receives it', async () => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const answer = await post(address, { partner_order_id: partnerOrderId });
     expect(answer).toMatchObject({ status: 202, body: { received: 'unknown' } });
     const ref = await world.pay('slow final=1h', { partnerOrderId });
@@ -148,9 +148,9 @@ describe('rejects invalid notifications with the reason, quoting nothing', () =>
 
 describe('H32 with a signature scheme, only notifications verified over the raw bytes pass', () => {
   const secrets = ['newer-secret-newer-secret', 'older-secret-older-secret'];
-  let strict: OwnService;
+  let strict: TestApiServer;
   beforeAll(async () => {
-    strict = await startService(world.client, {
+    strict = await startApiServer(world.client, {
       PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
       PAYMENTS_NOTIFICATION_SECRETS: secrets.join(','),
       PAYMENTS_NOTIFICATION_FIELDS: 'partnerOrderId=/payload/number',

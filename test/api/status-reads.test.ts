@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { get, type OwnService, post, startService } from '../support/http.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 /** The queries that a worker received, by workflow id. */
@@ -28,11 +28,11 @@ function counting({ connection, options }: Client): Client {
 
 describe('H62 status reads use few worker queries', () => {
   let world: PayoutWorld;
-  let service: OwnService;
+  let service: TestApiServer;
   let at: string;
   beforeAll(async () => {
     world = await PayoutWorld.start();
-    service = await startService(counting(world.client));
+    service = await startApiServer(counting(world.client));
     at = `${service.url}/v1/payouts`;
   });
   afterAll(async () => {
@@ -82,7 +82,7 @@ describe('H62 status reads use few worker queries', () => {
   });
 
   test('an ended payout that needs attention reports the reasons from its workflow', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'v2-disagrees final=0s');
+    const ref = await world.payWithFault({ kind: 'drop-after' }, 'v2-disagrees final=0s');
     const result = await world.payouts.result(ref);
     const reasons = [expect.objectContaining({ code: 'PROVIDER_CONTRADICTS_ITSELF' })];
     const body = { state: { phase: 'DONE', needsAttention: true, reasons }, result };
@@ -93,8 +93,8 @@ describe('H62 status reads use few worker queries', () => {
 describe('H62 more readers than workers can answer', () => {
   test('are rejected in bounded time, with at most ten queries waiting for a worker', async () => {
     const world = await PayoutWorld.start({ idle: true });
-    const service = await startService(counting(world.client));
-    const ids = Array.from({ length: 14 }, freshNumber);
+    const service = await startApiServer(counting(world.client));
+    const ids = Array.from({ length: 14 }, newPartnerOrderId);
     for (const id of ids) await world.payouts.start(payoutRequest(id));
     asked.length = 0;
     const answers = await Promise.all(ids.map((id) => get(`${service.url}/v1/payouts/${id}`)));

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
 import { payoutBatchWorkflowId } from '../../src/contract/ids.ts';
 import { batchesOf, debitsByRow, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
-import { terminate, untilAdopted } from '../support/reconciliation.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
@@ -18,10 +18,10 @@ describe('a batch pays each of its rows', () => {
   test('with mixed outcomes: each row ends and is counted as its payout does', async () => {
     const payouts = rowsOf('success', 'failure', 'partial splits=3 failed=1', 'success');
     payouts.push(
-      payoutRequest(freshNumber(), { platform: 'sim:success', limits: { minRate: '99' } }),
-      payoutRequest(freshNumber(), { platform: 'sim:success', app: 'default' }),
+      payoutRequest(newPartnerOrderId(), { platform: 'sim:success', limits: { minRate: '99' } }),
+      payoutRequest(newPartnerOrderId(), { platform: 'sim:success', app: 'default' }),
     );
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     const state = await batches.start({ ...ref, payouts });
     expect(state).toMatchObject({ count: 6, added: 6, missing: [], bad: 0 });
     expect(await batches.result(ref)).toMatchObject({
@@ -49,7 +49,7 @@ describe('a batch pays each of its rows', () => {
     await world.payouts.start(ended);
     await world.payouts.result(ended);
     await world.payouts.start({ ...other, clientId: 'client-2' });
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: [running, other, ended, fresh] });
     const state = await untilBatch(batches, ref, ({ done, phases }) => done === 3 && phases.PROCESSING === 1);
     expect(state).toMatchObject({
@@ -73,7 +73,7 @@ describe('a batch pays each of its rows', () => {
       times: 1,
       fault: { kind: 'drop-before' },
     });
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: [lost, stopped, fine] });
     const state = await untilBatch(
       batches,
@@ -83,7 +83,7 @@ describe('a batch pays each of its rows', () => {
     expect(state).toMatchObject({ needingAttention: 1, outcomes: { SUCCESS: 1 } });
     await world.payouts.resolve(lost, { by: 'olga', created: false, then: 'end' });
     // A payout whose workflow was terminated has not ended: it is started again, and the batch records its end.
-    await untilAdopted(world, stopped, await terminate(world, stopped));
+    await untilStartedAgain(world, stopped, await terminate(world, stopped));
     await world.simulator.control.changeOrder(stopped.partnerOrderId, { status: 'SUCCESS' });
     expect(await batches.result(ref)).toMatchObject({ outcomes: { SUCCESS: 2, NOT_CREATED: 1, stopped: 0 } });
     expect(debitsByRow(world, [lost, stopped, fine])).toEqual([0, 1, 1]);
@@ -95,7 +95,7 @@ describe('a batch pays each of its rows', () => {
       const own = batchesOf(narrow);
       const payouts = manyRows(6);
       const held = narrow.hold({ operation: 'fee' }, 'before');
-      const ref = { batchId: freshNumber() };
+      const ref = { batchId: newPartnerOrderId() };
       await own.start({ ...ref, payouts });
       await untilBatch(own, ref, ({ started }) => started === 2);
       await own.cancel(ref);
@@ -113,7 +113,7 @@ describe('bad rows are reported by row and field before anything starts', () => 
   test('the client library checks all rows at once, duplicates included, and starts no batch', async () => {
     const [good, bad, twin] = rowsOf('success', 'success', 'success');
     if (!good || !bad || !twin) throw new Error('three rows');
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     const payouts = [
       good,
       { ...bad, payerId: '', receiver: { ...bad.receiver, bankName: 7 } },
@@ -137,7 +137,7 @@ describe('bad rows are reported by row and field before anything starts', () => 
   });
 
   test('an application that is not configured is bad input', async () => {
-    const ref = { app: 'nobody', batchId: freshNumber() };
+    const ref = { app: 'nobody', batchId: newPartnerOrderId() };
     const handle = await world.client.workflow.start('payoutBatch', {
       taskQueue: 'payouts',
       workflowId: payoutBatchWorkflowId(ref.app, ref.batchId),

@@ -5,7 +5,7 @@ import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { batchesOf, manyRows, untilBatch } from '../support/batches.ts';
 import { instantWorker } from '../support/instant/worker.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
@@ -31,7 +31,7 @@ async function runsOf(type: string, batchId: string) {
 
 describe('H39 a batch keeps its state across continue-as-new', () => {
   test('while large slices arrive one after the other', async () => {
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     const rows = manyRows(1_600).map(long);
     await batches.start({ ...ref, payouts: rows });
     await batches.cancel(ref);
@@ -43,9 +43,9 @@ describe('H39 a batch keeps its state across continue-as-new', () => {
   });
 
   test('in a part whose payouts start one by one, while the same rows are added repeatedly', async () => {
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     const payouts = manyRows(30);
-    const held = { ...payoutRequest(freshNumber()), platform: 'held' };
+    const held = { ...payoutRequest(newPartnerOrderId()), platform: 'held' };
     payouts.splice(20, 1, held);
     await batches.start({ ...ref, payouts });
     await untilBatch(batches, ref, ({ done }) => done === 20);

@@ -9,11 +9,11 @@ import { fairnessKey } from '../../src/domain/fairness.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { batchesOf } from '../support/batches.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 /** The rate while the queue fills; `CALLS_PER_SECOND` is the rate afterwards. */
-const WHILE_THEY_COME = 1;
+const RATE_WHILE_QUEUING = 1;
 const CALLS_PER_SECOND = 5;
 const BATCH = 60;
 
@@ -27,14 +27,14 @@ interface Wait {
 async function waitOfASingle(address: string): Promise<Wait> {
   const world = await PayoutWorld.start({
     address,
-    env: { ...NO_POLLS, PAYMENTS_CALLS_PER_SECOND: `${WHILE_THEY_COME}`, PAYOUTS_BATCH_WINDOW: '1000' },
+    env: { ...NO_POLLS, PAYMENTS_CALLS_PER_SECOND: `${RATE_WHILE_QUEUING}`, PAYOUTS_BATCH_WINDOW: '1000' },
     settings: { callsPerSecond: CALLS_PER_SECOND },
   });
   try {
     const { control } = world.simulator;
     const rows = Array.from({ length: BATCH }, () => openPayout('many'));
     const batches = batchesOf(world);
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: rows });
     await eventually(async () => ((await batches.state(ref)).started === BATCH ? true : undefined));
     await eventually(
@@ -59,7 +59,7 @@ async function waitOfASingle(address: string): Promise<Wait> {
 }
 
 function openPayout(clientId: string): PayoutRequest {
-  return payoutRequest(freshNumber(), { platform: 'sim:slow final=1h', clientId });
+  return payoutRequest(newPartnerOrderId(), { platform: 'sim:slow final=1h', clientId });
 }
 
 /** Whether its first call is queued. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
 import { batchesOf, debitsByRow, manyRows, untilBatch } from '../support/batches.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
 let world: PayoutWorld;
@@ -22,7 +22,7 @@ afterAll(async () => {
 
 test('H104 pays each row exactly once while the worker is repeatedly killed with SIGKILL', async () => {
   const rows = manyRows(40);
-  const ref = { batchId: freshNumber() };
+  const ref = { batchId: newPartnerOrderId() };
   worker = await startWorker();
   await batches.start({ ...ref, payouts: rows });
   for (const started of [1, 15, 30]) {

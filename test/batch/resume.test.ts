@@ -8,7 +8,7 @@ import type { PayoutRequest } from '../../src/domain/payout.ts';
 import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
 import { batchesOf, debitsByRow, manyRows, untilBatch } from '../support/batches.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
 let batches: Batches;
@@ -20,7 +20,7 @@ afterAll(() => world.stop());
 
 /** As a caller in any language does: by the contract's names alone. */
 async function begin(count: number) {
-  const ref = { app: 'default', batchId: freshNumber() };
+  const ref = { app: 'default', batchId: newPartnerOrderId() };
   const handle = await world.client.workflow.start<typeof payoutBatch>('payoutBatch', {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: payoutBatchWorkflowId(ref.app, ref.batchId),
@@ -123,7 +123,7 @@ describe('H104 interruptions of a batch neither stop nor repeat a payout', () =>
   test('terminated with open payouts and started again: joins them, and each is paid once', async () => {
     const held = world.hold({ operation: 'createCnyOrder' }, 'after');
     const rows = manyRows(3);
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: rows });
     await eventually(held.arrived);
     await batches.handle(ref).terminate('by a test');
@@ -138,7 +138,7 @@ describe('H104 interruptions of a batch neither stop nor repeat a payout', () =>
 
   test('reset to its beginning: the slices are missing again, and nothing is paid twice', async () => {
     const rows = manyRows(3);
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: rows });
     await batches.result(ref);
     const { runId } = await batches.handle(ref).describe();
@@ -148,7 +148,7 @@ describe('H104 interruptions of a batch neither stop nor repeat a payout', () =>
       namespace: world.namespace,
       workflowExecution: { workflowId: batches.handle(ref).workflowId, runId },
       reason: 'a test',
-      requestId: freshNumber(),
+      requestId: newPartnerOrderId(),
       workflowTaskFinishEventId: first ?? null,
     });
     await batches.start({ ...ref, payouts: rows });

@@ -18,7 +18,7 @@ export const CANARIES = {
 export type Canary = keyof typeof CANARIES;
 
 /** The message that the provider sends with a fault. Providers have been known to repeat what they received. */
-export const TACTLESS = `cannot pay ${CANARIES.accountNumber} of ${CANARIES.accountName}, id ${CANARIES.idCardNumber}`;
+export const QUOTING_MESSAGE = `cannot pay ${CANARIES.accountNumber} of ${CANARIES.accountName}, id ${CANARIES.idCardNumber}`;
 
 export function withCanaries(request: PayoutRequest): PayoutRequest {
   const receiver = {

@@ -8,20 +8,20 @@ import { renewUpdate } from '../../src/contract/token-messages.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import type { ReceivingAccountState } from '../../src/domain/receiving-account.ts';
 import { cli } from '../support/cli.ts';
-import { eventually, freshNumber } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
-import { CANARIES, TACTLESS, withCanaries } from './canaries.ts';
+import { CANARIES, QUOTING_MESSAGE, withCanaries } from './canaries.ts';
 import type { CanaryStage } from './stage.ts';
 
 /** Every kind of fault that produces an error message. */
 export const ALL_FAULTS: FaultInput[] = [
   { kind: 'drop-before' },
   { kind: 'drop-after' },
-  { kind: 'status', status: 500, body: TACTLESS },
-  { kind: 'status', status: 429, body: TACTLESS },
-  { kind: 'envelope', code: 900_000, message: TACTLESS },
-  { kind: 'envelope', code: 900_002, message: TACTLESS },
-  { kind: 'envelope', code: TACTLESS, message: TACTLESS },
+  { kind: 'status', status: 500, body: QUOTING_MESSAGE },
+  { kind: 'status', status: 429, body: QUOTING_MESSAGE },
+  { kind: 'envelope', code: 900_000, message: QUOTING_MESSAGE },
+  { kind: 'envelope', code: 900_002, message: QUOTING_MESSAGE },
+  { kind: 'envelope', code: QUOTING_MESSAGE, message: QUOTING_MESSAGE },
   { kind: 'garbage' },
   { kind: 'html-502' },
   { kind: 'cut-body' },
@@ -33,7 +33,7 @@ export const FEW_FAULTS: FaultInput[] = ALL_FAULTS.filter((_, at) => at % 4 === 
 const OPERATIONS = ['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail'] as const;
 
 const canaryRequest = (scenario: string, over: Partial<PayoutRequest> = {}) =>
-  withCanaries(payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over }));
+  withCanaries(payoutRequest(newPartnerOrderId(), { platform: `sim:${scenario}`, ...over }));
 
 export async function plant(stage: CanaryStage, faults: FaultInput[]): Promise<void> {
   const openings = await accounts(stage, faults);
@@ -52,7 +52,7 @@ async function payouts({ simulator, payouts: starter }: CanaryStage, faults: Fau
     for (const fault of faults) {
       simulator.control.addFault({ operation, times: 1, fault });
       // Each has its own client, so that they do not share the account check.
-      begun.push(await starter.start(canaryRequest('success final=0s', { clientId: freshNumber() })));
+      begun.push(await starter.start(canaryRequest('success final=0s', { clientId: newPartnerOrderId() })));
     }
   for (const ref of begun)
     await eventually(async () => {
@@ -83,7 +83,9 @@ async function accounts(
       simulator.control.addFault({ operation, times: 1, fault });
       const personal = { payerId: CANARIES.accountNumber, monthSaleVolume: CANARIES.idCardNumber };
       const usages = [CANARIES.accountName];
-      begun.push(await starter.open({ requestId: freshNumber(), currency: 'USD', usages, ...personal }));
+      begun.push(
+        await starter.open({ requestId: newPartnerOrderId(), currency: 'USD', usages, ...personal }),
+      );
     }
   const all = async (there: (state: ReceivingAccountState) => boolean): Promise<void> => {
     for (const ref of begun) await eventually(async () => there(await starter.state(ref)) || undefined);
@@ -123,20 +125,20 @@ async function tokens(stage: CanaryStage, faults: FaultInput[]): Promise<void> {
     await renew();
   }
   for (const fault of faults) {
-    await comeBack(stage, 'seller-faults', [fault]);
+    await requestCallback(stage, 'seller-faults', [fault]);
     simulator.control.removeFaults();
   }
-  await comeBack(stage, 'seller-1', []);
+  await requestCallback(stage, 'seller-1', []);
   for (const fault of faults) {
     simulator.control.addFault({ operation: 'oauthToken', times: 1, fault });
     await renew('seller-1').catch((error: unknown) => stage.said.push(String(error)));
     simulator.control.removeFaults();
-    await comeBack(stage, 'seller-1', []);
+    await requestCallback(stage, 'seller-1', []);
   }
 }
 
 /** One authorization through the API server, as a browser performs it. */
-async function comeBack(stage: CanaryStage, openId: string, faults: FaultInput[]): Promise<void> {
+async function requestCallback(stage: CanaryStage, openId: string, faults: FaultInput[]): Promise<void> {
   const { serviceUrl, simulator, said } = stage;
   const begun = await request(`${serviceUrl}/v1/oauth/default/authorize`);
   await begun.body.dump();

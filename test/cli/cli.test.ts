@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { CAN_HAVE_TERMINAL, cli, cliOnTerminal } from '../support/cli.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
@@ -22,13 +22,13 @@ afterAll(async () => {
 });
 
 function file(content: unknown): string {
-  const path = join(folder, `${freshNumber()}.json`);
+  const path = join(folder, `${newPartnerOrderId()}.json`);
   writeFileSync(path, JSON.stringify(content));
   return path;
 }
 
 function request(scenario: string, over: Partial<PayoutRequest> = {}): PayoutRequest {
-  return payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over });
+  return payoutRequest(newPartnerOrderId(), { platform: `sim:${scenario}`, ...over });
 }
 
 describe('start', () => {
@@ -132,7 +132,7 @@ describe('approve, cancel, resolve, notify, poll', () => {
   });
 
   test('resolve ends a review, and requires exactly one decision', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const unclear = await run('resolve', ref.partnerOrderId, '--by', 'olga');
     expect(unclear.code).toBe(2);
@@ -156,7 +156,7 @@ describe('approve, cancel, resolve, notify, poll', () => {
 
 describe('list, account, status, help', () => {
   test('list filters by attention flag', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const rows = await eventually(async () => {
       const answer = await run('list', '--attention', '--json');

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ConfigError, connectPayouts, type PayoutsConnection } from '../../src/client/index.ts';
 import { runExample } from '../support/examples.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { type Consumer, installClient } from './installed.ts';
 
@@ -19,7 +19,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-const newRequest = () => payoutRequest(freshNumber(), { platform: 'sim:success final=0s' });
+const newRequest = () => payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s' });
 
 test('the package contains no code of workers, workflows or the provider client, and needs none of their dependencies', () => {
   const code = consumer.files.filter((file) => file.endsWith('.js'));
@@ -69,7 +69,7 @@ test('options override the environment, and one connection serves payouts, batch
     expect(await payouts.cancel(one, { by: 'test' })).toMatchObject({ outcome: 'NOT_CREATED' });
     expect(await batches.start({ batchId: 'b1', payouts: [row] })).toMatchObject({ count: 1 });
     expect((await reads.accounts('default', 'client-1'))?.accounts.length).toBeGreaterThan(0);
-    const opening = { requestId: freshNumber(), payerId: 'payer-1', currency: 'USD' };
+    const opening = { requestId: newPartnerOrderId(), payerId: 'payer-1', currency: 'USD' };
     await receivingAccounts.open(opening);
     expect(await receivingAccounts.result(opening)).toMatchObject({ outcome: 'OPENED' });
     const found = await eventually(async () => {

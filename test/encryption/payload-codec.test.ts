@@ -104,10 +104,10 @@ describe('keys and foreign payloads', () => {
     ['changed', (data: Uint8Array) => data.map((byte, at) => (at === 20 ? byte ^ 1 : byte))],
     ['cut short', (data: Uint8Array) => data.subarray(0, 20)],
     ['empty', () => new Uint8Array()],
-  ])('H35 passes what a held key cannot decrypt (%s) unchanged', async (_how, spoil) => {
+  ])('H35 passes what a held key cannot decrypt (%s) unchanged', async (_how, corrupt) => {
     const sealed = await only(codec(['k1', OLD]).encode([json('kept')]));
-    const spoilt = { ...sealed, data: spoil(sealed.data ?? new Uint8Array()) };
-    expect(await codec(['k1', OLD]).decode([spoilt])).toEqual([spoilt]);
+    const corrupted = { ...sealed, data: corrupt(sealed.data ?? new Uint8Array()) };
+    expect(await codec(['k1', OLD]).decode([corrupted])).toEqual([corrupted]);
   });
 
   test.each(['0e', '00', '8080808010', 'b3001c', 'ca00808080800f', '0a05'])(

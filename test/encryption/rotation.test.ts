@@ -123,7 +123,7 @@ describe('H35 a signal that no key decrypts', () => {
 
 test('with keys, no part of a payout is readable in its history, failures included; unencrypted updates are accepted', async () => {
   world = await PayoutWorld.start({ env: { ...NO_POLLS, ...BEFORE } });
-  const ref = await world.paySpoilt({ kind: 'drop-after' }, 'success final=0s');
+  const ref = await world.payWithFault({ kind: 'drop-after' }, 'success final=0s');
   await world.until(ref, ({ phase }) => phase === 'PROCESSING');
   await new Payouts({ client: world.speaking(undefined), environment: 'test' }).notify(ref, notification());
   expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');

@@ -8,7 +8,7 @@ import { readStartEvent } from '../../src/temporal/start-event.ts';
 import { type ExampleRun, runExample } from '../support/examples.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 /** In a fresh clone, the example's packages are downloaded and compiled first. */
@@ -84,7 +84,7 @@ export async function testExample(language: Language, title: string): Promise<vo
 
 /** A payout that ends at its first query. */
 function newRequest(): PayoutRequest {
-  return payoutRequest(freshNumber(), { platform: 'sim:success final=0s' });
+  return payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s' });
 }
 
 /** The id of the key that encrypted the payload; undefined for a plain payload. */

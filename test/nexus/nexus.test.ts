@@ -12,8 +12,8 @@ import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/data
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
-import { createNamespace, eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
-import { terminate, untilAdopted } from '../support/reconciliation.ts';
+import { createNamespace, eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 import type { payInvoice } from './caller.ts';
 
@@ -90,7 +90,7 @@ async function refusal(work: Promise<unknown>): Promise<ApplicationFailure> {
 }
 
 test('a workflow of another team requests a payout and receives the result', async () => {
-  const request = payoutRequest(freshNumber());
+  const request = payoutRequest(newPartnerOrderId());
   const result = await invoices(request);
   expect(result).toMatchObject({ outcome: 'SUCCESS', received: { currency: 'CNY', amount: '100.00' } });
   expect(await world.payouts.result(request)).toEqual(result);
@@ -100,7 +100,7 @@ test('a workflow of another team requests a payout and receives the result', asy
 });
 
 test('two callers of one payout cause one payment, also when one calls after its end', async () => {
-  const request = payoutRequest(freshNumber(), { platform: 'sim:success final=1s' });
+  const request = payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=1s' });
   const [one, two] = await Promise.all([invoices(request), invoices(request)]);
   const late = await invoices({ ...request, instructedAmount: { currency: 'CNY', amount: '100' } });
   expect([two, late]).toEqual([one, one]);
@@ -108,7 +108,7 @@ test('two callers of one payout cause one payment, also when one calls after its
 });
 
 test('rejects bad input with every bad field named, and starts nothing', async () => {
-  const request = { ...payoutRequest(freshNumber()), clientId: '', originCurrency: 'usd' };
+  const request = { ...payoutRequest(newPartnerOrderId()), clientId: '', originCurrency: 'usd' };
   const { type, details } = await refusal(invoices(request));
   expect(type).toBe('InvalidPayoutRequest');
   expect(details).toEqual([
@@ -118,7 +118,7 @@ test('rejects bad input with every bad field named, and starts nothing', async (
 });
 
 test('rejects another body under the same partnerOrderId, while the payout runs and after its end', async () => {
-  const request = payoutRequest(freshNumber(), { approval: 'required' });
+  const request = payoutRequest(newPartnerOrderId(), { approval: 'required' });
   await world.payouts.start(request);
   const other = { ...request, payerId: 'payer-2' };
   expect((await refusal(invoices(other))).type).toBe('PayoutConflict');
@@ -135,12 +135,12 @@ const awaitsApproval = (request: PayoutRequest) =>
 test.each(['started', 'joined'] as const)(
   'H10 a payout that was %s by the call and is terminated has not ended: the call waits for its next run',
   async (how) => {
-    const request = payoutRequest(freshNumber(), { approval: 'required' });
+    const request = payoutRequest(newPartnerOrderId(), { approval: 'required' });
     if (how === 'joined') await world.payouts.start(request);
     const { result, told } = outcomeOf(await begin(request));
     await awaitsApproval(request);
     const stopped = await terminate(world, request);
-    await untilAdopted(world, request, stopped);
+    await untilStartedAgain(world, request, stopped);
     await awaitsApproval(request);
     expect(told()).toBe(false);
     await world.payouts.approve(request, { by: 'olga' });
@@ -150,20 +150,20 @@ test.each(['started', 'joined'] as const)(
 );
 
 test('H10 canceling the call between two runs of its payout cancels the next run', async () => {
-  const request = payoutRequest(freshNumber(), { approval: 'required' });
+  const request = payoutRequest(newPartnerOrderId(), { approval: 'required' });
   const caller = await begin(request);
   const { result } = outcomeOf(caller);
   await awaitsApproval(request);
   const stopped = await terminate(world, request);
   await caller.cancel();
-  await untilAdopted(world, request, stopped);
+  await untilStartedAgain(world, request, stopped);
   expect(await world.payouts.result(request)).toMatchObject({ reason: { code: 'CANCELLED' } });
   expect(await result).toMatchObject({ outcome: 'NOT_CREATED' });
   expect(createsOf(world, request)).toEqual([]);
 });
 
 test('a start that failed as bad input elsewhere does not end the call; another team may correct it', async () => {
-  const request = payoutRequest(freshNumber());
+  const request = payoutRequest(newPartnerOrderId());
   const workflowId = `payout:default:${request.partnerOrderId}`;
   const bad = { taskQueue: 'payouts', workflowId, args: [{ ...request, clientId: '' }] };
   await expect(world.client.workflow.execute('payout', bad)).rejects.toThrow();
@@ -187,7 +187,7 @@ test('serves a caller that sends plain payloads, and encrypts its payout', async
     encode: async (payloads) => payloads,
     decode: (payloads) => codec.decode(payloads),
   } satisfies typeof codec;
-  const request = payoutRequest(freshNumber());
+  const request = payoutRequest(newPartnerOrderId());
   const plainTeam = await team('plain', { ...ownConverter(), payloadCodecs: [plain] });
   expect(await (await plainTeam(request)).result()).toMatchObject({ outcome: 'SUCCESS' });
   const { events } = await world.history(request);

@@ -51,7 +51,7 @@ const FAULTS: Record<string, Script> = {
   ),
   'style B, bad': answers(200, `{"code":200,"message":"${CANARY}","data":{"client_id":"${CANARY}"}}`),
   limited: answers(429, CANARY),
-  unauthorised: answers(401, `{"code":401,"message":"${CANARY}"}`),
+  unauthorized: answers(401, `{"code":401,"message":"${CANARY}"}`),
   system: answers(200, `{"code":900000,"message":"${CANARY}"}`),
   illegal: answers(200, `{"code":900002,"message":"${CANARY}"}`),
   'no order': answers(200, `{"code":900004,"message":"${CANARY}"}`),

@@ -12,7 +12,7 @@ const NAMES = Object.keys(OPERATIONS).filter((name): name is ApiOperation => nam
 const isRead = (operation: ApiOperation) => OPERATIONS[operation].effect === 'read';
 
 /** Answers normally except for the second request on a kept connection: that one is read, then the connection is cut. */
-function killTheSecond(operation: ApiOperation): Script {
+function cutSecondRequest(operation: ApiOperation): Script {
   let requests = 0;
   return (_request, response) => {
     requests += 1;
@@ -25,7 +25,7 @@ describe('a request is sent once', () => {
   test.each(NAMES)(
     'H11 %s on a kept connection that dies is sent once, without a retry',
     async (operation) => {
-      const server = await startServer(killTheSecond(operation));
+      const server = await startServer(cutSecondRequest(operation));
       const client = clientFor(server.origin, { connections: 1 });
       await callOf(client, operation);
       const error = await failureOf(callOf(client, operation));

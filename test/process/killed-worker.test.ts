@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
 const OPERATIONS = ['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail'] as const;
@@ -25,7 +25,7 @@ describe('H6 H1 a worker is killed with SIGKILL during a call', () => {
 
   /** A payout whose `operation` is held, before or after its effect at the provider. */
   async function held(operation: (typeof OPERATIONS)[number], effect: 'before' | 'after') {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const named = operation !== 'accountQuery' && operation !== 'fee';
     const before = world.simulator.control.calls().length;
     const rule = await world.simulator.control.addFault({

@@ -11,7 +11,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { get, type OwnService, startService } from '../support/http.ts';
+import { get, startApiServer, type TestApiServer } from '../support/http.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
@@ -21,21 +21,21 @@ const PAYOUTS = SHORT_TOKENS ? 64 : 32;
 const READ_EVERY_MS = 500;
 const KILL_EVERY_MS = 15_000;
 /** On a slow machine, starting workers takes most of the time: the payouts end after the last kill. */
-const MOST_KILLS = SHORT_TOKENS ? 40 : 6;
+const MAX_KILLS = SHORT_TOKENS ? 40 : 6;
 const SCENARIO = 'success final=25s notify=none';
 /** A short timeout: without it, readers of a dead worker would accumulate without bounds. */
 const RAW_TIMEOUT_MS = 10_000;
 
 describe('H62 H52 every payout is read twice a second while one of two worker processes is killed every 15 s', () => {
   let world: PayoutWorld;
-  let service: OwnService;
+  let service: TestApiServer;
   let workers: OwnProcess[] = [];
   beforeAll(async () => {
     const settings = SHORT_TOKENS ? { applicationTokenSeconds: TOKEN_SECONDS } : {};
     // A worker that is killed during a create would leave a payout in review.
     const env = { PAYMENTS_REPEATED_CREATE: 'safe' };
     world = await PayoutWorld.start({ idle: true, env, settings });
-    service = await startService(world.client);
+    service = await startApiServer(world.client);
     workers = await Promise.all([startWorker(), startWorker()]);
   });
   afterAll(async () => {
@@ -49,7 +49,7 @@ describe('H62 H52 every payout is read twice a second while one of two worker pr
   /** One after the other until `ended`. */
   async function kill(ended: AbortSignal): Promise<number> {
     for (let kills = 0; ; kills += 1) {
-      if (kills === MOST_KILLS || !(await slept(KILL_EVERY_MS, ended))) return kills;
+      if (kills === MAX_KILLS || !(await slept(KILL_EVERY_MS, ended))) return kills;
       await workers.shift()?.stop('SIGKILL');
       workers.push(await startWorker());
     }

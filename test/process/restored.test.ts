@@ -3,8 +3,8 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { DATABASE, MortalStage } from '../support/mortal-stage.ts';
-import { eventually, freshNumber } from '../support/payout-world.ts';
+import { DATABASE, KillableStage } from '../support/killable-stage.ts';
+import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 /** One third scheduled, one third awaiting approval, one third under way. The campaign has 100 (`RESTORED_PAYOUTS=100`). */
@@ -17,9 +17,9 @@ const ENVIRONMENT: Environment = {
   PAYOUTS_POLL_MAX: '10s',
 };
 
-let stage: MortalStage;
+let stage: KillableStage;
 beforeAll(async () => {
-  stage = await MortalStage.start();
+  stage = await KillableStage.start();
 });
 afterAll(() => stage.stop());
 
@@ -64,7 +64,7 @@ test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one
       { approval: 'required' },
       { platform: 'sim:slow final=1h' },
     ];
-    return payoutRequest(freshNumber(), { platform: 'sim:success', ...kinds[at % kinds.length] });
+    return payoutRequest(newPartnerOrderId(), { platform: 'sim:success', ...kinds[at % kinds.length] });
   });
   const [scheduled, awaiting, underWay] = [0, 1, 2].map((kind) => bodies.filter((_, at) => at % 3 === kind));
   for (const body of bodies) await stage.payouts.start(body);

@@ -16,15 +16,15 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
-import { get, startService } from '../support/http.ts';
+import { get, startApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
+import { modifiedBundle } from '../support/modified-version/bundle.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
-import { spoiltBundle } from '../support/spoilt/bundle.ts';
 
 const place = { environment: 'test', app: 'default' };
-const folder = mkdtempSync(join(tmpdir(), 'payouts-spoilt-'));
-const spoilt = join(folder, 'workflows.js');
+const folder = mkdtempSync(join(tmpdir(), 'payouts-modified-'));
+const modified = join(folder, 'workflows.js');
 const token = tokenWorkflowId('default');
 const CAUSE = 'NON_DETERMINISTIC_ERROR';
 let world: PayoutWorld;
@@ -33,8 +33,8 @@ let toRollBack: PayoutRef;
 let failing: FailingWorkflow[];
 
 beforeAll(async () => {
-  writeFileSync(spoilt, await spoiltBundle());
-  world = await PayoutWorld.start({ env: { PAYOUTS_WORKFLOW_BUNDLE: spoilt } });
+  writeFileSync(modified, await modifiedBundle());
+  world = await PayoutWorld.start({ env: { PAYOUTS_WORKFLOW_BUNDLE: modified } });
   [toReset, toRollBack] = [await world.pay('slow final=1h'), await world.pay('slow final=1h')];
   for (const ref of [toReset, toRollBack]) await untilProcessing(ref);
   await world.stopWorkers();
@@ -116,7 +116,7 @@ describe('H52 a workflow whose task keeps failing is reported', () => {
 
   test('a metric counts it', async () => {
     const keys = { PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('prometheus', { verbs: ['metrics'] })]) };
-    const service = await startService(world.client, keys);
+    const service = await startApiServer(world.client, keys);
     const { body } = await get(`${service.url}/metrics`, as('prometheus'));
     await service.close();
     expect(String(body)).toMatch(/^payouts_workflow_tasks_failing 3$/m);
@@ -150,7 +150,7 @@ describe('H52 the runbook repairs it', () => {
 
   test('running the version that started it: the payout continues by itself', async () => {
     await world.stopWorkers();
-    await world.startWorkers({ PAYOUTS_WORKFLOW_BUNDLE: spoilt });
+    await world.startWorkers({ PAYOUTS_WORKFLOW_BUNDLE: modified });
     // The other version started this renewal, so it is stuck now.
     await typed('workflow', 'terminate', '-w', token, '--reason', 'stands still');
     world.simulator.control.changeOrder(toRollBack.partnerOrderId, { status: 'SUCCESS' });

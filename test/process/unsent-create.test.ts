@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { startProgram } from '../support/processes.ts';
 
 let world: PayoutWorld;
@@ -15,7 +15,7 @@ const startWorker = () => startProgram('src/workers/main.ts', world.workerEnviro
 /** A 429 to another payout makes the provider pause every call while this payout's quote is in flight. */
 async function payIntoAPause(retryAfter: number): Promise<PayoutRef> {
   const { control } = world.simulator;
-  const clientId = freshNumber();
+  const clientId = newPartnerOrderId();
   const held = control.addFault({
     operation: 'fee',
     times: 1,
@@ -30,7 +30,7 @@ async function payIntoAPause(retryAfter: number): Promise<PayoutRef> {
     times: 1,
     fault: { kind: 'status', status: 429, retryAfter },
   });
-  const other = freshNumber();
+  const other = newPartnerOrderId();
   await world.pay('success', { clientId: other });
   await eventually(() => control.calls().some(({ status }) => status === 429) || undefined);
   control.releaseFault(held.id);

@@ -7,7 +7,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import type { OwnProcess } from '../support/processes.ts';
 import { strictWorld } from '../support/rate-limit.ts';
-import { allPaidOnce, busy, neverMoreThan, WorkerProcesses } from '../support/workers.ts';
+import { allPaidOnce, expectAtMost, payUntilBusy, WorkerProcesses } from '../support/workers.ts';
 
 const LIMIT = 20;
 const PAYOUTS = 30;
@@ -40,13 +40,13 @@ describe('H131 the lease owner reaches Temporal, but its calls do not reach the 
   ])('%s: it releases the lease to a process whose calls arrive', async (_what, breaks) => {
     await startWorker();
     await startWorker();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     // On a busy machine the lease may have moved before, so each process has its own connection to cut.
     const broken = await workers.owner();
     breaks(ways.get(broken));
     await workers.ownedBy((owner) => owner !== broken);
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 });
 

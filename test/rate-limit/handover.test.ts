@@ -9,10 +9,10 @@ import { strictWorld } from '../support/rate-limit.ts';
 import { resetBefore } from '../support/resets.ts';
 import {
   allPaidOnce,
-  busy,
-  furtherCalls,
+  expectAtMost,
   leaseOf,
-  neverMoreThan,
+  payUntilBusy,
+  untilMoreCalls,
   WorkerProcesses,
 } from '../support/workers.ts';
 
@@ -42,23 +42,23 @@ describe('H37 the lease moves between processes', () => {
 
   test('H37 the owner is killed with SIGKILL: the next one serves, and no second exceeds the limit', async () => {
     await startTwoMore();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const killed = await workers.owner();
     await killed.stop('SIGKILL');
     await workers.ownedBy((owner) => owner !== killed);
-    await furtherCalls(world, LIMIT);
+    await untilMoreCalls(world, LIMIT);
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 
   test('H37 the owner is stopped: the next one continues where it left off', async () => {
     await startTwoMore();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const stopping = await workers.owner();
     expect(await stopping.stop('SIGTERM')).toBe(0);
     const endedAtMs = Date.now();
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
     // It released the lease, so no process waited for its timeout or for its workflow task.
     const { events } = await leaseOf(world).fetchHistory();
     expect(events?.some((event) => event.activityTaskCompletedEventAttributes)).toBe(true);
@@ -67,14 +67,14 @@ describe('H37 the lease moves between processes', () => {
 
   test('H37 H102 the owner freezes and resumes after another served: it sends nothing that counts, and nothing is lost', async () => {
     await startTwoMore();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const frozen = await workers.owner();
     frozen.child.kill('SIGSTOP');
     await workers.ownedBy((owner) => owner !== frozen);
-    await furtherCalls(world, LIMIT);
+    await untilMoreCalls(world, LIMIT);
     frozen.child.kill('SIGCONT');
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 
   test('H37 the lease is reset to before an old handover: its next owner ignores that handover', async () => {
@@ -82,7 +82,7 @@ describe('H37 the lease moves between processes', () => {
     await leaseOf(world).executeUpdate(setCallsPerSecondUpdate, { args: [change] });
     await workers.owner();
     await workers.start();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const before = await workers.owner();
     // The run that the reset creates schedules the lease's second term again, with the handover of its first owner.
     await resetBefore(world, leaseOf(world), 'holdLease', 2);
@@ -91,7 +91,7 @@ describe('H37 the lease moves between processes', () => {
     const silentMs = await eventually(() => silenceOf(after));
     expect(silentMs).toBeGreaterThanOrEqual(RENEWAL_VALID_MS + WINDOW_MS);
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 });
 

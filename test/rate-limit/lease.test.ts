@@ -12,7 +12,7 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { LeaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { strictWorld } from '../support/rate-limit.ts';
-import { allPaidOnce, busy, leaseOf, neverMoreThan, WorkerProcesses } from '../support/workers.ts';
+import { allPaidOnce, expectAtMost, leaseOf, payUntilBusy, WorkerProcesses } from '../support/workers.ts';
 
 describe('H37 the lease of one application', () => {
   let world: PayoutWorld;
@@ -41,7 +41,7 @@ describe('H37 the lease of one application', () => {
       await paid(6);
       return most() > 5 || undefined;
     });
-    neverMoreThan(world, 40);
+    expectAtMost(world, 40);
     const back = { callsPerSecond: null, by: 'olga' };
     await leaseOf(world).executeUpdate(setCallsPerSecondUpdate, { args: [back] });
     expect((await leaseOf(world).query(rateLimitQuery)).callsPerSecond).toBeNull();
@@ -122,7 +122,7 @@ describe('H59 one app_id under two names', () => {
     const renamed = { appId: 'demo-app', appSecret: 'env:PAYMENTS_APP_SECRET' };
     writeFileSync(file, JSON.stringify({ renamed }));
     const old = await workers.start();
-    const refs = await busy(world, 12, LIMIT);
+    const refs = await payUntilBusy(world, 12, LIMIT);
     // A worker that does not know the name rejects a payout at its start, so all of them have started.
     for (const ref of refs) await world.until(ref, ({ lastAskedAt }) => lastAskedAt !== undefined);
     const fresh = await workers.start({ PAYOUTS_APPS_FILE: file });
@@ -140,7 +140,7 @@ describe('H59 one app_id under two names', () => {
       })),
     );
     await allPaidOnce(world, renamedRefs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
     expect(await leases()).toBe(1);
     // It is listed under the name that its owner uses.
     const rateLimits = new RateLimits(world.client, 'test');

@@ -184,7 +184,7 @@ describe('H60 a call that waits for its turn has a deadline', () => {
 
 describe('whether calls reach the provider', () => {
   /** A call that gets its turn and then ends in this way. */
-  async function comesTo(
+  async function endsAs(
     { limiter, clock }: ReturnType<typeof openLimiter>,
     end: 'answered' | 'unanswered' | 'unreachable' | 'not-sent',
     afterMs: number,
@@ -199,25 +199,25 @@ describe('whether calls reach the provider', () => {
   test('a silence counts from the start of its first call, and any answer ends it', async () => {
     const parts = openLimiter(20);
     const { limiter } = parts;
-    await comesTo(parts, 'answered', 50);
+    await endsAs(parts, 'answered', 50);
     expect(limiter.reached).toBe(true);
-    for (const end of ['unreachable', 'unanswered'] as const) await comesTo(parts, end, 4_000);
+    for (const end of ['unreachable', 'unanswered'] as const) await endsAs(parts, end, 4_000);
     expect(limiter.unreachedMs).toBe(0);
-    await comesTo(parts, 'unreachable', 4_000);
+    await endsAs(parts, 'unreachable', 4_000);
     expect(limiter.unreachedMs).toBeGreaterThanOrEqual(12_000);
-    await comesTo(parts, 'answered', 50);
+    await endsAs(parts, 'answered', 50);
     expect(limiter.unreachedMs).toBe(0);
   });
 
   test('calls that we withheld prove nothing', async () => {
     const parts = openLimiter(20);
-    for (let count = 0; count < 5; count += 1) await comesTo(parts, 'not-sent', 4_000);
+    for (let count = 0; count < 5; count += 1) await endsAs(parts, 'not-sent', 4_000);
     expect(parts.limiter.unreachedMs).toBe(0);
   });
 
   test('each term starts afresh', async () => {
     const parts = openLimiter(20);
-    for (let count = 0; count < 3; count += 1) await comesTo(parts, 'unreachable', 4_000);
+    for (let count = 0; count < 3; count += 1) await endsAs(parts, 'unreachable', 4_000);
     parts.limiter.close();
     parts.limiter.open({ callsPerSecond: 20, counts: () => true, silentMs: 0 });
     expect([parts.limiter.unreachedMs, parts.limiter.reached]).toEqual([0, false]);

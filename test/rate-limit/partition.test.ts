@@ -4,7 +4,13 @@ import { type Cuttable, cuttable } from '../support/cuttable.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import type { OwnProcess } from '../support/processes.ts';
 import { strictWorld } from '../support/rate-limit.ts';
-import { allPaidOnce, busy, furtherCalls, neverMoreThan, WorkerProcesses } from '../support/workers.ts';
+import {
+  allPaidOnce,
+  expectAtMost,
+  payUntilBusy,
+  untilMoreCalls,
+  WorkerProcesses,
+} from '../support/workers.ts';
 
 const LIMIT = 20;
 const PAYOUTS = 30;
@@ -44,25 +50,25 @@ describe('H37 the lease owner loses Temporal, but not the provider', () => {
 
   test('it stops sending, and resumes when the connection is back', async () => {
     await startWorker();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const way = ways.get(await workers.owner());
     way?.cut();
     await untilQuiet();
     way?.mend();
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 
   test('another process takes over, and both together stay within the limit', async () => {
     await startWorker();
     await startWorker();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const cutOff = await workers.owner();
     ways.get(cutOff)?.cut();
     await workers.ownedBy((owner) => owner !== cutOff);
-    await furtherCalls(world, LIMIT);
+    await untilMoreCalls(world, LIMIT);
     ways.get(cutOff)?.mend();
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 });

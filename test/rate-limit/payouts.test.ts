@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PayoutWorld } from '../support/payout-world.ts';
-import { neverMoreThan } from '../support/workers.ts';
+import { expectAtMost } from '../support/workers.ts';
 
 describe('H37 payouts against a provider that enforces 20 calls in any second', () => {
   let world: PayoutWorld;
@@ -16,6 +16,6 @@ describe('H37 payouts against a provider that enforces 20 calls in any second', 
     const refs = await Promise.all(Array.from({ length: 12 }, () => world.pay('success final=0s')));
     const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
     expect(results.map(({ outcome }) => outcome)).toEqual(refs.map(() => 'SUCCESS'));
-    neverMoreThan(world, 20);
+    expectAtMost(world, 20);
   });
 });

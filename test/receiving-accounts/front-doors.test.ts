@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
-import { get, type OwnService, post, read, startService } from '../support/http.ts';
+import { get, post, read, startApiServer, type TestApiServer } from '../support/http.ts';
 import { accountsOf, openedFor, openingRequest, sendsSeen, untilOpening } from '../support/openings.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let at: string;
 let folder: string;
 const run = (...args: string[]) => cli(world.workerEnvironment, ['account', ...args]);
@@ -17,7 +17,7 @@ const run = (...args: string[]) => cli(world.workerEnvironment, ['account', ...a
 beforeAll(async () => {
   // A call that a busy machine does not finish in time would require a person.
   world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '10s' } });
-  service = await startService(world.client, {
+  service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([
       callerEntry('desk'),
       callerEntry('other', { applications: ['another'] }),

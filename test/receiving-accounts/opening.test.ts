@@ -55,7 +55,7 @@ afterAll(() => world.stop());
 
 /** Applies `fault` to the next send, and returns once it was applied. */
 async function begin(request: OpeningRequest, fault: FaultInput): Promise<void> {
-  spoil(fault);
+  injectFault(fault);
   await accounts.open(request);
   await eventually(async () => {
     const { phase } = await accounts.state(request);
@@ -64,7 +64,7 @@ async function begin(request: OpeningRequest, fault: FaultInput): Promise<void> 
 }
 
 const by = 'olga';
-const spoil = (fault: FaultInput, times = 1) =>
+const injectFault = (fault: FaultInput, times = 1) =>
   world.simulator.control.addFault({ operation: 'receivingAccountCreate', times, fault });
 
 describe('a receiving account', () => {
@@ -131,7 +131,7 @@ describe('a receiving account', () => {
     ['a code and a status that both refuse', { kind: 'envelope', code: 31_001, status: 400 }],
   ] as const)('%s ends it as NOT_OPENED, without a person', async (_what, fault) => {
     const request = openingRequest();
-    spoil(fault);
+    injectFault(fault);
     await accounts.open(request);
     expect(await accounts.result(request)).toMatchObject({
       outcome: 'NOT_OPENED',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
 
@@ -12,7 +12,7 @@ afterAll(() => world.stop());
 
 /** A payout that used the last money of its payer. */
 async function paidWithTheLastMoney() {
-  const body = payoutRequest(freshNumber(), { payerId: `payer-${freshNumber()}` });
+  const body = payoutRequest(newPartnerOrderId(), { payerId: `payer-${newPartnerOrderId()}` });
   await world.payouts.start(body);
   await world.payouts.result(body);
   world.simulator.control.setAccounts(body.payerId, [{ currency: 'USD', available: '0.00' }]);
@@ -39,7 +39,7 @@ describe('H107 a paid payout is never reported as not created', () => {
   });
 
   test('H6 a Workflow Reset of a payout that ended without an order ends the same way again', async () => {
-    const body = payoutRequest(freshNumber(), { limits: { minRate: '99' } });
+    const body = payoutRequest(newPartnerOrderId(), { limits: { minRate: '99' } });
     await world.payouts.start(body);
     await world.payouts.result(body);
     await resetBefore(world, world.payouts.handle(body), 'quoteForClient');

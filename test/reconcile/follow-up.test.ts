@@ -9,18 +9,18 @@ import { APP } from '../../src/temporal/search-keys.ts';
 import type { payoutFollowUp } from '../../src/workflows/aftercare/payout-follow-up.ts';
 import { cli } from '../support/cli.ts';
 import { record, replays } from '../support/histories.ts';
-import { accepted, type OwnService, startService } from '../support/http.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { accepted, startApiServer, type TestApiServer } from '../support/http.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const LOOKS = { PAYOUTS_FOLLOW_UP: '1s,1h' };
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 beforeAll(async () => {
   world = await PayoutWorld.start({ env: LOOKS });
-  service = await startService(world.client);
+  service = await startApiServer(world.client);
 });
 afterAll(async () => {
   await service.close();
@@ -180,7 +180,7 @@ describe('H22 money that is returned after the end', () => {
   test('a follow-up with only rejected checks ends with that result', async () => {
     const request = {
       ...{ app: 'default', clientId: 'client-1', outcome: 'SUCCESS' as const, splits: [] },
-      ...{ partnerOrderId: freshNumber(), endedAtMs: Date.now() - 7_200_000 },
+      ...{ partnerOrderId: newPartnerOrderId(), endedAtMs: Date.now() - 7_200_000 },
     };
     const { partnerOrderId } = request;
     const fault = { kind: 'envelope', code: 900_002 } as const;
@@ -206,7 +206,7 @@ describe('H22 money that is returned after the end', () => {
     ['an invalid end time', { endedAtMs: 1e300 }],
     ['an invalid outcome', { outcome: 'GREAT' }],
   ])('H57 a follow-up with %s is bad input', async (_what, odd) => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const good = {
       app: 'default',
       clientId: 'c',
@@ -224,7 +224,7 @@ describe('H22 money that is returned after the end', () => {
   });
 
   test('a payout that ended without an order after a send is followed up; an order that appears is flagged', async () => {
-    const body = payoutRequest(freshNumber(), { platform: 'sim:success notify=none readLag=1h' });
+    const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success notify=none readLag=1h' });
     const { partnerOrderId } = body;
     const fault = { kind: 'drop-after' } as const;
     world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
@@ -285,7 +285,7 @@ describe('H34 a notification after the payout ended', () => {
   });
 
   test('for a payout reported as not created: an existing order is flagged', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'success notify=none readLag=1h');
+    const ref = await world.payWithFault({ kind: 'drop-after' }, 'success notify=none readLag=1h');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
     expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');

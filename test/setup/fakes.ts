@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-export const CLI_SAYS = 'temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)';
+export const CLI_VERSION_OUTPUT = 'temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)';
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-setup-test-'));

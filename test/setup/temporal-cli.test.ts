@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SetupError } from '../../scripts/setup/console.mjs';
 import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
-import { CLI_SAYS, fakeProgram, listener, temporaryFolder } from './fakes.ts';
+import { CLI_VERSION_OUTPUT, fakeProgram, listener, temporaryFolder } from './fakes.ts';
 
 /** The three places where a CLI may already be, in order of preference. */
 function places() {
@@ -19,27 +19,27 @@ const never = () => Promise.reject(new Error('nothing was to be fetched'));
 describe('a Temporal CLI that is already there', () => {
   test('TEMPORAL_CLI_PATH takes precedence', async () => {
     const { env, named, onPath, inCache } = places();
-    for (const path of [named, onPath, inCache]) fakeProgram(path, CLI_SAYS);
+    for (const path of [named, onPath, inCache]) fakeProgram(path, CLI_VERSION_OUTPUT);
     expect(await findTemporalCli({ env, sources: [never] })).toBe(named);
   });
 
   test('PATH takes precedence over the cache folder', async () => {
     const { env, onPath, inCache } = places();
-    for (const path of [onPath, inCache]) fakeProgram(path, CLI_SAYS);
+    for (const path of [onPath, inCache]) fakeProgram(path, CLI_VERSION_OUTPUT);
     const unnamed = { ...env, TEMPORAL_CLI_PATH: undefined };
     expect(await findTemporalCli({ env: unnamed, sources: [never] })).toBe(onPath);
   });
 
   test('the cache folder takes precedence over downloads and builds', async () => {
     const { env, inCache } = places();
-    fakeProgram(inCache, CLI_SAYS);
+    fakeProgram(inCache, CLI_VERSION_OUTPUT);
     const { said, say } = listener();
     expect(await findTemporalCli({ env, say, sources: [never] })).toBe(inCache);
     expect(said.join('\n')).toContain('from TEMPORAL_CLI_PATH): no such program');
   });
 
   test.each([
-    ['that fails', CLI_SAYS, 3, '--version ended with code 3'],
+    ['that fails', CLI_VERSION_OUTPUT, 3, '--version ended with code 3'],
     ['that is another program', 'hello', 0, 'it is not the Temporal CLI'],
     [
       'whose server does not support priorities',
@@ -50,7 +50,7 @@ describe('a Temporal CLI that is already there', () => {
   ])('skips a program %s, with a message', async (_what, says, code, note) => {
     const { env, named, onPath } = places();
     fakeProgram(named, says, code);
-    fakeProgram(onPath, CLI_SAYS);
+    fakeProgram(onPath, CLI_VERSION_OUTPUT);
     const { said, say } = listener();
     expect(await findTemporalCli({ env, say, sources: [never] })).toBe(onPath);
     expect(said).toEqual([expect.stringContaining(note)]);
@@ -69,7 +69,7 @@ describe('a Temporal CLI that has to be obtained', () => {
       },
       async (folder: string) => {
         asked.push('gives it');
-        return fakeProgram(join(folder, 'y'), CLI_SAYS);
+        return fakeProgram(join(folder, 'y'), CLI_VERSION_OUTPUT);
       },
       never,
     ].map((source) => async (folder: string) => (await source(folder)) ?? undefined);
@@ -86,7 +86,7 @@ describe('a Temporal CLI that has to be obtained', () => {
     let made = 0;
     const source = async (folder: string) => {
       made += 1;
-      return fakeProgram(join(folder, 'temporal'), CLI_SAYS);
+      return fakeProgram(join(folder, 'temporal'), CLI_VERSION_OUTPUT);
     };
     const { say } = listener();
     const found = await Promise.all(

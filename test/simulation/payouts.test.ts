@@ -321,9 +321,9 @@ test('a planted nondeterminism is found', async () => {
   const planted = join(folder, 'workflows.js');
   const code = readFileSync(inject('workflowBundle'), 'utf8');
   // The text beside the create counts how many this process has made.
-  const spoilt = code.replace('const summary = `create: pay ', `const summary = \`create: pay ${PLANTED}`);
-  expect(spoilt).not.toBe(code);
-  writeFileSync(planted, `let made = 0;\n${spoilt}`);
+  const modified = code.replace('const summary = `create: pay ', `const summary = \`create: pay ${PLANTED}`);
+  expect(modified).not.toBe(code);
+  writeFileSync(planted, `let made = 0;\n${modified}`);
   const there = worldOf({ workflows: await loadWorkflows(planted), faults: { ...NO_FAULTS, evicted: 1 } });
   const { world } = there;
   await world.finish(there.start(1));

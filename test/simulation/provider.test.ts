@@ -23,7 +23,7 @@ import { CREATE, KEY, QUOTE } from '../payments/support/samples.ts';
 
 const SHOP = 'https://shop.example/hook';
 const CALM: Trip = { connectMs: 5, requestMs: 10, answerMs: 20, fate: 'arrives' };
-const THERE_AND_BACK_MS = 35;
+const ROUND_TRIP_MS = 35;
 const TIMEOUTS: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, totalMs: 60_000 };
 const APP = { appId: 'demo-app', appSecret: 'demo-secret' };
 
@@ -124,9 +124,9 @@ describe('a payout in virtual time', () => {
     const { world, client, control } = scene;
     const begunMs = world.now;
     const order = await scene.pay();
-    expect(world.now - begunMs).toBe(2 * THERE_AND_BACK_MS);
+    expect(world.now - begunMs).toBe(2 * ROUND_TRIP_MS);
     expect(control.calls({ operation: 'createCnyOrder' })).toMatchObject([
-      { atMs: begunMs + THERE_AND_BACK_MS + 15, at: new Date(begunMs + 50).toISOString(), status: 200 },
+      { atMs: begunMs + ROUND_TRIP_MS + 15, at: new Date(begunMs + 50).toISOString(), status: 200 },
     ]);
     expect(await world.finish(client.tradeResult(KEY))).toMatchObject({
       orderId: order.orderId,
@@ -303,8 +303,8 @@ describe('a fault has the same effect on the client as over HTTP:', () => {
       control.removeFault(id);
       return world.now - beganMs;
     };
-    expect(await tookMs({ kind: 'latency', ms: 20_000 })).toBe(20_000 + THERE_AND_BACK_MS);
-    expect(await tookMs({ kind: 'slow-body', ms: 7_000 })).toBe(7_000 + THERE_AND_BACK_MS);
+    expect(await tookMs({ kind: 'latency', ms: 20_000 })).toBe(20_000 + ROUND_TRIP_MS);
+    expect(await tookMs({ kind: 'slow-body', ms: 7_000 })).toBe(7_000 + ROUND_TRIP_MS);
     const { id } = control.addFault({ operation: 'createCnyOrder', fault: { kind: 'hold-until-released' } });
     expect(await failureOf(scene.pay())).toMatchObject({ code: 'AMBIGUOUS', transportCode: 'TOTAL_TIMEOUT' });
     expect(control.ledgerOf(KEY.partnerOrderId).debits).toBe(0);
@@ -417,7 +417,7 @@ describe('network faults on the way to the provider', () => {
     const scene = await signedIn({ client: { connections: 1 } });
     const { world, client, control } = scene;
     const beganMs = world.now;
-    const deadline = beganMs + 2 * THERE_AND_BACK_MS + 1;
+    const deadline = beganMs + 2 * ROUND_TRIP_MS + 1;
     const calls = [1, 2, 3].map(() => failureOf(client.tradeResult(KEY, { deadline })));
     const codes = (await world.finish(Promise.all(calls))).map(({ code }) => code);
     expect(codes).toEqual(['ORDER_NOT_EXIST', 'ORDER_NOT_EXIST', 'NOT_SENT']);

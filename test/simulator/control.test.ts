@@ -6,20 +6,20 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { simulatorEnvironment } from '../../simulator/environment.ts';
 import { type SimulatorControlClient, simulatorControl } from '../../simulator/index.ts';
 import { RingLog } from '../../simulator/state/ring-log.ts';
-import { freshNumber, Service, until, valueAt } from './support/service.ts';
+import { newPartnerOrderId, SimulatorClient, until, valueAt } from './support/simulator-client.ts';
 
 describe('the control API', () => {
-  let service: Service;
+  let service: SimulatorClient;
   let client: SimulatorControlClient;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
     client = simulatorControl(service.simulator.url);
   });
   afterEach(() => service.control.reset());
   afterAll(() => service.close());
 
   async function open(): Promise<string> {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     await service.pay(number, 'stuck');
     return number;
   }
@@ -41,7 +41,7 @@ describe('the control API', () => {
   });
 
   test('plantOrder: adds an order that was not created through us, for another beneficiary, under our partnerOrderId', async () => {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     const { orderId } = service.control.plantOrder({
       partnerOrderId: number,
       instructedAmount: { currency: 'CNY', amount: '55.50' },
@@ -68,7 +68,7 @@ describe('the control API', () => {
   });
 
   test('makes the same changes over HTTP as in process', async () => {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     await client.setScenario(number, 'failure');
     await client.setAccounts('payer-1', [{ currency: 'USD', available: '500.00' }]);
     expect((await client.changeSettings({ feeRate: '0.01' })).feeRate).toBe('0.01');

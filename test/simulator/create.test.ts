@@ -1,10 +1,16 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { standingClock } from '../support/standing-clock.ts';
-import { createBody, freshNumber, Service, textAt, valueAt } from './support/service.ts';
+import {
+  createBody,
+  newPartnerOrderId,
+  SimulatorClient,
+  textAt,
+  valueAt,
+} from './support/simulator-client.ts';
 
-let service: Service | undefined;
-async function started(settings: object = {}): Promise<Service> {
-  service = await Service.start({ settings });
+let service: SimulatorClient | undefined;
+async function started(settings: object = {}): Promise<SimulatorClient> {
+  service = await SimulatorClient.start({ settings });
   return service;
 }
 afterEach(() => service?.close());
@@ -13,7 +19,7 @@ describe('a lock can be used once', () => {
   test('a second payout with the same lock is refused, and nothing is debited for it', async () => {
     const sim = await started();
     const lockRateId = await sim.lock();
-    const [first, second] = [freshNumber(), freshNumber()];
+    const [first, second] = [newPartnerOrderId(), newPartnerOrderId()];
     expect((await sim.create({ ...createBody(first), lockRateId })).json).toMatchObject({ code: 0 });
     expect((await sim.create({ ...createBody(second), lockRateId })).json).toMatchObject({
       code: 30001,
@@ -26,7 +32,7 @@ describe('a lock can be used once', () => {
     const sim = await started({ lockLifetimeMs: 0, lockExpiredCode: 31234 });
     const locks = [await sim.lock(), 'LR-unknown', undefined];
     for (const lockRateId of locks)
-      expect((await sim.create({ ...createBody(freshNumber()), lockRateId })).json).toMatchObject({
+      expect((await sim.create({ ...createBody(newPartnerOrderId()), lockRateId })).json).toMatchObject({
         code: 31234,
       });
   });
@@ -35,14 +41,16 @@ describe('a lock can be used once', () => {
     const sim = await started();
     const lockRateId = await sim.lock();
     const other = { instructedAmount: { currency: 'CNY', amount: 712.35 } };
-    const refused = await sim.create({ ...createBody(freshNumber()), lockRateId, ...other });
+    const refused = await sim.create({ ...createBody(newPartnerOrderId()), lockRateId, ...other });
     expect(refused.json).toMatchObject({ code: 30004 });
-    expect((await sim.create({ ...createBody(freshNumber()), lockRateId })).json).toMatchObject({ code: 0 });
+    expect((await sim.create({ ...createBody(newPartnerOrderId()), lockRateId })).json).toMatchObject({
+      code: 0,
+    });
   });
 
   test('without required locks, an order without a lock gets the current price', async () => {
     const sim = await started({ lockRequired: false });
-    const reply = await sim.create(createBody(freshNumber()));
+    const reply = await sim.create(createBody(newPartnerOrderId()));
     expect(reply.json).toMatchObject({ code: 0, data: { lockRateId: null } });
   });
 });
@@ -59,15 +67,17 @@ describe('accounts that can pay', () => {
     const quoted = await sim.quote({ payer_id });
     expect(quoted.text).toContain(`"avail_money":{"currency":"USD","amount":${available}}`);
     const lockRateId = textAt(quoted.json, 'data.lock_rate_id');
-    expect((await sim.create({ ...createBody(freshNumber()), lockRateId })).json).toMatchObject({ code });
+    expect((await sim.create({ ...createBody(newPartnerOrderId()), lockRateId })).json).toMatchObject({
+      code,
+    });
     expect(sim.control.counts().debits).toBe(0);
   });
 
   test('balances set by a test count, and shrink with every payout', async () => {
     const sim = await started();
     sim.control.setAccounts('payer-1', [{ currency: 'USD', available: '101.00' }]);
-    expect((await sim.pay(freshNumber())).json).toMatchObject({ code: 0 });
-    expect((await sim.pay(freshNumber())).json).toMatchObject({ code: 30002 });
+    expect((await sim.pay(newPartnerOrderId())).json).toMatchObject({ code: 0 });
+    expect((await sim.pay(newPartnerOrderId())).json).toMatchObject({ code: 30002 });
     sim.control.setAccounts('payer-1', null);
     expect((await sim.quote()).text).toContain('"avail_money":{"currency":"USD","amount":0.00}');
   });
@@ -75,7 +85,7 @@ describe('accounts that can pay', () => {
   test('failed amounts return to the payer', async () => {
     const sim = await started();
     sim.control.setAccounts('payer-1', [{ currency: 'USD', available: '100.50' }]);
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     await sim.pay(number, 'failure');
     await sim.untilStatus(number, 'FAILED');
     expect((await sim.quote()).text).toContain('"avail_money":{"currency":"USD","amount":100.50}');
@@ -86,7 +96,7 @@ describe('accounts that can pay', () => {
 describe('a repeated outOrderId', () => {
   test('pays again by default, so that a double payment shows in the ledger', async () => {
     const sim = await started();
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     const first = textAt((await sim.pay(number)).json, 'data.orderId');
     const second = textAt((await sim.pay(number)).json, 'data.orderId');
     expect(second).not.toBe(first);
@@ -101,11 +111,13 @@ describe('a repeated outOrderId', () => {
 
   test('is refused if configured, before its lock is used', async () => {
     const sim = await started({ repeatedCreate: 'refuse' });
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     await sim.pay(number);
     const lockRateId = await sim.lock();
     expect((await sim.create({ ...createBody(number), lockRateId })).json).toMatchObject({ code: 30003 });
-    expect((await sim.create({ ...createBody(freshNumber()), lockRateId })).json).toMatchObject({ code: 0 });
+    expect((await sim.create({ ...createBody(newPartnerOrderId()), lockRateId })).json).toMatchObject({
+      code: 0,
+    });
     expect(sim.control.ledgerOf(number).debits).toBe(1);
   });
 });
@@ -113,7 +125,7 @@ describe('a repeated outOrderId', () => {
 describe('queries may lag behind', () => {
   test('trade queries find an order only after its lag; the order query finds it at once', async () => {
     const sim = await started();
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     const created = await sim.pay(number, 'success readLag=1h');
     expect((await sim.result(number)).json).toMatchObject({ code: 900004 });
     expect((await sim.detail(number)).json).toMatchObject({ code: 900004 });
@@ -125,7 +137,7 @@ describe('queries may lag behind', () => {
   test('the lag can be a setting, and ends by itself', async () => {
     const clock = standingClock();
     const sim = await started({ readLagMs: 150 });
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     await sim.pay(number);
     clock.advance(149);
     expect((await sim.result(number)).json).toMatchObject({ code: 900004 });

@@ -1,14 +1,21 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createBody, feeBody, freshNumber, Service, textAt, valueAt } from './support/service.ts';
+import {
+  createBody,
+  feeBody,
+  newPartnerOrderId,
+  SimulatorClient,
+  textAt,
+  valueAt,
+} from './support/simulator-client.ts';
 
 const TRADE = ['queryResult', 'queryPayDetail'] as const;
 const tradePath = (name: string) => `/v1/mid-open-api/trade/payout/${name}`;
 
 describe('every endpoint answers as the specification says', () => {
-  let service: Service;
+  let service: SimulatorClient;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
   });
   afterAll(() => service.close());
 
@@ -86,7 +93,7 @@ describe('every endpoint answers as the specification says', () => {
   });
 
   test('create and order query return the order in camelCase', async () => {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     const created = await service.pay(number, 'stuck');
     expect(created.json).toMatchObject({
       code: 0,
@@ -114,13 +121,13 @@ describe('every endpoint answers as the specification says', () => {
     [{ exchange: { originCurrency: 'USD', targetCurrency: 'EUR' } }, 'exchange.targetCurrency'],
   ])('refuses a create with %j because of %s, and pays nothing', async (change, field) => {
     const before = service.control.counts().orders;
-    const reply = await service.create({ ...createBody(freshNumber()), lockRateId: 'x', ...change });
+    const reply = await service.create({ ...createBody(newPartnerOrderId()), lockRateId: 'x', ...change });
     expect(reply.json).toMatchObject({ code: 900002, message: `illegal param: ${field}` });
     expect(service.control.counts().orders).toBe(before);
   });
 
   test.each(TRADE)('%s uses style B, echoes the client, and reports unknown orders', async (name) => {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     await service.pay(number, 'stuck');
     const ask = (partner_order_id: string) =>
       service.post(tradePath(name), { client_id: 'c-9', partner_order_id });

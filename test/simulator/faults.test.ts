@@ -4,19 +4,25 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { OPERATIONS } from '../../simulator/faults/rules.ts';
 import type { FaultInput } from '../../simulator/index.ts';
 import { standingClock } from '../support/standing-clock.ts';
-import { createBody, freshNumber, Service, until, valueAt } from './support/service.ts';
+import {
+  createBody,
+  newPartnerOrderId,
+  SimulatorClient,
+  until,
+  valueAt,
+} from './support/simulator-client.ts';
 
 describe('faults', () => {
-  let service: Service;
+  let service: SimulatorClient;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
   });
   beforeEach(() => service.control.reset());
   afterAll(() => service.close());
 
   /** Pays once under a fresh outOrderId with `fault` in force for it. */
   async function payWith(fault: FaultInput) {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     const lockRateId = await service.lock();
     service.control.addFault({ operation: 'createCnyOrder', partnerOrderId: number, times: 1, fault });
     const body = { ...createBody(number), lockRateId };
@@ -86,7 +92,7 @@ describe('faults', () => {
   ] as const)('%s: a rule without an end', async (_, fault, answer) => {
     service.control.addFault({ operation: 'createCnyOrder', fault });
     for (let count = 0; count < 30; count += 1)
-      expect(await service.pay(freshNumber())).toMatchObject(answer);
+      expect(await service.pay(newPartnerOrderId())).toMatchObject(answer);
     expect(service.control.counts()).toMatchObject({ creates: 30, orders: 0 });
   });
 
@@ -100,7 +106,7 @@ describe('faults', () => {
       await service.get('/v1/accounts/receiving-account/p/USD'),
       await service.get('/v1/payments/receving-account/a'),
       await service.quote(),
-      await service.create(createBody(freshNumber())),
+      await service.create(createBody(newPartnerOrderId())),
       await service.order('o'),
       await service.result('p'),
       await service.detail('p'),
@@ -142,7 +148,7 @@ describe('faults', () => {
   ] as const)(
     'hold-until-released %s the effect: %d debits while held, one afterwards',
     async (effect, held) => {
-      const number = freshNumber();
+      const number = newPartnerOrderId();
       const lockRateId = await service.lock();
       const { id } = service.control.addFault({
         operation: 'createCnyOrder',
@@ -159,7 +165,7 @@ describe('faults', () => {
   );
 
   test('a held request takes effect on release although its sender is gone', async () => {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     const lockRateId = await service.lock();
     const { id } = service.control.addFault({ fault: { kind: 'hold-until-released' } });
     const body = JSON.stringify({ ...createBody(number), lockRateId });
@@ -205,7 +211,7 @@ describe('faults', () => {
   });
 
   test('an order query is matched by the outOrderId of its order', async () => {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     const created = await service.pay(number);
     service.control.addFault({
       operation: 'queryDetail',
@@ -247,7 +253,7 @@ describe('faults', () => {
 });
 
 /** Everything that comes back on a bare socket, complete or cut. */
-async function rawGet(service: Service, path: string): Promise<string> {
+async function rawGet(service: SimulatorClient, path: string): Promise<string> {
   const { port } = new URL(service.simulator.url);
   const socket = connect(Number(port), '127.0.0.1');
   let seen = '';

@@ -9,7 +9,7 @@ import {
   startSimulator,
 } from '../../simulator/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
-import { feeBody, textAt } from './support/service.ts';
+import { feeBody, textAt } from './support/simulator-client.ts';
 
 const TOKEN = '/v2/token/get?app_id=demo-app&app_secret=demo-secret';
 const ORDER = '/v2/b2b/currents/queryDetail';

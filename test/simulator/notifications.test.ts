@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Receiver } from './support/receiver.ts';
-import { freshNumber, Service, until, valueAt } from './support/service.ts';
+import { newPartnerOrderId, SimulatorClient, until, valueAt } from './support/simulator-client.ts';
 
 describe('notifications', () => {
-  let service: Service;
+  let service: SimulatorClient;
   let receiver: Receiver;
   beforeAll(async () => {
     receiver = await Receiver.start();
-    service = await Service.start({ settings: { notificationBackoffMs: [10, 20, 30] } });
+    service = await SimulatorClient.start({ settings: { notificationBackoffMs: [10, 20, 30] } });
     service.control.changeApp('demo-app', { notifyUrl: receiver.url });
   });
   afterEach(() => service.control.reset());
@@ -27,7 +27,7 @@ describe('notifications', () => {
   const log = (number: string) => service.control.ledgerOf(number).notifications;
 
   async function paid(scenario: string): Promise<{ number: string; orderId: unknown }> {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     const reply = await service.pay(number, scenario);
     return { number, orderId: valueAt(reply.json, 'data.orderId') };
   }

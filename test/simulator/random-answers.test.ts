@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type OrderRecord, randomAnswer, randomRecord } from '../../simulator/index.ts';
-import { type BelievedEnd, believedEnd, minorOf, toldEnd } from './support/comparing-client.ts';
-import { createBody, freshNumber, type Reply, Service, until, valueAt } from './support/service.ts';
+import { type AcceptedEnd, acceptedEnd, minorOf, reportedEnd } from './support/accepted-end.ts';
+import {
+  createBody,
+  newPartnerOrderId,
+  type Reply,
+  SimulatorClient,
+  until,
+  valueAt,
+} from './support/simulator-client.ts';
 
 const seeds = Array.from({ length: 1_000 }, (_, seed) => seed);
 
@@ -100,14 +107,14 @@ describe('randomAnswer', () => {
 });
 
 describe('the fault random-answer', () => {
-  let service: Service;
+  let service: SimulatorClient;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
   });
   beforeEach(() => service.control.reset());
   afterAll(() => service.close());
 
-  function lieAboutTrades(seed: number, probability: number): void {
+  function falsifyTrades(seed: number, probability: number): void {
     for (const operation of ['queryResult', 'queryPayDetail'] as const)
       service.control.addFault({
         id: operation,
@@ -139,7 +146,7 @@ describe('the fault random-answer', () => {
     ['none', 0],
   ] as const)('with effect %s, a create leaves %d debits, whatever it answers', async (effect, debits) => {
     for (let seed = 0; seed < 60; seed += 1) {
-      const number = freshNumber();
+      const number = newPartnerOrderId();
       service.control.addFault({
         id: 'lie',
         operation: 'createCnyOrder',
@@ -228,16 +235,16 @@ describe('the fault random-answer', () => {
     async (scenario) => {
       let fooled = 0;
       for (let count = 0; count < 4; count += 1) {
-        const number = freshNumber();
+        const number = newPartnerOrderId();
         await service.pay(number, scenario);
         const [order] = service.control.ledgerOf(number).orders;
         if (!order) throw new Error('there is no order');
-        lieAboutTrades(count, 0.8);
+        falsifyTrades(count, 0.8);
         const results = await repeat(100, () => service.result(number));
         const details = await repeat(100, () => service.detail(number));
-        for (const end of believed(results, details, number, order.target.amount))
+        for (const end of acceptedEnds(results, details, number, order.target.amount))
           expect(end).toEqual(endIn(order));
-        const ends = results.flatMap(({ json }) => toldEnd(json, number) ?? []);
+        const ends = results.flatMap(({ json }) => reportedEnd(json, number) ?? []);
         fooled += ends.filter(({ status }) => status !== order.status).length;
       }
       expect(fooled).toBeGreaterThan(0);
@@ -245,36 +252,36 @@ describe('the fault random-answer', () => {
   );
 
   test('the two trade queries never both report the end of an order that does not exist', async () => {
-    lieAboutTrades(1, 1);
+    falsifyTrades(1, 1);
     let claimed = 0;
     for (let count = 0; count < 10; count += 1) {
-      const number = freshNumber();
+      const number = newPartnerOrderId();
       const results = await repeat(80, () => service.result(number));
       const details = await repeat(80, () => service.detail(number));
-      expect(believed(results, details, number)).toEqual([]);
-      claimed += results.filter(({ json }) => toldEnd(json, number)).length;
+      expect(acceptedEnds(results, details, number)).toEqual([]);
+      claimed += results.filter(({ json }) => reportedEnd(json, number)).length;
     }
     expect(claimed).toBeGreaterThan(0);
   });
 
   test('error answers may contain Retry-After', async () => {
     service.control.addFault({ fault: { kind: 'random-answer' } });
-    await until(async () => (await service.result(freshNumber())).headers['retry-after'] || undefined);
+    await until(async () => (await service.result(newPartnerOrderId())).headers['retry-after'] || undefined);
   });
 });
 
-function endIn({ status, orderId, splits }: OrderRecord): BelievedEnd {
+function endIn({ status, orderId, splits }: OrderRecord): AcceptedEnd {
   const lines = splits.map(
     (split) => `${split.distributeId} ${split.status} ${minorOf(split.target.amount)} ${split.refunded}`,
   );
   return { status, orderId, splits: lines.sort() };
 }
 
-function believed(results: Reply[], details: Reply[], number: string, target?: string): BelievedEnd[] {
-  const told = (replies: Reply[]) => replies.flatMap(({ json }) => toldEnd(json, number) ?? []);
+function acceptedEnds(results: Reply[], details: Reply[], number: string, target?: string): AcceptedEnd[] {
+  const told = (replies: Reply[]) => replies.flatMap(({ json }) => reportedEnd(json, number) ?? []);
   const ofDetails = told(details);
   return told(results).flatMap((result) =>
-    ofDetails.flatMap((detail) => believedEnd(result, detail, target) ?? []),
+    ofDetails.flatMap((detail) => acceptedEnd(result, detail, target) ?? []),
   );
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { RateLimit } from '../../simulator/state/rate-limit.ts';
 import { standingClock } from '../support/standing-clock.ts';
-import { Service } from './support/service.ts';
+import { SimulatorClient } from './support/simulator-client.ts';
 
 const admit = (rateLimit: RateLimit, times: readonly number[], limit = 20, rejectedCount = false) =>
   times.map((atMs) => rateLimit.admit('app', atMs, limit, rejectedCount));
@@ -64,7 +64,7 @@ describe('the window slides exactly', () => {
 });
 
 describe('over real sockets', () => {
-  let service: Service | undefined;
+  let service: SimulatorClient | undefined;
   afterEach(() => service?.close());
 
   test.each([
@@ -74,7 +74,7 @@ describe('over real sockets', () => {
     'a call over the rate limit gets 429 by %s, is counted, and pays nothing',
     async (style, status) => {
       const clock = standingClock();
-      service = await Service.start();
+      service = await SimulatorClient.start();
       const lockRateId = await service.lock();
       service.control.changeSettings({ callsPerSecond: 1, rateLimitStyle: style });
       clock.advance(1_000);
@@ -90,7 +90,7 @@ describe('over real sockets', () => {
   );
 
   test('token calls count for the application that they name, and control calls never count', async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
     const url = '/v2/token/get?app_id=demo-app&app_secret=demo-secret';
     await service.get(url, { authorization: '' });
     await service.post('/v3/b2b/oauth/token', { app_id: 'demo-app' }, { authorization: '' });

@@ -1,16 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseScenario, SCENARIOS } from '../../simulator/orders/scenario.ts';
-import { createBody, freshNumber, Service, textAt, until, valueAt } from './support/service.ts';
+import {
+  createBody,
+  newPartnerOrderId,
+  SimulatorClient,
+  textAt,
+  until,
+  valueAt,
+} from './support/simulator-client.ts';
 
 describe('an order follows its scenario', () => {
-  let service: Service;
+  let service: SimulatorClient;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
   });
   afterAll(() => service.close());
 
   async function paid(scenario: string): Promise<string> {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     expect((await service.pay(number, scenario)).json).toMatchObject({ code: 0 });
     return number;
   }
@@ -122,7 +129,7 @@ describe('an order follows its scenario', () => {
   });
 
   test('no-out-order-id: the order does not echo the outOrderId; trade queries find it by that id', async () => {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     const created = await service.pay(number, 'no-out-order-id');
     expect(valueAt(created.json, 'data.receiver.outOrderId')).toBeNull();
     const order = await service.order(textAt(created.json, 'data.orderId'));
@@ -234,7 +241,7 @@ describe('an order follows its scenario', () => {
   });
 
   test('drift: the order has a rate 5 % worse than the locked one', async () => {
-    const reply = await service.pay(freshNumber(), 'drift');
+    const reply = await service.pay(newPartnerOrderId(), 'drift');
     expect(reply.json).toMatchObject({
       data: {
         exchange: { exchangeRate: 6.76723 },
@@ -245,7 +252,7 @@ describe('an order follows its scenario', () => {
   });
 
   test('lock-ignored: the order names no lock', async () => {
-    expect((await service.pay(freshNumber(), 'lock-ignored')).json).toMatchObject({
+    expect((await service.pay(newPartnerOrderId(), 'lock-ignored')).json).toMatchObject({
       code: 0,
       data: { lockRateId: null },
     });
@@ -263,20 +270,20 @@ describe('an order follows its scenario', () => {
   });
 
   test('a scenario set for an outOrderId takes precedence over the one in the request', async () => {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     service.control.setScenario(number, 'failure');
     await service.pay(number, 'success');
     await service.untilStatus(number, 'FAILED');
   });
 
   test('a platform that is not a scenario means success', async () => {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     await service.pay(number, 'x', { platform: 'AMAZON' });
     await service.untilStatus(number, 'SUCCESS');
   });
 
   test('rejects a misspelled scenario instead of treating it as success', async () => {
-    const reply = await service.pay(freshNumber(), 'sucess');
+    const reply = await service.pay(newPartnerOrderId(), 'sucess');
     expect(textAt(reply.json, 'message')).toMatch(/^illegal param: platform: sucess is none of/);
   });
 

@@ -1,19 +1,19 @@
 import { request } from 'undici';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { freshNumber, Service, textAt, valueAt } from './support/service.ts';
+import { newPartnerOrderId, SimulatorClient, textAt, valueAt } from './support/simulator-client.ts';
 
 const APP = { app_id: 'demo-app', app_secret: 'demo-secret' };
 const CALLBACK = 'http://127.0.0.1:9/callback';
 
-let service: Service | undefined;
-async function started(settings: object = {}): Promise<Service> {
+let service: SimulatorClient | undefined;
+async function started(settings: object = {}): Promise<SimulatorClient> {
   await service?.close();
-  service = await Service.start({ settings });
+  service = await SimulatorClient.start({ settings });
   return service;
 }
 afterAll(() => service?.close());
 
-const exchange = (sim: Service, body: object) =>
+const exchange = (sim: SimulatorClient, body: object) =>
   sim.post('/v3/b2b/oauth/token', { ...APP, ...body }, { authorization: '' });
 
 describe('the application token', () => {
@@ -63,13 +63,13 @@ describe('the application token', () => {
 
   test('endpoints configured for user tokens reject the application token', async () => {
     const sim = await started({ tradeToken: 'user' });
-    expect((await sim.result(freshNumber())).status).toBe(401);
+    expect((await sim.result(newPartnerOrderId())).status).toBe(401);
     expect((await sim.get('/v2/httpbin/get')).status).toBe(200);
   });
 });
 
 describe('the user authorization', () => {
-  let sim: Service;
+  let sim: SimulatorClient;
   beforeEach(async () => {
     sim = await started();
   });
@@ -144,14 +144,14 @@ describe('the user authorization', () => {
 });
 
 describe('refreshing a user token', () => {
-  const granted = async (sim: Service): Promise<string> => {
+  const granted = async (sim: SimulatorClient): Promise<string> => {
     const { code } = sim.control.authorize({ appId: 'demo-app', openId: 'olga' });
     return textAt(
       (await exchange(sim, { grant_type: 'authorization_code', code })).json,
       'data.refresh_token',
     );
   };
-  const refresh = (sim: Service, refresh_token: string) =>
+  const refresh = (sim: SimulatorClient, refresh_token: string) =>
     exchange(sim, { grant_type: 'refresh_token', refresh_token });
 
   test('gives a new pair; the previous refresh token works exactly once more', async () => {

@@ -11,12 +11,12 @@ const TEST: Environment = {
   PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
 };
 
-export interface OwnService {
+export interface TestApiServer {
   url: string;
   close(): Promise<void>;
 }
 
-export async function startService(client: Client, environment: Environment = {}): Promise<OwnService> {
+export async function startApiServer(client: Client, environment: Environment = {}): Promise<TestApiServer> {
   const server = await buildServer(client, serviceConfig({ ...TEST, ...environment }));
   const url = await server.listen({ host: '127.0.0.1', port: Number(environment['PORT'] ?? 0) });
   return { url, close: () => server.close() };

@@ -3,11 +3,11 @@
 import { ProviderReads } from '../../src/client/reads.ts';
 import { type OpeningRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { OpeningRequest, ReceivingAccountState } from '../../src/domain/receiving-account.ts';
-import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
+import { eventually, newPartnerOrderId, type PayoutWorld } from './payout-world.ts';
 
 /** Each has its own payer, so that no list contains another's account. */
 export function openingRequest(over: Partial<OpeningRequest> = {}): OpeningRequest {
-  const number = freshNumber();
+  const number = newPartnerOrderId();
   return { requestId: `r-${number}`, payerId: number, currency: 'USD', usages: ['a-market'], ...over };
 }
 

@@ -179,18 +179,18 @@ export class PayoutWorld {
 
   /** Starts a plain payout whose order follows `scenario`. Returns its reference. */
   async pay(scenario: string, over: Partial<PayoutRequest> = {}): Promise<PayoutRef> {
-    const request = payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over });
+    const request = payoutRequest(newPartnerOrderId(), { platform: `sim:${scenario}`, ...over });
     await this.payouts.start(request);
     return { partnerOrderId: request.partnerOrderId };
   }
 
   /** Like `pay`, with one fault in its first create, or in the first call of another operation. */
-  async paySpoilt(
+  async payWithFault(
     fault: FaultInput,
     scenario: string,
     operation: FaultRuleInput['operation'] = 'createCnyOrder',
   ): Promise<PayoutRef> {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     this.simulator.control.addFault({ operation, partnerOrderId, times: 1, fault });
     return this.pay(scenario, { partnerOrderId });
   }
@@ -200,7 +200,7 @@ export class PayoutWorld {
     effect: 'before' | 'after',
     scenario: string,
   ): Promise<{ ref: PayoutRef; release: () => void }> {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const held = this.holdCreate(partnerOrderId, effect);
     const ref = await this.pay(scenario, { partnerOrderId });
     await eventually(held.arrived);
@@ -274,7 +274,7 @@ function gaveUp(error: unknown): undefined {
   throw error;
 }
 
-export function freshNumber(): string {
+export function newPartnerOrderId(): string {
   return `p-${randomUUID()}`;
 }
 

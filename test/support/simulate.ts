@@ -5,10 +5,10 @@ import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** A violation is printed with its story, which is long. */
-const MOST_BYTES = 1e9;
+const MAX_BYTES = 1e9;
 
 export function simulate(...args: readonly string[]) {
   return promisify(execFile)(process.execPath, ['--import', 'tsx', 'simulation/main.ts', ...args], {
-    ...{ cwd: ROOT, maxBuffer: MOST_BYTES },
+    ...{ cwd: ROOT, maxBuffer: MAX_BYTES },
   });
 }

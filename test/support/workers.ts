@@ -44,7 +44,7 @@ export class WorkerProcesses {
 }
 
 /** The id of the process that has the workflow in memory, from the SDK's worker identity: process id and host. */
-export async function whoHasIt(handle: WorkflowHandle): Promise<number> {
+export async function workerOf(handle: WorkflowHandle): Promise<number> {
   return eventually(async () => {
     const { events = [] } = await handle.fetchHistory();
     const completed = events?.findLast((event) => event.workflowTaskCompletedEventAttributes);
@@ -58,14 +58,14 @@ export function leaseOf(world: PayoutWorld, appId = 'demo-app') {
 }
 
 /** Starts payouts, and waits until calls are made at the limit. */
-export async function busy(world: PayoutWorld, payouts: number, limit: number): Promise<PayoutRef[]> {
+export async function payUntilBusy(world: PayoutWorld, payouts: number, limit: number): Promise<PayoutRef[]> {
   const refs = await Promise.all(Array.from({ length: payouts }, () => world.pay('success final=0s')));
-  await furtherCalls(world, limit);
+  await untilMoreCalls(world, limit);
   return refs;
 }
 
 /** Waits until this many more calls have arrived. */
-export async function furtherCalls(world: PayoutWorld, count: number): Promise<void> {
+export async function untilMoreCalls(world: PayoutWorld, count: number): Promise<void> {
   const before = world.simulator.control.calls().length;
   await eventually(() => world.simulator.control.calls().length >= before + count || undefined);
 }
@@ -76,7 +76,7 @@ export async function allPaidOnce(world: PayoutWorld, refs: readonly PayoutRef[]
   for (const ref of refs) expect(debitsOf(world, ref)).toBe(1);
 }
 
-export function neverMoreThan(world: PayoutWorld, limit: number): void {
+export function expectAtMost(world: PayoutWorld, limit: number): void {
   const { answered429, maxCallsInAnySecond } = world.simulator.control.counts();
   expect(maxCallsInAnySecond).toBeLessThanOrEqual(limit);
   expect(answered429).toBe(0);

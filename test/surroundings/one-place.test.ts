@@ -16,7 +16,7 @@ const ALLOWED = new Map([
   ['src/client/shared-reads.ts', 'serves status reads, which no worker makes'],
 ]);
 /** Where a process is assembled, or a library that callers construct themselves. */
-const PUTS_TOGETHER = ['src/workers/main.ts', 'src/temporal/connection.ts', 'src/client/payouts.ts'];
+const ASSEMBLERS = ['src/workers/main.ts', 'src/temporal/connection.ts', 'src/client/payouts.ts'];
 
 const FOLDERS = ['activities', 'encryption', 'payments', 'surroundings', 'temporal', 'workers'];
 const listed = FOLDERS.flatMap((folder) => filesIn(join('src', folder)));
@@ -84,7 +84,7 @@ describe('reads no clock, timer or randomness directly:', () => {
 });
 
 test('only code that assembles a process uses the process surroundings', () => {
-  expect(loaded.filter((file) => valuesFrom(file).includes(OWN))).toEqual([...PUTS_TOGETHER].sort());
+  expect(loaded.filter((file) => valuesFrom(file).includes(OWN))).toEqual([...ASSEMBLERS].sort());
 });
 
 describe('the simulator, which a simulation also runs,', () => {

@@ -15,7 +15,7 @@ import { answerProblems } from '../../src/starters/api/problems.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { resetBefore } from '../support/resets.ts';
 
 const BASE = '/v1/oauth/default';
@@ -48,7 +48,7 @@ async function begin(): Promise<{ state: string; cookie: string }> {
   return { state, cookie: String(headers['set-cookie']).split(';')[0] ?? '' };
 }
 
-const comeBack = ({ state, cookie }: { state: string; cookie: string }, code: string) =>
+const requestCallback = ({ state, cookie }: { state: string; cookie: string }, code: string) =>
   server.inject({ url: `${BASE}/callback?${new URLSearchParams({ state, code })}`, headers: { cookie } });
 const codeOf = (openId: string) => world.simulator.control.authorize({ appId: 'demo-app', openId }).code;
 const exchanges = () =>
@@ -63,7 +63,7 @@ describe('H61 anonymous requests use few resources', () => {
     const { cookie } = await begin();
     const [calls, workflows] = [exchanges(), await started('userAuthorization')];
     for (let i = 0; i < 200; i += 1) {
-      const answer = await comeBack({ state: `process.${'x'.repeat(47)}${i}`, cookie }, 'junk');
+      const answer = await requestCallback({ state: `process.${'x'.repeat(47)}${i}`, cookie }, 'junk');
       expect(answer.statusCode).toBe(400);
     }
     expect(exchanges()).toBe(calls);
@@ -80,7 +80,7 @@ describe('H61 anonymous requests use few resources', () => {
   test('callbacks with invalid codes: a limited number of exchanges; the others can be retried', async () => {
     const before = exchanges();
     const attempts = await Promise.all(Array.from({ length: 60 }, begin));
-    const answers = await Promise.all(attempts.map((attempt) => comeBack(attempt, 'junk')));
+    const answers = await Promise.all(attempts.map((attempt) => requestCallback(attempt, 'junk')));
     const busy = answers.filter(({ statusCode }) => statusCode === 503);
     expect(busy.length).toBeGreaterThanOrEqual(30);
     expect(busy[0]?.headers['content-type']).toContain('application/problem+json');
@@ -89,7 +89,7 @@ describe('H61 anonymous requests use few resources', () => {
     const turnedAway = attempts[answers.findIndex(({ statusCode }) => statusCode === 503)];
     if (!turnedAway) throw new Error('none was turned away');
     await eventually(async () => {
-      const { statusCode } = await comeBack(turnedAway, codeOf('later'));
+      const { statusCode } = await requestCallback(turnedAway, codeOf('later'));
       return statusCode === 503 ? undefined : (expect(statusCode).toBe(200) ?? true);
     });
   });
@@ -111,7 +111,7 @@ describe('H61 a browser waits in bounded time', () => {
     await server.close();
     await serve({ outcomeWithinMs: 500 });
     const held = world.hold({ operation: 'oauthToken', times: 1 }, 'before');
-    const answer = await comeBack(await begin(), codeOf('patient'));
+    const answer = await requestCallback(await begin(), codeOf('patient'));
     expect(answer.statusCode).toBe(504);
     expect(answer.headers['content-type']).toContain('application/problem+json');
     held.release();
@@ -135,8 +135,8 @@ describe('H61 a browser waits in bounded time', () => {
 
 describe('H42 tokens from a code, which works only once', () => {
   test('a Workflow Reset does not send the code again', async () => {
-    const openId = freshNumber();
-    expect((await comeBack(await begin(), codeOf(openId))).statusCode).toBe(200);
+    const openId = newPartnerOrderId();
+    expect((await requestCallback(await begin(), codeOf(openId))).statusCode).toBe(200);
     const before = exchanges();
     const { workflowId } = await eventually(async () => {
       for await (const run of world.client.workflow.list({ query: "WorkflowType = 'userAuthorization'" }))
@@ -163,7 +163,7 @@ describe('H42 tokens from a code, which works only once', () => {
       namespace: world.namespace,
       interceptors: { workflow: [failing] },
     });
-    const openId = freshNumber();
+    const openId = newPartnerOrderId();
     const grant = { access: 'a', fingerprint: 'f', livesMs: 3_600_000, refresh: 'r' };
     const owner = { environment: 'test', app: 'default', openId };
     await new TokenRenewals(client, PROCESS_SURROUNDINGS).handOver(owner, grant);
@@ -208,7 +208,7 @@ describe('H42 tokens from a code, which works only once', () => {
     try {
       const ended = await idle.client.workflow.execute<typeof userAuthorization>('userAuthorization', {
         taskQueue: PAYOUTS_TASK_QUEUE,
-        workflowId: authorizationWorkflowId('default', freshNumber()),
+        workflowId: authorizationWorkflowId('default', newPartnerOrderId()),
         args: [{ environment: 'test', app: 'default', code: 'sealed' }],
       });
       expect(ended.outcome).toBe(outcome);

@@ -5,18 +5,18 @@ import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { tokenStateQuery } from '../../src/contract/token-messages.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
-import { type OwnService, startService } from '../support/http.ts';
+import { startApiServer, type TestApiServer } from '../support/http.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let base: string;
 
 beforeAll(async () => {
   const [port = 0] = await freePorts(1);
   // A code works once, so an exchange must not time out.
   world = await PayoutWorld.start({ idle: true, env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
-  service = await startService(world.client, { PORT: `${port}` });
+  service = await startApiServer(world.client, { PORT: `${port}` });
   base = `${service.url}/v1/oauth/default`;
   world.simulator.control.changeApp('demo-app', { redirectUri: `${base}/callback` });
   await world.startWorkers({ PAYMENTS_REDIRECT_URI: `${base}/callback` });
@@ -41,7 +41,7 @@ async function begin(cookie?: string) {
   return { link, set, cookie: set.split(';')[0] ?? '', state: link.searchParams.get('state') ?? '' };
 }
 
-async function comeBack(query: Record<string, string>, cookie?: string) {
+async function requestCallback(query: Record<string, string>, cookie?: string) {
   const url = `${base}/callback?${new URLSearchParams(query)}`;
   const answer = await request(url, { headers: cookie ? { cookie } : {} });
   return { status: answer.statusCode, headers: answer.headers, html: await answer.body.text() };
@@ -104,7 +104,7 @@ describe('H49 a forged or replayed callback', () => {
   ])('%s: rejected, and the code is not exchanged', async (_how, make) => {
     const { query, cookie } = await make();
     const before = exchanges();
-    const answer = await comeBack({ ...query, code: code('victim') }, cookie);
+    const answer = await requestCallback({ ...query, code: code('victim') }, cookie);
     expect(answer.status).toBe(400);
     expect(answer.html).toContain('This link does not work');
     expect(exchanges()).toBe(before);
@@ -113,13 +113,15 @@ describe('H49 a forged or replayed callback', () => {
   test("a callback from another browser does not use up the attempt; the right browser's works once", async () => {
     const mine = await begin();
     expect(
-      (await comeBack({ state: mine.state, code: code('mallory') }, (await begin()).cookie)).status,
+      (await requestCallback({ state: mine.state, code: code('mallory') }, (await begin()).cookie)).status,
     ).toBe(400);
-    const granted = await comeBack({ state: mine.state, code: code('seller-8') }, mine.cookie);
+    const granted = await requestCallback({ state: mine.state, code: code('seller-8') }, mine.cookie);
     expect(granted.status).toBe(200);
     expect(granted.headers['referrer-policy']).toBe('no-referrer');
     expect(granted.headers['cache-control']).toBe('no-store');
-    expect((await comeBack({ state: mine.state, code: code('seller-8') }, mine.cookie)).status).toBe(400);
+    expect((await requestCallback({ state: mine.state, code: code('seller-8') }, mine.cookie)).status).toBe(
+      400,
+    );
     await expect(tokenOf('mallory')).rejects.toThrow();
   });
 
@@ -127,7 +129,9 @@ describe('H49 a forged or replayed callback', () => {
     const mine = await begin();
     const before = exchanges();
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () => comeBack({ state: mine.state, code: code('seller-9') }, mine.cookie)),
+      Array.from({ length: 50 }, () =>
+        requestCallback({ state: mine.state, code: code('seller-9') }, mine.cookie),
+      ),
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(exchanges() - before).toBe(1);
@@ -139,7 +143,7 @@ describe('the exchange of the code', () => {
     world.simulator.control.addFault({ operation: 'oauthToken', times: 1, fault: { kind: 'drop-after' } });
     const before = exchanges();
     const mine = await begin();
-    const answer = await comeBack({ state: mine.state, code: code('seller-10') }, mine.cookie);
+    const answer = await requestCallback({ state: mine.state, code: code('seller-10') }, mine.cookie);
     expect(answer.html).toContain('a code works only once');
     expect(exchanges() - before).toBe(1);
   });
@@ -151,13 +155,13 @@ describe('the exchange of the code', () => {
       fault: { kind: 'status', status: 429 },
     });
     const mine = await begin();
-    const answer = await comeBack({ state: mine.state, code: code('seller-11') }, mine.cookie);
+    const answer = await requestCallback({ state: mine.state, code: code('seller-11') }, mine.cookie);
     expect(answer.status).toBe(200);
   });
 
   test('with a code that the provider rejects: the page says so, and nothing is started', async () => {
     const mine = await begin();
-    const answer = await comeBack({ state: mine.state, code: 'never-issued' }, mine.cookie);
+    const answer = await requestCallback({ state: mine.state, code: 'never-issued' }, mine.cookie);
     expect(answer.html).toContain('did not accept');
   });
 
@@ -167,10 +171,10 @@ describe('the exchange of the code', () => {
     await world.startWorkers({ PAYMENTS_AUTH_SPELLING: 'camel' });
     // An API server caches a link for five minutes.
     await service.close();
-    service = await startService(world.client);
+    service = await startApiServer(world.client);
     base = `${service.url}/v1/oauth/default`;
     const { link, cookie, state } = await begin();
     expect([...link.searchParams.keys()]).toEqual(['appId', 'responseType', 'redirectUri', 'state']);
-    expect((await comeBack({ state, code: code('seller-12') }, cookie)).status).toBe(200);
+    expect((await requestCallback({ state, code: code('seller-12') }, cookie)).status).toBe(200);
   });
 });

@@ -5,7 +5,7 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import type { OwnProcess } from '../support/processes.ts';
-import { WorkerProcesses, whoHasIt } from '../support/workers.ts';
+import { WorkerProcesses, workerOf } from '../support/workers.ts';
 
 /** `PENDING_WORKFLOW_TASK_STATE_STARTED` */
 const STARTED = 2;
@@ -31,7 +31,7 @@ async function holder(): Promise<OwnProcess> {
   const first = await workers.start();
   await eventually(() => grant().catch(() => undefined));
   const second = await workers.start();
-  const pid = await whoHasIt(renewal());
+  const pid = await workerOf(renewal());
   return second.child.pid === pid ? second : first;
 }
 

@@ -10,12 +10,12 @@ import { PATIENT } from '../support/patience.ts';
 import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
 /** A token is renewed with at least half of this left, which is more than any machine stalls. */
-const LIVES_S = 20;
+const LIFETIME_S = 20;
 /** Consecutive lifetimes of one token. Twelve are a day of renewals. */
-const LIVES = Number(process.env['TOKEN_LIVES'] ?? 2);
+const LIFETIMES = Number(process.env['TOKEN_LIVES'] ?? 2);
 
 /** Calls that were sent with a token that the provider rejected. */
-const unauthorised = (world: PayoutWorld) =>
+const unauthorized = (world: PayoutWorld) =>
   world.simulator.control.calls().filter(({ token }) => token !== 'valid' && token !== 'not-needed');
 const tokenCalls = (world: PayoutWorld) =>
   world.simulator.control.calls().filter(({ operation }) => operation === 'token').length;
@@ -32,7 +32,7 @@ const handle = (world: PayoutWorld, openId?: string) =>
 describe('the application token is renewed long before it expires', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({ settings: { applicationTokenSeconds: LIVES_S } });
+    world = await PayoutWorld.start({ settings: { applicationTokenSeconds: LIFETIME_S } });
   });
   afterAll(() => world.stop());
 
@@ -44,9 +44,9 @@ describe('the application token is renewed long before it expires', () => {
       const ref = await world.pay('slow final=1s');
       ends.push(world.payouts.result(ref));
       await sleep(1_000);
-    } while (performance.now() - begun < LIVES * LIVES_S * 1_000 || (await renewals()) < 3);
+    } while (performance.now() - begun < LIFETIMES * LIFETIME_S * 1_000 || (await renewals()) < 3);
     await Promise.all(ends);
-    expect(unauthorised(world)).toEqual([]);
+    expect(unauthorized(world)).toEqual([]);
     // One may be in flight: its call has arrived, and the workflow does not have its answer yet.
     // The calls are counted last, so that a renewal in between cannot hide an extra call.
     const unaccounted = async () => {
@@ -55,11 +55,11 @@ describe('the application token is renewed long before it expires', () => {
     };
     await expect.poll(unaccounted, PATIENT).toBe(0);
     const state = await handle(world).query(tokenStateQuery);
-    const periods = (performance.now() - begun) / (LIVES_S * 1_000 * 0.25);
+    const periods = (performance.now() - begun) / (LIFETIME_S * 1_000 * 0.25);
     expect(state.renewals).toBeLessThanOrEqual(Math.ceil(periods * 1.1) + 1);
     expect(state.needsAttention).toBe(false);
     const calls = world.simulator.control.calls().length;
-    console.log(`${state.renewals} renewals, ${calls} calls, ${ends.length} payouts, 0 unauthorised answers`);
+    console.log(`${state.renewals} renewals, ${calls} calls, ${ends.length} payouts, 0 unauthorized answers`);
   });
 
   test('H43 twenty concurrent requests share one renewal', async () => {
@@ -148,14 +148,14 @@ describe('the provider is unavailable when the token is due', () => {
         return reasons.some(({ code }) => code === 'RENEWAL_LATE') || undefined;
       });
       await world.payouts.result(await world.pay('success'));
-      expect(unauthorised(world)).toEqual([]);
+      expect(unauthorized(world)).toEqual([]);
       world.simulator.control.removeFault(id);
       await eventually(async () => {
         const { needsAttention, renewals } = await handle(world).query(tokenStateQuery);
         return (!needsAttention && renewals > 1) || undefined;
       });
       await world.payouts.result(await world.pay('success'));
-      expect(unauthorised(world)).toEqual([]);
+      expect(unauthorized(world)).toEqual([]);
     } finally {
       await world.stop();
     }

@@ -9,7 +9,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 
 const PLACE = { environment: 'test', app: 'default' };
 const MINUTE = 60_000;
-const LIVES = 120 * MINUTE;
+const LIFETIME_MS = 120 * MINUTE;
 
 let clock: FakeClock;
 beforeEach(() => {
@@ -43,24 +43,24 @@ const held = (renewal: GrantSource) => new RenewedTokens(PLACE, renewal, seal, {
 
 describe('a token whose renewal fails', () => {
   test('H44 is used until ten minutes before its expiry, however often it was fetched', async () => {
-    const tokens = held(new Renewal(LIVES));
+    const tokens = held(new Renewal(LIFETIME_MS));
     for (let minute = 0; minute < 110; minute += 1) {
       expect(await tokens.token({ kind: 'application' })).toBe('at-1');
       await clock.advance(MINUTE);
     }
     await expect(tokens.token({ kind: 'application' })).rejects.toThrow('expired');
     // A process that starts late keeps the same margin.
-    await expect(held(new Renewal(LIVES)).token({ kind: 'application' })).resolves.toBe('at-1');
+    await expect(held(new Renewal(LIFETIME_MS)).token({ kind: 'application' })).resolves.toBe('at-1');
   });
 
   test('H44 a process that fetches it shortly before its expiry keeps the same margin', async () => {
-    const renewal = new Renewal(LIVES);
+    const renewal = new Renewal(LIFETIME_MS);
     await clock.advance(111 * MINUTE);
     await expect(held(renewal).token({ kind: 'application' })).rejects.toThrow('expired');
   });
 
   test('is fetched again a few times, and not by every call', async () => {
-    const renewal = new Renewal(LIVES);
+    const renewal = new Renewal(LIFETIME_MS);
     const tokens = held(renewal);
     for (let second = 0; second < 109 * 60; second += 1) {
       await tokens.token({ kind: 'application' });
@@ -77,7 +77,7 @@ describe('H44 what invalidates a token', () => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ code, message: 'no' }));
     });
-    const renewal = new Renewal(LIVES);
+    const renewal = new Renewal(LIFETIME_MS);
     const tokens = held(renewal);
     const client = clientFor(server.origin, { tokens });
     for (let i = 0; i < 2; i += 1) await client.tradeResult(query).catch(() => undefined);
@@ -103,7 +103,7 @@ describe('H44 what invalidates a token', () => {
   });
 
   test('rejecting a token that is no longer in use replaces nothing', async () => {
-    const renewal = new Renewal(LIVES);
+    const renewal = new Renewal(LIFETIME_MS);
     const tokens = held(renewal);
     await tokens.token({ kind: 'application' });
     tokens.rejected('application', undefined, 'at-0');

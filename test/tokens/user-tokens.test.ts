@@ -19,7 +19,7 @@ const handle = (world: PayoutWorld, openId: string) =>
 const state = (world: PayoutWorld, openId: string) => handle(world, openId).query(tokenStateQuery);
 const refreshes = (world: PayoutWorld) =>
   world.simulator.control.calls().filter(({ operation }) => operation === 'oauthToken').length;
-const unauthorised = (world: PayoutWorld) =>
+const unauthorized = (world: PayoutWorld) =>
   world.simulator.control.calls().filter(({ token }) => token !== 'valid' && token !== 'not-needed');
 
 async function inWorld(options: WorldOptions, work: (world: PayoutWorld) => Promise<void>): Promise<void> {
@@ -49,7 +49,7 @@ describe('payouts with the token of a user', () => {
       const ref = await world.pay('slow final=2s', { openId });
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     }
-    expect(unauthorised(world)).toEqual([]);
+    expect(unauthorized(world)).toEqual([]);
     expect((await state(world, openId)).needsAttention).toBe(false);
   });
 
@@ -66,7 +66,7 @@ describe('payouts with the token of a user', () => {
     await world.until(ref, ({ phase }) => phase === 'QUOTING');
     await authorized(world, openId);
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
-    expect(unauthorised(world)).toEqual([]);
+    expect(unauthorized(world)).toEqual([]);
   });
 });
 

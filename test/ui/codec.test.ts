@@ -11,7 +11,7 @@ import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
 import { newKey } from '../support/keys.ts';
-import { freshNumber } from '../support/payout-world.ts';
+import { newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let engine: DevServer;
@@ -36,7 +36,7 @@ beforeAll(async () => {
     connection,
     dataConverter: dataConverter(encryptionKeys(keys).payloads, PROCESS_SURROUNDINGS.random),
   });
-  const { workflowId, runId } = await new Payouts({ client }).start(payoutRequest(freshNumber()));
+  const { workflowId, runId } = await new Payouts({ client }).start(payoutRequest(newPartnerOrderId()));
   url = `${engine.uiUrl}/namespaces/default/workflows/${encodeURIComponent(workflowId)}/${runId}`;
   browser = await launchBrowser();
 });

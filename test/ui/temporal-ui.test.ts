@@ -7,7 +7,7 @@ import { operatorsStorage } from '../../scripts/screenshots/operators-storage.ts
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 describe('an operator uses the Temporal UI in a real browser', () => {
@@ -20,7 +20,7 @@ describe('an operator uses the Temporal UI in a real browser', () => {
   beforeAll(async () => {
     world = await PayoutWorld.start();
     browser = await launchBrowser();
-    inReview = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    inReview = await world.payWithFault({ kind: 'drop-before' }, 'success');
     toApprove = await world.pay('success', { approval: 'required' });
     partial = await world.pay('partial splits=3 failed=1');
     await world.payouts.result(partial);
@@ -79,7 +79,7 @@ describe('an operator uses the Temporal UI in a real browser', () => {
   });
 
   test('approves a payout that another caller started', async () => {
-    const body = payoutRequest(freshNumber(), { approval: 'required', platform: 'sim:success' });
+    const body = payoutRequest(newPartnerOrderId(), { approval: 'required', platform: 'sim:success' });
     await world.payouts.start(body, { startedBy: 'shop' });
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     // Without a codec server, which this page would ask to encrypt.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ describe('H9 cancel ends a payout before its create, and is rejected after it', 
 
   test.each(['accountQuery', 'fee'] as const)('during %s', async (operation) => {
     const held = world.hold({ operation }, 'before');
-    const ref = await world.pay('success', { clientId: freshNumber() });
+    const ref = await world.pay('success', { clientId: newPartnerOrderId() });
     await eventually(held.arrived);
     await world.payouts.cancel(ref, { by });
     held.release();

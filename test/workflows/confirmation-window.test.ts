@@ -52,7 +52,7 @@ async function confirmed(ref: PayoutRef): Promise<{ elapsedMs: number; timersMs:
 
 describe('the confirmation window', () => {
   test('H2 lasts as configured, from the end of the deadline of the create', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     // Read without a query.
     await eventually(async () => (await phaseShown(ref)) === 'NEEDS_REVIEW' || undefined);
     const { elapsedMs, timersMs } = await confirmed(ref);

@@ -17,7 +17,7 @@ describe.concurrent('a create of unknown outcome', () => {
   test('H134 an answer that takes longer than the heartbeat timeout counts', async () => {
     const world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
     try {
-      const ref = await world.paySpoilt({ kind: 'latency', ms: 15_000, effect: 'after' }, 'success');
+      const ref = await world.payWithFault({ kind: 'latency', ms: 15_000, effect: 'after' }, 'success');
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       const { events } = await world.history(ref);
       const asked = (events ?? []).map(
@@ -39,7 +39,7 @@ describe.concurrent('a create of unknown outcome', () => {
       },
     });
     try {
-      const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+      const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
       await world.until(ref, ({ phase }) => phase === 'RECONCILING');
       await world.stopWorkers();
       await world.startWorkers({ PAYMENTS_REPEATED_CREATE: 'review' });
@@ -56,7 +56,7 @@ describe.concurrent('a create of unknown outcome', () => {
       settings: { repeatedCreate: 'refuse' },
     });
     try {
-      const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+      const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       expect(createsOf(world, ref).length).toBe(2);
       expect(debitsOf(world, ref)).toBe(1);
@@ -66,7 +66,7 @@ describe.concurrent('a create of unknown outcome', () => {
   });
 
   test('H1 the create is lost in transit: nothing is sent again without a person, and retry pays once', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     expect(state.needsAttention).toBe(true);
     expect(createsOf(world, ref).length).toBe(1);
@@ -77,16 +77,16 @@ describe.concurrent('a create of unknown outcome', () => {
   });
 
   test('H2 the order appears long after the confirmation window, in review: at most one debit', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'success readLag=1h');
+    const ref = await world.payWithFault({ kind: 'drop-after' }, 'success readLag=1h');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
-    await showsUp(world, ref);
+    await orderAppears(world, ref);
   });
 
   test('H2 resolve with an order is accepted only when ids and amounts match', async () => {
     const other = await world.pay('success');
     const { orderId: theirs = '' } = await world.payouts.result(other);
     // The trade query does not find the order for a long time; the order query by id does.
-    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'success readLag=1h');
+    const ref = await world.payWithFault({ kind: 'drop-after' }, 'success readLag=1h');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const wrong = world.payouts.resolve(ref, { by: 'olga', created: true, orderId: theirs });
     await expect(wrong).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe.concurrent('a create of unknown outcome', () => {
   });
 
   test('H103 a decision that arrives during a query is applied afterwards', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const held = world.hold({ operation: 'queryResult', ...ref, times: 1 }, 'before');
     await eventually(held.arrived);
@@ -109,7 +109,7 @@ describe.concurrent('a create of unknown outcome', () => {
     const codes = [30077, '31999', 401, 500, 900000, 900002];
     const refs = await Promise.all(
       codes.map(async (code) => {
-        return world.paySpoilt({ kind: 'envelope', code, effect: 'commit' }, 'success');
+        return world.payWithFault({ kind: 'envelope', code, effect: 'commit' }, 'success');
       }),
     );
     const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
@@ -124,7 +124,7 @@ describe.concurrent('a create of unknown outcome', () => {
     ['data: null', { kind: 'data-null' }],
     ['a redirect', { kind: 'redirect-307', location: 'http://127.0.0.1:9/' }],
   ] as const)('H26 %s instead of the answer: at most one debit, one POST', async (_name, fault) => {
-    const ref = await world.paySpoilt(fault, 'success');
+    const ref = await world.payWithFault(fault, 'success');
     const state = await world.until(ref, ({ phase }) => phase === 'DONE' || phase === 'NEEDS_REVIEW');
     expect(createsOf(world, ref).length).toBe(1);
     expect(debitsOf(world, ref)).toBe(state.phase === 'DONE' ? 1 : 0);
@@ -140,7 +140,7 @@ describe.concurrent('a create of unknown outcome', () => {
   });
 
   test('H4 H3 a 429 that was not served is sent again automatically, with the same body except for the lock', async () => {
-    const ref = await world.paySpoilt({ kind: 'status', status: 429 }, 'success');
+    const ref = await world.payWithFault({ kind: 'status', status: 429 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     const creates = createsOf(world, ref);
     expect(creates.length).toBe(2);
@@ -151,7 +151,7 @@ describe.concurrent('a create of unknown outcome', () => {
 });
 
 /** The provider shows the order of the only create, and the payout ends without a person. */
-async function showsUp(world: PayoutWorld, ref: PayoutRef): Promise<void> {
+async function orderAppears(world: PayoutWorld, ref: PayoutRef): Promise<void> {
   world.simulator.control.changeOrder(ref.partnerOrderId, { visible: true });
   expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
@@ -170,7 +170,7 @@ describe('a create whose outcome is known, or soon found', () => {
   test('H1 H12 the answer is lost 100 times: one debit each, one lock each', async () => {
     const refs = await Promise.all(
       Array.from({ length: 100 }, async () => {
-        return world.paySpoilt({ kind: 'drop-after' }, 'success');
+        return world.payWithFault({ kind: 'drop-after' }, 'success');
       }),
     );
     const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
@@ -189,16 +189,16 @@ describe('a create whose outcome is known, or soon found', () => {
       'success',
     ],
   ] as const)('%s, and the order appears late: one debit, no person', async (_what, fault, scenario) => {
-    const ref = await world.paySpoilt(fault, scenario);
+    const ref = await world.payWithFault(fault, scenario);
     await world.until(ref, ({ phase }) => phase === 'RECONCILING');
-    await showsUp(world, ref);
+    await orderAppears(world, ref);
   });
 
   test.each([
     [30005, 'REFUSED_BY_PROVIDER'],
     [30002, 'INSUFFICIENT_BALANCE'],
   ])('H5 the listed code %d leads to %s', async (code, reason) => {
-    const ref = await world.paySpoilt({ kind: 'envelope', code }, 'success');
+    const ref = await world.payWithFault({ kind: 'envelope', code }, 'success');
     expect(await world.payouts.result(ref)).toMatchObject({
       outcome: 'NOT_CREATED',
       reason: { code: reason },
@@ -207,7 +207,7 @@ describe('a create whose outcome is known, or soon found', () => {
   });
 
   test('H3 an expired lock leads to a new quote, within the limits', async () => {
-    const ref = await world.paySpoilt({ kind: 'envelope', code: 30001 }, 'success');
+    const ref = await world.payWithFault({ kind: 'envelope', code: 30001 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     const creates = createsOf(world, ref);
     expect(creates.length).toBe(2);

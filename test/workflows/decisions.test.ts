@@ -4,7 +4,7 @@ import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const by = 'olga';
@@ -30,7 +30,7 @@ async function startDoubtful(body: PayoutRequest): Promise<void> {
 
 /** A payout that finds another order under its partnerOrderId, which sends it to review without a wait. */
 async function payReviewed(over: Partial<PayoutRequest> = {}): Promise<PayoutRef & { orderId: string }> {
-  const body = payoutRequest(freshNumber(), { platform: 'sim:success final=0s', ...over });
+  const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s', ...over });
   const { partnerOrderId } = body;
   const { orderId } = world.simulator.control.plantOrder({ partnerOrderId, scenario: 'slow final=1h' });
   await startDoubtful(body);
@@ -58,8 +58,8 @@ describe('H103 an order appears', () => {
       expect(state.sentence).toContain(orderId);
     };
     try {
-      const differing = await windowed.paySpoilt({ kind: 'drop-before' }, 'success');
-      const unread = await windowed.paySpoilt({ kind: 'drop-before' }, 'success');
+      const differing = await windowed.payWithFault({ kind: 'drop-before' }, 'success');
+      const unread = await windowed.payWithFault({ kind: 'drop-before' }, 'success');
       for (const ref of [differing, unread]) await windowed.until(ref, isReviewed);
       await endsAndFinds(differing);
       // By now the person has seen the order: the same decision counts.
@@ -74,7 +74,7 @@ describe('H103 an order appears', () => {
 
   test('an unreadable order counts as a send: nothing is sent while it is invisible again', async () => {
     const { control } = world.simulator;
-    const body = payoutRequest(freshNumber());
+    const body = payoutRequest(newPartnerOrderId());
     const { partnerOrderId } = body;
     const { bankAccountNumber, bankAccountName, bankName } = body.receiver;
     const receiver = { bankAccountNumber, bankAccountName, bankName };
@@ -139,7 +139,7 @@ describe("H9 updates work after Temporal's own cancellation", () => {
   });
 
   test('cancel of a payout that is being confirmed counts, because nothing has been sent', async () => {
-    const body = payoutRequest(freshNumber());
+    const body = payoutRequest(newPartnerOrderId());
     const { partnerOrderId } = body;
     const asked = world.hold({ operation: 'queryResult', partnerOrderId, times: 1 }, 'before');
     await startDoubtful(body);

@@ -124,7 +124,7 @@ describe('H54 the trade query repeatedly names another order', () => {
 
 describe('H103 a decision in review', () => {
   test('does not wait for a provider that never answers', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, isReviewed);
     const { partnerOrderId } = ref;
     world.simulator.control.addFault({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput, FaultRuleInput } from '../../simulator/index.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 /**
@@ -24,7 +24,7 @@ describe('H55 a documented code before any send', () => {
     ['fee', 900002],
     ['accountQuery', 900002],
   ] as const)('%s answered with %d ends the payout NOT_CREATED', async (operation, code) => {
-    const clientId = freshNumber();
+    const clientId = newPartnerOrderId();
     const held = world.simulator.control.addFault({ operation, fault: { kind: 'envelope', code } });
     const ref = await world.pay('success', { clientId });
     const result = await world.payouts.result(ref);
@@ -39,7 +39,7 @@ describe('H55 a documented code before any send', () => {
     ),
   )('%s answered with %d, twice, only delays the payout', async (operation, code) => {
     world.simulator.control.addFault({ operation, times: 2, fault: { kind: 'envelope', code } });
-    const ref = await world.pay('success', { clientId: freshNumber() });
+    const ref = await world.pay('success', { clientId: newPartnerOrderId() });
     const { outcome } = await world.payouts.result(ref);
     // A code that is undocumented for this operation may also be final, but never a failure.
     expect(['SUCCESS', 'NOT_CREATED']).toContain(outcome);
@@ -47,7 +47,7 @@ describe('H55 a documented code before any send', () => {
   });
 
   test('a doubtful start whose confirmation is refused as illegal stays open, flagged, and continues once answered', async () => {
-    const body = payoutRequest(freshNumber(), { platform: 'sim:success' });
+    const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
     const rule = world.simulator.control.addFault({
       operation: 'queryResult',
       partnerOrderId: body.partnerOrderId,
@@ -70,7 +70,7 @@ describe('H55 a documented code after a send', () => {
   test.each(confirms)(
     'the confirmation answered with %d is not an answer: the payout stays open',
     async (code) => {
-      const partnerOrderId = freshNumber();
+      const partnerOrderId = newPartnerOrderId();
       const { control } = world.simulator;
       control.addFault({
         operation: 'createCnyOrder',
@@ -99,7 +99,7 @@ describe('H55 a documented code after a send', () => {
   );
   test.each(afterCreate)('%s answered with %d for a while has no lasting effect', async (operation, code) => {
     const fault: FaultInput = { kind: 'envelope', code };
-    const ref = await world.paySpoilt(fault, 'success', operation);
+    const ref = await world.payWithFault(fault, 'success', operation);
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect(debitsOf(world, ref)).toBe(1);
   });
@@ -107,7 +107,7 @@ describe('H55 a documented code after a send', () => {
   test.each(CODES)(
     'the order query answered with %d for a found order: compared later, then adopted',
     async (code) => {
-      const partnerOrderId = freshNumber();
+      const partnerOrderId = newPartnerOrderId();
       const { control } = world.simulator;
       const lost: FaultInput = { kind: 'drop-after' };
       control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault: lost });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 /** In order of arrival. */
 function queriesOf(world: PayoutWorld, { partnerOrderId }: PayoutRef): string[] {
@@ -44,7 +44,7 @@ describe('a created order is followed to its end', () => {
     { kind: 'drop-after' },
     { kind: 'garbage' },
   ] as const)('a detail withheld by $kind is queried once more, and the result is not', async (fault) => {
-    const ref = await world.paySpoilt(fault, 'success final=0s', 'queryPayDetail');
+    const ref = await world.payWithFault(fault, 'success final=0s', 'queryPayDetail');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect(queriesOf(world, ref)).toEqual(['queryResult', 'queryPayDetail', 'queryPayDetail']);
   });
@@ -112,7 +112,7 @@ describe('a created order is followed to its end', () => {
 
   test('H21 the trade query takes precedence over the order query, and the conflict is flagged', async () => {
     // The order query runs only when the answer to the create was lost.
-    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'v2-disagrees final=0s');
+    const ref = await world.payWithFault({ kind: 'drop-after' }, 'v2-disagrees final=0s');
     const result = await world.payouts.result(ref);
     expect(result.outcome).toBe('SUCCESS');
     expect(codes((await world.payouts.state(ref)).reasons)).toContain('PROVIDER_CONTRADICTS_ITSELF');
@@ -126,7 +126,7 @@ describe('a created order is followed to its end', () => {
   });
 
   test('H27 H28 a query that the provider calls illegal does not fail the payout', async () => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const ref = await world.pay('success', { partnerOrderId });
     const rule = await world.simulator.control.addFault({
       operation: 'queryResult',
@@ -142,7 +142,7 @@ describe('a created order is followed to its end', () => {
   });
 
   test('H28 queries that fail indefinitely leave the payout open, with the time of the last answer', async () => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const rule = await world.simulator.control.addFault({
       operation: 'queryResult',
       partnerOrderId,
@@ -161,7 +161,7 @@ describe('a created order is followed to its end', () => {
   });
 
   test('H15 an answer with another client or partnerOrderId is rejected', async () => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const ref = await world.pay('stuck', { partnerOrderId });
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     world.simulator.control.changeOrder(partnerOrderId, { echoClientId: 'somebody-else' });

@@ -13,7 +13,7 @@ import {
   replays,
 } from '../support/histories.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 describe('a payout costs Temporal little', () => {
   let world: PayoutWorld;
@@ -25,9 +25,9 @@ describe('a payout costs Temporal little', () => {
 
   test('a successful payout takes at most 33 history events and, with the account check, 5 API calls', async () => {
     // A worker on a busy machine is sometimes late for a workflow task, which adds history events: the best of several counts.
-    const costs = [await costOf(freshNumber())];
+    const costs = [await costOf(newPartnerOrderId())];
     while (Math.min(...costs.map(({ events }) => events)) > 33 && costs.length < 10)
-      costs.push(await costOf(freshNumber()));
+      costs.push(await costOf(newPartnerOrderId()));
     const [best] = costs.sort((one, other) => one.events - other.events);
     expect(best?.events).toBeLessThanOrEqual(33);
     expect(best?.calls).toEqual(['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail']);
@@ -80,7 +80,7 @@ describe('H39 the history of a payout that stays open is bounded', () => {
       },
     });
     try {
-      const ref = await world.paySpoilt({ kind: 'drop-after' }, 'stuck readLag=1h');
+      const ref = await world.payWithFault({ kind: 'drop-after' }, 'stuck readLag=1h');
       await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
       const [order] = world.simulator.control.ledgerOf(ref.partnerOrderId).orders;
       await world.payouts.resolve(ref, { by: 'olga', created: true, orderId: order?.orderId ?? '' });
@@ -129,9 +129,9 @@ describe('H40 every recorded history replays', () => {
     await unpolled.stop();
   });
 
-  const lost = (kind: 'drop-before' | 'drop-after') => world.paySpoilt({ kind }, 'success');
+  const lost = (kind: 'drop-before' | 'drop-after') => world.payWithFault({ kind }, 'success');
 
-  const LIVES: Record<string, () => Promise<PayoutRef>> = {
+  const CASES: Record<string, () => Promise<PayoutRef>> = {
     polled: () => world.pay('success'),
     'partly-failed': () => world.pay('partial splits=3 failed=1'),
     'sent-back-for-material': () => world.pay('returned final=2s'),
@@ -139,7 +139,7 @@ describe('H40 every recorded history replays', () => {
     'answer-lost': () => lost('drop-after'),
     'out-of-limits': () => world.pay('success', { limits: { minRate: '99' } }),
     'detail-asked-for-again': () =>
-      world.paySpoilt({ kind: 'status', status: 429 }, 'success', 'queryPayDetail'),
+      world.payWithFault({ kind: 'status', status: 429 }, 'success', 'queryPayDetail'),
     async notified() {
       const ref = await unpolled.pay('success final=0s');
       await unpolled.until(ref, ({ phase }) => phase === 'PROCESSING');
@@ -169,8 +169,8 @@ describe('H40 every recorded history replays', () => {
     },
   };
 
-  test.each(Object.keys(LIVES))('replays a new history: %s', async (name) => {
-    const ref = (await LIVES[name]?.()) ?? { partnerOrderId: '' };
+  test.each(Object.keys(CASES))('replays a new history: %s', async (name) => {
+    const ref = (await CASES[name]?.()) ?? { partnerOrderId: '' };
     const place = name === 'notified' ? unpolled : world;
     await place.payouts.result(ref);
     const history = await place.history(ref);

@@ -4,7 +4,7 @@ import type { Notification } from '../../src/contract/payout-messages.ts';
 import { createsOf } from '../support/ledger.ts';
 import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
-const heard = (over: Partial<Notification> = {}): Notification => ({
+const hint = (over: Partial<Notification> = {}): Notification => ({
   receivedAt: new Date().toISOString(),
   ...over,
 });
@@ -28,14 +28,14 @@ describe('a notification triggers a query and decides nothing', () => {
 
   test('the end is learned by notification', async () => {
     const ref = await processing('success final=0s');
-    await world.payouts.notify(ref, heard({ partnerOrderId: ref.partnerOrderId, status: 'SUCCESS' }));
+    await world.payouts.notify(ref, hint({ partnerOrderId: ref.partnerOrderId, status: 'SUCCESS' }));
     expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
     expect(queries(ref)).toBe(1);
   });
 
   test('H19 a false notification changes only when the next query is made', async () => {
     const ref = await processing('stuck');
-    await world.payouts.notify(ref, heard({ partnerOrderId: ref.partnerOrderId, status: 'SUCCESS' }));
+    await world.payouts.notify(ref, hint({ partnerOrderId: ref.partnerOrderId, status: 'SUCCESS' }));
     const state = await world.until(ref, ({ sentence }) => sentence.includes('PROCESSING'));
     expect(state).toMatchObject({ phase: 'PROCESSING', needsAttention: false });
     expect(state.outcome).toBeUndefined();
@@ -44,7 +44,7 @@ describe('a notification triggers a query and decides nothing', () => {
 
   test('H29 a notification before the answer to the create is kept, and handled after it', async () => {
     const { ref, release } = await world.payHeld('before', 'success final=0s');
-    await world.payouts.notify(ref, heard({ orderId: 'not-known-here-yet' }));
+    await world.payouts.notify(ref, hint({ orderId: 'not-known-here-yet' }));
     release();
     expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
   });
@@ -52,7 +52,7 @@ describe('a notification triggers a query and decides nothing', () => {
   test('H29 a notification with the start itself, before any handler has run, is not lost', async () => {
     await world.stopWorkers();
     const ref = await world.pay('success final=0s');
-    await world.payouts.notify(ref, heard());
+    await world.payouts.notify(ref, hint());
     await world.startWorkers();
     expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
   });
@@ -62,7 +62,7 @@ describe('a notification triggers a query and decides nothing', () => {
     const storm = Array.from({ length: 1_000 }, (_, at) =>
       world.payouts.notify(
         ref,
-        heard({ partnerOrderId: ref.partnerOrderId, status: at % 2 === 0 ? 'SUCCESS' : 'FAILED' }),
+        hint({ partnerOrderId: ref.partnerOrderId, status: at % 2 === 0 ? 'SUCCESS' : 'FAILED' }),
       ),
     );
     await Promise.all(storm);
@@ -77,8 +77,8 @@ describe('a notification triggers a query and decides nothing', () => {
 
   test('a notification for another payout is ignored', async () => {
     const ref = await processing('success final=0s');
-    await world.payouts.notify(ref, heard({ partnerOrderId: 'somebody-else', status: 'SUCCESS' }));
-    await world.payouts.notify(ref, heard({ orderId: 'another-order' }));
+    await world.payouts.notify(ref, hint({ partnerOrderId: 'somebody-else', status: 'SUCCESS' }));
+    await world.payouts.notify(ref, hint({ orderId: 'another-order' }));
     expect((await world.payouts.state(ref)).phase).toBe('PROCESSING');
     expect(queries(ref)).toBe(0);
     await world.payouts.poll(ref);

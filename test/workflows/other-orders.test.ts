@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '500ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
@@ -18,7 +18,7 @@ type Patch = Record<string, unknown>;
 
 /** The create's answer is lost, and the order query answers for the found order with `patch`. */
 async function payFound(patch: Patch): Promise<PayoutRef> {
-  const partnerOrderId = freshNumber();
+  const partnerOrderId = newPartnerOrderId();
   const held = world.holdCreate(partnerOrderId, 'after');
   const ref = await world.pay('slow final=1h', { partnerOrderId });
   await eventually(held.arrived);
@@ -103,7 +103,7 @@ describe('H54 an order under our partnerOrderId that is not this payout', () => 
   });
 
   test("the create's answer has another beneficiary: it is rejected, and the order is confirmed", async () => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const fault = answered({ receiver: { bankAccountNumber: '1' } });
     world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
     const held = world.hold({ operation: 'queryResult', partnerOrderId }, 'before');
@@ -118,7 +118,7 @@ describe('H54 an order under our partnerOrderId that is not this payout', () => 
   });
 
   test('an earlier start under this id had another body: its order is not adopted', async () => {
-    const body = payoutRequest(freshNumber(), { platform: 'sim:success' });
+    const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
     await world.payouts.start(body);
     await world.payouts.result(body);
     await world.client.workflow.start('payout', {
@@ -134,7 +134,7 @@ describe('H54 an order under our partnerOrderId that is not this payout', () => 
 
 describe('H21 the trade query names another order than the create', () => {
   test('it takes precedence with an order that matches, and the payout is flagged until its end', async () => {
-    const ref = await world.paySpoilt(answered({ orderId: 'never-existed' }), 'success');
+    const ref = await world.payWithFault(answered({ orderId: 'never-existed' }), 'success');
     const result = await world.payouts.result(ref);
     const [order] = world.simulator.control.ledgerOf(ref.partnerOrderId).orders;
     expect(result).toMatchObject({ outcome: 'SUCCESS', orderId: order?.orderId });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { payoutBatchWorkflowId, tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate } from '../../src/contract/token-messages.ts';
 import { batchesOf, manyRows } from '../support/batches.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const ENCODED = { encoding: bytes('json/plain') };
@@ -35,7 +35,7 @@ describe('H35 signals that cannot be decoded', () => {
   test('H35 sent to a batch: it keeps paying', async () => {
     const payouts = manyRows(3);
     const batches = batchesOf(world);
-    const batchId = freshNumber();
+    const batchId = newPartnerOrderId();
     const workflowId = payoutBatchWorkflowId('default', batchId);
     await world.client.workflow.start('payoutBatch', {
       taskQueue: 'payouts',

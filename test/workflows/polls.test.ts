@@ -2,12 +2,12 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import { expect, test } from 'vitest';
 import type { CallRecord } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 /** So slow that starting payouts use the whole rate limit for a while. */
 const CALLS_PER_SECOND = 8;
 /** Started twice: the second group starts once the poll has been promoted. */
-const BEGINNERS = 60;
+const STARTING_PAYOUTS = 60;
 
 test('H38 polls come last, but one that has waited too long runs among starting payouts', async () => {
   const world = await PayoutWorld.start({
@@ -26,8 +26,8 @@ test('H38 polls come last, but one that has waited too long runs among starting 
     const nothing = { limits: { maxPay: { currency: 'USD', amount: '0.01' } } };
     const begin = () =>
       Promise.all(
-        Array.from({ length: BEGINNERS }, () =>
-          world.pay('success', { clientId: freshNumber(), ...nothing }),
+        Array.from({ length: STARTING_PAYOUTS }, () =>
+          world.pay('success', { clientId: newPartnerOrderId(), ...nothing }),
         ),
       );
     await begin();
@@ -38,11 +38,11 @@ test('H38 polls come last, but one that has waited too long runs among starting 
     // By then no call that was taken from the queue earlier is in flight.
     await eventually(() => begun() > CALLS_PER_SECOND + 2 || undefined);
     const before = polls();
-    await eventually(() => hasComeForward(world, ref));
+    await eventually(() => isPromoted(world, ref));
     await begin();
     await eventually(() => polls() > before || undefined);
     // After the first group, and before nearly all of the second.
-    expect(begun(nthPoll(before + 1))).toBeLessThan(3 * BEGINNERS);
+    expect(begun(nthPoll(before + 1))).toBeLessThan(3 * STARTING_PAYOUTS);
     await world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect((await world.payouts.state(ref)).reasons).toEqual([]);
@@ -78,7 +78,7 @@ function never(): never {
   throw new Error('there are fewer polls');
 }
 
-async function hasComeForward(world: PayoutWorld, ref: PayoutRef): Promise<true | undefined> {
+async function isPromoted(world: PayoutWorld, ref: PayoutRef): Promise<true | undefined> {
   const { events } = await world.history(ref);
   return events?.some((event) => event.activityTaskCancelRequestedEventAttributes) || undefined;
 }

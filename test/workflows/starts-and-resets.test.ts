@@ -3,7 +3,7 @@ import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
 import { replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
 
@@ -27,7 +27,7 @@ function foreignStart(partnerOrderId: string, options: { terminateExisting?: boo
 
 describe('H7 one partnerOrderId, one payout', () => {
   test('50 racing starts pay once', async () => {
-    const body = bodyOf(freshNumber());
+    const body = bodyOf(newPartnerOrderId());
     const starts = await Promise.all(Array.from({ length: 50 }, () => world.payouts.start(body)));
     expect(new Set(starts.map(({ runId }) => runId)).size).toBe(1);
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
@@ -35,7 +35,7 @@ describe('H7 one partnerOrderId, one payout', () => {
   });
 
   test('the same body joins, running or ended; another body is rejected', async () => {
-    const body = bodyOf(freshNumber());
+    const body = bodyOf(newPartnerOrderId());
     const first = await world.payouts.start(body);
     const rewritten = { ...body, instructedAmount: { amount: '100', currency: 'CNY' }, app: 'default' };
     expect(await world.payouts.start(rewritten)).toEqual(first);
@@ -47,7 +47,7 @@ describe('H7 one partnerOrderId, one payout', () => {
   });
 
   test('a foreign start of a new partnerOrderId confirms first, then pays once', async () => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const handle = await foreignStart(partnerOrderId);
     expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
     expect(createsOf(world, { partnerOrderId }).length).toBe(1);
@@ -59,7 +59,7 @@ describe('H7 one partnerOrderId, one payout', () => {
   });
 
   test('a foreign start after completion finds the order and does not pay again', async () => {
-    const body = bodyOf(freshNumber());
+    const body = bodyOf(newPartnerOrderId());
     await world.payouts.start(body);
     await world.payouts.result(body);
     const handle = await foreignStart(body.partnerOrderId);
@@ -70,7 +70,7 @@ describe('H7 one partnerOrderId, one payout', () => {
   test.each(['before', 'after'] as const)(
     'a foreign start that terminates the first run during its create, %s the effect: one POST',
     async (effect) => {
-      const body = bodyOf(freshNumber());
+      const body = bodyOf(newPartnerOrderId());
       const held = world.holdCreate(body.partnerOrderId, effect);
       await world.payouts.start(body);
       await eventually(held.arrived);
@@ -87,7 +87,7 @@ describe('H7 one partnerOrderId, one payout', () => {
   );
 
   test('H8 with PAYOUTS_CREATE_CHECK=always, a partnerOrderId whose history is gone is confirmed first', async () => {
-    const body = bodyOf(freshNumber());
+    const body = bodyOf(newPartnerOrderId());
     await world.payouts.start(body);
     await world.payouts.result(body);
     const { workflowId } = world.payouts.handle(body);
@@ -116,7 +116,7 @@ describe('H7 one partnerOrderId, one payout', () => {
 
 describe('bad input', () => {
   test('is rejected before anything starts, with every bad field', async () => {
-    const body = { ...bodyOf(freshNumber()), clientId: '', originCurrency: 'usd' };
+    const body = { ...bodyOf(newPartnerOrderId()), clientId: '', originCurrency: 'usd' };
     const refused = await world.payouts.start(body).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(InvalidPayoutRequestError);
     expect(refused).toMatchObject({
@@ -130,7 +130,7 @@ describe('bad input', () => {
     ['bad fields', () => ({ ...bodyOf('x'), clientId: '' })],
     ['an application that is not configured', () => ({ ...bodyOf('x'), app: 'nobody' })],
   ])('a foreign start with %s fails the workflow as InvalidPayoutRequest', async (_name, body) => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const request = body();
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -147,7 +147,7 @@ describe('bad input', () => {
   });
 
   test('H101 a start under another workflow id is bad input, because the id makes the partnerOrderId unique', async () => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
       workflowId: `my-own-id-${partnerOrderId}`,
@@ -160,7 +160,7 @@ describe('bad input', () => {
   });
 
   test('H16 a start for another environment is bad input', async () => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
       workflowId: `payout:default:${partnerOrderId}`,
@@ -173,7 +173,7 @@ describe('bad input', () => {
   });
 
   test('a partnerOrderId that was only ever bad input may be used again, corrected', async () => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const bad = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
       workflowId: `payout:default:${partnerOrderId}`,
@@ -193,7 +193,7 @@ describe('H6 a Workflow Reset never pays again', () => {
   test.each(['quoteForClient', 'createPayout', 'fetchTradeWithDetail'])(
     'after its end, to before %s: the order is found',
     async (activity) => {
-      const body = bodyOf(freshNumber());
+      const body = bodyOf(newPartnerOrderId());
       await world.payouts.start(body);
       await world.payouts.result(body);
       await reset(body.partnerOrderId, activity);
@@ -204,7 +204,7 @@ describe('H6 a Workflow Reset never pays again', () => {
 
   test('a clearance of the run before the reset does not apply: an order is found, not ended as NOT_CREATED', async () => {
     const { control } = world.simulator;
-    const body = { ...bodyOf(freshNumber()), originCurrency: 'HKD', limits: { minRate: '0.9' } };
+    const body = { ...bodyOf(newPartnerOrderId()), originCurrency: 'HKD', limits: { minRate: '0.9' } };
     // A doubtful start confirms first, which clears this run.
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -221,7 +221,7 @@ describe('H6 a Workflow Reset never pays again', () => {
   });
 
   test('a cancel of the run after the reset does not stand against the order that is found', async () => {
-    const body = bodyOf(freshNumber());
+    const body = bodyOf(newPartnerOrderId());
     await world.payouts.start(body);
     await world.payouts.result(body);
     const held = world.hold({ operation: 'fee' }, 'before');
@@ -238,7 +238,7 @@ describe('H6 a Workflow Reset never pays again', () => {
   });
 
   test('after its end, to before a separate detail query: the order is found', async () => {
-    const ref = await world.paySpoilt({ kind: 'status', status: 429 }, 'success', 'queryPayDetail');
+    const ref = await world.payWithFault({ kind: 'status', status: 429 }, 'success', 'queryPayDetail');
     await world.payouts.result(ref);
     await reset(ref.partnerOrderId, 'fetchTradeDetail');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
@@ -246,7 +246,7 @@ describe('H6 a Workflow Reset never pays again', () => {
   });
 
   test('during the create: one POST', async () => {
-    const body = bodyOf(freshNumber());
+    const body = bodyOf(newPartnerOrderId());
     const held = world.holdCreate(body.partnerOrderId, 'before');
     await world.payouts.start(body);
     await eventually(held.arrived);
@@ -258,7 +258,7 @@ describe('H6 a Workflow Reset never pays again', () => {
   });
 
   test('before anything was sent: no other run has started a create, so it is created, once', async () => {
-    const body = { ...bodyOf(freshNumber()), approval: 'required' as const };
+    const body = { ...bodyOf(newPartnerOrderId()), approval: 'required' as const };
     await world.payouts.start(body);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await reset(body.partnerOrderId, 'quoteForClient');

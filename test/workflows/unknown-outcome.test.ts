@@ -3,7 +3,7 @@ import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 /** The confirmation window begins where the create's own deadline ends: with a call timeout of 2 s, after 9 s. */
@@ -26,7 +26,7 @@ describe.concurrent('H58 after a send of unknown outcome, only a person ends the
     over: Partial<PayoutRequest>,
     change: (ref: PayoutRef) => unknown,
   ): Promise<PayoutRef> {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const fault: FaultInput = { kind: 'rate-limited-but-executes', showAfterMs: 3_600_000 };
     world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
     const ref = await world.pay('success', { partnerOrderId, ...over });
@@ -49,7 +49,7 @@ describe.concurrent('H58 after a send of unknown outcome, only a person ends the
   }
 
   test('the balance is gone', async () => {
-    const id = freshNumber();
+    const id = newPartnerOrderId();
     const ref = await afterBusy({ clientId: id, payerId: id }, () =>
       world.simulator.control.setAccounts(id, [{ currency: 'USD', available: '0.01' }]),
     );
@@ -81,7 +81,7 @@ describe.concurrent('H58 after a send of unknown outcome, only a person ends the
   });
 
   test('an approval of the new quote is refused', async () => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const fault: FaultInput = { kind: 'rate-limited-but-executes', showAfterMs: 3_600_000 };
     world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
     const body = { partnerOrderId, approval: 'required', originCurrency: 'EUR' } as const;
@@ -101,7 +101,7 @@ describe.concurrent('H58 after a send of unknown outcome, only a person ends the
   });
 
   test('a person ends it, and the follow-up knows that a create was sent', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
     const result = await world.payouts.result(ref);
@@ -111,12 +111,12 @@ describe.concurrent('H58 after a send of unknown outcome, only a person ends the
   });
 
   test('the memo says so while it runs, and a run that is started again after retention confirms', async () => {
-    const sent = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    const sent = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(sent, isUnknown);
     const { memo } = await world.payouts.handle(sent).describe();
     expect(memo).toMatchObject({ createSent: true });
     // No other run under this partnerOrderId is left, so only the memo says that one has sent.
-    const body = payoutRequest(freshNumber(), { platform: 'sim:success' });
+    const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
     await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
       workflowId: `payout:default:${body.partnerOrderId}`,
@@ -170,7 +170,7 @@ describe.concurrent('H58 after a send of unknown outcome, only a person ends the
   });
 
   test('a refused first create ends the payout, and marks it for the follow-up', async () => {
-    const ref = await world.paySpoilt({ kind: 'envelope', code: 30005 }, 'success');
+    const ref = await world.payWithFault({ kind: 'envelope', code: 30005 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');
     expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
   });

@@ -16,7 +16,7 @@ import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
 import { replays } from '../histories.ts';
 import { createNamespace } from '../payout-world.ts';
 import { type OwnProcess, startProgram } from '../processes.ts';
-import { whoHasIt } from '../workers.ts';
+import { workerOf } from '../workers.ts';
 import { elapsedQuery, type waits } from './workflows.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('./workflows.ts', import.meta.url));
@@ -63,7 +63,7 @@ async function play(client: Client, workers: readonly OwnProcess[], codePath: st
   const workflowId = 'waits';
   const args: [number, number] = [TIMER_MS, TIMER_MS];
   const handle = await client.workflow.start<typeof waits>('waits', { taskQueue: QUEUE, workflowId, args });
-  const pid = await whoHasIt(handle);
+  const pid = await workerOf(handle);
   await workers.find(({ child }) => child.pid === pid)?.stop('SIGKILL');
   const answers = [await answerOf(handle), await answerOf(handle)];
   const { elapsedMs } = await handle.result();

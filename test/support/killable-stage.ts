@@ -14,7 +14,7 @@ import { type OwnProcess, startProgram } from './processes.ts';
 
 export const DATABASE = 'temporal.db';
 
-export class MortalStage {
+export class KillableStage {
   readonly folder: string;
   readonly engine: DevServer;
   readonly simulator: Simulator;
@@ -31,12 +31,12 @@ export class MortalStage {
     this.payouts = new Payouts({ client, environment: 'test' });
   }
 
-  static async start(): Promise<MortalStage> {
+  static async start(): Promise<KillableStage> {
     const folder = mkdtempSync(join(tmpdir(), 'payouts-mortal-'));
     const engine = await startDevServer({ always: true, ui: false, dbFile: join(folder, DATABASE) });
     const simulator = await startSimulator({ settings: { callsPerSecond: 1_000 } });
     const connection = await Connection.connect({ address: engine.address });
-    return new MortalStage(folder, engine, simulator, connection);
+    return new KillableStage(folder, engine, simulator, connection);
   }
 
   async startWorker(env: Environment = {}): Promise<void> {

@@ -1,7 +1,7 @@
 /** A client that accepts an end only when result, detail and its own request agree: the checks of docs/simulator.md. */
-import { valueAt } from './service.ts';
+import { valueAt } from './simulator-client.ts';
 
-export interface BelievedEnd {
+export interface AcceptedEnd {
   status: string;
   orderId: string;
   /** One line for each payment: id, status, minor units, whether it was returned. */
@@ -19,7 +19,7 @@ interface Told {
 const FINAL = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'];
 
 /** The end according to the head and sums of one answer, before the comparison with another answer. */
-export function toldEnd(json: unknown, partnerOrderId: string, clientId = 'client-1'): Told | undefined {
+export function reportedEnd(json: unknown, partnerOrderId: string, clientId = 'client-1'): Told | undefined {
   const field = (name: string) => valueAt(json, `data.${name}`);
   const [status, orderId] = [String(field('status')), field('order_id')];
   const isAbout = field('partner_order_id') === partnerOrderId && field('client_id') === clientId;
@@ -31,20 +31,20 @@ export function toldEnd(json: unknown, partnerOrderId: string, clientId = 'clien
   return { status, orderId, received, failed, splits: listOf(field('pay_distribute_detail')) };
 }
 
-export function believedEnd(
+export function acceptedEnd(
   result: Told | undefined,
   detail: Told | undefined,
   target?: string,
-): BelievedEnd | undefined {
+): AcceptedEnd | undefined {
   if (!result || !detail || !agree(result, detail)) return undefined;
   const { status, orderId, splits } = detail;
   const lines = splits.map(splitLine);
   if (lines.includes(undefined)) return undefined;
-  const believed = { status, orderId, splits: lines.map(String).sort() };
-  if (splits.length === 0) return status === 'FAILED' && result.received === 0n ? believed : undefined;
+  const accepted = { status, orderId, splits: lines.map(String).sort() };
+  if (splits.length === 0) return status === 'FAILED' && result.received === 0n ? accepted : undefined;
   const [received, failed] = [sumOf(splits, 'SUCCESS'), sumOf(splits, 'FAILED')];
   const fits = received === result.received && failed === result.failed && status === statusOf(splits);
-  return fits && (target === undefined || received + failed === minorOf(target)) ? believed : undefined;
+  return fits && (target === undefined || received + failed === minorOf(target)) ? accepted : undefined;
 }
 
 function agree(result: Told, detail: Told): boolean {

@@ -10,8 +10,8 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
-import { reconcile, terminate, untilAdopted } from '../support/reconciliation.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { reconcile, terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 const bodyOf = (over: Partial<PayoutRequest> = {}) =>
-  payoutRequest(freshNumber(), { platform: 'sim:success', ...over });
+  payoutRequest(newPartnerOrderId(), { platform: 'sim:success', ...over });
 const outcomeOf = async (body: PayoutRequest) => (await world.payouts.result(body)).outcome;
 const memoOf = async (body: PayoutRequest) => (await world.payouts.handle(body).describe()).memo;
 
@@ -31,7 +31,7 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     const body = bodyOf({ approval: 'required' });
     await world.payouts.start(body, { batch: 'payday', startedBy: 'shop' });
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-    await untilAdopted(world, body, await terminate(world, body));
+    await untilStartedAgain(world, body, await terminate(world, body));
     expect(await memoOf(body)).toMatchObject({
       rejectDuplicate: false,
       environment: 'test',
@@ -51,21 +51,21 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     await world.payouts.start(body);
     await eventually(held.arrived);
     const stopped = await terminate(world, body);
-    await untilAdopted(world, body, stopped);
+    await untilStartedAgain(world, body, stopped);
     held.release();
     expect(await outcomeOf(body)).toBe('SUCCESS');
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
   });
 
   test('terminated with its order created, with the last money, after an approval that is not repeated', async () => {
-    const payerId = `payer-${freshNumber()}`;
+    const payerId = `payer-${newPartnerOrderId()}`;
     const body = bodyOf({ payerId, approval: 'required', platform: 'sim:slow final=1h' });
     await world.payouts.start(body);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.approve(body, { by: 'olga' });
     const { orderId } = await world.until(body, ({ phase }) => phase === 'PROCESSING');
     world.simulator.control.setAccounts(payerId, [{ currency: 'USD', available: '0.00' }]);
-    await untilAdopted(world, body, await terminate(world, body));
+    await untilStartedAgain(world, body, await terminate(world, body));
     const state = await world.until(body, ({ phase }) => phase === 'PROCESSING');
     expect(state.orderId).toBe(orderId);
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
@@ -86,7 +86,7 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     });
     // Regardless of its progress in that time.
     await handle.result().catch(() => undefined);
-    await untilAdopted(world, body, handle.firstExecutionRunId);
+    await untilStartedAgain(world, body, handle.firstExecutionRunId);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.approve(body, { by: 'olga' });
     expect(await outcomeOf(body)).toBe('SUCCESS');
@@ -98,13 +98,13 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     await world.payouts.start(body);
     for (let stops = 1; stops <= 3; stops += 1) {
       await world.until(body, ({ phase }) => phase === 'PROCESSING');
-      await untilAdopted(world, body, await terminate(world, body));
+      await untilStartedAgain(world, body, await terminate(world, body));
     }
     const { reasons } = await world.until(body, ({ phase }) => phase === 'PROCESSING');
     expect(reasons).toMatchObject([{ code: 'STOPPED_REPEATEDLY' }]);
     const stopped = await terminate(world, body);
     await eventually(async () => ((await reconcile(world)).waiting === 1 ? true : undefined));
-    await untilAdopted(world, body, stopped);
+    await untilStartedAgain(world, body, stopped);
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
     expect(await outcomeOf(body)).toBe('SUCCESS');
     expect(createsOf(world, body).length).toBe(1);
@@ -129,7 +129,11 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     const body = bodyOf({ platform: 'sim:slow final=1h' });
     await world.payouts.start(body, { startedBy: 'shop' });
     await world.until(body, ({ phase }) => phase === 'PROCESSING');
-    await untilAdopted(world, body, await failOver(body, { nonsense: true }, { environment: 'production' }));
+    await untilStartedAgain(
+      world,
+      body,
+      await failOver(body, { nonsense: true }, { environment: 'production' }),
+    );
     expect(await memoOf(body)).toMatchObject({
       environment: 'test',
       startedBy: 'shop',
@@ -155,7 +159,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     });
     await other.terminate('by a test');
     await world.startWorkers();
-    await untilAdopted(world, body, other.firstExecutionRunId);
+    await untilStartedAgain(world, body, other.firstExecutionRunId);
     expect((await world.until(body, ({ phase }) => phase === 'PROCESSING')).orderId).toBe(orderId);
     expect((await world.payouts.startDetails(body)).request.payerId).toBe(body.payerId);
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
@@ -166,7 +170,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     const body = bodyOf();
     await world.payouts.start(body);
     const result = await world.payouts.result(body);
-    await untilAdopted(world, body, await failOver(body, {}));
+    await untilStartedAgain(world, body, await failOver(body, {}));
     expect(await world.payouts.result(body)).toMatchObject({ outcome: 'SUCCESS', orderId: result.orderId });
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
   });
@@ -175,7 +179,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     const body = bodyOf({ approval: 'required' });
     await world.payouts.start(body);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-    await untilAdopted(world, body, await failOver(body, {}));
+    await untilStartedAgain(world, body, await failOver(body, {}));
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.cancel(body, { by: 'olga' });
     expect(await outcomeOf(body)).toBe('NOT_CREATED');
@@ -205,7 +209,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     for (const body of [known, lost]) {
       await world.payouts.start(body);
       await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-      if (body === known) await untilAdopted(world, body, await terminate(world, body));
+      if (body === known) await untilStartedAgain(world, body, await terminate(world, body));
       gone.push((await world.payouts.handle(body).describe()).runId);
       await visiblyFailed(await failOver(body, {}));
     }
@@ -223,7 +227,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
       { workflowId: ids[1], why: expect.stringMatching(/may have sent a create/) },
     ]);
     expect((await world.payouts.startDetails(known)).request).toMatchObject({ payerId: known.payerId });
-    await untilAdopted(world, lost, (await world.payouts.handle(lost).describe()).runId);
+    await untilStartedAgain(world, lost, (await world.payouts.handle(lost).describe()).runId);
     await world.until(lost, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.cancel(lost, { by: 'olga' });
     // A possible send is confirmed over the whole window, and then a person decides.
@@ -237,7 +241,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     const [hidden, other] = rows;
     if (!hidden || !other) throw new Error('two rows');
     const batches = batchesOf(world);
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: rows });
     for (const row of rows)
       await eventually(() => world.until(row, ({ phase }) => phase === 'PROCESSING').catch(() => undefined));
@@ -247,7 +251,7 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     world.simulator.control.changeOrder(other.partnerOrderId, { status: 'SUCCESS' });
     await eventually(async () => (await batches.state(ref)).done > 0 || undefined);
     expect((await batches.state(ref)).outcomes).toMatchObject({ SUCCESS: 1, invalid: 0 });
-    await untilAdopted(world, hidden, failed);
+    await untilStartedAgain(world, hidden, failed);
     world.simulator.control.changeOrder(hidden.partnerOrderId, { status: 'SUCCESS' });
     expect((await batches.result(ref)).outcomes).toMatchObject({ SUCCESS: 2, invalid: 0 });
     expect(createsOf(world, hidden).length).toBe(1);
@@ -310,7 +314,7 @@ describe('reconciliation ignores other workflows', () => {
     await world.payouts.result(ended);
     const restarted = bodyOf({ notBefore: '2099-01-01T00:00:00Z' });
     await world.payouts.start(restarted);
-    await untilAdopted(world, restarted, await terminate(world, restarted));
+    await untilStartedAgain(world, restarted, await terminate(world, restarted));
     const left = await Promise.all([
       foreign(bodyOf({ clientId: '' })),
       foreign(bodyOf(), { environment: 'production' }),
@@ -366,7 +370,7 @@ describe('a batch and reconciliation', () => {
     const [stopped, other] = rows;
     if (!stopped || !other) throw new Error('two rows');
     const batches = batchesOf(world);
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: rows });
     for (const row of rows)
       await eventually(() => world.until(row, ({ phase }) => phase === 'PROCESSING').catch(() => undefined));
@@ -374,7 +378,7 @@ describe('a batch and reconciliation', () => {
     // The batch learns the other row's end only by reading both.
     world.simulator.control.changeOrder(other.partnerOrderId, { status: 'SUCCESS' });
     await eventually(async () => (await batches.state(ref)).done > 0 || undefined);
-    await untilAdopted(world, stopped, run);
+    await untilStartedAgain(world, stopped, run);
     world.simulator.control.changeOrder(stopped.partnerOrderId, { status: 'SUCCESS' });
     expect((await batches.result(ref)).outcomes).toMatchObject({ SUCCESS: 2, stopped: 0 });
     expect(createsOf(world, stopped).length).toBe(1);

@@ -20,7 +20,7 @@ export interface CallOptions {
   authorization?: string;
 }
 
-export class Service {
+export class SimulatorClient {
   readonly simulator: Simulator;
   readonly #agent = new Agent({ connections: 50 });
   #token = '';
@@ -29,9 +29,9 @@ export class Service {
     this.simulator = simulator;
   }
 
-  static async start(options: SimulatorOptions = {}): Promise<Service> {
+  static async start(options: SimulatorOptions = {}): Promise<SimulatorClient> {
     const settings = { callsPerSecond: 1000, finalAfterMs: 20, ...options.settings };
-    const service = new Service(await startSimulator({ ...options, settings }));
+    const service = new SimulatorClient(await startSimulator({ ...options, settings }));
     const answer = await service.get('/v2/token/get?app_id=demo-app&app_secret=demo-secret', {
       authorization: '',
     });
@@ -156,7 +156,7 @@ export function createBody(outOrderId: string) {
   };
 }
 
-export function freshNumber(): string {
+export function newPartnerOrderId(): string {
   return `p-${randomUUID()}`;
 }
 
