@@ -11,7 +11,7 @@ import {
 } from '../../bench/measures.ts';
 import { cpuMs, rssMiB } from '../../bench/process-use.ts';
 import { roundRobinDetects } from '../../bench/round-robin.ts';
-import { chosen } from '../../bench/seeded.ts';
+import { sample } from '../../bench/seeded.ts';
 
 function call(atMs: number, over: Partial<Calls[number]> = {}): Calls[number] {
   return {
@@ -78,9 +78,9 @@ describe('distributions', () => {
 
   test('a seeded choice is reproducible and draws no value twice', () => {
     const list = Array.from({ length: 100 }, (_, at) => at);
-    expect(chosen(list, 10)).toEqual(chosen(list, 10));
-    expect(new Set(chosen(list, 50)).size).toBe(50);
-    expect(chosen(list, 10, 2)).not.toEqual(chosen(list, 10, 1));
+    expect(sample(list, 10)).toEqual(sample(list, 10));
+    expect(new Set(sample(list, 50)).size).toBe(50);
+    expect(sample(list, 10, 2)).not.toEqual(sample(list, 10, 1));
   });
 });
 

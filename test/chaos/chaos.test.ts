@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
+import { discrepancies } from '../../chaos/discrepancies.ts';
 import { chaosPlan } from '../../chaos/plan.ts';
-import { lies } from '../../chaos/truth.ts';
 import type { LedgerOf } from '../../simulator/index.ts';
 import type { PayoutResult } from '../../src/domain/payout.ts';
 
@@ -14,7 +14,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const LIMIT_MS = 480_000;
 
 test(
-  'one seed: calls fail, answers contradict, processes die, and no payout is paid twice, stuck or misreported',
+  'one seed: calls fail, answers are random, processes die, and no payout is paid twice, stuck or misreported',
   async () => {
     const run = spawn(
       process.execPath,
@@ -30,13 +30,13 @@ test(
     const report: unknown = JSON.parse(line);
     expect(report).toMatchObject({ seed: 1, violations: [], faultsMet: expect.any(Number) });
     expect(report).not.toMatchObject({ faultsMet: 0 });
-    expect(report).not.toMatchObject({ liesTold: 0 });
+    expect(report).not.toMatchObject({ randomAnswers: 0 });
     expect(code).toBe(0);
   },
   LIMIT_MS,
 );
 
-test('a seed determines payouts, faults, contradictions and kills; another seed gives others', () => {
+test('a seed determines payouts, faults, random answers and disruptions; another seed gives others', () => {
   expect(chaosPlan(7)).toEqual(chaosPlan(7));
   expect(chaosPlan(7)).not.toEqual(chaosPlan(8));
 });
@@ -88,8 +88,8 @@ describe('the judge', () => {
   const notCreated: PayoutResult = { partnerOrderId: 'p1', outcome: 'NOT_CREATED', debits: [], splits: [] };
 
   test('finds nothing where provider and payouts agree', () => {
-    expect(lies(paid, ledger([order]))).toEqual([]);
-    expect(lies(notCreated, ledger([]))).toEqual([]);
+    expect(discrepancies(paid, ledger([order]))).toEqual([]);
+    expect(discrepancies(notCreated, ledger([]))).toEqual([]);
   });
 
   test.each([
@@ -128,7 +128,7 @@ describe('the judge', () => {
       [order],
       'fee something else, and the provider says 100.00 CNY',
     ],
-  ])('finds %s', (_, result, orders, lie) => {
-    expect(lies(result, ledger(orders))).toContain(lie);
+  ])('finds %s', (_, result, orders, text) => {
+    expect(discrepancies(result, ledger(orders))).toContain(text);
   });
 });

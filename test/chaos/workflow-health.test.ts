@@ -24,7 +24,7 @@ test('reports a failed workflow and one whose workflow task fails, each with the
   const found = await worker.runUntil(async () => {
     let unhealthy: Unhealthy[] = [];
     // Visibility lags, and a workflow task counts as stuck from its third attempt.
-    while (!unhealthy.some(({ why }) => why.includes('again and again'))) {
+    while (!unhealthy.some(({ why }) => why.includes('keeps being retried'))) {
       unhealthy = await unhealthyWorkflows(client, `TaskQueue = '${taskQueue}'`);
       await sleep(200);
     }
@@ -35,7 +35,7 @@ test('reports a failed workflow and one whose workflow task fails, each with the
   expect(named('fails')).toEqual([expect.stringMatching(/FAILED.*it failed/)]);
   expect(named('throwsInItsTask')).toEqual([
     expect.stringMatching(/WORKFLOW_WORKER_UNHANDLED_FAILURE.*a sum of 19 digits/),
-    'its workflow task is tried again and again',
+    'its workflow task keeps being retried',
   ]);
   expect(named('isWell')).toEqual([]);
   await Promise.all(handles.map((handle) => handle.terminate().catch(() => undefined)));
