@@ -32,7 +32,7 @@ test('finds a route that throws for a certain input, shrinks the input and repor
 
 describe('the runner', () => {
   const faultsOf = async (judge: (input: number) => Verdict | Promise<Verdict>) =>
-    (await runEdge(edgeThat(judge), { from: 1, inputs: 400 }, { mostGrowth: 256 * 1024 })).found;
+    (await runEdge(edgeThat(judge), { from: 1, inputs: 400 }, { maxGrowth: 256 * 1024 })).found;
 
   test('reports nothing for a correct edge', async () => {
     expect(await faultsOf((input) => (input % 2 === 0 ? 'accepted' : 'refused'))).toEqual([]);
