@@ -139,8 +139,8 @@ async function tokens(stage: CanaryStage, faults: FaultInput[]): Promise<void> {
 
 /** One authorization through the API server, as a browser performs it. */
 async function requestCallback(stage: CanaryStage, openId: string, faults: FaultInput[]): Promise<void> {
-  const { serviceUrl, simulator, said } = stage;
-  const begun = await request(`${serviceUrl}/v1/oauth/default/authorize`);
+  const { apiUrl, simulator, said } = stage;
+  const begun = await request(`${apiUrl}/v1/oauth/default/authorize`);
   await begun.body.dump();
   const state = new URL(String(begun.headers['location'])).searchParams.get('state') ?? '';
   const cookie = String(begun.headers['set-cookie']).split(';')[0] ?? '';
@@ -152,13 +152,13 @@ async function requestCallback(stage: CanaryStage, openId: string, faults: Fault
     { state: code, code },
     { error: code, code },
   ]) {
-    const url = `${serviceUrl}/v1/oauth/default/callback?${new URLSearchParams(query)}`;
+    const url = `${apiUrl}/v1/oauth/default/callback?${new URLSearchParams(query)}`;
     const answer = await request(url, { headers: { cookie } });
     said.push(JSON.stringify(answer.headers), await answer.body.text());
   }
 }
 
-async function notifications({ serviceUrl, said, payouts: starter }: CanaryStage): Promise<void> {
+async function notifications({ apiUrl, said, payouts: starter }: CanaryStage): Promise<void> {
   const ref = await starter.start(canaryRequest('success final=1s'));
   const bodies = [
     JSON.stringify({ partner_order_id: ref.partnerOrderId, extra: CANARIES.notificationBody }),
@@ -166,7 +166,7 @@ async function notifications({ serviceUrl, said, payouts: starter }: CanaryStage
     'x'.repeat(70_000) + CANARIES.notificationBody,
   ];
   for (const body of bodies) {
-    const url = `${serviceUrl}/v1/notifications/default?${CANARIES.notificationBody}`;
+    const url = `${apiUrl}/v1/notifications/default?${CANARIES.notificationBody}`;
     const headers = { 'content-type': 'application/json', authorization: CANARIES.notificationSecret };
     const answer = await request(url, { method: 'POST', headers, body });
     said.push(JSON.stringify(answer.headers), await answer.body.text());

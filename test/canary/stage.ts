@@ -21,7 +21,7 @@ export interface CanaryStage {
   simulator: Simulator;
   client: Client;
   payouts: Payouts;
-  serviceUrl: string;
+  apiUrl: string;
   environment: Environment;
   /** Everything that was printed or returned, kept for the search. */
   said: string[];
@@ -31,15 +31,15 @@ export interface CanaryStage {
 }
 
 export async function canaryStage(keys: Environment, temporal: CanaryTemporal): Promise<CanaryStage> {
-  const [servicePort = 0, metricsPort = 0] = await freePorts(2);
-  const serviceUrl = `http://127.0.0.1:${servicePort}`;
+  const [apiPort = 0, metricsPort = 0] = await freePorts(2);
+  const apiUrl = `http://127.0.0.1:${apiPort}`;
   const simulator = await startSimulator({
     apps: [
       {
         appId: 'demo-app',
         appSecret: CANARIES.appSecret,
-        redirectUri: `${serviceUrl}/v1/oauth/default/callback`,
-        notifyUrl: `${serviceUrl}/v1/notifications/default`,
+        redirectUri: `${apiUrl}/v1/oauth/default/callback`,
+        notifyUrl: `${apiUrl}/v1/notifications/default`,
       },
     ],
     settings: {
@@ -57,7 +57,7 @@ export async function canaryStage(keys: Environment, temporal: CanaryTemporal): 
     PAYMENTS_BASE_URL: simulator.url,
     PAYMENTS_AUTH_URL: simulator.url,
     PAYMENTS_APP_SECRET: CANARIES.appSecret,
-    PAYMENTS_REDIRECT_URI: `${serviceUrl}/v1/oauth/default/callback`,
+    PAYMENTS_REDIRECT_URI: `${apiUrl}/v1/oauth/default/callback`,
     PAYMENTS_SIGNER: 'hmac-sha256',
     PAYMENTS_SIGNING_KEY: CANARIES.signingKey,
     PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
@@ -66,7 +66,7 @@ export async function canaryStage(keys: Environment, temporal: CanaryTemporal): 
     PAYOUTS_WORKFLOW_BUNDLE: inject('workflowBundle'),
     PAYOUTS_LOG_LEVEL: 'debug',
     PAYOUTS_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
-    PAYOUTS_API_LISTEN: `127.0.0.1:${servicePort}`,
+    PAYOUTS_API_LISTEN: `127.0.0.1:${apiPort}`,
   };
   const worker = await startProgram('src/workers/main.ts', environment, /worker ready/);
   const service = await startProgram('src/starters/api/main.ts', environment, /API server listening on/);
@@ -81,7 +81,7 @@ export async function canaryStage(keys: Environment, temporal: CanaryTemporal): 
     simulator,
     client,
     payouts: new Payouts({ client, environment: 'test' }),
-    serviceUrl,
+    apiUrl,
     environment,
     said,
     everything: async () => {

@@ -18,7 +18,7 @@ declare module 'vitest' {
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-test-engine-'));
   compilePrograms();
-  const server = await startDevServer({ logFile: join(folder, 'engine.log') });
+  const server = await startDevServer({ logFile: join(folder, 'temporal.log') });
   project.provide('workflowBundle', await bundledWorkflows());
   project.provide('temporalAddress', server.address);
   project.provide('temporalUiUrl', server.uiUrl);
