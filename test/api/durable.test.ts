@@ -12,18 +12,18 @@ import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let folder: string;
-let engine: DevServer;
+let temporal: DevServer;
 let connection: Connection;
 let service: OwnProcess;
 let url: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'payouts-receiver-'));
-  engine = await startDevServer({ always: true, ui: false, dbFile: join(folder, 'temporal.db') });
-  connection = await Connection.connect({ address: engine.address });
+  temporal = await startDevServer({ always: true, ui: false, dbFile: join(folder, 'temporal.db') });
+  connection = await Connection.connect({ address: temporal.address });
   const [port = 0] = await freePorts(1);
   const environment = {
-    TEMPORAL_ADDRESS: engine.address,
+    TEMPORAL_ADDRESS: temporal.address,
     PAYOUTS_API_LISTEN: `127.0.0.1:${port}`,
     PAYMENTS_ENVIRONMENT: 'test',
     PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
@@ -35,7 +35,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop('SIGKILL');
   await connection.close();
-  await engine.stop();
+  await temporal.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -63,11 +63,11 @@ test('H33 acknowledges a notification only once Temporal has it: returns 503 whe
   })();
   await eventually(() => acknowledged.length > 0 || undefined);
   temporalIsUp = false;
-  await engine.kill('SIGKILL');
+  await temporal.kill('SIGKILL');
   expect((await get(`${url}/healthz`)).status).toBe(200);
   expect((await get(`${url}/readyz`)).status).toBe(503);
   await eventually(() => refused.length > 0 || undefined);
-  await engine.restart();
+  await temporal.restart();
   temporalIsUp = true;
   await sender;
 

@@ -73,7 +73,7 @@ describe("H105 a large batch of one seller does not delay another seller's payou
   let fair: DevServer;
   let plain: DevServer;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'payouts-fair-engine-'));
+    folder = mkdtempSync(join(tmpdir(), 'payouts-fair-temporal-'));
     const options = (name: string) => ({ always: true, ui: false, logFile: join(folder, `${name}.log`) });
     fair = await startDevServer(options('fair'));
     plain = await startDevServer({

@@ -176,14 +176,14 @@ describe('doctor in an environment that is broken from the start', () => {
   });
 
   test('reports a server without priorities, and a missing namespace', async () => {
-    const engine = await startDevServer({
+    const temporal = await startDevServer({
       always: true,
       ui: false,
       dynamicConfig: { 'matching.useNewMatcher': false, 'matching.enableFairness': false },
     });
     try {
       const environment = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' };
-      const there = { ...environment, TEMPORAL_ADDRESS: engine.address };
+      const there = { ...environment, TEMPORAL_ADDRESS: temporal.address };
       expect(checkOf(await cli(there, ['doctor', '--json']), 'priorities')).toMatchObject({
         verdict: 'problem',
         advice: expect.stringContaining('matching.useNewMatcher'),
@@ -192,7 +192,7 @@ describe('doctor in an environment that is broken from the start', () => {
       expect(nowhere.code).toBe(6);
       expect(checkOf(nowhere, 'namespace').advice).toContain('namespace create');
     } finally {
-      await engine.stop();
+      await temporal.stop();
     }
   });
 

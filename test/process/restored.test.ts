@@ -26,7 +26,7 @@ afterAll(() => stage.stop());
 /** As an operator does: first the workers, then Temporal with its database. */
 async function stopAll(): Promise<void> {
   await stage.killWorker();
-  await stage.engine.stop();
+  await stage.temporal.stop();
 }
 
 function copyDatabase(from: string, to: string): void {
@@ -75,7 +75,7 @@ test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one
   const snapshot = mkdtempSync(join(stage.folder, 'snapshot-'));
   copyDatabase(stage.folder, snapshot);
 
-  await stage.engine.restart();
+  await stage.temporal.restart();
   await stage.startWorker(ENVIRONMENT);
   for (const body of awaiting ?? []) await stage.payouts.approve(body, { by: 'olga' });
   for (const body of bodies) await eventually(async () => (await isPaid(body)) || undefined);
@@ -83,7 +83,7 @@ test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one
   await stopAll();
   copyDatabase(snapshot, stage.folder);
   const recoveredAt = new Date().toISOString();
-  await stage.engine.restart();
+  await stage.temporal.restart();
   await stage.startWorker({ ...ENVIRONMENT, PAYOUTS_TEMPORAL_RECOVERED_AT: recoveredAt });
   for (const body of underWay ?? [])
     stage.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });

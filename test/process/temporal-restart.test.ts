@@ -13,14 +13,14 @@ beforeAll(async () => {
 afterAll(() => stage.stop());
 
 test(`H41 Temporal is killed ${KILLS} times with open payouts: all end, each is paid once`, async () => {
-  const { engine, payouts } = stage;
+  const { temporal, payouts } = stage;
   const bodies = Array.from({ length: 8 }, () =>
     payoutRequest(newPartnerOrderId(), { platform: 'sim:slow final=3s' }),
   );
   for (const body of bodies) await payouts.start(body);
   for (let kill = 0; kill < KILLS; kill += 1) {
-    await engine.kill('SIGKILL');
-    await engine.restart();
+    await temporal.kill('SIGKILL');
+    await temporal.restart();
   }
   const ends = await Promise.all(bodies.map((body) => payouts.result(body)));
   expect(ends.map(({ outcome }) => outcome)).toEqual(bodies.map(() => 'SUCCESS'));

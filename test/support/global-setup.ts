@@ -16,7 +16,7 @@ declare module 'vitest' {
 }
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
-  const folder = mkdtempSync(join(tmpdir(), 'payouts-test-engine-'));
+  const folder = mkdtempSync(join(tmpdir(), 'payouts-test-temporal-'));
   compilePrograms();
   const server = await startDevServer({ logFile: join(folder, 'temporal.log') });
   project.provide('workflowBundle', await bundledWorkflows());

@@ -16,15 +16,15 @@ export const DATABASE = 'temporal.db';
 
 export class KillableStage {
   readonly folder: string;
-  readonly engine: DevServer;
+  readonly temporal: DevServer;
   readonly simulator: Simulator;
   readonly payouts: Payouts;
   private readonly connection: Connection;
   private worker: OwnProcess | undefined;
 
-  private constructor(folder: string, engine: DevServer, simulator: Simulator, connection: Connection) {
+  private constructor(folder: string, temporal: DevServer, simulator: Simulator, connection: Connection) {
     this.folder = folder;
-    this.engine = engine;
+    this.temporal = temporal;
     this.simulator = simulator;
     this.connection = connection;
     const client = new Client({ connection, interceptors: patientInterceptors() });
@@ -33,19 +33,19 @@ export class KillableStage {
 
   static async start(): Promise<KillableStage> {
     const folder = mkdtempSync(join(tmpdir(), 'payouts-mortal-'));
-    const engine = await startDevServer({ always: true, ui: false, dbFile: join(folder, DATABASE) });
+    const temporal = await startDevServer({ always: true, ui: false, dbFile: join(folder, DATABASE) });
     const simulator = await startSimulator({ settings: { callsPerSecond: 1_000 } });
-    const connection = await Connection.connect({ address: engine.address });
-    return new KillableStage(folder, engine, simulator, connection);
+    const connection = await Connection.connect({ address: temporal.address });
+    return new KillableStage(folder, temporal, simulator, connection);
   }
 
   async startWorker(env: Environment = {}): Promise<void> {
-    const { engine, simulator } = this;
+    const { temporal, simulator } = this;
     const all = {
       ...QUICK,
       PAYMENTS_BASE_URL: simulator.url,
       PAYMENTS_AUTH_URL: simulator.url,
-      TEMPORAL_ADDRESS: engine.address,
+      TEMPORAL_ADDRESS: temporal.address,
       ...env,
     };
     this.worker = await startProgram('src/workers/main.ts', all, /worker ready/);
@@ -63,7 +63,7 @@ export class KillableStage {
     await this.killWorker();
     await this.connection.close();
     await this.simulator.close();
-    await this.engine.stop();
+    await this.temporal.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
