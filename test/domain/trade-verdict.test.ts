@@ -69,7 +69,7 @@ describe('H20 a status is final only when every payment is complete', () => {
 });
 
 describe('H24 unspecified statuses are not final and are flagged', () => {
-  test.each(['RETURNED', 'DECLINED'])('%s waits for documents', (auditStatus) => {
+  test.each(['RETURNED', 'DECLINED'])('%s waits for material', (auditStatus) => {
     expect(auditStatusOf(auditStatus)).toBe('RETURNED');
     const seen = tradeAttention(result({ status: 'PROCESSING', auditStatus }));
     expect(seen.map(({ code }) => code)).toEqual(['AWAITING_MATERIAL']);

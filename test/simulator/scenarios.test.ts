@@ -187,7 +187,7 @@ describe('an order follows its scenario', () => {
   test.each([
     ['returned', 'RETURNED'],
     ['declined', 'DECLINED'],
-  ])('%s: waits for documents, and continues after final=', async (name, auditStatus) => {
+  ])('%s: waits for material, and continues after final=', async (name, auditStatus) => {
     const waiting = await paid(name);
     expect(await data(waiting)).toMatchObject({ status: 'PROCESSING', audit_status: auditStatus });
     const goesOn = await paid(`${name} final=50ms`);

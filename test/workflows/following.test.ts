@@ -91,7 +91,7 @@ describe('a created order is followed to its end', () => {
   });
 
   test.each(['returned', 'declined'])(
-    'H24 an order sent back for documents (%s) is flagged, and polling continues',
+    'H24 an order sent back for material (%s) is flagged, and polling continues',
     async (scenario) => {
       const ref = await world.pay(scenario);
       const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('AWAITING_MATERIAL'));
