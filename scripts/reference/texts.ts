@@ -22,7 +22,7 @@ export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
     action: 'Send the first body again, or use a new `requestId`.',
   },
   TooManyReadsError: {
-    meaning: 'More status reads wait than a worker can answer soon. Nothing was asked.',
+    meaning: 'More status reads wait than a worker can answer soon. No query was sent.',
     action: 'Read again later. Use `result` to wait for the end.',
   },
   ConfigError: {
@@ -132,7 +132,7 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
     on: '`payout`, `openReceivingAccount`',
     writer: 'the starter',
     meaning:
-      '`true`: Temporal was asked to refuse a second workflow under this id. Anything else makes a doubtful start, which confirms before it sends.',
+      '`true`: the start policies make Temporal refuse a second workflow under this id. Any other value makes a doubtful start, which confirms before it sends.',
   },
   environment: {
     on: '`payout`, `payoutBatch`, `payoutFollowUp`, `openReceivingAccount`, `payoutOperation`',
