@@ -1,19 +1,19 @@
-/** What the bench writes, by schema: one object, a key for each part that was run. */
+/** The schema of the figures: one object with a key for each part that was run. */
 import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 const count = z.number().int().min(0);
 const ms = z.number().min(0);
-/** What a part ran with; beside each part's figures. */
+/** The settings of a part, stored with its figures. */
 const settings = z.record(z.string(), z.unknown());
 
-/** When and on what a part was measured. */
+/** When and where a part was measured. */
 const about = z.object({
   measuredAt: z.iso.datetime(),
   node: z.string(),
   engine: z.string(),
   machine: z.string(),
-  /** Of the full size; figures of less than 1 are a trial. */
+  /** The share of the full size; figures below 1 are a trial. */
   scale: z.number(),
 });
 export type About = z.output<typeof about>;
@@ -43,7 +43,7 @@ const handoverRun = z.object({ gap: ms, answered429: count });
 const byApplication = z.record(z.string(), z.number());
 const engineRun = z.object({
   eventsPerPayout: z.number(),
-  /** At the same pace for all that are compared. */
+  /** At the same pace for all subjects. */
   serverCpuPerPayout: ms,
   workerCpuPerPayout: ms,
   serverCpuAtFullSpeed: ms,
@@ -65,7 +65,7 @@ const parts = {
     maxCallsInAnySecond: byApplication,
     paidOnce: count,
     paidTwice: count,
-    /** How many distinct processes own the budgets. */
+    /** The number of distinct processes that own a rate limit. */
     owners: count,
   }),
   polling: z.object({
@@ -83,9 +83,9 @@ const parts = {
   engine: engineRun.extend({
     /** A bare workflow of four activities. */
     baseline: engineRun,
-    /** The same, its activities in a queue of their own. */
+    /** The same, with its activities on a separate queue. */
     queued: engineRun,
-    /** The same, waiting for a signal in between. */
+    /** The same, with a wait for a signal in between. */
     waiting: engineRun,
   }),
   waiting: z.object({
@@ -93,7 +93,7 @@ const parts = {
     /** MiB. */
     workerRss: z.number(),
     workerRssAfterResume: z.number(),
-    /** From the start of the new worker process until every payout has answered from it. */
+    /** From the start of the new worker process until every payout has answered a query there. */
     resumeAll: ms,
     resumeWorkerReady: ms,
   }),
@@ -120,17 +120,17 @@ export function isPart(name: string): name is PartName {
   return Object.hasOwn(parts, name);
 }
 
-/** Throws where the file is there and is no such object. */
+/** Throws if the file does not match the schema. */
 export function readFigures(file: string): Figures {
   return figuresSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
-/** Those of a file that may not be there yet. */
+/** The figures of a file that may not exist yet. */
 export function earlierFigures(file: string | undefined): Figures {
   return file !== undefined && existsSync(file) ? readFigures(file) : {};
 }
 
-/** Lists of numbers stand on one line each. */
+/** Puts each list of numbers on one line. */
 export function figuresText(figures: Figures): string {
   const text = JSON.stringify(figures, null, 2);
   const compact = text.replace(/\[[\s\d.,e-]+\]/g, (list) => list.replace(/\s+/g, '').replaceAll(',', ', '));

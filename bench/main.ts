@@ -1,4 +1,4 @@
-/** `npm run bench`: the figures of the contract, measured on real processes, as one JSON object. */
+/** `npm run bench`: measures the documented figures on real processes, and prints one JSON object. */
 import { writeFileSync } from 'node:fs';
 import { Command } from 'commander';
 import {
@@ -14,13 +14,13 @@ import { runPart } from './run-part.ts';
 import { endWhenInterrupted } from './stage.ts';
 
 const program = new Command('bench')
-  .description('measures the product on real processes; each part says what it ran on')
-  .option('--json <file>', 'write the figures there; parts that are not measured now stay as they are')
-  .option('--only <parts>', `some of ${PART_NAMES.join(',')}`)
-  .option('--scale <part>', 'of the full number of payouts, such as 0.1', '1')
+  .description('measures the product on real processes; each part records the machine')
+  .option('--json <file>', 'write the figures to this file; parts that are not measured stay unchanged')
+  .option('--only <parts>', `a comma-separated list of ${PART_NAMES.join(',')}`)
+  .option('--scale <part>', 'share of the full number of payouts, such as 0.1', '1')
   .option(
     '--plots <file>',
-    'measure nothing: write the figures of that file into docs/, with plots and tables',
+    'measure nothing: write the figures of this file into docs/, with plots and tables',
   )
   .parse();
 
@@ -32,8 +32,8 @@ if (options.plots !== undefined) {
 const only = options.only?.split(',') ?? PART_NAMES;
 const scale = Number(options.scale);
 const unknown = only.find((name) => !PART_NAMES.some((known) => known === name));
-if (unknown !== undefined) program.error(`there is no part ${unknown}: ${PART_NAMES.join(', ')}`);
-if (!(scale > 0)) program.error('--scale must be a number above 0');
+if (unknown !== undefined) program.error(`unknown part ${unknown}; parts are ${PART_NAMES.join(', ')}`);
+if (!(scale > 0)) program.error('--scale must be a number greater than 0');
 
 let interrupted = false;
 endWhenInterrupted(() => {
@@ -52,7 +52,7 @@ for (const name of PART_NAMES.filter((part) => only.includes(part))) {
     process.exitCode = 1;
     continue;
   }
-  // After each part: what was measured is not lost with a later one.
+  // After each part, so that a later failure loses no figures.
   if (options.json !== undefined) writeFileSync(options.json, figuresText(figures));
 }
 console.log(figuresText(figures));

@@ -1,13 +1,13 @@
-/** From the simulator's log of calls to figures. */
+/** Computes figures from the simulator's call log. */
 import type { SimulatorControlClient } from '../simulator/control-client.ts';
 
 export type Calls = Awaited<ReturnType<SimulatorControlClient['calls']>>;
 
-/** Not for a payout: processes fetch their token before there is anything to pay. */
+/** Not part of a payout: processes fetch their token before there are payouts. */
 const TOKEN_CALLS: readonly string[] = ['oauthToken', 'token'];
 
 export interface CallFigures {
-  /** Calls served over what the limit allows, without the first and the last second. */
+  /** Served calls divided by the calls that the limit allows, without the first and the last second. */
   utilisation: number;
   answered429: number;
   maxCallsInAnySecond: number;
@@ -15,13 +15,13 @@ export interface CallFigures {
   seconds: number;
 }
 
-/** From the first call that has to do with a payout. */
+/** From the first call of a payout. */
 export function callFigures(all: Calls, limit: number): CallFigures {
   const first = all.findIndex(({ operation }) => !TOKEN_CALLS.includes(operation));
   const calls = first < 0 ? [] : all.slice(first);
   const served = calls.filter(({ status }) => status !== 429).map(({ atMs }) => atMs);
   return {
-    utilisation: utilisation(served, limit),
+    utilisation: utilization(served, limit),
     answered429: calls.filter(({ status }) => status === 429).length,
     maxCallsInAnySecond: mostInOneSecond(calls.map(({ atMs }) => atMs)),
     calls: calls.length,
@@ -29,8 +29,8 @@ export function callFigures(all: Calls, limit: number): CallFigures {
   };
 }
 
-/** Of the calls that were served, at times that ascend. */
-export function utilisation(served: readonly number[], limit: number): number {
+/** The utilization by calls served at these ascending times. */
+export function utilization(served: readonly number[], limit: number): number {
   const from = (served[0] ?? 0) + 1_000;
   const until = (served.at(-1) ?? 0) - 1_000;
   const inside = served.filter((at) => at >= from && at < until).length;
@@ -38,12 +38,12 @@ export function utilisation(served: readonly number[], limit: number): number {
   return seconds > 0 ? round(inside / (limit * seconds), 4) : 0;
 }
 
-/** Times ascend. */
+/** Expects ascending times. */
 export function mostInOneSecond(times: readonly number[]): number {
   return Math.max(0, ...slidingSeconds(times).map(({ calls }) => calls));
 }
 
-/** For each second since the first call, the most calls in a sliding second that ended in it. Times ascend. */
+/** For each second since the first call, the most calls in a sliding second that ended in it. Expects ascending times. */
 export function callsInSlidingSecond(times: readonly number[]): number[] {
   const [begunMs = 0] = times;
   const seconds = Math.ceil(((times.at(-1) ?? 0) - begunMs + 1) / 1_000);
@@ -55,7 +55,7 @@ export function callsInSlidingSecond(times: readonly number[]): number[] {
   return most;
 }
 
-/** The busiest seconds end with a call. */
+/** One sliding second for each call, because the busiest seconds end with a call. */
 function slidingSeconds(times: readonly number[]): { endsMs: number; calls: number }[] {
   let first = 0;
   return times.map((endsMs, at) => {
@@ -75,7 +75,7 @@ export function percentile(values: readonly number[], part: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
 }
 
-/** The 0th to the 100th percentile, in whole units: enough to draw a distribution. */
+/** The 0th to the 100th percentile, rounded to whole units, for a plot of the distribution. */
 export function percentiles(values: readonly number[]): number[] {
   const sorted = [...values].sort((one, two) => one - two);
   return Array.from({ length: 101 }, (_, part) => round(percentile(sorted, part / 100), 0));

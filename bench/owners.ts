@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { leaseWorkflowId } from '../src/contract/ids.ts';
 import type { BenchStage } from './stage.ts';
 
-/** Undefined while nobody has it, or while it is on its way from one to another. */
+/** Undefined while no process owns the lease, for example during a handover. */
 export async function ownerOf(
   { client, workers }: BenchStage,
   app: string,

@@ -1,12 +1,12 @@
-/** Many payouts at once, and their ends. */
+/** Starts many payouts, and waits for their ends. */
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import type { PayoutRequest } from '../src/domain/payout.ts';
 import type { BenchStage } from './stage.ts';
 import { eachOf, type Say, steadily, untilCounted } from './waits.ts';
 
-/** So many starts are under way at once; the engine is not the subject. */
+/** Bounds concurrent starts: the starts are not what is measured. */
 const STARTS_AT_ONCE = 25;
-/** Time to come up, to wait for a notification, to ask about a create that was turned away. */
+/** Time for the startup, the notifications, and the confirmation of a rate-limited create. */
 const LEEWAY_MS = 300_000;
 
 export function benchRequest(number: number, app: string, scenario: string): PayoutRequest {
@@ -43,7 +43,7 @@ export async function startMany(stage: BenchStage, requests: readonly PayoutRequ
   });
 }
 
-/** Evenly, so that the engine carries payouts all the while and not only starts. */
+/** Starts payouts evenly, so that starts and running payouts mix. */
 export async function startSteadily(
   stage: BenchStage,
   requests: readonly PayoutRequest[],
@@ -54,18 +54,18 @@ export async function startSteadily(
   });
 }
 
-/** Several times what the calls of so many payouts take at that rate. */
+/** Several times what the calls of this many payouts take at this rate. */
 export function patienceMs(payouts: number, callsPerSecond: number): number {
   return LEEWAY_MS + (4 * 5 * payouts * 1_000) / callsPerSecond;
 }
 
-/** Until that many payouts have ended. */
+/** Waits until this many payouts have ended. */
 export function untilEnded(stage: BenchStage, wanted: number, limitMs: number, say: Say): Promise<void> {
   const count = () => countOf(stage, completed('payout'));
   return untilCounted({ what: 'payouts ended', wanted, count, limitMs, say });
 }
 
-/** Until that many payouts wait for the end of their order. */
+/** Waits until this many payouts wait for the end of their order. */
 export function untilOpen(stage: BenchStage, wanted: number, limitMs: number, say: Say): Promise<void> {
   const count = () => countOf(stage, "WorkflowType = 'payout' AND PayoutPhase = 'PROCESSING'");
   return untilCounted({ what: 'payouts open', wanted, count, limitMs, say });

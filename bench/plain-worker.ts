@@ -1,6 +1,6 @@
 /**
- * What most would ship: the same workflows, but the queue of API calls is limited by Temporal's own
- * `maxTaskQueueActivitiesPerSecond`, in every worker process, with nobody spacing the calls.
+ * The common solution: the same workflows, but every worker process limits the queue of API calls with Temporal's own
+ * `maxTaskQueueActivitiesPerSecond`, and calls are not spaced.
  */
 
 import { Worker } from '@temporalio/worker';
@@ -53,7 +53,7 @@ const workers = await Promise.all([
     workflowBundle: await bundleWorkflows(),
     activities: {
       ...prepared,
-      // Temporal's limit counts activities: with two calls in one it would let through more than most would.
+      // Temporal's limit counts activities. With two calls in one activity, it would let more calls through.
       preparePayout: async (...start: Parameters<typeof prepared.preparePayout>) => {
         const { request, settings } = await prepared.preparePayout(...start);
         return { request, settings: { ...settings, detailWithResult: undefined } };

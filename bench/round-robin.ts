@@ -1,15 +1,15 @@
 /**
- * The least that any polling could reach: all open payouts asked one after another, without a pause, at the full rate
- * and without any delay on the way. A payout that is found final costs one more call, for its payments.
+ * The lower bound for polling: all open payouts polled in turn, without pauses, at the full rate and without delays. A payout
+ * that is found final costs one more call, for its payments.
  */
 
 export interface RoundRobin {
-  /** One for each open payout: when its order becomes final, in ms from the beginning; infinite for one that stays open. */
+  /** For each open payout, when its order becomes final, in ms from the start; infinite if it stays open. */
   finalAtMs: readonly number[];
   callsPerSecond: number;
 }
 
-/** For each payout that becomes final, how long after that it is found, in ms. */
+/** For each payout that becomes final, the time until it is found, in ms. */
 export function roundRobinDetects({ finalAtMs, callsPerSecond }: RoundRobin): number[] {
   const step = 1_000 / callsPerSecond;
   const detects: number[] = [];

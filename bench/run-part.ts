@@ -1,4 +1,4 @@
-/** The parts by name, with their full sizes, and what is said about each measurement. */
+/** The parts by name, with their full sizes and the description of each measurement. */
 import { cpus, totalmem } from 'node:os';
 import type { About, PartFigures, PartName } from './figures.ts';
 import { apps } from './parts/apps.ts';
@@ -8,13 +8,13 @@ import { handover } from './parts/handover.ts';
 import { polling } from './parts/polling.ts';
 import { rateLimit } from './parts/rate-limit.ts';
 import { waiting } from './parts/waiting.ts';
-import { engineVersion } from './stage.ts';
+import { temporalVersion } from './stage.ts';
 import type { Say } from './waits.ts';
 
 const PARTS: { [Name in PartName]: (scale: number, say: Say) => Promise<PartFigures[Name]> } = {
   rateLimit: (scale, say) => rateLimit(scaled(1_000, scale), say),
   backlog: (scale, say) => backlog(scaled(5_000, scale), say),
-  // Its length is that of the strikes, not of the payouts.
+  // Its duration depends on the interruptions, not on the payouts.
   handover: (_scale, say) => handover(say),
   apps: (scale, say) => apps(scaled(100, scale), say),
   polling: (scale, say) => polling(scaled(2_000, scale), say),
@@ -33,7 +33,7 @@ export async function runPart<Name extends PartName>(
 ): Promise<PartFigures[Name] & About> {
   const measuredAt = new Date().toISOString();
   const figures = await PARTS[name](scale, say);
-  const engine = `Temporal dev server ${engineVersion()}, SQLite file`;
+  const engine = `Temporal dev server ${temporalVersion()}, SQLite file`;
   return { measuredAt, node: process.version, engine, machine: machine(), scale, ...figures };
 }
 

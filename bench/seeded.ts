@@ -1,14 +1,14 @@
-/** Chance that is the same in each run. */
+/** Reproducible randomness. */
 
-/** So many entries of the list, in an order that looks like chance. */
-export function chosen<T>(list: readonly T[], count: number, seed = 1): T[] {
+/** A pseudo-random sample of the list, in pseudo-random order. */
+export function sample<T>(list: readonly T[], count: number, seed = 1): T[] {
   const next = mulberry32(seed);
   const drawn = list.map((entry) => ({ entry, lot: next() }));
   drawn.sort((one, two) => one.lot - two.lot);
   return drawn.slice(0, count).map(({ entry }) => entry);
 }
 
-/** Numbers in [0, 1). */
+/** Returns a generator of numbers in [0, 1). */
 export function mulberry32(seed: number): () => number {
   let state = seed;
   return () => {

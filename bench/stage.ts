@@ -1,4 +1,7 @@
-/** What a bench runs on: a Temporal dev server, a strict simulator, worker processes, and the notification receiver. */
+/**
+ * The processes of a benchmark: a Temporal dev server, a strict simulator, workers, and an API server that receives
+ * notifications.
+ */
 
 import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +19,7 @@ import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
 import { clientInterceptors } from '../src/temporal/queries.ts';
 
 export interface StageOptions {
-  /** Names of applications; each has the limit of its own. */
+  /** Names of applications; each has its own rate limit. */
   apps?: readonly string[];
   workers: number;
   simulator?: Record<string, unknown>;
@@ -24,36 +27,36 @@ export interface StageOptions {
   dynamicConfig?: Readonly<Record<string, unknown>>;
   /** The program that a worker process runs. */
   program?: string;
-  /** The engine keeps everything in a file, and may be killed. */
+  /** The Temporal server stores everything in a file, and can be killed. */
   lasting?: boolean;
-  /** Without it nothing is notified, and everything is learned by polls. */
+  /** False: no notifications, so polls learn everything. */
   notified?: boolean;
 }
 
 export interface BenchStage {
-  engine: DevServer;
+  temporal: DevServer;
   client: Client;
   payouts: Payouts;
   simulator: SimulatorControlClient;
   workers: ChildProcess[];
-  service: ChildProcess;
+  apiServer: ChildProcess;
   startWorker(): Promise<ChildProcess>;
-  startService(): Promise<ChildProcess>;
+  startApiServer(): Promise<ChildProcess>;
 }
 
 const SECRET = 'bench-secret';
 
-let version = 'of unknown version';
+let version = '(unknown version)';
 
-/** Of the engine that was started last. */
-export function engineVersion(): string {
+/** The version of the Temporal server that was started last. */
+export function temporalVersion(): string {
   return version;
 }
 
-/** How to end whatever runs now, the last one first. */
-const endings: (() => unknown)[] = [];
+/** Ends what runs now, the newest first. */
+const cleanups: (() => unknown)[] = [];
 
-/** Of logs that nobody will want to read. */
+/** Folders of logs that are removed after a success. */
 const folders = new Set<string>();
 
 function removeLogs(): void {
@@ -61,12 +64,12 @@ function removeLogs(): void {
   folders.clear();
 }
 
-/** Ends all that a stage has started, as far as it had come. */
+/** Ends everything that a stage has started so far. */
 async function endEverything(): Promise<void> {
-  for (let end = endings.pop(); end; end = endings.pop()) await end();
+  for (let end = cleanups.pop(); end; end = cleanups.pop()) await end();
 }
 
-/** On Ctrl-C and the like: everything ends, and so does this process. */
+/** Ends everything and this process on SIGINT, SIGTERM and SIGHUP. */
 export function endWhenInterrupted(told: () => void = () => undefined): void {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.once(signal, () => {
@@ -78,7 +81,10 @@ export function endWhenInterrupted(told: () => void = () => undefined): void {
     });
 }
 
-/** Sets up, works, and ends everything; the logs are kept only where it failed, and then named. */
+/**
+ * Starts the processes, runs `work`, and ends everything. Keeps the logs only after a failure, and names their folder in the
+ * error.
+ */
 export async function withStage<T>(
   options: StageOptions,
   work: (stage: BenchStage) => Promise<T>,
@@ -86,7 +92,7 @@ export async function withStage<T>(
   const folder = mkdtempSync(join(tmpdir(), 'payouts-bench-'));
   folders.add(folder);
   try {
-    const result = await work(await setStage(options, folder));
+    const result = await work(await startStage(options, folder));
     await endEverything();
     removeLogs();
     return result;
@@ -99,78 +105,76 @@ export async function withStage<T>(
   }
 }
 
-async function setStage(options: StageOptions, folder: string): Promise<BenchStage> {
+async function startStage(options: StageOptions, folder: string): Promise<BenchStage> {
   const apps = options.apps ?? ['default'];
   compilePrograms();
-  const [simulatorPort = 0, servicePort = 0] = await freePorts(2);
-  const [simulatorUrl = '', serviceUrl = ''] = [simulatorPort, servicePort].map(
-    (port) => `http://127.0.0.1:${port}`,
-  );
-  const engine = await startDevServer({
+  const [simulatorPort = 0, apiPort = 0] = await freePorts(2);
+  const [simulatorUrl = '', apiUrl = ''] = [simulatorPort, apiPort].map((port) => `http://127.0.0.1:${port}`);
+  const temporal = await startDevServer({
     always: true,
     ui: false,
-    logFile: join(folder, 'engine.log'),
-    dbFile: options.lasting ? join(folder, 'engine.db') : undefined,
+    logFile: join(folder, 'temporal.log'),
+    dbFile: options.lasting ? join(folder, 'temporal.db') : undefined,
     dynamicConfig: options.dynamicConfig,
   });
-  endings.push(() => engine.stop());
+  cleanups.push(() => temporal.stop());
   await runProgram(folder, 'simulator/main.ts', {
     SIMULATOR_LISTEN: `127.0.0.1:${simulatorPort}`,
     SIMULATOR_APPS: JSON.stringify(
       apps.map((app) => ({
         appId: `app-${app}`,
         appSecret: SECRET,
-        ...(options.notified !== false && { notifyUrl: `${serviceUrl}/v1/notifications/${app}` }),
+        ...(options.notified !== false && { notifyUrl: `${apiUrl}/v1/notifications/${app}` }),
       })),
     ),
     SIMULATOR_SETTINGS: JSON.stringify(options.simulator ?? {}),
   });
   const environment: Record<string, string> = {
-    TEMPORAL_ADDRESS: engine.address,
+    TEMPORAL_ADDRESS: temporal.address,
     PAYMENTS_ENVIRONMENT: 'test',
     PAYMENTS_BASE_URL: simulatorUrl,
     PAYMENTS_AUTH_URL: simulatorUrl,
-    PAYOUTS_API_LISTEN: `127.0.0.1:${servicePort}`,
+    PAYOUTS_API_LISTEN: `127.0.0.1:${apiPort}`,
     PAYOUTS_LOG_LEVEL: 'error',
     PAYOUTS_WORKFLOW_BUNDLE: await bundledWorkflows(),
-    // A create that was turned away is asked about over this window before it is sent again.
+    // A rate-limited create is confirmed over this window before it is sent again.
     PAYOUTS_CONFIRMATION_WINDOW: '5s',
-    ...jitterOfThisMachine(),
+    ...machineJitter(),
     ...applications(apps, folder),
     ...options.env,
   };
   const startWorker = () => runProgram(folder, options.program ?? 'src/workers/main.ts', environment);
   const workers = await Promise.all(Array.from({ length: options.workers }, startWorker));
-  const startService = () => runProgram(folder, 'src/starters/api/main.ts', environment);
-  const service = await startService();
-  const connection = await Connection.connect({ address: engine.address });
-  endings.push(() => connection.close());
+  const startApiServer = () => runProgram(folder, 'src/starters/api/main.ts', environment);
+  const apiServer = await startApiServer();
+  const connection = await Connection.connect({ address: temporal.address });
+  cleanups.push(() => connection.close());
   const { serverVersion } = await connection.workflowService.getSystemInfo({});
   if (serverVersion) version = serverVersion;
   const client = new Client({ connection, interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock) });
   return {
-    engine,
+    temporal,
     client,
     payouts: new Payouts({ client, environment: 'test' }),
     simulator: simulatorControl(simulatorUrl),
     workers,
-    service,
+    apiServer,
     startWorker,
-    startService,
+    startApiServer,
   };
 }
 
-/** Gone with this process, however that one ends. */
+/** The program ends with this process in any case. */
 async function runProgram(
   folder: string,
   program: string,
   env: Record<string, string>,
 ): Promise<ChildProcess> {
   const known = { PATH: process.env['PATH'], HOME: process.env['HOME'] };
-  const logFile = join(folder, `${program.replaceAll('/', '-')}-${endings.length}.log`);
+  const logFile = join(folder, `${program.replaceAll('/', '-')}-${cleanups.length}.log`);
   return startProgram(program, { ...known, ...env }, logFile, (child) => {
     killWithParent(child);
-    endings.push(() => endProcess(child, 'SIGKILL'));
+    cleanups.push(() => endProcess(child, 'SIGKILL'));
   });
 }
 
@@ -183,8 +187,8 @@ function applications(apps: readonly string[], folder: string): Record<string, s
   return { PAYOUTS_APPS_FILE: file, BENCH_SECRET: SECRET };
 }
 
-/** For a trial on a machine that does other things too: none by default. */
-function jitterOfThisMachine(): Record<string, string> {
+/** For trials on a busy machine: none by default. */
+function machineJitter(): Record<string, string> {
   const { PAYMENTS_ARRIVAL_JITTER: jitter } = process.env;
   return jitter === undefined ? {} : { PAYMENTS_ARRIVAL_JITTER: jitter };
 }

@@ -1,15 +1,15 @@
-/** Waits that end: a part that makes no progress fails with what it waited for. */
+/** Bounded waits: a part without progress fails with what it waited for. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Say = (line: string) => void;
 
-/** Thrown when what was waited for did not come in time. */
-export class WaitedInVain extends Error {
-  override readonly name = 'WaitedInVain';
+/** Thrown when a wait exceeds its limit. */
+export class TimedOut extends Error {
+  override readonly name = 'TimedOut';
 }
 
 const SAY_EVERY_MS = 10_000;
-const MOST_AT_ONCE = 25;
+const MAX_AT_ONCE = 25;
 
 export interface Wait {
   /** Such as `payouts ended`. */
@@ -20,7 +20,7 @@ export interface Wait {
   say: Say;
 }
 
-/** Until `count` gives at least `wanted`, looked at about every second. */
+/** Waits until `count` returns at least `wanted`, checking about every second. */
 export async function untilCounted({ what, wanted, count, limitMs, say }: Wait): Promise<void> {
   const begunMs = performance.now();
   let saidMs = begunMs;
@@ -28,7 +28,7 @@ export async function untilCounted({ what, wanted, count, limitMs, say }: Wait):
     const now = await count();
     if (now >= wanted) return;
     if (performance.now() - begunMs > limitMs)
-      throw new WaitedInVain(`${now} of ${wanted} ${what} after ${Math.round(limitMs / 1_000)} s`);
+      throw new TimedOut(`${now} of ${wanted} ${what} after ${Math.round(limitMs / 1_000)} s`);
     if (performance.now() - saidMs > SAY_EVERY_MS) {
       say(`${now}/${wanted} ${what}`);
       saidMs = performance.now();
@@ -37,8 +37,8 @@ export async function untilCounted({ what, wanted, count, limitMs, say }: Wait):
   }
 }
 
-/** Tries again until `look` gives something. */
-export async function untilSeen<T>(
+/** Tries again until `look` returns a value. */
+export async function untilFound<T>(
   what: string,
   limitMs: number,
   look: () => Promise<T | undefined>,
@@ -47,12 +47,12 @@ export async function untilSeen<T>(
   for (;;) {
     const seen = await look();
     if (seen !== undefined) return seen;
-    if (performance.now() - begunMs > limitMs) throw new WaitedInVain(`${what} within ${limitMs} ms`);
+    if (performance.now() - begunMs > limitMs) throw new TimedOut(`${what} within ${limitMs} ms`);
     await sleep(100);
   }
 }
 
-/** Several at once; the order in which they begin is that of the list. */
+/** Runs up to `atOnce` at once, started in the order of the list. */
 export async function eachOf<T>(
   list: readonly T[],
   atOnce: number,
@@ -65,14 +65,14 @@ export async function eachOf<T>(
   await Promise.all(Array.from({ length: atOnce }, one));
 }
 
-/** Evenly over time; each begins whether or not those before it have ended, up to a number. */
+/** Evenly over time; each starts whether or not earlier ones have ended, up to a bound. */
 export async function steadily<T>(
   list: readonly T[],
   perSecond: number,
   work: (entry: T) => Promise<void>,
 ): Promise<void> {
   const begun = performance.now();
-  await eachOf([...list.entries()], MOST_AT_ONCE, async ([at, entry]) => {
+  await eachOf([...list.entries()], MAX_AT_ONCE, async ([at, entry]) => {
     await sleep(Math.max(0, begun + (at * 1_000) / perSecond - performance.now()));
     await work(entry);
   });

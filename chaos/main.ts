@@ -1,14 +1,17 @@
-/** `npm run chaos`: seeded runs in which calls fail, answers lie and processes die; then the ledger judges. */
+/**
+ * `npm run chaos`: seeded campaigns in which calls fail, answers are random and processes die. The ledger decides whether a
+ * seed passed.
+ */
 import { Command, InvalidArgumentError } from 'commander';
 import { endWhenInterrupted } from '../bench/stage.ts';
 import { chaosPlan } from './plan.ts';
 import { runSeed, type SeedReport, type Violation } from './run-seed.ts';
 
 const program = new Command('chaos')
-  .description('seeded fault runs: the same seed means the same payouts, faults, lies and strikes')
-  .option('--seeds <count>', 'how many', whole, 5)
-  .option('--from <seed>', 'the first', whole, 1)
-  .option('--json', 'one JSON object a line')
+  .description('seeded fault campaigns: a seed determines payouts, faults, random answers and disruptions')
+  .option('--seeds <count>', 'number of seeds', whole, 5)
+  .option('--from <seed>', 'first seed', whole, 1)
+  .option('--json', 'one JSON object per line')
   .parse();
 const { seeds, from, json } = program.opts<{ seeds: number; from: number; json?: boolean }>();
 
@@ -25,7 +28,7 @@ for (let seed = from; seed < from + seeds; seed += 1) {
     console.error(`seed ${seed}: ${report}`);
     found.push({ of: `seed ${seed}`, what: `could not be run: ${report}` });
   } else {
-    console.log(json ? JSON.stringify(report) : inWords(report));
+    console.log(json ? JSON.stringify(report) : textOf(report));
     found.push(...report.violations);
   }
   if (typeof report === 'string' || report.violations.length > 0) failed += 1;
@@ -33,17 +36,17 @@ for (let seed = from; seed < from + seeds; seed += 1) {
 console.log(json ? JSON.stringify({ seeds, failed, kinds: byKind(found) }) : summary());
 process.exit(failed > 0 ? 1 : 0);
 
-function inWords(report: SeedReport): string {
-  const { seed, outcomes, reviewed, faultsMet, liesTold, violations, calls } = report;
+function textOf(report: SeedReport): string {
+  const { seed, outcomes, reviewed, faultsMet, randomAnswers, violations, calls } = report;
   const ends = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
   const head = `seed ${seed}: ${ends.join(', ')}; ${reviewed} decided by a person`;
-  const met = `${faultsMet} calls met a fault, ${liesTold} were answered at random`;
-  const tail = `at most ${report.maxCallsInAnySecond} calls in a second; ${report.strikes.join(', ')}; ${report.seconds} s`;
+  const met = `${faultsMet} calls met a fault, ${randomAnswers} got a random answer`;
+  const tail = `at most ${report.maxCallsInAnySecond} calls in a second; ${report.disruptions.join(', ')}; ${report.seconds} s`;
   return [
     `${head}; ${met}; ${tail}`,
     ...violations.map(({ of, what }) => `  VIOLATION ${of}: ${what}`),
     ...Object.entries(calls).flatMap(([payout, made]) => [
-      `  calls about ${payout}:`,
+      `  calls for ${payout}:`,
       ...made.map((call) => `    ${call}`),
     ]),
   ].join('\n');

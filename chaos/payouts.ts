@@ -1,13 +1,13 @@
-/** The payouts of a seed: started over the time of trouble, looked at all the while, and followed to their ends. */
+/** The payouts of a seed: started and queried throughout the disruptions, and followed to their ends. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { benchRequest } from '../bench/pay.ts';
 import type { BenchStage } from '../bench/stage.ts';
 import type { PayoutRequest, PayoutState } from '../src/domain/payout.ts';
-import { type ChaosPlan, type PlannedPayout, TROUBLE_MS } from './plan.ts';
-import { supervise } from './strike.ts';
+import { supervise } from './disrupt.ts';
+import { type ChaosPlan, DISRUPTED_MS, type PlannedPayout } from './plan.ts';
 
 const ENDS_WITHIN_MS = 180_000;
-const LOOK_EVERY_MS = 1_000;
+const QUERY_EVERY_MS = 1_000;
 const PERSON = 'chaos';
 
 export function requestsOf({ payouts }: ChaosPlan): PayoutRequest[] {
@@ -23,19 +23,19 @@ function requestFor(
     ...request,
     partnerOrderId,
     clientId: `client-${at % 5}`,
-    // The largest amounts take most of what an account holds.
+    // The largest amounts take most of an account's balance.
     payerId: `payer-${at}`,
     instructedAmount: { currency: 'CNY', amount },
     receiver: { ...request.receiver, bankAccountNumber },
   };
 }
 
-/** Over most of the trouble, so that a strike finds payouts in every phase. */
+/** Spreads the starts over most of the disruptions, so that each disruption finds payouts in every phase. */
 export async function startOneByOne(
   { payouts }: BenchStage,
   requests: readonly PayoutRequest[],
 ): Promise<void> {
-  const apartMs = (0.8 * TROUBLE_MS) / requests.length;
+  const apartMs = (0.8 * DISRUPTED_MS) / requests.length;
   await Promise.all(
     requests.map(async (request, at) => {
       await sleep(at * apartMs);
@@ -44,7 +44,7 @@ export async function startOneByOne(
   );
 }
 
-/** A start whose answer was lost is started again: it joins what is there. */
+/** A start whose answer was lost is repeated: it joins the existing payout. */
 async function untilStarted(start: () => Promise<unknown>): Promise<void> {
   const untilMs = performance.now() + ENDS_WITHIN_MS;
   for (;;) {
@@ -53,7 +53,7 @@ async function untilStarted(start: () => Promise<unknown>): Promise<void> {
       return;
     } catch (error) {
       if (performance.now() > untilMs) throw error;
-      await sleep(LOOK_EVERY_MS);
+      await sleep(QUERY_EVERY_MS);
     }
   }
 }
@@ -62,18 +62,18 @@ export interface Ends {
   ended: PayoutRequest[];
   /** What is known of a payout that has not ended. */
   late: { request: PayoutRequest; why: string }[];
-  /** How many a person had to decide on. */
+  /** The number of payouts that a person had to decide on. */
   reviewed: number;
 }
 
 interface Followed {
   request: PayoutRequest;
   state?: PayoutState | undefined;
-  /** The last decision that was not accepted, and why. */
+  /** The last decision that was rejected, and the reason. */
   refusal?: string | undefined;
 }
 
-/** Where a person has to decide, one does, by looking at the provider's ledger. */
+/** Where a person has to decide, this program does, from the provider's ledger. */
 export async function untilAllEnd(
   stage: BenchStage,
   requests: readonly PayoutRequest[],
@@ -97,13 +97,13 @@ export async function untilAllEnd(
         followed.refusal = await decide(stage, request, withoutOrder);
       }),
     );
-    if (open.length > 0) await sleep(LOOK_EVERY_MS);
+    if (open.length > 0) await sleep(QUERY_EVERY_MS);
   }
   const late = open.map(({ request, state, refusal }) => ({ request, why: whyLate(state, refusal) }));
   return { ended, late, reviewed: reviewed.size };
 }
 
-/** However it ended: with an outcome, or as no payout ever should. */
+/** Closed in any way: with an outcome, or as no payout may be. */
 async function isClosed({ payouts }: BenchStage, request: PayoutRequest): Promise<boolean> {
   try {
     const { status } = await payouts.handle(request).describe();
@@ -134,18 +134,21 @@ async function decide(
 }
 
 function whyLate(state: PayoutState | undefined, refusal: string | undefined): string {
-  if (!state) return 'nothing answers for it';
+  if (!state) return 'its state cannot be read';
   const reasons = state.reasons.map(({ code, message }) => `${code}: ${message}`).join('; ');
-  const refused = refusal === undefined ? '' : `; the last decision was refused: ${refusal}`;
+  const refused = refusal === undefined ? '' : `; the last decision was rejected: ${refusal}`;
   return `${state.phase}, ${reasons || 'no reason given'}${refused}`;
 }
 
-/** As callers and operators do, through all of the trouble. */
-export async function lookAtAll({ payouts }: BenchStage, requests: readonly PayoutRequest[]): Promise<void> {
-  const untilMs = performance.now() + TROUBLE_MS;
+/** As callers and operators do, throughout the disruptions. */
+export async function queryStates(
+  { payouts }: BenchStage,
+  requests: readonly PayoutRequest[],
+): Promise<void> {
+  const untilMs = performance.now() + DISRUPTED_MS;
   while (performance.now() < untilMs) {
     await Promise.all([
-      sleep(2 * LOOK_EVERY_MS),
+      sleep(2 * QUERY_EVERY_MS),
       ...requests.map((request) => payouts.state(request).catch(() => undefined)),
     ]);
   }

@@ -1,21 +1,27 @@
-/** What a seed stands for: the same payouts, faults, lies and strikes each time. */
+/** What a seed determines: payouts, faults, random answers and disruptions. */
 import { mulberry32 } from '../bench/seeded.ts';
 import type { FaultInput, FaultRuleInput } from '../simulator/index.ts';
 
-const STRIKES = ['kill-worker', 'freeze-worker', 'stop-worker', 'kill-receiver', 'kill-engine'] as const;
+const DISRUPTIONS = [
+  'kill-worker',
+  'freeze-worker',
+  'stop-worker',
+  'kill-receiver',
+  'kill-temporal',
+] as const;
 
-export interface Strike {
+export interface Disruption {
   atMs: number;
-  kind: (typeof STRIKES)[number];
+  kind: (typeof DISRUPTIONS)[number];
 }
 
 export interface PlannedPayout {
   partnerOrderId: string;
-  /** One scenario of the simulator. */
+  /** A scenario of the simulator. */
   scenario: string;
   /** In CNY, the target currency. */
   amount: string;
-  /** No two payouts have the same beneficiary, so an order of another payout can be told from ours. */
+  /** No two payouts have the same beneficiary, so that the order of another payout is recognizable. */
   bankAccountNumber: string;
 }
 
@@ -23,26 +29,26 @@ export interface ChaosPlan {
   seed: number;
   payouts: PlannedPayout[];
   faults: FaultRuleInput[];
-  strikes: Strike[];
-  /** Whether the provider refuses a repeated create, and we know; else it would pay again, and a person decides. */
+  disruptions: Disruption[];
+  /** Whether the provider refuses a repeated create, and the product knows; otherwise it pays again, and a person decides. */
   repeatsAreRefused: boolean;
-  /** What the person decides where the ledger has no order. */
+  /** What the person decides when the ledger has no order. */
   withoutOrder: 'retry' | 'end';
 }
 
 const PAYOUTS = 20;
-/** Strikes fall while the payouts are under way; faults and lies end with them, so that everything can end. */
-export const TROUBLE_MS = 25_000;
-const STRIKES_A_SEED = 4;
-const FIRST_STRIKE_MS = 2_000;
-/** Of all requests that were not lied to. */
-const FAULTY = 0.2;
+/** Faults, random answers and disruptions end after this time, so that every payout can end. */
+export const DISRUPTED_MS = 25_000;
+const DISRUPTIONS_PER_SEED = 4;
+const FIRST_DISRUPTION_MS = 2_000;
+/** The share of requests with a fault, among those without a random answer. */
+const FAULT_RATE = 0.2;
 
 /**
- * Of all requests of an operation. Before a payout is sent, most lies end it as NOT_CREATED, which is true and shows
- * little, so there are fewer of them.
+ * The share of random answers, by operation. Before a send, most of them end the payout as NOT_CREATED, which is true and shows
+ * little, so there are fewer.
  */
-const LIES = {
+const RANDOM_ANSWERS = {
   token: 0.05,
   accountQuery: 0.06,
   fee: 0.08,
@@ -51,8 +57,8 @@ const LIES = {
   queryResult: 0.3,
   queryPayDetail: 0.3,
 } as const;
-type LiedTo = keyof typeof LIES;
-const OPERATIONS: readonly LiedTo[] = [
+type Operation = keyof typeof RANDOM_ANSWERS;
+const OPERATIONS: readonly Operation[] = [
   'token',
   'accountQuery',
   'fee',
@@ -95,10 +101,10 @@ const SCENARIOS = [
 /** Up to the 18 digits that the spec allows. */
 const AMOUNTS = ['100.00', '0.50', '712.34', '1234567890.12', '9999999999999999.99'] as const;
 
-/** Longer than a call may take. */
-const TOO_LONG_MS = 4_000;
+/** Longer than the timeout of a call. */
+const BEYOND_TIMEOUT_MS = 4_000;
 
-const EVERYWHERE: readonly FaultInput[] = [
+const COMMON_FAULTS: readonly FaultInput[] = [
   { kind: 'drop-before' },
   { kind: 'drop-after' },
   { kind: 'cut-body' },
@@ -106,9 +112,9 @@ const EVERYWHERE: readonly FaultInput[] = [
   { kind: 'html-502', effect: 'commit' },
   { kind: 'garbage' },
   { kind: 'garbage', effect: 'none' },
-  { kind: 'slow-body', ms: TOO_LONG_MS },
-  { kind: 'latency', ms: TOO_LONG_MS, effect: 'before' },
-  { kind: 'latency', ms: TOO_LONG_MS, effect: 'after' },
+  { kind: 'slow-body', ms: BEYOND_TIMEOUT_MS },
+  { kind: 'latency', ms: BEYOND_TIMEOUT_MS, effect: 'before' },
+  { kind: 'latency', ms: BEYOND_TIMEOUT_MS, effect: 'after' },
   { kind: 'envelope', code: 900000 },
   { kind: 'envelope', code: 900000, effect: 'commit' },
   { kind: 'envelope', code: 900002 },
@@ -116,13 +122,13 @@ const EVERYWHERE: readonly FaultInput[] = [
   { kind: 'status', status: 429, retryAfter: 2 },
   { kind: 'status', status: 503, effect: 'commit' },
 ];
-const OF_CREATES: readonly FaultInput[] = [
+const CREATE_FAULTS: readonly FaultInput[] = [
   { kind: 'rate-limited-but-executes' },
   { kind: 'envelope', code: 12345, effect: 'commit' },
   { kind: 'envelope', code: 12345 },
   { kind: 'envelope', code: 900002, effect: 'commit' },
 ];
-const OF_TRADES: readonly FaultInput[] = [{ kind: 'data-null' }];
+const TRADE_FAULTS: readonly FaultInput[] = [{ kind: 'data-null' }];
 
 export function chaosPlan(seed: number): ChaosPlan {
   const random = mulberry32(seed);
@@ -131,9 +137,9 @@ export function chaosPlan(seed: number): ChaosPlan {
     if (picked === undefined) throw new Error('nothing to pick from');
     return picked;
   };
-  const strikes = Array.from({ length: STRIKES_A_SEED }, () => ({
-    atMs: Math.round(FIRST_STRIKE_MS + random() * (TROUBLE_MS - FIRST_STRIKE_MS)),
-    kind: pick(STRIKES),
+  const disruptions = Array.from({ length: DISRUPTIONS_PER_SEED }, () => ({
+    atMs: Math.round(FIRST_DISRUPTION_MS + random() * (DISRUPTED_MS - FIRST_DISRUPTION_MS)),
+    kind: pick(DISRUPTIONS),
   }));
   const payouts = Array.from({ length: PAYOUTS }, (_, at) => ({
     partnerOrderId: `chaos-${seed}-${at}`,
@@ -144,23 +150,23 @@ export function chaosPlan(seed: number): ChaosPlan {
   return {
     seed,
     payouts,
-    // The first rule that hits decides.
-    faults: OPERATIONS.flatMap((operation) => [lying(operation, seed), failing(operation, seed)]),
-    strikes: strikes.sort((one, two) => one.atMs - two.atMs),
+    // The first matching rule applies.
+    faults: OPERATIONS.flatMap((operation) => [randomAnswers(operation, seed), faultRule(operation, seed)]),
+    disruptions: disruptions.sort((one, two) => one.atMs - two.atMs),
     repeatsAreRefused: random() < 0.5,
     withoutOrder: random() < 0.5 ? 'retry' : 'end',
   };
 }
 
-function lying(operation: LiedTo, seed: number): FaultRuleInput {
-  return { operation, seed, probability: LIES[operation], fault: { kind: 'random-answer' } };
+function randomAnswers(operation: Operation, seed: number): FaultRuleInput {
+  return { operation, seed, probability: RANDOM_ANSWERS[operation], fault: { kind: 'random-answer' } };
 }
 
-function failing(operation: LiedTo, seed: number): FaultRuleInput {
-  return { operation, seed, probability: FAULTY, kinds: [...EVERYWHERE, ...alsoAt(operation)] };
+function faultRule(operation: Operation, seed: number): FaultRuleInput {
+  return { operation, seed, probability: FAULT_RATE, kinds: [...COMMON_FAULTS, ...furtherFaults(operation)] };
 }
 
-function alsoAt(operation: LiedTo): readonly FaultInput[] {
-  if (operation === 'createCnyOrder') return OF_CREATES;
-  return operation === 'queryResult' || operation === 'queryPayDetail' ? OF_TRADES : [];
+function furtherFaults(operation: Operation): readonly FaultInput[] {
+  if (operation === 'createCnyOrder') return CREATE_FAULTS;
+  return operation === 'queryResult' || operation === 'queryPayDetail' ? TRADE_FAULTS : [];
 }

@@ -1,30 +1,30 @@
-/** One seed: payouts under way while calls fail, answers lie and processes die; then the ledger judges. */
+/** One seed: payouts run while calls fail, answers are random and processes die. Then the ledger decides. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { countBy } from '../bench/measures.ts';
 import { type BenchStage, withStage } from '../bench/stage.ts';
 import type { PayoutRequest, PayoutResult } from '../src/domain/payout.ts';
-import { lookAtAll, requestsOf, startOneByOne, untilAllEnd } from './payouts.ts';
-import { type ChaosPlan, TROUBLE_MS } from './plan.ts';
-import { strikeAll } from './strike.ts';
-import { lies } from './truth.ts';
+import { discrepancies } from './discrepancies.ts';
+import { disruptAll } from './disrupt.ts';
+import { queryStates, requestsOf, startOneByOne, untilAllEnd } from './payouts.ts';
+import { type ChaosPlan, DISRUPTED_MS } from './plan.ts';
 import { unhealthyWorkflows } from './workflow-health.ts';
 
 export interface Violation {
-  /** A payout, a workflow, or the limit. */
+  /** The id of a payout or a workflow, or the rate limit. */
   of: string;
-  /** What must never be, in plain words. */
+  /** The broken invariant, in plain words. */
   what: string;
 }
 
 export interface SeedReport {
   seed: number;
-  strikes: string[];
-  /** How often each outcome, and how many of the payouts a person had to decide on first. */
+  disruptions: string[];
+  /** The number of payouts by outcome, and how many a person decided first. */
   outcomes: Record<string, number>;
   reviewed: number;
-  /** Requests that met a fault, and those that were answered at random. */
+  /** Requests that met a fault, and requests with a random answer. */
   faultsMet: number;
-  liesTold: number;
+  randomAnswers: number;
   maxCallsInAnySecond: number;
   seconds: number;
   violations: Violation[];
@@ -38,7 +38,7 @@ const LIMIT = 20;
 const ENVIRONMENT = {
   PAYMENTS_CALL_TIMEOUT: '2s',
   PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired,30002:insufficient,30005:refused',
-  // As often as the rate limit allows: an answer that nobody asks for cannot lie.
+  // As often as the rate limit allows: every poll may get a random answer.
   PAYOUTS_POLL_FIRST: '1s',
   PAYOUTS_POLL_MAX: '3s',
 };
@@ -60,16 +60,16 @@ async function pay(stage: BenchStage, plan: ChaosPlan): Promise<SeedReport> {
   const requests = requestsOf(plan);
   for (const rule of plan.faults) await simulator.addFault(rule);
   await Promise.all([
-    strikeAll(stage, plan.strikes),
-    sleep(TROUBLE_MS),
+    disruptAll(stage, plan.disruptions),
+    sleep(DISRUPTED_MS),
     startOneByOne(stage, requests),
-    lookAtAll(stage, requests),
+    queryStates(stage, requests),
   ]);
   const faults = await simulator.faults();
   await simulator.removeFaults();
-  const hits = (isLie: boolean) =>
+  const hits = (isRandom: boolean) =>
     faults
-      .filter(({ kinds }) => kinds.includes('random-answer') === isLie)
+      .filter(({ kinds }) => kinds.includes('random-answer') === isRandom)
       .reduce((sum, { hit }) => sum + hit, 0);
 
   const { ended, late, reviewed } = await untilAllEnd(stage, requests, plan);
@@ -77,8 +77,8 @@ async function pay(stage: BenchStage, plan: ChaosPlan): Promise<SeedReport> {
     of: request.partnerOrderId,
     what: `has not ended: ${why}`,
   }));
-  const { outcomes, untruths } = await judge(stage, ended);
-  violations.push(...untruths);
+  const { outcomes, discrepant } = await judge(stage, ended);
+  violations.push(...discrepant);
   const { maxCallsInAnySecond } = await simulator.counts();
   if (maxCallsInAnySecond > LIMIT)
     violations.push({ of: 'rate limit', what: `${maxCallsInAnySecond} calls in a second` });
@@ -86,11 +86,11 @@ async function pay(stage: BenchStage, plan: ChaosPlan): Promise<SeedReport> {
     violations.push({ of: workflowId, what: why });
   return {
     seed: plan.seed,
-    strikes: plan.strikes.map(({ kind }) => kind),
+    disruptions: plan.disruptions.map(({ kind }) => kind),
     outcomes,
     reviewed,
     faultsMet: hits(false),
-    liesTold: hits(true),
+    randomAnswers: hits(true),
     maxCallsInAnySecond,
     seconds: Math.round((performance.now() - begunMs) / 1_000),
     violations,
@@ -100,19 +100,19 @@ async function pay(stage: BenchStage, plan: ChaosPlan): Promise<SeedReport> {
 
 async function judge({ payouts, simulator }: BenchStage, ended: readonly PayoutRequest[]) {
   const results: PayoutResult[] = [];
-  const untruths: Violation[] = [];
+  const discrepant: Violation[] = [];
   for (const request of ended) {
-    // One that failed has no result; it is found among the workflows that are not well.
+    // A failed payout has no result; the check of workflows reports it.
     const result = await payouts.result(request).catch(() => undefined);
     if (!result) continue;
     results.push(result);
     const ledger = await simulator.ledgerOf(request.partnerOrderId);
-    untruths.push(...lies(result, ledger).map((what) => ({ of: request.partnerOrderId, what })));
+    discrepant.push(...discrepancies(result, ledger).map((what) => ({ of: request.partnerOrderId, what })));
   }
-  return { outcomes: countBy(results, ({ outcome }) => outcome), untruths };
+  return { outcomes: countBy(results, ({ outcome }) => outcome), discrepant };
 }
 
-/** What to read where a seed has failed: what was asked about the payout, and what was answered. */
+/** For the analysis of a failed seed: the calls for each payout with a violation, and their answers. */
 async function callsOf(
   { simulator }: BenchStage,
   requests: readonly PayoutRequest[],
@@ -123,30 +123,30 @@ async function callsOf(
     if (!violations.some(({ of }) => of.endsWith(partnerOrderId))) continue;
     const made = await simulator.calls({ partnerOrderId });
     const { creates } = await simulator.ledgerOf(partnerOrderId);
-    calls[partnerOrderId] = inRuns(
+    calls[partnerOrderId] = collapsed(
       made.map(({ at, atMs, operation, status, code, fault }) => {
         const create = operation === 'createCnyOrder' && creates.find((sent) => isSameCall(sent.atMs, atMs));
         const effect = create ? `, ${create.effect}` : '';
-        const told = `${operation}: ${status} ${code ?? ''}${effect}`;
-        return { at, told: fault === null ? told : `${told} (${fault})` };
+        const text = `${operation}: ${status} ${code ?? ''}${effect}`;
+        return { at, text: fault === null ? text : `${text} (${fault})` };
       }),
     );
   }
   return calls;
 }
 
-/** The simulator notes both at the same moment. */
+/** The simulator records both at the same time. */
 function isSameCall(oneMs: number, otherMs: number): boolean {
   return Math.abs(oneMs - otherMs) < 1;
 }
 
-/** What was answered again and again is one line. */
-function inRuns(calls: readonly { at: string; told: string }[]): string[] {
-  const runs: { at: string; told: string; times: number }[] = [];
-  for (const { at, told } of calls) {
+/** Repeated answers share one line. */
+function collapsed(calls: readonly { at: string; text: string }[]): string[] {
+  const runs: { at: string; text: string; times: number }[] = [];
+  for (const { at, text } of calls) {
     const last = runs.at(-1);
-    if (last?.told === told) last.times += 1;
-    else runs.push({ at, told, times: 1 });
+    if (last?.text === text) last.times += 1;
+    else runs.push({ at, text, times: 1 });
   }
-  return runs.map(({ at, told, times }) => `${at} ${told}${times > 1 ? `, ${times} times` : ''}`);
+  return runs.map(({ at, text, times }) => `${at} ${text}${times > 1 ? `, ${times} times` : ''}`);
 }

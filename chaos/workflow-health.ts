@@ -1,11 +1,11 @@
-/** What no workflow may do, whatever it is told: fail, or have a workflow task that fails. */
+/** What no workflow may do: fail, or have a workflow task that fails. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import proto from '@temporalio/proto';
 
 const { EventType, WorkflowTaskFailedCause } = proto.temporal.api.enums.v1;
 
-/** The server or an operator makes these; none of them is a fault of the workflow's code. */
+/** Caused by the server or an operator, never by workflow code. */
 const BENIGN_CAUSES: readonly number[] = [
   WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_COMMAND,
   WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW,
@@ -15,12 +15,12 @@ const BENIGN_CAUSES: readonly number[] = [
   WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_UPDATE,
 ];
 
-const EVERYTHING = "StartTime > '2000-01-01T00:00:00Z'";
-const BAD_ENDS: readonly string[] = ['FAILED', 'TIMED_OUT', 'TERMINATED'];
-/** The first attempt may fall to a worker that was killed. */
-const ATTEMPTS_OF_A_KILL = 2;
-const LOOKS = 10;
-const LOOK_EVERY_MS = 1_000;
+const ALL_WORKFLOWS = "StartTime > '2000-01-01T00:00:00Z'";
+const FAILED_STATUSES: readonly string[] = ['FAILED', 'TIMED_OUT', 'TERMINATED'];
+/** The first attempt may be lost to a worker that was killed. */
+const ATTEMPTS_AFTER_A_KILL = 2;
+const CHECKS = 10;
+const QUERY_EVERY_MS = 1_000;
 
 export interface Unhealthy {
   workflowId: string;
@@ -28,22 +28,25 @@ export interface Unhealthy {
 }
 
 /** Every run of every workflow: payouts, leases, token renewals, reconciliation. */
-export async function unhealthyWorkflows(client: Client, query = EVERYTHING): Promise<Unhealthy[]> {
+export async function unhealthyWorkflows(client: Client, query = ALL_WORKFLOWS): Promise<Unhealthy[]> {
   const found: Unhealthy[] = [];
   const open: WorkflowExecutionInfo[] = [];
   for await (const info of client.workflow.list({ query })) {
     const { workflowId, status } = info;
-    if (BAD_ENDS.includes(status.name)) found.push({ workflowId, why: await badEnd(client, info) });
+    if (FAILED_STATUSES.includes(status.name)) found.push({ workflowId, why: await failureOf(client, info) });
     if (status.name === 'RUNNING') open.push(info);
     found.push(...(await failedTasks(client, info)).map((why) => ({ workflowId, why })));
   }
   const stuck = await Promise.all(open.map((info) => isStuck(client, info)));
   for (const [at, { workflowId }] of open.entries())
-    if (stuck[at]) found.push({ workflowId, why: 'its workflow task is tried again and again' });
+    if (stuck[at]) found.push({ workflowId, why: 'its workflow task keeps being retried' });
   return found;
 }
 
-async function badEnd(client: Client, { workflowId, runId, status }: WorkflowExecutionInfo): Promise<string> {
+async function failureOf(
+  client: Client,
+  { workflowId, runId, status }: WorkflowExecutionInfo,
+): Promise<string> {
   const handle = client.workflow.getHandle(workflowId, runId, { followRuns: false });
   const why = await handle.result().then(
     () => '',
@@ -68,13 +71,13 @@ async function failedTasks(client: Client, { workflowId, runId }: WorkflowExecut
   });
 }
 
-/** A task that is only late, because a worker died, goes through while we look. */
+/** A task that is only late, because a worker died, completes during these checks. */
 async function isStuck(client: Client, { workflowId, runId }: WorkflowExecutionInfo): Promise<boolean> {
   const handle = client.workflow.getHandle(workflowId, runId);
-  for (let look = 0; look < LOOKS; look += 1) {
+  for (let look = 0; look < CHECKS; look += 1) {
     const { raw } = await handle.describe();
-    if ((raw.pendingWorkflowTask?.attempt ?? 0) <= ATTEMPTS_OF_A_KILL) return false;
-    await sleep(LOOK_EVERY_MS);
+    if ((raw.pendingWorkflowTask?.attempt ?? 0) <= ATTEMPTS_AFTER_A_KILL) return false;
+    await sleep(QUERY_EVERY_MS);
   }
   return true;
 }

@@ -1,4 +1,4 @@
-/** `npm run demo`: pays everything in `examples/payouts.json` on real processes, and checks how each ended. */
+/** `npm run demo`: pays everything in `examples/payouts.json` on real processes, and checks the result of each payout. */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { dataConverter } from '../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
 import { changeDetector, clientInterceptors } from '../src/temporal/queries.ts';
 import { Progress, type Row, table } from './show.ts';
-import { type Stage, setStage } from './stage.ts';
+import { type Stage, startStage } from './stage.ts';
 
 const expectedSchema = z.record(
   z.string(),
@@ -27,25 +27,25 @@ const expectedSchema = z.record(
 );
 type Expected = z.output<typeof expectedSchema>[string];
 
-const LOOK_EVERY_MS = 150;
+const QUERY_EVERY_MS = 150;
 
 async function main(): Promise<void> {
   const requests = z.array(payoutRequestSchema).parse(example('payouts.json'));
   const expected = expectedSchema.parse(example('expected.json'));
-  const stage = await setStage((line) => console.log(line));
+  const stage = await startStage((line) => console.log(line));
   try {
-    const connection = await Connection.connect({ address: stage.engine.address });
+    const connection = await Connection.connect({ address: stage.temporal.address });
     const payouts = new Payouts({
       client: new Client({
         connection,
-        namespace: stage.engine.namespace,
+        namespace: stage.temporal.namespace,
         dataConverter: dataConverter(encryptionKeys(stage.environment).payloads, PROCESS_SURROUNDINGS.random),
         interceptors: clientInterceptors(PROCESS_SURROUNDINGS.clock),
       }),
       environment: 'test',
     });
     await loseTheAnswerOf('answer-lost', stage);
-    console.log(`\nTemporal UI  ${stage.engine.uiUrl}\nsimulator    ${stage.simulatorUrl}/_sim\n`);
+    console.log(`\nTemporal UI  ${stage.temporal.uiUrl}\nsimulator    ${stage.simulatorUrl}/_sim\n`);
     const progress = new Progress(requests.length);
     const rows = await Promise.all(
       requests.map(async (request) => {
@@ -64,10 +64,10 @@ async function main(): Promise<void> {
   }
 }
 
-/** Follows one payout; the one that needs an approval gets it here, from somebody else than who started it. */
+/** Follows one payout. Approves the one that requires it, as another caller than the starter. */
 async function follow(payouts: Payouts, started: StartedPayout, progress: Progress): Promise<PayoutResult> {
   const hasNews = changeDetector(payouts.handle(started));
-  for (; ; await sleep(LOOK_EVERY_MS)) {
+  for (; ; await sleep(QUERY_EVERY_MS)) {
     if (!(await hasNews())) continue;
     const state = await payouts.state(started);
     progress.saw(started.partnerOrderId, state.phase, state.sentence);
@@ -76,7 +76,7 @@ async function follow(payouts: Payouts, started: StartedPayout, progress: Progre
   }
 }
 
-/** The service creates this order and pays it, but its answer never arrives: the case that is never repeated. */
+/** The provider creates and pays this order, but its answer is lost: a create that must not be repeated. */
 async function loseTheAnswerOf(partnerOrderId: string, { simulatorUrl }: Stage): Promise<void> {
   await simulatorControl(simulatorUrl).addFault({
     operation: 'createCnyOrder',
@@ -93,16 +93,16 @@ function row(
   expected: Expected | undefined,
 ): Row {
   const { workflowId, runId, partnerOrderId } = started;
-  const path = `namespaces/${stage.engine.namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`;
+  const path = `namespaces/${stage.temporal.namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`;
   return {
     name: partnerOrderId,
     result,
-    surprises: expected ? surprises(result, expected) : ['nothing was expected of it'],
-    link: `${stage.engine.uiUrl}/${path}`,
+    differences: expected ? differences(result, expected) : ['not in expected.json'],
+    link: `${stage.temporal.uiUrl}/${path}`,
   };
 }
 
-function surprises(result: PayoutResult, expected: Expected): string[] {
+function differences(result: PayoutResult, expected: Expected): string[] {
   return [
     result.outcome !== expected.outcome && `expected ${expected.outcome}`,
     result.splits.length !== expected.splits && `expected ${expected.splits} splits`,
@@ -110,11 +110,11 @@ function surprises(result: PayoutResult, expected: Expected): string[] {
     expected.learnedBy !== undefined &&
       result.learnedBy !== expected.learnedBy &&
       `expected by ${expected.learnedBy}`,
-  ].filter((surprise) => surprise !== false);
+  ].filter((difference) => difference !== false);
 }
 
 function conclude(rows: readonly Row[]): void {
-  const bad = rows.filter(({ surprises: all }) => all.length > 0).length;
+  const bad = rows.filter(({ differences: all }) => all.length > 0).length;
   console.log(`\n${rows.length - bad} of ${rows.length} payouts ended as expected`);
   if (bad > 0) process.exitCode = 1;
 }
@@ -124,7 +124,7 @@ async function keep(stage: Stage): Promise<void> {
   const variables = Object.entries(stage.environment).map(([name, value]) => `${name}='${value}'\n`);
   writeFileSync(file, variables.join(''), { mode: 0o600 });
   console.log(
-    `\nEverything stays up until Ctrl-C; logs are in ${stage.folder}. To talk to it from another terminal:\n`,
+    `\nEverything keeps running until Ctrl-C; logs are in ${stage.folder}. To use it from another terminal:\n`,
   );
   console.log(`  set -a; . ${file}; set +a     # its addresses and keys, as environment variables`);
   console.log('  npm run payouts -- list       # other languages: docs/other-languages.md\n');

@@ -1,4 +1,4 @@
-/** What the demo prints: progress while it runs, then one row for each payout. */
+/** The output of the demo: progress while it runs, then one row for each payout. */
 import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { Money } from '../src/domain/money.ts';
@@ -7,12 +7,12 @@ import type { PayoutPhase, PayoutResult } from '../src/domain/payout.ts';
 export interface Row {
   name: string;
   result: PayoutResult;
-  /** What was expected and is not so; empty when all is well. */
-  surprises: string[];
+  /** Differences from the expected result; empty if there are none. */
+  differences: string[];
   link: string;
 }
 
-/** A line for each phase that a payout enters: readable on a terminal and in a log alike. */
+/** Prints a line for each phase that a payout enters, readable on a terminal and in a log. */
 export class Progress {
   private readonly begun = performance.now();
   private readonly phases = new Map<string, PayoutPhase>();
@@ -28,7 +28,7 @@ export class Progress {
     const seconds = ((performance.now() - this.begun) / 1_000).toFixed(1).padStart(5);
     const done = [...this.phases.values()].filter((known) => known === 'DONE').length;
     console.log(
-      `${pc.dim(`${seconds} s  ${done}/${this.total}`)}  ${name.padEnd(22)} ${colour(phase)}  ${pc.dim(sentence)}`,
+      `${pc.dim(`${seconds} s  ${done}/${this.total}`)}  ${name.padEnd(22)} ${color(phase)}  ${pc.dim(sentence)}`,
     );
   }
 }
@@ -36,7 +36,7 @@ export class Progress {
 export function table(rows: readonly Row[]): string {
   const head = ['payout', 'outcome', 'quoted', 'received', 'failed', 'splits', 'learned by', ''];
   const drawn = new Table({ head, style: { head: [], border: [] } });
-  for (const { name, result, surprises } of rows)
+  for (const { name, result, differences } of rows)
     drawn.push([
       name,
       result.outcome + (result.reason ? `\n${result.reason.code}` : ''),
@@ -45,7 +45,7 @@ export function table(rows: readonly Row[]): string {
       amount(result.failed),
       result.splits.map((split) => (split.status === 'SUCCESS' ? '✓' : '✗')).join('') || '–',
       result.learnedBy ?? '–',
-      surprises.length === 0 ? pc.green('as expected') : pc.red(surprises.join('\n')),
+      differences.length === 0 ? pc.green('as expected') : pc.red(differences.join('\n')),
     ]);
   return drawn.toString();
 }
@@ -54,7 +54,7 @@ function amount(money: Money | undefined): string {
   return money ? `${money.amount} ${money.currency}` : '–';
 }
 
-function colour(phase: PayoutPhase): string {
+function color(phase: PayoutPhase): string {
   const text = phase.padEnd(17);
   if (phase === 'DONE') return pc.green(text);
   return phase === 'RECONCILING' || phase === 'NEEDS_REVIEW' || phase === 'AWAITING_APPROVAL'

@@ -1,4 +1,4 @@
-/** One of the processes of `npm run fuzz`: an order comes in, how far it is and its report go out. */
+/** A child process of `npm run fuzz`: receives an order, sends its progress and its report. */
 import { z } from 'zod';
 import { EDGES } from './edges.ts';
 
@@ -8,12 +8,12 @@ export const orderSchema = z.object({
   edge: z.string(),
   from: whole,
   inputs: whole,
-  /** How often to say which input comes next: 1 where one of them ends the process. */
-  tellEvery: whole,
+  /** How often to report the next input: 1 to find an input that ends the process. */
+  reportEvery: whole,
 });
 export type EdgeOrder = z.output<typeof orderSchema>;
 
-export const newsSchema = z.union([
+export const childMessageSchema = z.union([
   z.literal('ready'),
   z.object({ at: whole }),
   z.object({
@@ -26,17 +26,17 @@ export const newsSchema = z.union([
   }),
 ]);
 
-/** Millions of errors are made here, and nobody reads where they come from. */
-const MOST_FRAMES = 4;
+/** Short stacks, because inputs cause millions of errors. */
+const MAX_FRAMES = 4;
 
 function serve(): void {
-  Error.stackTraceLimit = MOST_FRAMES;
+  Error.stackTraceLimit = MAX_FRAMES;
   process.on('message', (message) => {
-    const { edge, from, inputs, tellEvery } = orderSchema.parse(message);
+    const { edge, from, inputs, reportEvery } = orderSchema.parse(message);
     const run = EDGES.get(edge);
-    if (!run) throw new RangeError(`there is no edge ${edge}`);
+    if (!run) throw new RangeError(`unknown edge ${edge}`);
     const onInput = (seed: number, isSmaller: boolean) => {
-      if (isSmaller || (seed - from) % tellEvery === 0) process.send?.({ at: seed });
+      if (isSmaller || (seed - from) % reportEvery === 0) process.send?.({ at: seed });
     };
     run({ from, inputs }, { onInput }).then(
       (report) => process.send?.({ report }),
@@ -46,7 +46,7 @@ function serve(): void {
       },
     );
   });
-  // Whoever started it is gone.
+  // The parent process has ended.
   process.on('disconnect', () => process.exit(1));
   process.send?.('ready');
 }

@@ -1,18 +1,18 @@
-/** An edge: where bytes that others wrote come in. */
+/** An edge: a place where bytes from outside enter. */
 import type fc from 'fast-check';
 
-/** What an edge did with an input that it survived. */
+/** The result of an input that caused no violation. */
 export type Verdict = 'accepted' | 'refused';
 
-/** Thrown by a judge: what the product must never do. */
+/** Thrown by a judge: the product did what it must never do. */
 export class Violation extends Error {
   override readonly name = 'Violation';
 }
 
 export interface Judge<I> {
-  /** Gives the input to the product and looks at what comes back. Throws `Violation`; whatever else it throws is a crash. */
+  /** Passes the input to the product and checks the result. Throws `Violation`; any other error is a crash. */
   judge(input: I): Promise<Verdict> | Verdict;
-  /** Resolves once nothing of the inputs before is under way. */
+  /** Resolves once no earlier input is in progress. */
   settle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export interface Edge<I> {
   name: string;
   inputs: fc.Arbitrary<I>;
   open(): Promise<Judge<I>>;
-  /** For a person. */
+  /** A readable form of the input. */
   show(input: I): string;
 }
 
@@ -30,7 +30,7 @@ export function demand(holds: boolean, what: string): asserts holds {
   if (!holds) throw new Violation(what);
 }
 
-/** What is the same however often it happens: a violation without its numbers and quotes. */
+/** The kind of a violation: its text without numbers and quotes. */
 export function kindOf(what: string): string {
   return what
     .replaceAll(/"[^"]*"|'[^']*'/g, '…')

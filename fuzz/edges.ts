@@ -1,4 +1,4 @@
-/** Every edge by its name. */
+/** Every edge by name. */
 import type { Edge } from './edge.ts';
 import { api } from './edges/api.ts';
 import { codecs } from './edges/codec.ts';
@@ -9,7 +9,7 @@ import { type Order, type Report, type RunOptions, runEdge } from './run-edge.ts
 
 type Run = (order: Order, options?: RunOptions) => Promise<Report>;
 
-/** Each edge has inputs of its own type, which nobody outside needs to know. */
+/** Hides the input type, which differs between edges. */
 export const EDGES: ReadonlyMap<string, Run> = new Map([
   named(notifications),
   named(api),

@@ -1,4 +1,4 @@
-/** Requests of ours, most of them without a socket, and what every answer owes its caller. */
+/** Generated requests, most of them without a socket, and the rules that every answer must follow. */
 
 import { connect } from 'node:net';
 import fc from 'fast-check';
@@ -19,7 +19,7 @@ export interface Answer {
   text: string;
 }
 
-/** The method as the type of `inject` names it; Fastify itself is asked whether it takes it. */
+/** Methods in the type of `inject`; Fastify decides whether it accepts them. */
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS', 'PATCH'] as const;
 
 export async function injected(server: FastifyInstance, request: Request): Promise<Answer> {
@@ -37,7 +37,7 @@ export function seldom<T>(plain: T, odd: readonly T[]): fc.Arbitrary<T> {
   );
 }
 
-/** One connection for one request, written as it is: Node's own parser has to cope with whatever stands in it. */
+/** Sends one request over its own connection, byte for byte, so that Node's own parser handles it. */
 export function overSocket(port: number, request: Request): Promise<Answer> {
   const { method, url, headers, body = Buffer.alloc(0) } = request;
   const lines = Object.entries({
@@ -51,12 +51,12 @@ export function overSocket(port: number, request: Request): Promise<Answer> {
     const socket = connect({ host: '127.0.0.1', port });
     const chunks: Buffer[] = [];
     socket.on('data', (chunk) => chunks.push(chunk));
-    // A server that has answered and closed may reset what is still being written.
+    // A server that has answered and closed may reset the connection during the write.
     socket.on('error', (error) =>
       chunks.length > 0 ? resolve(parsed(Buffer.concat(chunks))) : reject(error),
     );
     socket.on('end', () => resolve(parsed(Buffer.concat(chunks))));
-    // Not ended: a server takes that as a caller who is gone.
+    // Do not end the socket: a server would treat the caller as gone.
     socket.write(Buffer.concat([Buffer.from(head, 'latin1'), body]));
   });
 }
@@ -81,19 +81,19 @@ const problem = z.strictObject({
 
 export type ProblemDocument = z.output<typeof problem>;
 
-/** The problem document of a refusal. Throws `Violation` where there is none. */
+/** The problem document of a rejection. Throws `Violation` if there is none. */
 export function refusalOf({ status, type, text }: Answer): ProblemDocument {
   demand(
     type.startsWith('application/problem+json'),
-    `answered ${status} as "${type}", which is no problem document`,
+    `answered ${status} as "${type}", which is not a problem document`,
   );
   const read = problem.safeParse(asJson(text));
-  demand(read.success, `answered ${status} with a problem document that lacks something`);
-  demand(read.data.status === status, `answered ${status} with a problem document that says another status`);
+  demand(read.success, `answered ${status} with an incomplete problem document`);
+  demand(read.data.status === status, `answered ${status} with a problem document of another status`);
   return read.data;
 }
 
-/** Undefined where it is no JSON. */
+/** Undefined if the text is not JSON. */
 export function asJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -102,9 +102,9 @@ export function asJson(text: string): unknown {
   }
 }
 
-/** Throws `Violation` where the server failed, or told a secret. */
-export function demandDecent(answer: Answer, secrets: readonly string[]): void {
+/** Throws `Violation` if the server failed or leaked a secret. */
+export function demandNoFailure(answer: Answer, secrets: readonly string[]): void {
   demand(answer.status > 0, 'gave no answer');
   demand(answer.status < 500, `answered ${answer.status}`);
-  for (const secret of secrets) demand(!answer.text.includes(secret), 'the answer holds a secret');
+  for (const secret of secrets) demand(!answer.text.includes(secret), 'the answer contains a secret');
 }

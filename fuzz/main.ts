@@ -1,18 +1,20 @@
-/** `npm run fuzz`: a great many inputs, valid, bent and arbitrary, for every place where bytes of others come in. */
+/** `npm run fuzz`: valid, modified and arbitrary inputs for every place where bytes from outside enter. */
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { type EdgeOrder, newsSchema } from './edge-process.ts';
+import { childMessageSchema, type EdgeOrder } from './edge-process.ts';
 import { EDGES } from './edges.ts';
 import { mebibytes, type Report } from './run-edge.ts';
 
 const program = new Command('fuzz')
-  .description('seeded inputs for each edge: the same seed is the same input')
-  .option('--inputs <count>', 'how many for each edge', whole, 10_000)
-  .option('--from <seed>', 'the first', whole, 1)
-  .option('--only <edges>', `some of ${[...EDGES.keys()].join(',')}`, known, [...EDGES.keys()])
-  .option('--processes <count>', 'edges at once', whole, availableParallelism())
+  .description('seeded inputs for each edge: a seed determines its input')
+  .option('--inputs <count>', 'number of inputs for each edge', whole, 10_000)
+  .option('--from <seed>', 'first seed', whole, 1)
+  .option('--only <edges>', `a comma-separated list of ${[...EDGES.keys()].join(',')}`, known, [
+    ...EDGES.keys(),
+  ])
+  .option('--processes <count>', 'number of edges at once', whole, availableParallelism())
   .option('--json', 'one JSON object for each edge')
   .parse();
 const { inputs, from, only, processes, json } = program.opts<{
@@ -23,31 +25,31 @@ const { inputs, from, only, processes, json } = program.opts<{
   json?: true;
 }>();
 
-const TELL_EVERY = 100;
-/** Nothing takes so long: an edge that is silent for this long never ends. */
+const REPORT_EVERY = 100;
+/** Longer than any input takes: an edge without a message for this long is hanging. */
 const SILENT_MS = 60_000;
 const PROGRESS_MS = 30_000;
 
 const waiting = [...only];
 const at = new Map<string, number>();
 let failed = 0;
-const telling = setInterval(() => {
+const progress = setInterval(() => {
   for (const [edge, seed] of at) console.error(`${edge}: ${seed - from} of ${inputs}`);
 }, PROGRESS_MS);
 await Promise.all(Array.from({ length: Math.min(processes, waiting.length) }, work));
-clearInterval(telling);
+clearInterval(progress);
 process.exit(failed > 0 ? 1 : 0);
 
 async function work(): Promise<void> {
   for (let edge = waiting.shift(); edge !== undefined; edge = waiting.shift()) {
-    const ended = await run({ edge, from, inputs, tellEvery: TELL_EVERY });
-    if ('report' in ended) tell(ended.report);
-    else await tellEnd(edge, ended.lastSeed);
+    const ended = await run({ edge, from, inputs, reportEvery: REPORT_EVERY });
+    if ('report' in ended) print(ended.report);
+    else await printCrash(edge, ended.lastSeed);
     at.delete(edge);
   }
 }
 
-/** `lastSeed`: of the last input that was announced before the process ended, or said nothing for too long. */
+/** `lastSeed`: the last input reported before the process ended or hung. */
 type Ended = { report: Report } | { lastSeed: number };
 
 function run(order: EdgeOrder): Promise<Ended> {
@@ -64,7 +66,7 @@ function run(order: EdgeOrder): Promise<Ended> {
     child.on('exit', () => end({ lastSeed }));
     child.on('message', (message) => {
       silence.refresh();
-      const news = newsSchema.parse(message);
+      const news = childMessageSchema.parse(message);
       if (news === 'ready') child.send(order);
       else if ('report' in news) end(news);
       else {
@@ -75,20 +77,20 @@ function run(order: EdgeOrder): Promise<Ended> {
   });
 }
 
-function tell(report: Report): void {
+function print(report: Report): void {
   if (report.found.length > 0) failed += 1;
-  console.log(json ? JSON.stringify(report) : inWords(report));
+  console.log(json ? JSON.stringify(report) : textOf(report));
 }
 
-/** Goes through the inputs after `seed` once more, each announced, to say which one it was. */
-async function tellEnd(edge: string, seed: number): Promise<void> {
+/** Repeats the inputs after `seed`, each reported, to identify the one that ended the process. */
+async function printCrash(edge: string, seed: number): Promise<void> {
   failed += 1;
-  const again = await run({ edge, from: seed, inputs: TELL_EVERY + 1, tellEvery: 1 });
+  const again = await run({ edge, from: seed, inputs: REPORT_EVERY + 1, reportEvery: 1 });
   const last = 'report' in again ? seed : again.lastSeed;
-  console.log(`${edge}: an input ended its process, or never ended: ${repeat(edge, last)}`);
+  console.log(`${edge}: an input ended its process, or hung: ${repeat(edge, last)}`);
 }
 
-function inWords(report: Report): string {
+function textOf(report: Report): string {
   const { edge, accepted, refused, slowest, heapBefore, heapAfter, seconds, found } = report;
   const rate = ((accepted + refused) / seconds).toFixed(0);
   return [
@@ -107,13 +109,14 @@ function repeat(edge: string, seed: number): string {
 }
 
 function whole(text: string): number {
-  if (!/^\d{1,9}$/.test(text) || Number(text) < 1) throw new InvalidArgumentError('a whole number from 1 on');
+  if (!/^\d{1,9}$/.test(text) || Number(text) < 1)
+    throw new InvalidArgumentError('must be a whole number, at least 1');
   return Number(text);
 }
 
 function known(text: string): string[] {
   const names = text.split(',');
   if (!names.every((name) => EDGES.has(name)))
-    throw new InvalidArgumentError(`one or more of ${[...EDGES.keys()].join(',')}`);
+    throw new InvalidArgumentError(`must be one or more of ${[...EDGES.keys()].join(',')}`);
   return names;
 }

@@ -1,7 +1,7 @@
-/** A second reader of amounts, written without the product's: what digits say is not a matter of opinion. */
+/** A second parser of amounts, written independently of the product's. */
 
-/** With two decimals; undefined where the text is no amount of at most 16 digits and two decimals that say something. */
-export function normalizedOrNothing(text: string): string | undefined {
+/** The amount with two decimals; undefined unless the text has at most 16 integer digits and two significant decimals. */
+export function normalizedOrUndefined(text: string): string | undefined {
   const [whole = '', fraction = '', ...more] = text.split('.');
   const isDigits = (part: string) => [...part].every((digit) => digit >= '0' && digit <= '9');
   if (more.length > 0 || whole === '' || whole.length > 16 || !isDigits(whole) || !isDigits(fraction))

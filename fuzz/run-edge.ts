@@ -1,4 +1,4 @@
-/** Gives an edge its inputs, one after the other, and keeps the figures. */
+/** Runs the inputs of an edge in sequence, and collects the figures. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { type Edge, type Judge, kindOf, type Verdict, Violation } from './edge.ts';
@@ -7,7 +7,7 @@ import { inputOf } from './inputs/seeded.ts';
 export interface Found {
   seed: number;
   what: string;
-  /** The smallest input that still shows it. */
+  /** The smallest input that shows the violation. */
   smallest: string;
 }
 
@@ -30,19 +30,19 @@ export interface Order {
 }
 
 export interface RunOptions {
-  /** Told before the input of `seed`; `isSmaller`: before one that was made of it. */
+  /** Called before the input of `seed`; `isSmaller`: before a shrunk variant of it. */
   onInput?: (seed: number, isSmaller: boolean) => void;
-  /** How much the heap may grow from the end of the warm-up on, in bytes. */
-  mostGrowth?: number;
+  /** The allowed growth of the heap after the warm-up, in bytes. */
+  maxGrowth?: number;
 }
 
-/** Far beyond what any input takes on a busy machine. */
+/** Far longer than any input takes on a busy machine. */
 const HANG_MS = 5_000;
-const MOST_GROWTH = 32 * 1024 * 1024;
-/** Until then, caches and whatever is bounded may fill up. */
+const MAX_GROWTH = 32 * 1024 * 1024;
+/** The share of inputs in which caches and other bounded memory may fill. */
 const WARM_UP = 0.25;
-const MOST_KINDS = 10;
-const MOST_SMALLER = 500;
+const MAX_KINDS = 10;
+const MAX_SHRINKS = 500;
 
 export async function runEdge<I>(edge: Edge<I>, order: Order, options: RunOptions = {}): Promise<Report> {
   const judge = await edge.open();
@@ -70,24 +70,24 @@ class EdgeRun<I> {
     this.faults = faults;
   }
 
-  async run({ from, inputs }: Order, { onInput, mostGrowth = MOST_GROWTH }: RunOptions): Promise<Report> {
+  async run({ from, inputs }: Order, { onInput, maxGrowth = MAX_GROWTH }: RunOptions): Promise<Report> {
     this.onInput = onInput ?? this.onInput;
     const begunMs = performance.now();
     const warm = from + Math.floor(inputs * WARM_UP);
     let heapBefore = 0;
-    for (let seed = from; seed < from + inputs && this.found.size < MOST_KINDS; seed += 1) {
+    for (let seed = from; seed < from + inputs && this.found.size < MAX_KINDS; seed += 1) {
       if (seed === warm) heapBefore = await this.heap();
-      // Lets timers and messages through, which an edge without a socket would not.
+      // Lets timers and messages run, which an edge without a socket would block.
       if (seed % 256 === 0) await new Promise((resolve) => setImmediate(resolve));
       this.onInput(seed, false);
       await this.one(seed);
     }
     const heapAfter = await this.heap();
-    if (heapBefore > 0 && heapAfter - heapBefore > mostGrowth)
+    if (heapBefore > 0 && heapAfter - heapBefore > maxGrowth)
       this.keep(
         from,
         `the heap grew from ${mebibytes(heapBefore)} to ${mebibytes(heapAfter)} MiB`,
-        'all of them',
+        'all inputs',
       );
     const seconds = (performance.now() - begunMs) / 1_000;
     const { slowest } = this;
@@ -110,23 +110,23 @@ class EdgeRun<I> {
     this.keep(seed, smallest.what, this.edge.show(smallest.input), kindOf(fault));
   }
 
-  /** Undefined where the product did nothing that it must not do. */
+  /** Undefined without a violation. */
   private async faultOf(input: I): Promise<string | undefined> {
     let fault: string | undefined;
     try {
       this.verdicts[await this.judge.judge(input)] += 1;
     } catch (error) {
-      fault = error instanceof Violation ? error.message : `it threw ${told(error)}`;
+      fault = error instanceof Violation ? error.message : `it threw ${described(error)}`;
     }
     return this.faults.take() ?? fault;
   }
 
-  /** The first smaller input that shows the same, and so on from that one, until none does. */
+  /** Shrinks the input as long as a smaller one shows the same violation. */
   private async smallest(seed: number, kind: string): Promise<{ input: I; what: string }> {
     const verdicts = { ...this.verdicts };
     let current = inputOf(this.edge.inputs, seed);
     let what = (await this.faultOf(current.value)) ?? `${kind} (the same input again did not show it)`;
-    let left = MOST_SMALLER;
+    let left = MAX_SHRINKS;
     for (let shrinks = true; shrinks && left > 0; ) {
       shrinks = false;
       for (const smaller of this.edge.inputs.shrink(current.value_, current.context)) {
@@ -146,10 +146,10 @@ class EdgeRun<I> {
     if (!this.found.has(kind)) this.found.set(kind, { seed, what, smallest });
   }
 
-  /** What is held once everything that can be freed is freed, in bytes. */
+  /** The memory in use after garbage collection, in bytes. */
   private async heap(): Promise<number> {
     await this.judge.settle();
-    // Twice, for what a finalizer frees is freed by the second.
+    // Twice, because the second collection frees what finalizers release.
     for (let times = 0; times < 2; times += 1) {
       collectGarbage();
       await new Promise((resolve) => setImmediate(resolve));
@@ -159,11 +159,11 @@ class EdgeRun<I> {
   }
 }
 
-/** What ends a process, and belongs to whichever input is under way. */
+/** Catches errors that would end the process, and attributes them to the current input. */
 class Faults {
   private thrown: string | undefined;
   private readonly onError = (error: unknown) => {
-    this.thrown ??= `nobody caught ${told(error)}`;
+    this.thrown ??= `uncaught: ${described(error)}`;
   };
 
   constructor() {
@@ -183,13 +183,13 @@ class Faults {
   }
 }
 
-function told(error: unknown): string {
+function described(error: unknown): string {
   if (!(error instanceof Error)) return `a ${typeof error}`;
   const [, where = ''] = /\n\s+at (.*)/.exec(error.stack ?? '') ?? [];
   return `${error.name}: ${error.message.slice(0, 200)} at ${where}`;
 }
 
-/** Without `--expose-gc` on the command line, so that it works in any process. */
+/** Needs no `--expose-gc` on the command line, so it works in any process. */
 const collectGarbage: () => void = (() => {
   setFlagsFromString('--expose-gc');
   const collect: unknown = runInNewContext('gc');

@@ -1,6 +1,6 @@
 /**
- * Temporal as `@temporalio/client` reaches it, without any workflow: the client, its converters and its protobuf are the
- * real ones, and only the far end is a stand-in. A workflow whose id holds a long number exists; no other does.
+ * A stand-in for the Temporal server, without workflows: the client, its converters and its protobuf are real. A workflow
+ * exists if its id contains a long caller's id.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Client, type ConnectionLike } from '@temporalio/client';
@@ -20,7 +20,7 @@ const UpdateCompleted =
 const ExecutionCompleted = temporal.api.enums.v1.EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED;
 const ExecutionStarted = temporal.api.enums.v1.EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED;
 
-/** What one input made Temporal do. */
+/** The requests to Temporal that one input caused. */
 export interface Done {
   starts: { workflowId: string; type: string; argument: unknown; memo: Fields }[];
   signals: { workflowId: string; name: string; argument: unknown }[];
@@ -33,27 +33,27 @@ type Payloads = { payloads?: proto.temporal.api.common.v1.IPayload[] | null } | 
 const done = new AsyncLocalStorage<Done>();
 const nowhere: Done = { starts: [], signals: [], updates: [] };
 
-/** What `work` made Temporal do, apart from what goes through a socket. */
+/** Runs `work` and records its requests to Temporal, except those over a socket. */
 export async function watched<T>(work: () => Promise<T>): Promise<{ answer: T; did: Done }> {
   const did: Done = { starts: [], signals: [], updates: [] };
   return { answer: await done.run(did, work), did };
 }
 
-/** What the workflows of a type end with. */
+/** The results of workflows by type. */
 export type Ends = Readonly<Record<string, unknown>>;
 
 export interface StandIn {
   /** Results by workflow type. */
   ends: Ends;
-  /** Answers to queries and updates by the beginning of the workflow id; `argument`: what this input started it with. */
+  /** Answers to queries and updates by prefix of the workflow id; `argument`: the one with which this input started it. */
   states: readonly (readonly [idPrefix: string, state: (argument: unknown) => unknown])[];
-  /** Answers to queries by name, where the state is not what is asked for. */
+  /** Answers to queries other than for the state, by name. */
   queries: Readonly<Record<string, unknown>>;
-  /** What the workflow of that id was started with, for those that exist. */
+  /** The argument of the existing workflow with this id. */
   argumentOf(workflowId: string): unknown;
 }
 
-/** Whether a workflow exists: one whose number is long enough to be drawn once only, in three of four cases. */
+/** Whether a workflow exists: in three of four cases, if its id is too long to be drawn twice. */
 export function exists(workflowId: string): boolean {
   const number = workflowId.slice(workflowId.lastIndexOf(':') + 1);
   return number.length >= 16 && number.charCodeAt(number.length - 1) % 4 !== 0;
@@ -63,7 +63,7 @@ export function standInClient(standIn: StandIn): Client {
   const handlers = handlersOf(standIn);
   const workflowService = api.WorkflowService.create((method, bytes, callback) => {
     const handle = handlers[method.name];
-    // Later, as over a socket.
+    // Asynchronous, as over a socket.
     setImmediate(() => {
       try {
         if (!handle) throw grpcError('UNIMPLEMENTED', method.name);
@@ -105,7 +105,7 @@ function handler<Q, A>(request: Type<Q>, answer: AnswerType<A>, handle: (request
 function handlersOf(standIn: StandIn): Handlers {
   const stateOf = (workflowId: string) =>
     standIn.states.find(([prefix]) => workflowId.startsWith(prefix))?.[1](startedHere(workflowId)?.argument);
-  /** Types of the workflows that were started only to be waited for. */
+  /** The types of workflows that are started only for their result. */
   const typeOf = (workflowId: string) => Object.keys(standIn.ends).find((type) => typed(workflowId, type));
   return {
     GetSystemInfo: handler(api.GetSystemInfoRequest, api.GetSystemInfoResponse, () => ({})),
@@ -114,7 +114,7 @@ function handlersOf(standIn: StandIn): Handlers {
       api.StartWorkflowExecutionResponse,
       ({ workflowId, workflowType, input, memo }) => {
         demandText(workflowId);
-        // One in five of those that exist is there already. Numbers that we draw ourselves are nobody else's.
+        // One in five of the existing workflows is already there, unless the product drew its id.
         if (
           BY_CALLERS.test(workflowId) &&
           exists(workflowId) &&
@@ -214,7 +214,7 @@ function handlersOf(standIn: StandIn): Handlers {
 }
 
 const RUN = '01234567-89ab-cdef-0123-456789abcdef';
-/** Who started what exists already. */
+/** The starter of existing workflows. */
 export const STARTER = 'starter';
 
 const BY_CALLERS = /^(payout|payout-batch|receiving-account):/;
@@ -246,7 +246,7 @@ function startedHere(workflowId: string): Done['starts'][number] | undefined {
   return done.getStore()?.starts.find((start) => start.workflowId === workflowId);
 }
 
-/** A Temporal server refuses strings that UTF-8 cannot write, and answers as if it were its own fault. */
+/** A Temporal server rejects strings that are not valid UTF-8 with an internal error. */
 function demandText(text: string): void {
   if (/\p{Cs}/u.test(text)) throw grpcError('INTERNAL', 'string field contains invalid UTF-8');
 }

@@ -104,7 +104,7 @@ class OwnDevServer implements DevServer {
     this.options = options;
     this.ports = options.ports;
     this.folder = mkdtempSync(join(tmpdir(), 'payouts-engine-'));
-    this.logFile = options.logFile ?? join(this.folder, 'engine.log');
+    this.logFile = options.logFile ?? join(this.folder, 'temporal.log');
     this.dbFile = options.dbFile ?? join(this.folder, 'temporal.db');
   }
 

@@ -1,6 +1,6 @@
 /**
- * A worker as Temporal's first tutorial has it: one queue, workflows and activities together, every default; and beside
- * it one for calls that have a queue of their own.
+ * A worker as in Temporal's first tutorial: one queue for workflows and activities, all defaults; and a second worker for the
+ * calls with a separate queue.
  */
 
 import { fileURLToPath } from 'node:url';

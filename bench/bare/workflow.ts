@@ -1,4 +1,4 @@
-/** The rungs from the least that four calls could cost on Temporal to what every payout needs. */
+/** The steps from the minimal cost of four calls on Temporal to what every payout needs. */
 import {
   condition,
   defineSignal,
@@ -10,7 +10,7 @@ import type { BareActivities } from './activities.ts';
 
 const here = proxyActivities<BareActivities>({ startToCloseTimeout: '10s' });
 
-/** No input worth the name, no decisions, no waiting. */
+/** No input, no decisions, no waiting. */
 export async function bareFour(): Promise<void> {
   await here.nothing();
   await here.nothing();
@@ -18,7 +18,7 @@ export async function bareFour(): Promise<void> {
   await here.nothing();
 }
 
-/** As a budget that all processes share demands it: a queue of its own, served by its owner alone, in order of urgency. */
+/** A rate limit across processes requires this: a separate queue, served by the lease owner only, by priority. */
 export async function bareQueued(): Promise<void> {
   const { nothing } = queued();
   await nothing();
@@ -27,7 +27,7 @@ export async function bareQueued(): Promise<void> {
   await nothing();
 }
 
-/** As notifications and operators demand it: it waits for a signal under a timer, and says twice where it stands. */
+/** Notifications and operators require this: a wait for a signal with a timer, and two updates of a search attribute. */
 export async function bareWaiting(): Promise<void> {
   let told = false;
   setHandler(defineSignal('go'), () => {

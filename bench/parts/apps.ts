@@ -1,31 +1,31 @@
 /**
- * Part 4: three applications, each with a limit of its own, share the processes: does each get its whole budget? Their
- * orders stay open and are polled without a pause, for calls are the subject: three times five payouts a second are
- * more than the engine of a small machine carries.
+ * Part 4: three applications, each with its own rate limit, share the processes. Does each use its full limit? Their orders
+ * stay open and are polled without pauses, because only calls are measured: fifteen payouts per second are more than the
+ * Temporal server of a small machine handles.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callFigures } from '../measures.ts';
 import { ownerOf } from '../owners.ts';
 import { benchRequests, patienceMs, startMany, untilEnded, untilOpen } from '../pay.ts';
 import { type BenchStage, withStage } from '../stage.ts';
-import { type Say, untilSeen } from '../waits.ts';
+import { type Say, untilFound } from '../waits.ts';
 import { LATENCY, LIMIT, STAYS_OPEN, STRICT, WORKERS } from './settings.ts';
 
 const APPS = ['north', 'east', 'south'];
-/** Budgets are spread over the processes within some seconds. */
+/** The leases are spread over the processes within seconds. */
 const SPREAD_WITHIN_MS = 60_000;
-/** For each payout of an application: a minute at full size. */
+/** Per payout of an application: one minute at full size. */
 const POLLED_FOR_EACH_MS = 600;
-/** Many more polls than the budgets allow. */
-const RESTLESS = { PAYOUTS_POLL_FIRST: '1s', PAYOUTS_POLL_MAX: '1s' };
+/** Many more polls than the rate limits allow. */
+const FAST_POLLS = { PAYOUTS_POLL_FIRST: '1s', PAYOUTS_POLL_MAX: '1s' };
 
 export async function apps(payoutsEach: number, say: Say) {
   const measuredMs = payoutsEach * POLLED_FOR_EACH_MS;
   const settings = { apps: APPS.length, payoutsEach, limit: LIMIT, workers: WORKERS, measuredMs, ...LATENCY };
-  const options = { workers: WORKERS, apps: APPS, simulator: STRICT, env: RESTLESS, notified: false };
+  const options = { workers: WORKERS, apps: APPS, simulator: STRICT, env: FAST_POLLS, notified: false };
   return withStage(options, async (stage) => {
     const owners = await settledOwners(stage);
-    say(`${owners} processes own the ${APPS.length} budgets`);
+    say(`${owners} processes own the ${APPS.length} rate limits`);
     const numbers = await openAll(stage, payoutsEach, say);
     const begun = (await stage.simulator.calls()).length;
     await sleep(measuredMs);
@@ -36,7 +36,7 @@ export async function apps(payoutsEach: number, say: Say) {
   });
 }
 
-/** Started in turns, so that no application has a head start. */
+/** Starts the payouts of the applications in turn, so that none has a head start. */
 async function openAll(stage: BenchStage, payoutsEach: number, say: Say): Promise<string[]> {
   const lists = APPS.map((app) => benchRequests(payoutsEach, app, STAYS_OPEN));
   const inTurns = Array.from({ length: payoutsEach }, (_, at) => lists.flatMap((list) => list[at] ?? []));
@@ -53,7 +53,7 @@ async function figures({ simulator }: BenchStage, begun: number, ended: number) 
   const perApp = APPS.map((app) => {
     const own = calls.filter(({ appId }) => appId === `app-${app}`);
     const ever = all.filter(({ appId }) => appId === `app-${app}`);
-    // Limits count from the first call to the last, the utilisation while all were open.
+    // The limit counts for all calls; the utilization counts while all payouts were open.
     return { app, ...callFigures(ever, LIMIT), utilisation: callFigures(own, LIMIT).utilisation };
   });
   const by = (value: (entry: (typeof perApp)[number]) => number) =>
@@ -67,7 +67,7 @@ async function figures({ simulator }: BenchStage, begun: number, ended: number) 
   };
 }
 
-/** How many distinct processes own the budgets, once each is owned. */
+/** The number of distinct lease owners, once each lease has one. */
 async function settledOwners(stage: BenchStage): Promise<number> {
   let seen = 0;
   const spread = async () => {
@@ -76,6 +76,6 @@ async function settledOwners(stage: BenchStage): Promise<number> {
     seen = pids.size;
     return pids.size === Math.min(APPS.length, stage.workers.length) ? seen : undefined;
   };
-  // One process for all is a figure too, and no reason to fail.
-  return untilSeen('budgets spread', SPREAD_WITHIN_MS, spread).catch(() => seen);
+  // A single owner for all is a valid figure, not a failure.
+  return untilFound('leases spread', SPREAD_WITHIN_MS, spread).catch(() => seen);
 }

@@ -1,7 +1,7 @@
 /**
- * Part 2: all started at once. How long a lock waits for its create, beside a queue that is first in, first out. There
- * the locks have to live for ever: at their real lifetime none would still live when its create's turn comes, and
- * nothing would ever be created.
+ * Part 2: all payouts start at once. How long does a lock wait for its create, compared with a first-in, first-out queue? There
+ * the locks must not expire: at their real lifetime, every lock would expire before its create's turn, and no order would be
+ * created.
  */
 import { callFigures, percentile, percentiles, round } from '../measures.ts';
 import { benchRequests, patienceMs, startMany, untilEnded } from '../pay.ts';
@@ -10,24 +10,24 @@ import type { Say } from '../waits.ts';
 import { LATENCY, LIMIT, SOON_FINAL, STRICT, WORKERS } from './settings.ts';
 
 const LOCK_LIFETIME_MS = 60_000;
-const FOR_EVER_MS = 86_400_000;
+const NEVER_MS = 86_400_000;
 
 const FIRST_IN_FIRST_OUT: StageOptions = {
   workers: WORKERS,
-  simulator: { ...STRICT, lockLifetimeMs: FOR_EVER_MS },
+  simulator: { ...STRICT, lockLifetimeMs: NEVER_MS },
   env: { PAYMENTS_LOCK_LIFETIME: '1d' },
   dynamicConfig: { 'matching.useNewMatcher': false, 'matching.enableFairness': false },
 };
 
-/** First in, first out each lock waits for all the quotes behind it, so that a part of them shows the least of it. */
-const BASELINE_PART = 0.2;
+/** In a first-in, first-out queue each lock waits for all later quotes, so a share of the payouts gives a lower bound. */
+const BASELINE_SHARE = 0.2;
 
 export async function backlog(payouts: number, say: Say) {
-  const baselinePayouts = Math.round(payouts * BASELINE_PART);
+  const baselinePayouts = Math.round(payouts * BASELINE_SHARE);
   say('ours');
   const simulator = { ...STRICT, lockLifetimeMs: LOCK_LIFETIME_MS };
   const ours = await withStage({ workers: WORKERS, simulator }, (stage) => payAll(stage, payouts, say));
-  say(`first in, first out, ${baselinePayouts} of them`);
+  say(`first in, first out: ${baselinePayouts} payouts`);
   const baseline = await withStage(FIRST_IN_FIRST_OUT, (stage) => payAll(stage, baselinePayouts, say));
   const settings = {
     payouts,
@@ -50,7 +50,7 @@ async function payAll(stage: BenchStage, payouts: number, say: Say) {
   return {
     lockToCreateP50: round(percentile(waits, 0.5), 0),
     lockToCreateP99: round(percentile(waits, 0.99), 0),
-    // A lock that outlived its real lifetime would have been one more quote.
+    // With the real lifetime, such a lock would have cost one more quote.
     requotes: quotes - payouts + tooLate,
     answered429: callFigures(calls, LIMIT).answered429,
     lockToCreate: percentiles(waits),

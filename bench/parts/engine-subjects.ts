@@ -1,4 +1,4 @@
-/** What part 6 compares: a payout, and the rungs from a bare workflow of four empty activities up to it. */
+/** The subjects of part 6: a payout, and the steps up to it from a bare workflow of four empty activities. */
 import type * as bareWorkflows from '../bare/workflow.ts';
 import { benchRequest } from '../pay.ts';
 import type { BenchStage, StageOptions } from '../stage.ts';

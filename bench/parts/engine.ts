@@ -1,6 +1,6 @@
 /**
- * Part 6: what a payout costs the engine, with the call limit lifted on both sides; beside a bare workflow of four empty
- * activities on an engine of the same kind, started by a bare client, and the rungs that lie between the two.
+ * Part 6: what a payout costs the Temporal server, without a rate limit; compared with a bare workflow of four empty activities
+ * on the same kind of server, started by a bare client, and with the steps in between.
  */
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { round } from '../measures.ts';
@@ -11,12 +11,12 @@ import { eachOf, type Say, steadily, untilCounted } from '../waits.ts';
 import { SUBJECTS, type Subject } from './engine-subjects.ts';
 import { UNLIMITED, WORKERS } from './settings.ts';
 
-/** Paid before the measurement, so that processes have warmed up: a worker's code is compiled while it runs. */
+/** Payouts before the measurement, which warm the processes up: a worker's code is compiled while it runs. */
 const WARM_UP = 150;
 const STARTS_AT_ONCE = 25;
-/** What one application's limit lets through. */
+/** The pace that one application's rate limit allows. */
 const PACE_PER_SECOND = 5;
-/** There and back: a machine that grows slower or faster meanwhile does so for all of them. */
+/** Forward and backward, so that a drift in the speed of the machine affects all subjects. */
 const ORDER = ['baseline', 'queued', 'waiting', 'ours', 'ours', 'waiting', 'queued', 'baseline'] as const;
 
 type Cost = Awaited<ReturnType<typeof measure>>;
@@ -65,7 +65,7 @@ async function measure(stage: BenchStage, payouts: number, subject: Subject, say
   };
 }
 
-/** Of so many, from their start to the last one's end. */
+/** The cost of `count` executions, from the first start to the last end. */
 async function costOf(
   stage: BenchStage,
   subject: Subject,
@@ -111,7 +111,7 @@ function mean(costs: readonly Cost[]): Cost {
   };
 }
 
-function used({ engine: { pid }, workers }: BenchStage) {
+function used({ temporal: { pid }, workers }: BenchStage) {
   return {
     server: cpuMs(pidOf({ pid })),
     workers: workers.reduce((sum, worker) => sum + cpuMs(pidOf(worker)), 0),

@@ -1,27 +1,27 @@
 /**
- * Part 5: nobody notifies. Many payouts are open; now and then the order of one of them becomes final, the others stay
- * open: how long until that payout has ended, beside the least that the call budget allows.
+ * Part 5: no notifications. Many payouts are open, and one order after another becomes final. How long until its payout has
+ * ended, compared with the lower bound that the rate limit allows?
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { callFigures, countBy, percentile, percentiles, round } from '../measures.ts';
 import { benchRequests, ended, patienceMs, startMany, untilEnded, untilOpen } from '../pay.ts';
 import { roundRobinDetects } from '../round-robin.ts';
-import { chosen } from '../seeded.ts';
+import { sample } from '../seeded.ts';
 import { type BenchStage, withStage } from '../stage.ts';
 import type { Say } from '../waits.ts';
 import { LATENCY, LIMIT, STAYS_OPEN, STRICT, WORKERS } from './settings.ts';
 
-/** So many of the open orders become final; few enough that the number of open ones stays about the same. */
-const PART_FINAL = 0.2;
-/** One after another over several rounds of asking all of them. */
+/** The share of orders that become final, small enough that the number of open ones stays about the same. */
+const FINAL_SHARE = 0.2;
+/** They become final over several rounds of polling all payouts. */
 const ROUNDS = 3;
-/** Who gets no notifications lets payouts be polled often: the budget alone decides how often that is. */
+/** Without notifications, payouts are polled often: only the rate limit decides how often. */
 const POLLS = { PAYOUTS_POLL_FIRST: '10s', PAYOUTS_POLL_MAX: '30s' };
-/** Many rounds. */
-const SLOWEST_POLL_MS = 660_000;
+/** Longer than many rounds. */
+const LONGEST_POLL_MS = 660_000;
 
 export async function polling(payouts: number, say: Say) {
-  const finals = Math.max(10, Math.round(payouts * PART_FINAL));
+  const finals = Math.max(10, Math.round(payouts * FINAL_SHARE));
   const finalsOverMs = (ROUNDS * payouts * 1_000) / LIMIT;
   const settings = {
     openPayouts: payouts,
@@ -36,13 +36,13 @@ export async function polling(payouts: number, say: Say) {
     const requests = benchRequests(payouts, 'default', STAYS_OPEN);
     await startMany(stage, requests);
     await untilOpen(stage, payouts, patienceMs(payouts, LIMIT), say);
-    const numbers = chosen(
+    const numbers = sample(
       requests.map(({ partnerOrderId }) => partnerOrderId),
       finals,
     );
     const begun = (await stage.simulator.calls()).length;
     await endOneByOne(stage, numbers, finalsOverMs, say);
-    await untilEnded(stage, finals, SLOWEST_POLL_MS + finalsOverMs, say);
+    await untilEnded(stage, finals, LONGEST_POLL_MS + finalsOverMs, say);
     return { settings, ...(await figures(stage, payouts, new Set(numbers), begun)) };
   });
 }
@@ -65,11 +65,11 @@ async function figures(stage: BenchStage, payouts: number, numbers: ReadonlySet<
   });
   const calls = await stage.simulator.calls();
   const least = leastPossible(payouts, [...finals.values()]);
-  const asked = countBy(
+  const pollCounts = countBy(
     calls.filter(({ operation }) => operation === 'queryResult'),
     ({ partnerOrderId }) => partnerOrderId ?? '',
   );
-  const polls = [...numbers].reduce((sum, number) => sum + (asked[number] ?? 0), 0);
+  const polls = [...numbers].reduce((sum, number) => sum + (pollCounts[number] ?? 0), 0);
   return {
     detectP50: round(percentile(detects, 0.5), 0),
     detectP99: round(percentile(detects, 0.99), 0),
@@ -83,7 +83,7 @@ async function figures(stage: BenchStage, payouts: number, numbers: ReadonlySet<
   };
 }
 
-/** When the simulator ended each order, by number, in ms since 1970. */
+/** When the simulator ended each order, by partnerOrderId, in ms since 1970. */
 async function finalTimes({ simulator }: BenchStage, numbers: ReadonlySet<string>) {
   const { orders } = await simulator.ledger();
   const finals = new Map<string, number>();
@@ -95,8 +95,8 @@ async function finalTimes({ simulator }: BenchStage, numbers: ReadonlySet<string
 
 function leastPossible(payouts: number, finals: readonly number[]): number[] {
   const begunMs = Math.min(...finals);
-  // The final ones stand anywhere among the open ones.
-  const places = chosen(
+  // The final ones are anywhere in the polling order.
+  const places = sample(
     Array.from({ length: payouts }, (_, at) => at),
     finals.length,
   );

@@ -1,15 +1,15 @@
-/** Part 1: how much of the call budget is used, and whether it is ever exceeded; beside what Temporal alone does. */
+/** Part 1: how much of the rate limit is used, and whether it is exceeded, compared with Temporal alone. */
 import { callFigures, callsInSlidingSecond, countBy, round } from '../measures.ts';
 import { benchRequests, patienceMs, startSteadily, untilEnded } from '../pay.ts';
 import { type BenchStage, withStage } from '../stage.ts';
 import type { Say } from '../waits.ts';
 import { LATENCY, LIMIT, SOON_FINAL, STRICT, WORKERS } from './settings.ts';
 
-/** A call arrives this much later than it was sent: 25 ms ± 25 ms. */
+/** The delay between the send and the arrival of a call: 25 ms ± 25 ms. */
 const JITTER = { arrivesAfterMs: [0, 50] };
 
-/** Twice what the limit lets through, so that there is always more to do than calls to do it with. */
-const STARTED_A_SECOND = 10;
+/** Twice what the limit allows, so that calls are always queued. */
+const STARTS_PER_SECOND = 10;
 
 export async function rateLimit(payouts: number, say: Say) {
   const run = (stage: BenchStage) => payAll(stage, payouts, say);
@@ -17,14 +17,14 @@ export async function rateLimit(payouts: number, say: Say) {
   say('ours');
   const ours = await withStage({ workers, simulator: STRICT }, run);
   const simulator = { ...STRICT, ...JITTER };
-  say('with ±25 ms of arrival jitter, which is known');
+  say('with ±25 ms of arrival jitter, configured');
   const jittered = await withStage({ workers, simulator, env: { PAYMENTS_ARRIVAL_JITTER: '50ms' } }, run);
-  say('with ±25 ms of arrival jitter, which nobody told it');
+  say('with ±25 ms of arrival jitter, not configured');
   const unknownJitter = await withStage({ workers, simulator }, run);
   say('plain Temporal: maxTaskQueueActivitiesPerSecond, default retries');
   const baseline = await withStage({ workers, simulator: STRICT, program: 'bench/plain-worker.ts' }, run);
   return {
-    settings: { payouts, startedASecond: STARTED_A_SECOND, limit: LIMIT, workers, ...LATENCY },
+    settings: { payouts, startedASecond: STARTS_PER_SECOND, limit: LIMIT, workers, ...LATENCY },
     ...ours,
     jittered,
     unknownJitter,
@@ -33,12 +33,12 @@ export async function rateLimit(payouts: number, say: Say) {
 }
 
 async function payAll(stage: BenchStage, payouts: number, say: Say) {
-  const starting = startSteadily(stage, benchRequests(payouts, 'default', SOON_FINAL), STARTED_A_SECOND);
+  const starting = startSteadily(stage, benchRequests(payouts, 'default', SOON_FINAL), STARTS_PER_SECOND);
   await Promise.all([starting, untilEnded(stage, payouts, patienceMs(payouts, LIMIT), say)]);
   const calls = await stage.simulator.calls();
   const { debits, paidTwice } = await stage.simulator.ledger();
   const { utilisation, answered429, seconds } = callFigures(calls, LIMIT);
-  // The simulator's own count: it knows when a call arrived after its jitter.
+  // The simulator's own count, which includes the jitter.
   const { maxCallsInAnySecond } = await stage.simulator.counts();
   return {
     utilisation,

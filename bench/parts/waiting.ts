@@ -1,6 +1,6 @@
 /**
- * Part 7: many payouts wait on one worker: its memory, and how soon another process has taken all of them up. A payout
- * counts as taken up once the new process has rebuilt it from its history: it has answered the query `state`.
+ * Part 7: many payouts wait on one worker. How much memory does it use, and how soon has another process resumed all of them? A
+ * payout counts as resumed once the new process has replayed its history: it has answered the query `state`.
  */
 
 import { endProcess } from '../../scripts/child-process.ts';
@@ -8,13 +8,13 @@ import { round } from '../measures.ts';
 import { benchRequests, patienceMs, startMany, untilOpen } from '../pay.ts';
 import { pidOf, rssMiB } from '../process-use.ts';
 import { type BenchStage, withStage } from '../stage.ts';
-import { eachOf, type Say, WaitedInVain } from '../waits.ts';
+import { eachOf, type Say, TimedOut } from '../waits.ts';
 import { STAYS_OPEN, UNLIMITED } from './settings.ts';
 
-/** Polls are out of the way: waiting is the subject. */
+/** No polls, because only waiting is measured. */
 const NO_POLLS = { PAYOUTS_POLL_FIRST: '6h', PAYOUTS_POLL_MAX: '6h' };
 const ASKED_AT_ONCE = 50;
-/** What a 2-core machine reaches at least. */
+/** A lower bound for a 2-core machine. */
 const SLOWEST_PER_SECOND = 10;
 
 export async function waiting(payouts: number, say: Say) {
@@ -22,7 +22,7 @@ export async function waiting(payouts: number, say: Say) {
   const env = { ...UNLIMITED.env, ...NO_POLLS };
   return withStage({ ...UNLIMITED, workers: 1, env, notified: false }, async (stage) => {
     const [worker] = stage.workers;
-    if (!worker) throw new Error('there is no worker');
+    if (!worker) throw new Error('no worker');
     const requests = benchRequests(payouts, 'default', STAYS_OPEN);
     const starting = startMany(stage, requests);
     await Promise.all([starting, untilOpen(stage, payouts, patienceMs(payouts, SLOWEST_PER_SECOND), say)]);
@@ -45,11 +45,11 @@ export async function waiting(payouts: number, say: Say) {
   });
 }
 
-/** A query that finds the old worker's queue still there, or waits too long, is asked again. */
+/** A query that still goes to the old worker's sticky queue, or waits too long, is repeated. */
 async function answers({ payouts }: BenchStage, partnerOrderId: string): Promise<void> {
   for (let left = 20; left > 0; left -= 1) {
     const state = await payouts.state({ partnerOrderId }).catch(() => undefined);
     if (state?.phase === 'PROCESSING') return;
   }
-  throw new WaitedInVain(`no answer from ${partnerOrderId}`);
+  throw new TimedOut(`no answer from ${partnerOrderId}`);
 }

@@ -1,4 +1,4 @@
-/** Scales and axes: from a figure to a place on the paper. */
+/** Scales and axes: map figures to coordinates. */
 import { FRAME, HEIGHT, path, text } from './svg.ts';
 
 export interface Scale {
@@ -21,7 +21,7 @@ export function linear(
   return { at: (value) => from + ((to - from) * value) / end, ticks, show };
 }
 
-/** Powers of ten around the values; nothing below `least` can be told apart. */
+/** Powers of ten around the values. Values below 0.001 are drawn as 0.001. */
 export function logarithmic(
   values: readonly number[],
   [from, to]: readonly [number, number],

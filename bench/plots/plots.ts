@@ -1,19 +1,31 @@
-/** The plots of `docs/bench/`, drawn from the figures and from nothing else. */
+/** The plots of `docs/bench/`, drawn from the figures alone. */
 import type { About, Figures, PartName } from '../figures.ts';
 import { ACROSS, axes, linear, logarithmic, UP } from './axes.ts';
-import { type Colour, drawing, FRAME, path, short, text } from './svg.ts';
+import { type Color, drawing, FRAME, path, short, text } from './svg.ts';
 
 type Part<Name extends keyof Figures> = NonNullable<Figures[Name]>;
 
-/** The file of a part's plot, and what it shows to those who cannot see it. */
+/** The file of a part's plot, and its alternative text. */
 export const PLOTS: Partial<Record<PartName, { file: string; shows: string }>> = {
-  rateLimit: { file: 'calls.svg', shows: "Most calls in any sliding second, ours and plain Temporal's" },
-  backlog: { file: 'lock-to-create.svg', shows: 'Age of the lock at creation, ours and first in, first out' },
-  handover: { file: 'handover.svg', shows: 'Longest silence when the lease owner goes' },
-  polling: { file: 'polling.svg', shows: 'Time from the final order to the ended payout, by polls' },
+  rateLimit: {
+    file: 'calls.svg',
+    shows: 'Most calls in any sliding second, durable-payouts and plain Temporal',
+  },
+  backlog: {
+    file: 'lock-to-create.svg',
+    shows: 'Age of the lock at the create, durable-payouts and first in, first out',
+  },
+  handover: {
+    file: 'handover.svg',
+    shows: 'Longest gap between calls when the lease owner is killed, stopped or frozen',
+  },
+  polling: {
+    file: 'polling.svg',
+    shows: 'Time from the final order to the end of the payout, with polls only',
+  },
 };
 
-/** By the name of the file; a plot for each of these parts that was measured. */
+/** By file name: a plot for each of these parts that was measured. */
 export function plotFiles({ rateLimit, backlog, handover, polling }: Figures): Record<string, string> {
   return {
     ...(rateLimit && { 'calls.svg': callsPlot(rateLimit) }),
@@ -23,7 +35,7 @@ export function plotFiles({ rateLimit, backlog, handover, polling }: Figures): R
   };
 }
 
-/** A trial says so in its plot. */
+/** Marks the plot of a trial. */
 function subtitle({ measuredAt, engine, machine, scale }: About, what: string): string {
   const [from, on] = scale === 1 ? ['', ` · ${machine}`] : [`TRIAL at scale ${scale} · `, ''];
   return `${from}${what} · ${measuredAt.slice(0, 10)} · ${engine}${on}`;
@@ -34,18 +46,18 @@ function callsPlot(rateLimit: Part<'rateLimit'>): string {
   const [ours, plain] = [rateLimit.callsInSlidingSecond, rateLimit.baseline.callsInSlidingSecond];
   const x = linear(Math.max(ours.length, plain.length), ACROSS);
   const y = linear(Math.max(limit, ...ours, ...plain), UP);
-  const line = (series: readonly number[], colour: Colour) =>
+  const line = (series: readonly number[], color: Color) =>
     path(
       series.map((calls, second) => [x.at(second + 0.5), y.at(calls)]),
-      `line ${colour}`,
+      `line ${color}`,
     );
   return drawing({
     title: 'Most calls in any sliding second',
     subtitle: subtitle(rateLimit, `${rateLimit.settings['payouts']} payouts, three workers`),
     legend: [
-      { colour: 'one', text: `durable-payouts: ${rateLimit.answered429} × 429` },
-      { colour: 'two', text: `plain Temporal: ${rateLimit.baseline.answered429} × 429` },
-      { colour: 'limit', text: `the limit: ${limit}` },
+      { color: 'one', text: `durable-payouts: ${rateLimit.answered429} × 429` },
+      { color: 'two', text: `plain Temporal: ${rateLimit.baseline.answered429} × 429` },
+      { color: 'limit', text: `the limit: ${limit}` },
     ],
     body: [
       ...axes(x, y, { x: 'time since the first call (s)', y: 'calls in a sliding second' }),
@@ -65,7 +77,7 @@ function callsPlot(rateLimit: Part<'rateLimit'>): string {
 function backlogPlot(backlog: Part<'backlog'>): string {
   const { baseline } = backlog;
   return distribution({
-    title: 'From the locked rate to the created order',
+    title: 'From the lock to the create',
     subtitle: subtitle(backlog, `${backlog.settings['payouts']} payouts at once`),
     x: 'age of the lock when the order was created (s, logarithmic)',
     ours: backlog.lockToCreate,
@@ -77,7 +89,7 @@ function backlogPlot(backlog: Part<'backlog'>): string {
 
 function pollingPlot(polling: Part<'polling'>): string {
   return distribution({
-    title: 'From the final order to the ended payout, by polls alone',
+    title: 'From the final order to the end of the payout, with polls only',
     subtitle: subtitle(polling, `${polling.settings['openPayouts']} open payouts`),
     x: 'time until the payout has ended (s, logarithmic)',
     ours: polling.detect,
@@ -102,15 +114,15 @@ function distribution({ title, subtitle, x: label, ours, beside, legend, limit }
   const seconds = [...ours, ...beside, ...marks].filter((ms) => ms > 0).map((ms) => ms / 1_000);
   const x = logarithmic(seconds, ACROSS);
   const y = linear(100, UP, (part) => `${part} %`);
-  const line = (values: readonly number[], colour: Colour) =>
+  const line = (values: readonly number[], color: Color) =>
     path(
       values.map((ms, part) => [x.at(ms / 1_000), y.at(part)]),
-      `line ${colour}`,
+      `line ${color}`,
     );
   const entries = [
-    { colour: 'one', text: legend[0] },
-    { colour: 'two', text: legend[1] },
-    ...(limit ? ([{ colour: 'limit', text: limit.text }] as const) : []),
+    { color: 'one', text: legend[0] },
+    { color: 'two', text: legend[1] },
+    ...(limit ? ([{ color: 'limit', text: limit.text }] as const) : []),
   ] as const;
   return drawing({
     title,
@@ -154,9 +166,9 @@ function handoverPlot(handover: Part<'handover'>): string {
   });
   const empty = { at: () => 0, ticks: [], show: String };
   return drawing({
-    title: 'The lease owner goes: how long no call leaves',
+    title: 'Longest gap between calls when the lease owner is interrupted',
     subtitle: subtitle(handover, 'three workers'),
     legend: [],
-    body: [...axes(x, empty, { x: 'longest silence (s)', y: '' }), ...bars],
+    body: [...axes(x, empty, { x: 'longest gap (s)', y: '' }), ...bars],
   });
 }

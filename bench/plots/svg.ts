@@ -1,11 +1,11 @@
-/** A small drawing board: SVG text by hand, readable on light and dark pages. */
+/** A minimal SVG writer, for light and dark pages. */
 
 export const WIDTH = 760;
 export const HEIGHT = 400;
-/** Where the axes stand. */
+/** The position of the axes. */
 export const FRAME = { left: 78, right: 736, top: 74, bottom: 318 };
 
-/** Its own ground in both schemes, so that it is readable wherever it is shown. */
+/** A background in both color schemes, so that the plot is readable on any page. */
 const STYLE = `
   :root { --ground: #ffffff; --ink: #1f2328; --faint: #59636e; --line: #d1d9e0; --one: #0550ae; --two: #bc4c00; --three: #1a7f37; }
   @media (prefers-color-scheme: dark) {
@@ -21,23 +21,23 @@ const STYLE = `
   .one { stroke: var(--one); } .two { stroke: var(--two); stroke-dasharray: 7 3; } .three { stroke: var(--three); }
   .bar { fill: var(--one); }`;
 
-export type Colour = 'one' | 'two' | 'three';
+export type Color = 'one' | 'two' | 'three';
 
 export interface Legend {
-  colour: Colour | 'limit';
+  color: Color | 'limit';
   text: string;
 }
 
 export interface Drawing {
   title: string;
-  /** What it was measured on, and when. */
+  /** When and where it was measured. */
   subtitle: string;
   legend: readonly Legend[];
   body: readonly string[];
 }
 
 export function drawing({ title, subtitle, legend, body }: Drawing): string {
-  const entries = legend.map(({ colour, text }, at) => legendEntry(colour, text, at, legend.length));
+  const entries = legend.map(({ color, text }, at) => legendEntry(color, text, at, legend.length));
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="${escaped(title)}">`,
     `<style>${STYLE}\n</style>`,
@@ -50,11 +50,11 @@ export function drawing({ title, subtitle, legend, body }: Drawing): string {
   ].join('\n');
 }
 
-function legendEntry(colour: Legend['colour'], label: string, at: number, count: number): string {
+function legendEntry(color: Legend['color'], label: string, at: number, count: number): string {
   const width = (FRAME.right - FRAME.left) / count;
   const x = FRAME.left + at * width;
   const y = HEIGHT - 20;
-  const kind = colour === 'limit' ? 'limit' : `line ${colour}`;
+  const kind = color === 'limit' ? 'limit' : `line ${color}`;
   return `<path class="${kind}" d="M${x} ${y - 4}h26"/>${text(x + 34, y, label)}`;
 }
 

@@ -1,4 +1,4 @@
-/** The tables of `docs/benchmarks.md`, written from the figures and from nothing else. */
+/** The tables of `docs/benchmarks.md`, written from the figures alone. */
 import { type About, type Figures, PART_NAMES } from '../figures.ts';
 import { PLOTS } from './plots.ts';
 
@@ -23,7 +23,7 @@ function plotOf(name: (typeof PART_NAMES)[number]): string[] {
 }
 
 function measuredOn({ measuredAt, engine, machine, node, scale }: About): string[] {
-  const trial = scale === 1 ? '' : `**A trial at scale ${scale}, no figure to quote.** `;
+  const trial = scale === 1 ? '' : `**A trial at scale ${scale}: do not quote.** `;
   return [`${trial}${measuredAt.slice(0, 16).replace('T', ' ')} UTC, ${engine}, Node ${node}, ${machine}.`];
 }
 
@@ -47,16 +47,16 @@ function rateLimitTable(rateLimit: Part<'rateLimit'>): string[] {
     [
       `${rateLimit.settings['payouts']} payouts`,
       'durable-payouts',
-      'arrival jitter, known',
-      'arrival jitter, not known',
+      'arrival jitter, configured',
+      'arrival jitter, not configured',
       'plain Temporal',
     ],
     [
-      row('utilisation', (run) => percent(run.utilisation)),
+      row('utilization', (run) => percent(run.utilisation)),
       row('answered 429', (run) => `${run.answered429}`),
       row('most calls in any second', (run) => `${run.maxCallsInAnySecond}`),
-      row('calls a payout', (run) => run.callsPerPayout.toFixed(2)),
-      row('payouts a second', (run) => run.payoutsPerSecond.toFixed(2)),
+      row('calls per payout', (run) => run.callsPerPayout.toFixed(2)),
+      row('payouts per second', (run) => run.payoutsPerSecond.toFixed(2)),
       row('paid once, paid twice', (run) => `${run.paidOnce}, ${run.paidTwice}`),
     ],
   );
@@ -77,7 +77,7 @@ function backlogTable(backlog: Part<'backlog'>): string[] {
     [
       row('lock to create, median', (run) => seconds(run.lockToCreateP50)),
       row('lock to create, p99', (run) => seconds(run.lockToCreateP99)),
-      row('quotes taken again', (run) => `${run.requotes}`),
+      row('requotes', (run) => `${run.requotes}`),
       row('answered 429', (run) => `${run.answered429}`),
     ],
   );
@@ -86,7 +86,7 @@ function backlogTable(backlog: Part<'backlog'>): string[] {
 function handoverTable({ killed, stopped, frozen }: Part<'handover'>): string[] {
   const row = (what: string, run: typeof killed) => [what, seconds(run.gap), `${run.answered429}`];
   return table(
-    ['the owner is', 'longest silence', 'answered 429'],
+    ['the lease owner is', 'longest gap', 'answered 429'],
     [row('killed', killed), row('stopped', stopped), row('frozen for 10 s', frozen)],
   );
 }
@@ -98,7 +98,7 @@ function appsTable({ utilisation, answered429, maxCallsInAnySecond, owners }: Pa
     `${answered429[app] ?? NOT_MEASURED}`,
     `${maxCallsInAnySecond[app] ?? NOT_MEASURED}`,
   ]);
-  const head = ['application', 'utilisation', 'answered 429', 'most calls in any second'];
+  const head = ['application', 'utilization', 'answered 429', 'most calls in any second'];
   return [...table(head, rows), '', `Processes that own a rate limit: ${owners}.`];
 }
 
@@ -106,9 +106,9 @@ function pollingTable(polling: Part<'polling'>): string[] {
   return table(
     [`${polling.settings['openPayouts']} open payouts`, 'durable-payouts', 'least possible'],
     [
-      ['final to known, median', seconds(polling.detectP50), seconds(polling.leastPossibleP50)],
-      ['final to known, p99', seconds(polling.detectP99), seconds(polling.leastPossibleP99)],
-      ['polls a payout', polling.pollsPerPayout.toFixed(2), NOT_MEASURED],
+      ['final to ended, median', seconds(polling.detectP50), seconds(polling.leastPossibleP50)],
+      ['final to ended, p99', seconds(polling.detectP99), seconds(polling.leastPossibleP99)],
+      ['polls per payout', polling.pollsPerPayout.toFixed(2), NOT_MEASURED],
       ['answered 429', `${polling.answered429}`, NOT_MEASURED],
     ],
   );
@@ -126,17 +126,17 @@ function engineTable(engine: Part<'engine'>): string[] {
   ];
   return table(
     [
-      'a payout',
-      'events',
-      `server CPU at ${settings['pacePerSecond']} a second`,
+      'subject',
+      'history events',
+      `server CPU at ${settings['pacePerSecond']} per second`,
       'worker CPU',
       'server CPU at full speed',
-      'a second',
+      'payouts per second',
     ],
     [
       row('bare workflow', baseline),
-      row('… its calls in a queue of their own', engine.queued),
-      row('… and waiting for a signal', engine.waiting),
+      row('… with a separate queue for its calls', engine.queued),
+      row('… and a wait for a signal', engine.waiting),
       row('durable-payouts', engine),
     ],
   );
@@ -148,14 +148,14 @@ function waitingTable(waiting: Part<'waiting'>): string[] {
     [
       ['open payouts', `${waiting.openPayouts}`],
       ['memory of the worker', `${waiting.workerRss} MiB`],
-      ['memory of its successor, all taken up', `${waiting.workerRssAfterResume} MiB`],
-      ['all taken up after', seconds(waiting.resumeAll)],
+      ['memory of its successor, all resumed', `${waiting.workerRssAfterResume} MiB`],
+      ['all resumed after', seconds(waiting.resumeAll)],
       ['of that, until the process was ready', seconds(waiting.resumeWorkerReady)],
     ],
   );
 }
 
-/** Padded as the formatter would. */
+/** Padded as a Markdown formatter does. */
 function table(head: Row, rows: readonly Row[]): string[] {
   const widths = head.map((_, at) => Math.max(3, ...[head, ...rows].map((cells) => cells[at]?.length ?? 0)));
   const line = (cells: Row) => {
@@ -166,7 +166,7 @@ function table(head: Row, rows: readonly Row[]): string[] {
   return [line(head), line(rule), ...rows.map(line)];
 }
 
-/** Names to the left, figures to the right. */
+/** Aligns names left and figures right. */
 function pad(cell: string, width: number, at: number): string {
   return at === 0 ? cell.padEnd(width) : cell.padStart(width);
 }

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// EncryptionCodec encrypts payloads as Temporal's own samples do: AES-256-GCM over the serialised payload.
+// EncryptionCodec encrypts payloads as Temporal's samples do: AES-256-GCM over the serialized payload.
 type EncryptionCodec struct {
 	keys    map[string]cipher.AEAD
 	current string // the id of the key that encrypts

@@ -1,6 +1,6 @@
-// Pays what a JSON file asks for, and prints how it ended: go run . ../payout.json
+// Pays the request in a JSON file and prints its result: go run . ../payout.json
 //
-// Run it again and it joins the same payout, running or ended: nothing is paid twice.
+// Running it again joins the same payout, running or ended: nothing is paid twice.
 package main
 
 import (
@@ -22,10 +22,10 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// Request is a PayoutRequest as schemas/payout-request.json describes it.
+// Request is a PayoutRequest as in schemas/payout-request.json.
 type Request map[string]any
 
-// Notification is a hint that something happened.
+// Notification is a hint that makes a payout query the provider.
 type Notification struct {
 	ReceivedAt     string `json:"receivedAt"`
 	PartnerOrderID string `json:"partnerOrderId"`
@@ -75,7 +75,7 @@ func read(file string) (request Request, err error) {
 	return request, json.Unmarshal(text, &request)
 }
 
-// connect talks to the engine of TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, …
+// connect reads TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, … and connects.
 func connect() (client.Client, error) {
 	options, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
@@ -94,8 +94,8 @@ func connect() (client.Client, error) {
 	return client.Dial(options)
 }
 
-// startOrJoin starts one payout for a number, ever; Go's SDK answers one that has ended as if it had been started.
-// The memo promises the worker that these policies saw to it.
+// startOrJoin starts one payout per partnerOrderId. For one that has ended, Go's SDK returns a handle without an error.
+// The memo tells the worker that these policies guarantee it.
 func startOrJoin(ctx context.Context, engine client.Client, request Request) (client.WorkflowRun, error) {
 	app, _ := request["app"].(string)
 	options := client.StartWorkflowOptions{
@@ -111,7 +111,7 @@ func startOrJoin(ctx context.Context, engine client.Client, request Request) (cl
 	return engine.ExecuteWorkflow(ctx, options, "payout", request)
 }
 
-// notify hints that something happened: the payout asks the provider before it acts on it.
+// notify sends a hint, which makes the payout query the provider.
 func notify(ctx context.Context, engine client.Client, payout client.WorkflowRun, request Request) error {
 	heard := Notification{
 		ReceivedAt:     time.Now().UTC().Format(time.RFC3339),
@@ -120,7 +120,7 @@ func notify(ctx context.Context, engine client.Client, payout client.WorkflowRun
 	err := engine.SignalWorkflow(ctx, payout.GetID(), "", "notification", heard)
 	var ended *serviceerror.NotFound
 	if errors.As(err, &ended) {
-		return nil // It needs no hints any more.
+		return nil // An ended payout needs no hint.
 	}
 	return err
 }
@@ -148,7 +148,7 @@ func printResult(ctx context.Context, payout client.WorkflowRun) error {
 	return err
 }
 
-// explained names every bad field: a payout fails on bad input only.
+// explained names every bad field: a payout fails only on bad input.
 func explained(err error) string {
 	var failure *temporal.ApplicationError
 	var fields []FieldError

@@ -1,4 +1,4 @@
-"""Payloads as Temporal's own samples encrypt them: AES-256-GCM over the serialised payload."""
+"""Encrypts payloads as Temporal's samples do: AES-256-GCM over the serialized payload."""
 
 import base64
 import os
@@ -13,7 +13,7 @@ NONCE_BYTES = 12
 
 class EncryptionCodec(PayloadCodec):
     def __init__(self, keys: dict[str, AESGCM]) -> None:
-        """The first key encrypts, all of them decrypt."""
+        """The first key encrypts, all keys decrypt."""
         self.keys = keys
         self.current = next(iter(keys))
 

@@ -1,6 +1,6 @@
-"""Pays what a JSON file asks for, and prints how it ended: python pay.py ../payout.json
+"""Pays the request in a JSON file and prints its result: python pay.py ../payout.json
 
-Run it again and it joins the same payout, running or ended: nothing is paid twice.
+Running it again joins the same payout, running or ended: nothing is paid twice.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 
 async def connect() -> Client:
-    """To the engine of TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, …"""
+    """Connects to TEMPORAL_ADDRESS with TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, …"""
     converter = replace(
         DataConverter.default,
         payload_codec=EncryptionCodec.from_text(os.environ["PAYOUTS_ENCRYPTION_KEYS"]),
@@ -33,7 +33,7 @@ async def connect() -> Client:
 
 
 async def start_or_join(client: Client, request: dict) -> WorkflowHandle:
-    """A number starts one payout, ever. The memo promises the worker that these policies saw to it."""
+    """A partnerOrderId starts one payout. The memo tells the worker that these policies guarantee it."""
     payout_id = f"payout:{request.get('app', 'default')}:{request['partnerOrderId']}"
     try:
         return await client.start_workflow(
@@ -46,25 +46,25 @@ async def start_or_join(client: Client, request: dict) -> WorkflowHandle:
             id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
             memo={"rejectDuplicate": True, "environment": os.environ["PAYMENTS_ENVIRONMENT"]},
         )
-    except WorkflowAlreadyStartedError:  # It has ended.
+    except WorkflowAlreadyStartedError:  # The payout has ended.
         return client.get_workflow_handle(payout_id, result_type=dict)
 
 
 async def notify(payout: WorkflowHandle, request: dict) -> None:
-    """A hint that something happened: the payout asks the provider before it acts on it."""
-    heard = {
+    """A notification is a hint: it makes the payout query the provider."""
+    notification = {
         "receivedAt": datetime.now(timezone.utc).isoformat(),
         "partnerOrderId": request["partnerOrderId"],
     }
     try:
-        await payout.signal("notification", heard)
+        await payout.signal("notification", notification)
     except RPCError as error:
         if error.status is not RPCStatusCode.NOT_FOUND:
-            raise  # One that has ended needs no hints.
+            raise  # An ended payout needs no hint.
 
 
 def explain(failure: WorkflowFailureError) -> str:
-    """A payout fails on bad input only; its first detail names every bad field."""
+    """A payout fails only on bad input. The first detail names every bad field."""
     cause = failure.cause
     while cause is not None:
         if isinstance(cause, ApplicationError) and cause.type == "InvalidPayoutRequest":
@@ -89,7 +89,7 @@ async def main(file: str) -> int:
 
 
 def leave(code: int) -> NoReturn:
-    """Tears nothing down: the SDK's threads may crash an interpreter that ends (temporalio/sdk-python issue 300)."""
+    """Exits without cleanup: the SDK's threads may crash an interpreter that shuts down (temporalio/sdk-python issue 300)."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

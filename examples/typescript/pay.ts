@@ -1,7 +1,7 @@
 /**
- * Pays what a JSON file asks for, and prints how it ended: `node pay.js ../payout.json`
+ * Pays the request in a JSON file and prints its result: `node pay.js ../payout.json`
  *
- * Run it again and it joins the same payout, running or ended: nothing is paid twice.
+ * Running it again joins the same payout, running or ended: nothing is paid twice.
  */
 import { readFileSync } from 'node:fs';
 import { connectPayouts, InvalidPayoutRequestError, type Payouts } from 'durable-payouts/client';
@@ -10,7 +10,7 @@ async function pay(payouts: Payouts, request: unknown): Promise<void> {
   const payout = await payouts.start(request);
   const state = await payouts.state(payout);
   console.log(`${state.phase}: ${state.sentence}`);
-  // A hint that something happened: the payout asks the provider before it acts on it.
+  // A notification is a hint: it makes the payout query the provider.
   const { partnerOrderId } = payout;
   if (state.phase !== 'DONE')
     await payouts.notify(payout, { receivedAt: new Date().toISOString(), partnerOrderId });

@@ -1,4 +1,4 @@
-/** The API server's other routes, called by whoever may and whoever may not. */
+/** The API server's other routes, with and without permission. */
 
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
@@ -18,7 +18,7 @@ import type { Operation } from '../../src/starters/api/operation.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
-import { type Answer, asJson, demandDecent, injected, type Request, refusalOf, seldom } from '../http.ts';
+import { type Answer, asJson, demandNoFailure, injected, type Request, refusalOf, seldom } from '../http.ts';
 import { documents, randoms, shown } from '../inputs/documents.ts';
 import { asLines } from '../inputs/lines.ts';
 import { ODD_TEXTS } from '../inputs/odd.ts';
@@ -26,7 +26,7 @@ import { drawId, drawOpening, drawPayout, drawText } from '../inputs/valid.ts';
 import { demandSendable } from '../sendable.ts';
 import { type Done, STARTER, type StandIn, standInClient, watched } from '../temporal.ts';
 
-/** Who calls: with a key that may everything, a narrow one, and none that is known. */
+/** The callers: with all permissions, with few, and unknown. */
 const KEYS = {
   all: 'key-of-the-one-who-may-all',
   narrow: 'key-of-the-one-who-may-little',
@@ -43,7 +43,7 @@ interface Input {
 
 const client = standInClient(standIn());
 const operations = operationsOf(clientsOf(client, 'test'));
-/** Notifications have an edge of their own. */
+/** Notifications have their own edge. */
 const OPEN = OPEN_ROUTES.filter(({ path }) => !path.startsWith('/v1/notifications'));
 const ROUTES = [...operations, ...OPEN].map(({ method, path }) => `${method} ${path}`);
 
@@ -83,7 +83,7 @@ const about = fc.record({
   odd: fc.option(fc.nat(997), { freq: 4, nil: undefined }),
 });
 
-/** `build`: how the server is put together, for who plants a fault in it. */
+/** `build` constructs the server; a test passes one with a planted fault. */
 export function apiEdge(
   build: (client: Client, config: ServiceConfig) => Promise<FastifyInstance>,
 ): Edge<Input> {
@@ -98,7 +98,7 @@ export function apiEdge(
         ...how.headers,
       };
       const url = drawAddress(how.address, path, how.odd);
-      // A GET with a body is refused by its route, and is not worth half of all inputs.
+      // Rare, because routes reject every GET with a body.
       const hasBody = method === 'POST' || (how.odd ?? 1) % 16 === 0;
       const isLines = how.type === NDJSON && path.endsWith('/payout-batches');
       const content = {
@@ -226,9 +226,9 @@ async function open(
 
 function judged(input: Input, answer: Answer, did: Done): Verdict {
   const { request, who } = input;
-  // Anonymous calls may cost Temporal only so much: the others are told to come again.
+  // Anonymous calls are limited: those beyond the limit get a 503.
   const isBusy = answer.status === 503 && input.route.includes('/oauth/') && did.starts.length === 0;
-  if (!isBusy) demandDecent(answer, SECRETS);
+  if (!isBusy) demandNoFailure(answer, SECRETS);
   if (answer.status < 400) {
     demandAccepted(input, answer, did);
     return 'accepted';
@@ -237,10 +237,10 @@ function judged(input: Input, answer: Answer, did: Done): Verdict {
   demand(did.updates.length === 0, `answered ${answer.status} and sent an update`);
   if (request.method === 'HEAD' || answer.type.startsWith('text/html')) return 'refused';
   const { detail, errors = [] } = refusalOf(answer);
-  demand(detail !== 'these fields are invalid' || errors.length > 0, 'named no bad field');
+  demand(detail !== 'these fields are invalid' || errors.length > 0, 'names no bad field');
   const operation = operations.find(({ method, path }) => `${method} ${path}` === input.route);
   const takesFields = operation !== undefined && !operation.body.safeParse(undefined).success;
-  // The name of a field that there is not may be empty.
+  // The name of an unknown field may be empty.
   for (const { path, message } of errors)
     demand(
       path !== '' || message === 'is not a field' || !takesFields || !isObject(request.body),
@@ -249,7 +249,7 @@ function judged(input: Input, answer: Answer, did: Done): Verdict {
   if (who === 'stranger' || who === 'nobody')
     demand(
       [401, 404, 400, 414, 415, 413].includes(answer.status),
-      `answered ${answer.status} to nobody we know`,
+      `answered ${answer.status} to an unknown caller`,
     );
   return 'refused';
 }
@@ -262,25 +262,25 @@ function isObject(body: Buffer | undefined): boolean {
 function demandAccepted({ who, route, request }: Input, answer: Answer, did: Done): void {
   const operation = operations.find(({ method, path }) => `${method} ${path}` === route);
   if (!operation || request.method !== operation.method) return;
-  demand(who !== 'nobody' && who !== 'stranger' && who !== 'garbled', 'served somebody we do not know');
-  demand(who !== 'narrow' || NARROW.includes(operation.verb), 'served a key that may not');
+  demand(who !== 'nobody' && who !== 'stranger' && who !== 'garbled', 'served an unknown caller');
+  demand(who !== 'narrow' || NARROW.includes(operation.verb), 'served a key without permission');
   demandAnswer(operation, answer);
   const body = asJson(request.body?.toString('utf8').replace(/^\ufeff/, '') ?? '');
   for (const { type, workflowId, argument } of did.starts) {
     if (type === 'payout' || type === 'payoutQuote') demandSame(checkPayoutRequest, body, argument, who);
     if (type === 'payout' || type === 'payoutQuote') demandSendable(argument);
     if (type === 'openReceivingAccount') demandSame(checkReceivingAccount, body, argument, who);
-    demand(workflowId !== '', 'a workflow has no id');
+    demand(workflowId !== '', 'a workflow without an id');
   }
 }
 
 function demandAnswer(operation: Operation, { status, text }: Answer): void {
   demand(status === operation.response.status, `answered ${status} instead of ${operation.response.status}`);
   const read = operation.response.schema.safeParse(asJson(text));
-  demand(read.success, `the answer is not as it is described: ${read.error?.issues[0]?.path.join('.')}`);
+  demand(read.success, `the answer does not match its schema: ${read.error?.issues[0]?.path.join('.')}`);
 }
 
-/** What the workflow gets is what was sent, to the last digit; and checked again it is the same. */
+/** The workflow gets exactly what was sent, and validating it again gives the same. */
 function demandSame(
   check: (body: unknown) => { ok: true; value: unknown } | { ok: false },
   body: unknown,
@@ -288,13 +288,13 @@ function demandSame(
   who: Who,
 ): void {
   const sent = check(body);
-  demand(sent.ok, 'started what its schema refuses');
+  demand(sent.ok, 'started what its schema rejects');
   const plain: unknown = JSON.parse(JSON.stringify(sent.value));
-  demand(isDeepStrictEqual(plain, argument), `started something else than ${who} has sent`);
+  demand(isDeepStrictEqual(plain, argument), `started something other than ${who} sent`);
   const again = check(argument);
   demand(
     again.ok && isDeepStrictEqual(JSON.parse(JSON.stringify(again.value)), argument),
-    'is not the same when it is checked again',
+    'changes when it is validated again',
   );
 }
 

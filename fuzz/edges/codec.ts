@@ -1,4 +1,4 @@
-/** What is encrypted: payloads, sealed tokens, and the server that decodes payloads for the Temporal UI. */
+/** Encryption: payloads, sealed tokens, and the codec server. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Payload } from '@temporalio/common';
 import fc from 'fast-check';
@@ -11,7 +11,7 @@ import { EncryptionCodec } from '../../src/encryption/payload-codec.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
-import { type Answer, asJson, demandDecent, injected, seldom } from '../http.ts';
+import { type Answer, asJson, demandNoFailure, injected, seldom } from '../http.ts';
 import { type Change, changedBytes, changes } from '../inputs/changes.ts';
 import { documents, randoms, shown } from '../inputs/documents.ts';
 
@@ -29,7 +29,7 @@ const seal = new TokenSeal(ring, PROCESS_SURROUNDINGS.random);
 
 type Input =
   | { kind: 'payload'; plain: Buffer; encoding: string; cipher: Change[]; keyId: string }
-  /** Encrypted with our key by somebody whose payload is none. */
+  /** Bytes that are not a payload, encrypted with our key. */
   | { kind: 'inside'; plain: Buffer }
   | { kind: 'token'; secret: string; openId: string | undefined; sealed: Change[] }
   | { kind: 'server'; path: string; type: string; headers: Record<string, string>; body: Buffer };
@@ -114,7 +114,7 @@ function drawBody(random: Random): unknown {
   };
 }
 
-/** Like the codec itself, but at once. */
+/** As the codec does, but synchronously. */
 function encryptedBy({ data }: { data: Uint8Array }) {
   return {
     metadata: { encoding: Buffer.from('binary/encrypted'), 'encryption-key-id': Buffer.from('k1') },
@@ -158,7 +158,7 @@ async function judgePayload(input: Extract<Input, { kind: 'payload' }>): Promise
   const [encrypted] = await codec.encode([payload]);
   demand(encrypted !== undefined, 'encoded nothing');
   const back = await decoded(encrypted);
-  demand(back !== undefined && sameBytes(back, payload), 'is another payload once it is encoded and decoded');
+  demand(back !== undefined && sameBytes(back, payload), 'changes when it is encoded and decoded');
   const cipher = changedBytes(Buffer.from(encrypted.data ?? []), input.cipher);
   const keyId = Buffer.from(input.keyId);
   const bent: Payload = { metadata: { ...encrypted.metadata, 'encryption-key-id': keyId }, data: cipher };
@@ -167,12 +167,12 @@ async function judgePayload(input: Extract<Input, { kind: 'payload' }>): Promise
   const isWhole = cipher.equals(Buffer.from(encrypted.data ?? [])) && keyId.toString() === 'k1';
   demand(
     isWhole ? sameBytes(read, payload) : read === bent,
-    'something changed was decoded as something else',
+    'a changed ciphertext was decoded to another payload',
   );
   return isWhole ? 'accepted' : 'refused';
 }
 
-/** Undefined for a key that is not held. */
+/** Undefined for a missing key. */
 async function decoded(payload: Payload): Promise<Payload | undefined> {
   try {
     const [read] = await codec.decode([payload]);
@@ -208,11 +208,11 @@ const OWNER = { environment: 'test', app: 'default' };
 function judgeToken({ secret, openId, sealed: list }: Extract<Input, { kind: 'token' }>): Verdict {
   const owner = openId === undefined ? OWNER : { ...OWNER, openId };
   const sealed = seal.seal(secret, owner, 'access');
-  demand(seal.open(sealed, owner, 'access') === secret, 'is another secret once it is sealed and opened');
-  demand(opened(sealed, { ...owner, app: 'other' }) === undefined, "opened for another's token");
+  demand(seal.open(sealed, owner, 'access') === secret, 'changes when it is sealed and opened');
+  demand(opened(sealed, { ...owner, app: 'other' }) === undefined, 'opened for another owner');
   const bent = changedBytes(Buffer.from(sealed), list).toString('latin1');
   const read = opened(bent, owner);
-  demand(read === undefined || read === secret, 'something changed was opened as another secret');
+  demand(read === undefined || read === secret, 'a changed seal was opened to another secret');
   return read === undefined ? 'refused' : 'accepted';
 }
 
@@ -235,7 +235,7 @@ async function judgeServer(
 ): Promise<Verdict> {
   const headers = { ...(input.type !== '' && { 'content-type': input.type }), ...input.headers };
   const answer = await injected(server, { method: 'POST', url: input.path, headers, body: input.body });
-  demandDecent(answer, [BEARER, KEY.toString('base64'), OLD_KEY.toString('base64')]);
+  demandNoFailure(answer, [BEARER, KEY.toString('base64'), OLD_KEY.toString('base64')]);
   if (answer.status >= 400) return 'refused';
   if (input.path === '/encode' || input.path.startsWith('/decode')) demandPayloads(answer, input);
   return 'accepted';
@@ -244,7 +244,7 @@ async function judgeServer(
 function demandPayloads(answer: Answer, { headers, body }: Extract<Input, { kind: 'server' }>): void {
   demand(
     JSON.stringify(headers).includes(`Bearer ${BEARER}`) || 'cookie' in headers,
-    'served somebody without a key',
+    'served a caller without a key',
   );
   const count = (document: unknown) =>
     typeof document === 'object' &&
@@ -254,8 +254,5 @@ function demandPayloads(answer: Answer, { headers, body }: Extract<Input, { kind
       ? document.payloads.length
       : undefined;
   const asked = count(asJson(body.toString('utf8').replace(/^\ufeff/, '')));
-  demand(
-    asked !== undefined && count(asJson(answer.text)) === asked,
-    'answered more or fewer payloads than it was given',
-  );
+  demand(asked !== undefined && count(asJson(answer.text)) === asked, 'returned another number of payloads');
 }

@@ -126,10 +126,10 @@ async function judgeBatch(file: string, content: Buffer): Promise<Verdict> {
   return acceptedPayouts(rows, content);
 }
 
-/** Only what the command line explains: anything else it prints as unexpected. */
+/** Accepts only errors that the command line explains; it prints any other error as unexpected. */
 function refused(error: unknown, file: string): Verdict {
   if (error instanceof UsageError) {
-    demand(error.message.includes(file), 'a refusal does not name the file');
+    demand(error.message.includes(file), 'an error does not name the file');
     return 'refused';
   }
   demand(
@@ -143,7 +143,7 @@ function refused(error: unknown, file: string): Verdict {
 function acceptedPayouts(payouts: readonly CheckedPayoutRequest[], content: Buffer): Verdict {
   demand(payouts.length > 0, 'accepted a file without payouts');
   const bodies = readByOthers(content);
-  demand(bodies.length === payouts.length, 'started more or fewer than the file holds');
+  demand(bodies.length === payouts.length, 'started another number of payouts than the file contains');
   for (const [at, payout] of payouts.entries()) {
     const again = checkPayoutRequest(JSON.parse(JSON.stringify(payout)));
     demand(again.ok && isDeepStrictEqual(again.value, payout), 'is not the same when it is checked again');
@@ -153,12 +153,12 @@ function acceptedPayouts(payouts: readonly CheckedPayoutRequest[], content: Buff
   return 'accepted';
 }
 
-/** By another reader than `JSON.parse`, which refuses what two readers could read differently. */
+/** Uses the exact reader, which rejects what two parsers could read differently. */
 function readByOthers(content: Buffer): unknown[] {
   try {
     return asList(readExactJson(content, { uniqueKeys: true }));
   } catch (error) {
-    demand(error instanceof NotJsonError, 'the exact reader threw something else');
+    demand(error instanceof NotJsonError, 'the exact reader threw another error');
     const lines = content
       .toString('utf8')
       .split('\n')
@@ -172,7 +172,7 @@ function exactLine(line: Buffer): unknown {
   try {
     return readExactJson(line, { uniqueKeys: true });
   } catch {
-    demand(false, 'accepted a line that two readers could read differently');
+    demand(false, 'accepted a line that two parsers could read differently');
   }
 }
 
@@ -183,8 +183,8 @@ function asList(value: unknown): unknown[] {
 function demandDigits(body: unknown, { instructedAmount }: CheckedPayoutRequest): void {
   const money = isJsonObject(body) ? body['instructedAmount'] : undefined;
   const amount = isJsonObject(money) ? money['amount'] : undefined;
-  demand(typeof amount === 'string', 'accepted an amount that is no text');
-  demand(normalizeAmount(amount) === instructedAmount.amount, 'the amount has other digits than the file');
+  demand(typeof amount === 'string', 'accepted an amount that is not text');
+  demand(normalizeAmount(amount) === instructedAmount.amount, 'the amount differs from the file');
 }
 
 function judgeOpening(file: string, content: Buffer): Verdict {
@@ -215,13 +215,13 @@ function judgeApplications(file: string, content: Buffer): Verdict {
   if (!read.ok) return problemsNamed(read.problems, 'PAYOUTS_APPS_FILE', SECRET);
   demand(read.value.size > 0, 'accepted a file without applications');
   for (const [name, { appSecret }] of read.value) {
-    demand(typeof appSecret === 'string' && appSecret !== '', `the secret of ${name} is no text`);
+    demand(typeof appSecret === 'string' && appSecret !== '', `the secret of ${name} is not text`);
     demand(/^[a-z0-9-]{1,32}$/.test(name), 'accepted an application without a usable name');
   }
   const [all] = readByOthers(content);
   demand(
     isJsonObject(all) && Object.keys(all).length === read.value.size,
-    'holds fewer applications than the file',
+    'contains fewer applications than the file',
   );
   return 'accepted';
 }
@@ -229,10 +229,13 @@ function judgeApplications(file: string, content: Buffer): Verdict {
 function judgeCallers(file: string, content: Buffer): Verdict {
   const read = readCallers({ PAYOUTS_API_KEYS_FILE: file }, undefined);
   if (!read.ok) return problemsNamed(read.problems, 'PAYOUTS_API_KEYS_FILE', SECRET);
-  demand(read.value.keys.length > 0, 'accepted a file without keys: whoever calls would be let in');
+  demand(read.value.keys.length > 0, 'accepted a file without keys, which would allow every caller');
   for (const { hash, caller } of read.value.keys) {
     demand(hash.length === 32, 'accepted a hash of another length');
-    demand(caller.verbs.length > 0 && caller.applications.length > 0, 'accepted a caller who may nothing');
+    demand(
+      caller.verbs.length > 0 && caller.applications.length > 0,
+      'accepted a caller without permissions',
+    );
   }
   readByOthers(content);
   return 'accepted';

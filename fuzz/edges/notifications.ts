@@ -1,4 +1,4 @@
-/** The notification receiver: what anybody who knows its address can send. */
+/** The notification receiver, which anyone can call. */
 import { createHmac } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
@@ -9,7 +9,7 @@ import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
 import {
   type Answer,
   asJson,
-  demandDecent,
+  demandNoFailure,
   injected,
   overSocket,
   type Request,
@@ -22,9 +22,9 @@ import { type Done, type StandIn, standInClient, watched } from '../temporal.ts'
 
 interface Input {
   request: Request;
-  /** One in so many goes through a socket, one connection each. */
+  /** One in this many goes through a socket, with its own connection. */
   socket: boolean;
-  /** To the receiver that verifies. */
+  /** To the receiver that verifies signatures. */
   strict: boolean;
   body: Buffer;
 }
@@ -48,7 +48,7 @@ const SIGNED = ['right', 'other body', 'none', 'stale', 'garbled', 'many', 'half
 const QUERIES = ['?', '?a=b', '?__proto__=x', '?%', `?${'a=1&'.repeat(1_100)}`, '#x', ';x'];
 
 const about = fc.record({
-  // One for each input: a payout that was just signalled is not signalled again for a second.
+  // Different for each input: a payout is signaled at most once a second.
   app: fc.oneof(
     { weight: 9, arbitrary: randoms.map((number) => `app-${number.toString(36)}`) },
     { weight: 1, arbitrary: fc.constantFrom(...APPS) },
@@ -120,7 +120,7 @@ async function open(): Promise<Judge<Input>> {
       const { answer, did } = await watched(send);
       return judged(input, answer, did);
     },
-    // Longer than a lane of the receiver stays in memory.
+    // Longer than the receiver keeps a payout in memory.
     settle: () => new Promise((resolve) => setTimeout(resolve, 1_500)),
     close: async () => {
       await Promise.all([plain.close(), strict.close()]);
@@ -133,37 +133,37 @@ function portOf(address: AddressInfo | string | null): number {
 }
 
 function judged(input: Input, answer: Answer, did: Done): Verdict {
-  demandDecent(answer, [SECRET, 'newer-secret']);
+  demandNoFailure(answer, [SECRET, 'newer-secret']);
   demand(did.starts.length === 0, 'a notification started a workflow');
   demand(did.updates.length === 0, 'a notification updated a workflow');
   if (answer.status === 202) {
-    demandHeard(input, answer, did);
+    demandPassedOn(input, answer, did);
     return 'accepted';
   }
   demand(did.signals.length === 0, `answered ${answer.status} and sent a signal`);
   demand(answer.status >= 400, `answered ${answer.status}`);
-  // What Node's own parser refuses never reaches a route; to HEAD nothing is answered but the head.
+  // What Node's parser rejects reaches no route, and the answer to HEAD has no body.
   if (!input.socket && input.request.method !== 'HEAD') refusalOf(answer);
   return 'refused';
 }
 
-const HEARD = ['receivedAt', 'orderId', 'partnerOrderId', 'status'];
+const PASSED_ON = ['receivedAt', 'orderId', 'partnerOrderId', 'status'];
 
-function demandHeard({ body, strict, request }: Input, answer: Answer, did: Done): void {
-  const heard = parsed(body);
-  demand(heard !== undefined, 'accepted what its parser refuses');
+function demandPassedOn({ body, strict, request }: Input, answer: Answer, did: Done): void {
+  const notification = parsed(body);
+  demand(notification !== undefined, 'accepted what its parser rejects');
   const received = asJson(answer.text);
   demand(
     typeof received === 'object' && received !== null && 'received' in received,
-    'the answer does not say what became of it',
+    'the answer does not state the result',
   );
-  if (strict) demand('webhook-signature' in request.headers, 'accepted what was not signed');
+  if (strict) demand('webhook-signature' in request.headers, 'accepted an unsigned notification');
   for (const { name, argument } of did.signals) {
     demand(name === 'notification', `sent the signal ${name}`);
     demand(typeof argument === 'object' && argument !== null, 'sent a signal without a notification');
     for (const [key, value] of Object.entries(argument)) {
-      demand(HEARD.includes(key), 'a signal holds more than the numbers and the status');
-      demand(typeof value === 'string' && value.length <= 64, 'a signal holds a long text');
+      demand(PASSED_ON.includes(key), 'a signal contains more than ids and status');
+      demand(typeof value === 'string' && value.length <= 64, 'a signal contains a long text');
     }
   }
 }
@@ -172,7 +172,7 @@ function parsed(body: Buffer): unknown {
   try {
     return parseNotification(body);
   } catch (error) {
-    demand(error instanceof NotificationFormatError, 'the parser threw something else');
+    demand(error instanceof NotificationFormatError, 'the parser threw another error');
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** What the provider answers, through the real client: only the way over the network is left out. */
+/** The provider's answers, through the real client without a network. */
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { randomAnswer, randomRecord } from '../../simulator/answers/random-answer.ts';
@@ -33,14 +33,14 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
 import { seldom } from '../http.ts';
 import { documents, shown } from '../inputs/documents.ts';
-import { normalizedOrNothing } from '../money.ts';
+import { normalizedOrUndefined } from '../money.ts';
 
 interface Input {
   operation: ApiOperation;
   exchange: Exchange;
 }
 
-/** The simulator's name of an operation, what is asked, and what a believable answer repeats. */
+/** The simulator's name of an operation, the request, and the fields that a plausible answer echoes. */
 interface Asked {
   name: OperationName;
   call: (client: PaymentsClient) => Promise<unknown>;
@@ -159,7 +159,7 @@ export const wire: Edge<Input> = {
     `${operation}: ${exchange.kind} ${'status' in exchange ? exchange.status : ''} ${exchange.kind === 'answer' ? shown(exchange.body) : ''}`,
 };
 
-/** Half as the spec has them, in the envelope of the operation; half as the simulator lies. */
+/** Half as in the spec, in the envelope of the operation; half the simulator's random answers. */
 function drawAnswer(random: Random, operation: ApiOperation): unknown {
   const { name, echo } = ASKED[operation];
   const seed = whole(random, 0, 0x7fffffff);
@@ -236,12 +236,12 @@ async function judged(client: PaymentsClient, { operation, exchange }: Input): P
     demandError(error, operation, exchange);
     return 'refused';
   }
-  demand(exchange.kind === 'answer', 'believed an answer that did not come');
+  demand(exchange.kind === 'answer', 'returned a result without an answer');
   demand(
     exchange.status >= 200 && exchange.status < 300,
     `believed an answer with status ${exchange.status}`,
   );
-  // A record whose fields the spec does not show may hold anything under these names.
+  // A record whose fields the spec does not define may contain any values under these names.
   if (!OPAQUE.includes(operation)) demandExactMoney(value, digitsIn(exchange.body));
   return 'accepted';
 }
@@ -256,11 +256,11 @@ function demandError(error: unknown, operation: ApiOperation, exchange: Exchange
     `failed as ${error.code} after it was sent`,
   );
   demand(error.message.length < 600, 'an error quotes the answer');
-  for (const secret of SECRETS) demand(!error.message.includes(secret), 'an error holds a secret');
+  for (const secret of SECRETS) demand(!error.message.includes(secret), 'an error contains a secret');
   const { effect } = OPERATIONS[operation];
   const said = 'status' in exchange && exchange.status < 500 && exchange.kind === 'answer';
   if (effect !== 'read' && !said)
-    demand(error.mayHaveTakenEffect, 'says that nothing was done, and nobody knows');
+    demand(error.mayHaveTakenEffect, 'reports no effect although the effect is unknown');
   demand(
     error.code !== 'MALFORMED_ANSWER' || !error.message.includes('cannot use') || hasField(error),
     'names no field',
@@ -271,7 +271,7 @@ function hasField(error: PaymentsError): boolean {
   return 'field' in error || error.message.includes('cannot use the answer');
 }
 
-/** Every amount that the answer can have meant, as it is written in our own form. */
+/** Every amount in the answer, in normalized form. */
 function digitsIn(body: Buffer): ReadonlySet<string> {
   const amounts = new Set<string>();
   collect(readExactJson(body), amounts);
@@ -281,20 +281,20 @@ function digitsIn(body: Buffer): ReadonlySet<string> {
 function collect(value: unknown, amounts: Set<string>): void {
   const text = typeof value === 'string' ? value : exactNumberText(value);
   if (text !== undefined) {
-    const amount = normalizedOrNothing(text);
+    const amount = normalizedOrUndefined(text);
     if (amount !== undefined) amounts.add(amount);
   } else if (typeof value === 'object' && value !== null)
     for (const inner of Object.values(value)) collect(inner, amounts);
 }
 
-/** No digit of any amount is one that the provider has not written. */
+/** Every amount has exactly the digits that the provider sent. */
 function demandExactMoney(value: unknown, written: ReadonlySet<string>): void {
   if (typeof value !== 'object' || value === null) return;
   if ('currency' in value && 'amount' in value && typeof value.amount === 'string') {
     const { amount } = value;
-    demand(/^\d{1,16}\.\d\d$/.test(amount), 'an amount has another form than ours');
-    demand(written.has(amount), 'an amount has digits that the answer does not hold');
-    demand(fromMinorUnits(toMinorUnits(amount)) === amount, 'an amount changes in hundredths');
+    demand(/^\d{1,16}\.\d\d$/.test(amount), 'an amount is not normalized');
+    demand(written.has(amount), 'an amount has digits that the answer does not contain');
+    demand(fromMinorUnits(toMinorUnits(amount)) === amount, 'an amount changes in minor units');
     demand(normalizeAmount(amount) === amount, 'an amount changes when it is normalized again');
     const same = { currency: 'USD', amount };
     demand(compareMoney(addMoney(same, same), same) >= 0, 'twice an amount is less than the amount');
@@ -302,22 +302,22 @@ function demandExactMoney(value: unknown, written: ReadonlySet<string>): void {
   for (const inner of Object.values(value)) demandExactMoney(inner, written);
 }
 
-/** The exact reader takes what `JSON.parse` takes, but for keys that differ, depth and bytes that are no text. */
+/** The exact reader accepts what `JSON.parse` accepts, except repeated keys, excessive depth and invalid UTF-8. */
 function demandReaders(bytes: Buffer): void {
   const exact = readBy((body) => readExactJson(body), bytes);
   const plain = readBy((body) => readPlainJson(body), bytes);
   const native = nativelyRead(bytes);
-  demand(!('value' in exact) || native.ok, 'the exact reader took what is no JSON');
-  demand(!('value' in plain) || 'value' in exact, 'the plain reader took what the exact one refuses');
+  demand(!('value' in exact) || native.ok, 'the exact reader accepted invalid JSON');
+  demand(!('value' in plain) || 'value' in exact, 'the plain reader accepted what the exact one rejects');
   if ('problem' in exact) {
-    demand(exact.problem !== 'not JSON' || !native.ok, 'the exact reader refused JSON');
+    demand(exact.problem !== 'not JSON' || !native.ok, 'the exact reader rejected valid JSON');
     return;
   }
   const { value } = exact;
   numbersToText(value);
   if (value === undefined) return;
   const again = readExactJson(writeExactJson(value), { maxDepth: 64 });
-  demand(isDeepStrictEqual(again, value), 'is another value once it is written and read again');
+  demand(isDeepStrictEqual(again, value), 'changes when it is written and read again');
 }
 
 function readBy(read: (bytes: Buffer) => unknown, bytes: Buffer): { value: unknown } | { problem: string } {

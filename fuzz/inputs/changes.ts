@@ -1,9 +1,9 @@
-/** What can be done to a valid document: first to what it says, then to its bytes. */
+/** Changes to a valid document: first to its content, then to its bytes. */
 import fc from 'fast-check';
 import { DEPTHS, LENGTHS, ODD_KEYS, ODD_NUMBERS, ODD_TEXTS, ODD_VALUES } from './odd.ts';
 import { type Place, placesIn, type Tree, written } from './tree.ts';
 
-/** `at` says where, `pick` with what: each counts around as many as there are. */
+/** `at` selects the place and `pick` the variant, each modulo the number of choices. */
 export interface Change {
   kind: number;
   at: number;
@@ -15,7 +15,7 @@ const MANY = 997;
 export const changes = (most: number): fc.Arbitrary<Change[]> =>
   fc.array(fc.record({ kind: fc.nat(MANY), at: fc.nat(MANY), pick: fc.nat(MANY) }), { maxLength: most });
 
-/** The member of `list` at `index`, counted around. */
+/** The element at `index` modulo the length. */
 export function chosen<T>(list: readonly T[], index: number): T {
   const one = list[index % list.length];
   if (one === undefined) throw new RangeError('nothing to choose from');
@@ -49,7 +49,7 @@ const TREE_CHANGES: readonly TreeChange[] = [
   escaped,
 ];
 
-/** The changed document as text. `tree` is changed too. */
+/** The changed document as text. Modifies `tree`. */
 export function changedText(tree: Tree, list: readonly Change[]): string {
   const holder = { tree };
   for (const { kind, at, pick } of list) {
@@ -64,7 +64,7 @@ function drop({ member, put }: Place): void {
   else put(leaf('null'));
 }
 
-/** With the same value, or with another: two readers may then read two things. */
+/** Repeats the key with the same or another value, which two parsers may read differently. */
 function twice({ member, tree, put }: Place, pick: number): void {
   const entry = member?.of.entries[member.at];
   if (!member || !entry) {
@@ -99,13 +99,13 @@ function nested(tree: Tree, depth: number, asList: boolean): Tree {
   return leaf(open.repeat(depth) + written(tree) + close.repeat(depth));
 }
 
-/** A number as text, and text as whatever it is without its quotes. */
+/** Turns a number into text, and text into its content without quotes. */
 function quoted({ tree, put }: Place): void {
   const text = written(tree);
   put(leaf(/^"[^"\\]*"$/.test(text) ? text.slice(1, -1) : JSON.stringify(text)));
 }
 
-/** The same text in other spelling. */
+/** The same text in another spelling. */
 function escaped({ tree, put }: Place): void {
   const text = written(tree);
   if (!/^"[^"\\]*"$/.test(text)) return;
@@ -119,7 +119,7 @@ const SLIPPED_IN: readonly Buffer[] = [
   ...['\n', ' ', '\t', '\u0000', ',', '"', '\\', '{', '}', '[', ']', ':', '/**/', '\ufeff', '\u00a0'].map(
     (text) => Buffer.from(text),
   ),
-  // Not UTF-8: a lone byte, an overlong form, half a pair, and the start of a character that never ends.
+  // Invalid UTF-8: a lone byte, an overlong form, half a pair, and an incomplete character.
   ...['ff', 'c080', 'eda080', 'f09f98'].map((hex) => Buffer.from(hex, 'hex')),
 ];
 

@@ -1,13 +1,13 @@
-/** Documents as they may arrive: a valid one, one that was changed, any JSON, any bytes. */
+/** Incoming documents: valid, changed, arbitrary JSON, arbitrary bytes. */
 import fc from 'fast-check';
 import { type Random, seededRandom } from '../../simulator/random.ts';
 import { changedBytes, changedText, changes } from './changes.ts';
 import { treeOf } from './tree.ts';
 
-/** Everything that a seed decides, as simulator/answers draws it. */
+/** The randomness of a seed, as simulator/answers uses it. */
 export const randoms: fc.Arbitrary<number> = fc.nat(0x7fffffff);
 
-/** `valid` draws a document; most of what comes out is that with a few changes. */
+/** `valid` draws a document; most results are that document with a few changes. */
 export function documents<T>(valid: (random: Random, about: T) => unknown, about: fc.Arbitrary<T>) {
   return fc.oneof(
     { weight: 12, arbitrary: changedDocuments(valid, about) },
@@ -36,7 +36,7 @@ function changedDocuments<T>(valid: (random: Random, about: T) => unknown, about
 
 const MOST_SHOWN = 2_000;
 
-/** For a person, on one line. */
+/** A readable form on one line. */
 export function shown(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes);
   const isText = Buffer.from(buffer.toString('utf8'), 'utf8').equals(buffer);

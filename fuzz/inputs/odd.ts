@@ -1,8 +1,8 @@
-/** Values that programs have stumbled over. Of each list the first is the plainest, for that is what shrinking ends with. */
+/** Values that are known to break programs. The first of each list is the simplest, because shrinking ends there. */
 
 const written = (texts: readonly string[]) => texts.map((text) => JSON.stringify(text));
 
-/** Texts as JSON writes them; what cannot be a character alone is escaped. */
+/** Strings in JSON notation, with lone surrogates escaped. */
 export const ODD_TEXTS: readonly string[] = [
   ...written(['', ' ', 'x', '0', ' x', 'x ', "'", '"', '`', '\\', '/', '.', '..', '%', '%00', '%2e%2e%2f']),
   ...written(['\u0000', '\u0007x', 'x\ny', 'x\r\nY: z', '\u007f', '\u0085', '\u2028', '\u00a0x', '\ufeffx']),
@@ -34,7 +34,7 @@ export const ODD_TEXTS: readonly string[] = [
   ...written(['env:toString', 'env:__proto__', 'file:.', 'file:\u0000', 'USD', 'usd', 'US', 'DEFAULT']),
 ];
 
-/** Numbers as JSON writes them, and some that it does not allow. */
+/** Numbers in JSON notation, some of them invalid. */
 export const ODD_NUMBERS: readonly string[] = [
   ...['0', '1', '-1', '-0', '0.0', '1.0', '10.5', '0.1', '0.001', '1e3', '1E+3', '1e-7', '2.8e-4', '1e400'],
   ...[
@@ -119,7 +119,7 @@ export const ODD_KEYS: readonly string[] = [
   ]),
 ];
 
-/** Around every limit of length that is checked somewhere. */
+/** Around every length limit in the code. */
 export const LENGTHS: readonly number[] = [
   ...[
     1, 8, 9, 16, 17, 32, 33, 63, 64, 65, 127, 128, 129, 254, 255, 256, 257, 300, 512, 513, 1_000, 4_096,
@@ -128,5 +128,5 @@ export const LENGTHS: readonly number[] = [
   20_000,
 ];
 
-/** How deep: around every limit, and beyond what a recursive reader survives. */
+/** Nesting depths: around every limit, and beyond the stack of a recursive parser. */
 export const DEPTHS: readonly number[] = [1, 2, 8, 14, 15, 16, 17, 62, 63, 64, 65, 500, 8_000];

@@ -1,10 +1,10 @@
-/** One input from one seed, so that any input of a campaign can be made again alone. */
+/** One input from one seed, so that each input of a campaign is reproducible alone. */
 import fc from 'fast-check';
 
-/** How often fast-check prefers small values and those at the edge of their range: one time in so many. */
+/** fast-check's bias: one in this many values is small or at the edge of its range. */
 const BIAS = 3;
 
-/** The input of `seed`, which knows how it can be made smaller. */
+/** The input of `seed`, with the context for shrinking. */
 export function inputOf<I>(inputs: fc.Arbitrary<I>, seed: number): fc.Value<I> {
   return inputs.generate(new fc.Random(generatorOf(seed)), BIAS);
 }
@@ -19,7 +19,7 @@ function generatorOf(seed: number): Generator {
   return generatorFrom(Math.imul(seed, 0x9e3779b1) >>> 0);
 }
 
-/** Mulberry32. The one that fast-check brings along is no dependency of ours. */
+/** Mulberry32. fast-check's own generator package is not a direct dependency. */
 function generatorFrom(start: number): Generator {
   let state = start;
   return {

@@ -1,7 +1,7 @@
-/** JSON as it is written: a key may stand twice, a number may have any digits, and a leaf may be no JSON at all. */
+/** JSON as text: keys may repeat, numbers may have any digits, and leaves may be invalid JSON. */
 import { isLosslessNumber } from 'lossless-json';
 
-/** What is written for a leaf, as it stands in the text. */
+/** The text of a leaf. */
 export interface Leaf {
   raw: string;
 }
@@ -9,7 +9,7 @@ export interface List {
   items: Tree[];
 }
 export interface Entry {
-  /** As it stands in the text, quotes included. */
+  /** The text of the key, quotes included. */
   key: string;
   value: Tree;
 }
@@ -36,11 +36,11 @@ export function written(tree: Tree): string {
 export interface Place {
   tree: Tree;
   put(tree: Tree): void;
-  /** The object in which it stands, and where; absent for items of lists and for the whole. */
+  /** The object that contains it, and the position; absent for list items and for the root. */
   member?: { of: Members; at: number };
 }
 
-/** Every place, the whole first. `holder` keeps the whole, which can be replaced too. */
+/** Every place, the root first. `holder` holds the root, so that it can be replaced too. */
 export function placesIn(holder: { tree: Tree }): Place[] {
   const places: Place[] = [
     {

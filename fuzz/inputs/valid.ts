@@ -1,10 +1,10 @@
-/** Valid requests, drawn from all that the contract allows. */
+/** Random requests from everything that the contract allows. */
 import { chance, pick, type Random, whole } from '../../simulator/random.ts';
 
 const LETTERS = 'ABCXYZabcxyz0189-_.:+ é中😀<&';
 const ID_LETTERS = 'ABCDEFXYZabcdefxyz0123456789-_';
 
-/** 1 to `most` UTF-16 units without white space at its ends; sometimes as many as there may be. */
+/** 1 to `most` UTF-16 units without leading or trailing whitespace; sometimes exactly `most`. */
 export function drawText(random: Random, most: number): string {
   const length = chance(random, 0.1) ? most : whole(random, 1, Math.min(most, 16));
   let text = '';
@@ -12,7 +12,7 @@ export function drawText(random: Random, most: number): string {
   return text.slice(0, length).replaceAll(/^\s|\s$|\p{Cs}/gu, 'x');
 }
 
-/** Long enough that no two inputs share one. */
+/** Long enough to be unique among inputs. */
 export function drawId(random: Random, most = 64): string {
   const length = chance(random, 0.1) ? most : whole(random, 16, 24);
   return Array.from({ length }, () => pick(random, [...ID_LETTERS]) ?? 'x').join('');
@@ -81,7 +81,7 @@ export function drawOpening(random: Random): Record<string, unknown> {
   };
 }
 
-/** As the provider may write it: no two spellings of the spec agree. */
+/** As the provider may write it, in any spelling of the spec. */
 export function drawNotification(random: Random): Record<string, unknown> {
   const numbers = {
     [pick(random, ['order_id', 'orderId'])]: perhaps(random, () => drawId(random)),

@@ -132,7 +132,7 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
     on: '`payout`, `openReceivingAccount`',
     writer: 'the starter',
     meaning:
-      '`true`: Temporal was asked to refuse a second workflow under this id. Anything else makes a doubtful start, which confirms before it sends.',
+      '`true`: the start policies make Temporal refuse a second workflow under this id. Any other value makes a doubtful start, which confirms before it sends.',
   },
   environment: {
     on: '`payout`, `payoutBatch`, `payoutFollowUp`, `openReceivingAccount`, `payoutOperation`',

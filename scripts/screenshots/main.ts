@@ -6,7 +6,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { type Stage, setStage } from '../../demo/stage.ts';
+import { type Stage, startStage } from '../../demo/stage.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
@@ -24,13 +24,13 @@ const FOLDER = join(import.meta.dirname, '../../docs/ui');
 
 async function main(): Promise<void> {
   mkdirSync(FOLDER, { recursive: true });
-  const stage = await setStage((line) => console.log(line));
+  const stage = await startStage((line) => console.log(line));
   const browser = await launchBrowser();
   try {
     console.log('paying …');
     const paid = await payAll(stage);
-    const { engine, codecUrl } = stage;
-    const shots = await camera(browser, operatorsStorage(engine.namespace, codecUrl));
+    const { temporal, codecUrl } = stage;
+    const shots = await camera(browser, operatorsStorage(temporal.namespace, codecUrl));
     await takeAll(shots, stage, paid);
     console.log('the screenshots are in docs/ui');
   } finally {
@@ -39,9 +39,9 @@ async function main(): Promise<void> {
   }
 }
 
-async function payAll({ engine, environment, simulatorUrl }: Stage): Promise<Paid> {
-  const connection = await Connection.connect({ address: engine.address });
-  const { namespace } = engine;
+async function payAll({ temporal, environment, simulatorUrl }: Stage): Promise<Paid> {
+  const connection = await Connection.connect({ address: temporal.address });
+  const { namespace } = temporal;
   const converter = dataConverter(encryptionKeys(environment).payloads, PROCESS_SURROUNDINGS.random);
   const client = new Client({
     connection,
@@ -64,13 +64,13 @@ async function takeAll(shots: Camera, stage: Stage, paid: Paid): Promise<void> {
   await takeAuthorization(shots, stage);
 }
 
-function urlOf({ engine }: Stage, paid: Paid, partnerOrderId: string, tab: string): string {
+function urlOf({ temporal }: Stage, paid: Paid, partnerOrderId: string, tab: string): string {
   const { workflowId = '', runId = '' } = paid.get(partnerOrderId) ?? {};
-  return `${engine.uiUrl}/namespaces/${engine.namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/${tab}`;
+  return `${temporal.uiUrl}/namespaces/${temporal.namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/${tab}`;
 }
 
-async function takeLists({ page, take }: Camera, { engine }: Stage): Promise<void> {
-  const { uiUrl, namespace } = engine;
+async function takeLists({ page, take }: Camera, { temporal }: Stage): Promise<void> {
+  const { uiUrl, namespace } = temporal;
   const [needsAttention] = SAVED_FILTERS;
   if (!needsAttention) throw new Error('there are no saved filters');
   await page.goto(filterLink(uiUrl, namespace, { name: 'All payouts', query: 'WorkflowType="payout"' }));
@@ -99,8 +99,8 @@ async function takeDetails({ page, take }: Camera, name: string, url: string): P
 }
 
 /** The page at the end of an authorization. */
-async function takeAuthorization({ page, take }: Camera, { serviceUrl }: Stage): Promise<void> {
-  await page.goto(`${serviceUrl}/v1/oauth/default/authorize`);
+async function takeAuthorization({ page, take }: Camera, { apiUrl }: Stage): Promise<void> {
+  await page.goto(`${apiUrl}/v1/oauth/default/authorize`);
   await page.getByLabel('Sign in as').fill('seller-7');
   await page.getByRole('button', { name: 'Allow' }).click();
   await page.getByRole('heading', { name: 'Access granted' }).waitFor();

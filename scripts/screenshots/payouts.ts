@@ -46,7 +46,7 @@ const SHOWN: readonly Shown[] = [
     rests: 'SCHEDULED',
   },
 ];
-/** Its create gets lost, so nobody knows whether the order exists. */
+/** Its create is lost, so it is unknown whether the order exists. */
 const IN_REVIEW = 'invoice-2048';
 
 export type Paid = ReadonlyMap<string, StartedPayout>;

@@ -1,6 +1,6 @@
 /** One seed: its world, from the first start until every payout has ended, and what must hold all the same. */
 import type { DataConverter } from '@temporalio/common';
-import { lies } from '../../chaos/truth.ts';
+import { discrepancies } from '../../chaos/discrepancies.ts';
 import type { CreateRecord, LedgerOf } from '../../simulator/index.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
 import { payoutFollowUpWorkflowId, payoutWorkflowId } from '../../src/contract/ids.ts';
@@ -446,7 +446,7 @@ class SeededWorld {
         continue;
       }
       this.scene.results.set(payout.number, parsed.data);
-      for (const lie of lies(parsed.data, ledger)) world.violation(`${partnerOrderId}: ${lie}`);
+      for (const text of discrepancies(parsed.data, ledger)) world.violation(`${partnerOrderId}: ${text}`);
       for (const wrong of this.withoutLeave(payout, ledger)) world.violation(`${partnerOrderId} ${wrong}`);
     }
     this.judgeLedger();

@@ -9,7 +9,7 @@ import type { SendPolicy } from '../../src/domain/payout.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { serviceClient } from '../../src/workers/service-client.ts';
-import { freshNumber, QUICK } from '../support/payout-world.ts';
+import { newPartnerOrderId, QUICK } from '../support/payout-world.ts';
 import { realLimiter } from '../support/rate-limit.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -17,14 +17,14 @@ const surroundings = PROCESS_SURROUNDINGS;
 const RUN = 'the-first-run';
 const STARTED_AT_MS = Date.parse('2026-01-01T00:00:00Z');
 const RECOVERED = { recoveredAtMs: STARTED_AT_MS + 1 };
-/** An order that was created before the restore is visible a minute after it at the latest. */
+/** Orders created before the restore become visible within a minute after it. */
 const SETTLING = { ...RECOVERED, visibleWithinMs: 60_000 };
 const SOON_AFTER = RECOVERED.recoveredAtMs + 59_999;
 const POLICY: SendPolicy = { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 };
 const caller = { environment: 'test', app: 'default' };
 const ours: Claim = async () => undefined;
 
-describe('the create activity sends only when it is sure that nobody has sent before', () => {
+describe('create activity: sends only when no earlier run or attempt can have sent', () => {
   let simulator: Simulator;
   let client: PaymentsClient;
   let create: CreateOrder;
@@ -52,7 +52,7 @@ describe('the create activity sends only when it is sure that nobody has sent be
   });
 
   beforeEach(async () => {
-    const { receiver, ...request } = payoutRequest(freshNumber());
+    const { receiver, ...request } = payoutRequest(newPartnerOrderId());
     const { payerId, type, instructedAmount, originCurrency, targetCurrency } = request;
     const quote = await client.quote({ payerId, type, instructedAmount, originCurrency, targetCurrency });
     create = {
@@ -92,42 +92,47 @@ describe('the create activity sends only when it is sure that nobody has sent be
     );
   }
 
-  test('the first run of a fresh number sends, once', async () => {
+  test('sends once in the first run of a new partnerOrderId', async () => {
     expect(await run()).toMatchObject({ kind: 'created' });
     expect(posts()).toBe(1);
   });
 
   const cleared = { runId: RUN };
   test.each<[string, Partial<CreateOrder>, Options, string]>([
-    ['H6 another run than the first', { firstRunId: 'another' }, {}, 'earlier-run'],
+    ['H6 a run other than the first', { firstRunId: 'another' }, {}, 'earlier-run'],
     ['H7 a doubtful start', { isDoubtful: true }, {}, 'earlier-run'],
-    ['H6 a clearance of another run', { cleared: { runId: 'another' } }, {}, 'earlier-run'],
+    ['H6 a clearance that another run obtained', { cleared: { runId: 'another' } }, {}, 'earlier-run'],
     ['H6 a later attempt', {}, { attempt: 2 }, 'may-have-been-sent'],
     ['H6 a later attempt, cleared', { cleared }, { attempt: 2 }, 'may-have-been-sent'],
     [
-      'H6 an attempt after one that may have sent',
+      'H6 an attempt that follows one that may have sent',
       {},
       { heartbeatDetails: 'may-send' },
       'may-have-been-sent',
     ],
-    ['H6 an attempt that an operator made anew', {}, { repeatedAfterMs: 5 }, 'may-have-been-sent'],
-    ['H53 a payout from before a restore', {}, { policy: RECOVERED }, 'restored'],
-    ['H53 one that was cleared before it', { cleared }, { policy: RECOVERED }, 'restored'],
-    ['H53 one that started soon after it', { startedAtMs: SOON_AFTER }, { policy: SETTLING }, 'forgotten'],
+    ['H6 an attempt after an operator reset the activity', {}, { repeatedAfterMs: 5 }, 'may-have-been-sent'],
+    ['H53 a payout that started before a restore', {}, { policy: RECOVERED }, 'restored'],
+    ['H53 a payout that was cleared before the restore', { cleared }, { policy: RECOVERED }, 'restored'],
     [
-      'H53 H6 one that started soon after it, in another run than the first',
+      'H53 a payout that started soon after a restore',
+      { startedAtMs: SOON_AFTER },
+      { policy: SETTLING },
+      'forgotten',
+    ],
+    [
+      'H53 H6 a payout that started soon after a restore, in a run other than the first',
       { startedAtMs: SOON_AFTER, firstRunId: 'another-run' },
       { policy: SETTLING },
       'earlier-run',
     ],
     [
-      'H53 H7 one that started soon after it, by a doubtful start',
+      'H53 H7 a payout that started soon after a restore, by a doubtful start',
       { startedAtMs: SOON_AFTER, isDoubtful: true },
       { policy: SETTLING },
       'earlier-run',
     ],
     [
-      'H53 one that started soon after it and was cleared by no whole window',
+      'H53 a payout that started soon after a restore, cleared without a full confirmation window',
       { startedAtMs: SOON_AFTER, cleared },
       { policy: SETTLING },
       'forgotten',
@@ -137,31 +142,35 @@ describe('the create activity sends only when it is sure that nobody has sent be
     expect(posts()).toBe(0);
   });
 
-  test('H53 a person who decided after the restore clears the send, and a new payout needs nobody', async () => {
+  test('H53 sends after a person decides following the restore, and for a new payout without a person', async () => {
     const decided = { cleared: { runId: RUN, ...RECOVERED } };
     expect(await run(decided, { policy: RECOVERED })).toMatchObject({ kind: 'created' });
     expect(posts()).toBe(1);
   });
 
   test.each([
-    ['started soon after it, once a whole window has cleared it', SOON_AFTER, { runId: RUN, ...RECOVERED }],
-    ['started when every order from before it is visible', SOON_AFTER + 1, undefined],
-  ])('H53 a payout that %s is sent', async (_name, startedAtMs, cleared) => {
+    [
+      'started soon after the restore and was cleared by a full confirmation window',
+      SOON_AFTER,
+      { runId: RUN, ...RECOVERED },
+    ],
+    ['started when every order from before the restore is visible', SOON_AFTER + 1, undefined],
+  ])('H53 sends for a payout that %s', async (_name, startedAtMs, cleared) => {
     expect(await run({ startedAtMs, cleared }, { policy: SETTLING })).toMatchObject({ kind: 'created' });
     expect(posts()).toBe(1);
   });
 
   test.each<[string, Partial<SendPolicy>]>([
-    ['H8 with the check on', { createCheck: 'always' }],
+    ['H8 with PAYOUTS_CREATE_CHECK=always', { createCheck: 'always' }],
     ['H53 after a restore', RECOVERED],
-  ])('%s, a payout that looks new is confirmed right before its send', async (_name, policy) => {
+  ])('%s, confirms a new payout immediately before the send', async (_name, policy) => {
     const fresh = { startedAtMs: STARTED_AT_MS + 5 };
     expect(await run(fresh, { policy })).toMatchObject({ kind: 'created' });
     expect(await run(fresh, { policy })).toEqual({ kind: 'not-sent', why: 'exists' });
     expect(posts()).toBe(1);
   });
 
-  test('H8 a check that brings no usable answer sends nothing', async () => {
+  test('H8 sends nothing when the confirmation returns no usable answer', async () => {
     simulator.control.addFault({
       operation: 'queryResult',
       times: 1,
@@ -174,18 +183,18 @@ describe('the create activity sends only when it is sure that nobody has sent be
     expect(posts()).toBe(0);
   });
 
-  test('a run that has confirmed that no order exists may send', async () => {
+  test('sends in a run that confirmed that no order exists', async () => {
     expect(await run({ isDoubtful: true, cleared: { runId: RUN } })).toMatchObject({ kind: 'created' });
     expect(posts()).toBe(1);
   });
 
-  test('H102 an activity that Temporal no longer counts sends nothing', async () => {
+  test('H102 sends nothing once Temporal no longer counts the activity', async () => {
     const claim: Claim = () => Promise.reject(new Error('activity not found'));
     expect(await run({}, { claim })).toEqual({ kind: 'not-sent', why: 'unreachable' });
     expect(posts()).toBe(0);
   });
 
-  test('H102 a create that is past its deadline sends nothing', async () => {
+  test('H102 sends nothing after the deadline of the create', async () => {
     const slow: Claim = () => new Promise((resolve) => setTimeout(resolve, 100));
     expect(await run({ sendWithinMs: 50 }, { claim: slow })).toEqual({
       kind: 'not-sent',
@@ -194,7 +203,7 @@ describe('the create activity sends only when it is sure that nobody has sent be
     expect(posts()).toBe(0);
   });
 
-  test('H1 a provider that cannot be reached has not received it', async () => {
+  test('H1 reports "not sent" when the provider is unreachable', async () => {
     const nobody = await startSimulator();
     await nobody.close();
     const config = workerConfig({ ...QUICK, PAYMENTS_BASE_URL: nobody.url, PAYMENTS_AUTH_URL: nobody.url });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { RecentAccounts } from '../../src/activities/receiving-account/recent-accounts.ts';
 import type { ClientAccounts } from '../../src/domain/provider-records.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 const zero = { currency: 'USD', amount: '0.00' };
 
@@ -11,7 +11,7 @@ function account(status: string): ClientAccounts {
   return { clientId: 'one', accounts };
 }
 
-describe('H17 the account check is shared for a short time, and only while it is good news', () => {
+describe('H17 account check: shared for a short time, and only while the account is usable', () => {
   let clock: FakeClock;
   let asked: number;
   let status: string;
@@ -27,12 +27,12 @@ describe('H17 the account check is shared for a short time, and only while it is
     [asked, status, recent] = [0, 'NORMAL', new RecentAccounts(clock)];
   });
 
-  test('who asks at the same time waits for the same answer', async () => {
+  test('shares one query between concurrent checks', async () => {
     await Promise.all(Array.from({ length: 50 }, () => check()));
     expect(asked).toBe(1);
   });
 
-  test('an answer serves for five minutes, and no longer', async () => {
+  test('reuses an answer for five minutes', async () => {
     await check();
     await clock.advance(299_900);
     await check();
@@ -42,7 +42,7 @@ describe('H17 the account check is shared for a short time, and only while it is
     expect(asked).toBe(2);
   });
 
-  test('a refusal rests on an answer of its own', async () => {
+  test('queries again after a refusal', async () => {
     status = 'ABNORMAL';
     await check();
     status = 'NORMAL';
@@ -50,14 +50,14 @@ describe('H17 the account check is shared for a short time, and only while it is
     expect(asked).toBe(2);
   });
 
-  test('another client, or a currency without a usable account, is asked about', async () => {
+  test('queries for another client, and for a currency without a usable account', async () => {
     await check();
     await check('two');
     await check('one', 'EUR');
     expect(asked).toBe(3);
   });
 
-  test('a question that failed is nobody’s answer', async () => {
+  test('does not reuse a failed query', async () => {
     const failing = recent.usable('one', 'USD', () => Promise.reject(new Error('no answer')));
     await expect(failing).rejects.toThrow('no answer');
     await check();
@@ -65,7 +65,7 @@ describe('H17 the account check is shared for a short time, and only while it is
   });
 });
 
-test('payouts of one client that begin together cost one account query', async () => {
+test('concurrent payouts of one client cost one account query', async () => {
   const world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '30s' } });
   try {
     const refs = await Promise.all(
@@ -74,7 +74,7 @@ test('payouts of one client that begin together cost one account query', async (
     for (const ref of refs) expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     const asked = world.simulator.control.calls().filter(({ operation }) => operation === 'accountQuery');
     expect(asked.length).toBe(1);
-    const other = await world.pay('success final=0s', { clientId: freshNumber() });
+    const other = await world.pay('success final=0s', { clientId: newPartnerOrderId() });
     expect((await world.payouts.result(other)).outcome).toBe('SUCCESS');
   } finally {
     await world.stop();

@@ -1,4 +1,4 @@
-/** The real activities and the real client in a worker's own time, which has nothing to do with this machine's. */
+/** The real activities and the real client, on a virtual clock. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
 import { serviceActivities } from '../../src/activities/shared/service-activities.ts';
@@ -47,7 +47,7 @@ const create = { order: CREATE, clientId: 'C-1', firstRunId: RUN, isDoubtful: fa
 test.each([
   [9_999, { kind: 'created' }],
   [10_000, { kind: 'not-sent', why: 'unreachable' }],
-])('a create that could be written after %i ms of the 10,000 that its lock leaves', async (ms, answer) => {
+])('a create that can be written %i ms into the 10,000 ms that its lock leaves', async (ms, answer) => {
   const { clock, activities, environment } = workerWith({
     connectsAfterMs: ms,
     body: successBody('createPayout'),
@@ -57,7 +57,7 @@ test.each([
   expect(await call).toMatchObject(answer);
 });
 
-test('a create goes on claiming its send, and stops with its end', async () => {
+test('a create renews its claim on the send until it ends', async () => {
   const { clock, activities, environment, claims } = workerWith({
     answersAfterMs: 5_000,
     body: successBody('createPayout'),
@@ -67,7 +67,7 @@ test('a create goes on claiming its send, and stops with its end', async () => {
   expect(claims).toEqual([0, 2_000, 4_000]);
 });
 
-test('a read that takes long heartbeats, and stops with its end', async () => {
+test('a long read heartbeats until it ends', async () => {
   const { clock, activities, environment, beganMs } = workerWith({
     answersAfterMs: 5_000,
     body: successBody('payoutOrder'),
@@ -79,7 +79,7 @@ test('a read that takes long heartbeats, and stops with its end', async () => {
   expect(beats).toEqual([2_000, 4_000]);
 });
 
-test('who is turned away for the rate limit comes back after a time that the given randomness spreads', async () => {
+test('a rate-limited call retries after a delay drawn from the injected randomness', async () => {
   const { clock, activities, environment } = workerWith({ body: '{"code":429,"message":"busy"}' });
   const call = environment.run(() => activities.fetchOrder(CALLER, 'O-1')).catch((error: unknown) => error);
   await clock.until(call);

@@ -4,20 +4,20 @@ import { payoutStateSchema } from '../../src/contract/payout-answers.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
-import { type OwnService, post, read, startService } from '../support/http.ts';
+import { post, read, startApiServer, type TestApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let at: string;
 const run = (...args: string[]) => cli(world.workerEnvironment, args);
 
 beforeAll(async () => {
-  // Long enough for a create on a busy machine, short enough for a test to wait for its end.
+  // Long enough for a create on a busy machine, short enough for a test to wait until it ends.
   world = await PayoutWorld.start({ env: { PAYMENTS_LOCK_LIFETIME: '5s', PAYOUTS_APPROVAL_EXPIRES: '1h' } });
-  service = await startService(world.client, {
+  service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop'), callerEntry('desk')]),
   });
   at = `${service.url}/v1/payouts`;
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 const asked = (over: object = {}) =>
-  payoutRequest(freshNumber(), { platform: 'sim:success', approval: 'required', ...over });
+  payoutRequest(newPartnerOrderId(), { platform: 'sim:success', approval: 'required', ...over });
 
 async function started(over: object = {}): Promise<string> {
   const body = asked(over);
@@ -50,8 +50,8 @@ const ends = (id: string) => until(id, ({ outcome }) => outcome !== undefined);
 const approve = (id: string, who: string) => post(`${at}/${id}/approve`, '', as(who));
 const ref = (partnerOrderId: string) => ({ partnerOrderId });
 
-describe('a payout that wants approval', () => {
-  test('waits with its quote, the end of its lock and of its patience on show, until it is approved', async () => {
+describe('a payout that requires approval', () => {
+  test('waits, shows its quote and when lock and approval expire, and continues once approved', async () => {
     const id = await started();
     const { quote, lockExpiresAt = '', approvalExpiresAt = '', lastAskedAt = '' } = await waits(id);
     expect(quote?.target).toEqual({ currency: 'CNY', amount: '100.00' });
@@ -60,7 +60,7 @@ describe('a payout that wants approval', () => {
     const status = await run('status', id);
     expect(status.stdout).toMatch(/lock expires +\S+ \((\d+ s left|expired)\)/);
     expect(status.stdout).toContain(`for 100.00 CNY`);
-    // What the Temporal UI shows of it, above its history.
+    // What the Temporal UI shows above the history.
     const shown = await world.payouts.handle(ref(id)).query('__temporal_workflow_metadata');
     expect(JSON.stringify(shown)).toContain('Its lock lives until');
     expect(createsOf(world, ref(id))).toEqual([]);
@@ -70,14 +70,14 @@ describe('a payout that wants approval', () => {
     expect(end).not.toHaveProperty('lockExpiresAt');
   });
 
-  test('H51 its starter cannot approve it through any door; somebody else can', async () => {
+  test('H51 rejects its starter as approver on every interface, and accepts another caller', async () => {
     const id = await started();
     await waits(id);
     expect((await approve(id, 'shop')).status).toBe(403);
     const byCli = await run('approve', id, '--by', 'Shop', '--json');
     expect(byCli.code).toBe(4);
     expect(byCli.json()).toMatchObject({ error: { message: expect.stringContaining('started') } });
-    // As the Temporal UI sends it: by name, in plain.
+    // As the Temporal UI sends it: by update name, unencrypted.
     const byUi = world.payouts.handle(ref(id)).executeUpdate('approve', { args: [{ by: ' shop ' }] });
     await expect(byUi).rejects.toMatchObject({ cause: { type: 'NotAcceptedNow' } });
     expect((await stateOf(id)).phase).toBe('AWAITING_APPROVAL');
@@ -85,7 +85,7 @@ describe('a payout that wants approval', () => {
     expect((await ends(id)).outcome).toBe('SUCCESS');
   });
 
-  test('on the command line: who started it with --by cannot approve it; another approves or refuses', async () => {
+  test('on the command line: rejects the --by that started it as approver; another approves or refuses', async () => {
     const [one, two] = [asked(), asked()];
     const begun = await cli(
       world.workerEnvironment,
@@ -101,7 +101,7 @@ describe('a payout that wants approval', () => {
     expect((await ends(two.partnerOrderId)).reason?.code).toBe('APPROVAL_REFUSED');
   });
 
-  test('approved after its lock ran out it is quoted anew; dearer than approved, it asks again', async () => {
+  test('requotes when approved after its lock expired; a price above the approved one requires another approval', async () => {
     const free = await started();
     const bounded = await started({ limits: { maxPay: { currency: 'USD', amount: '20.00' } } });
     const [first, second] = [await waits(free), await waits(bounded)];
@@ -111,17 +111,17 @@ describe('a payout that wants approval', () => {
     world.simulator.control.changeSettings({ rates: { ...rates, 'USD/CNY': '6.5000' } });
     try {
       for (const id of [free, bounded]) expect((await approve(id, 'desk')).status).toBe(200);
-      // Its caller's own limit bounds the price, so this one may go on.
+      // The caller's own limits bound the price, so this payout continues.
       const paid = await ends(bounded);
       expect(paid).toMatchObject({ outcome: 'SUCCESS', quote: { exchangeRate: '6.5000' } });
       expect(paid.quote?.lockRateId).not.toBe(second.quote?.lockRateId);
-      // This one has only the price that was approved.
+      // The approved price is the only bound of this one.
       const again = await until(
         free,
         ({ phase, quote }) => phase === 'AWAITING_APPROVAL' && quote?.lockRateId !== first.quote?.lockRateId,
       );
       expect(again.quote?.exchangeRate).toBe('6.5000');
-      // A price that nobody has seen yet gets its own time.
+      // A price that no approver has seen gets a full approval period.
       expect(Date.parse(again.approvalExpiresAt ?? '')).toBeGreaterThan(
         Date.parse(first.approvalExpiresAt ?? ''),
       );
@@ -134,20 +134,20 @@ describe('a payout that wants approval', () => {
   });
 });
 
-/** A payout that waits for `notBefore`, and whose workers stopped before that came. */
+/** A payout that waits for `notBefore`, whose workers stopped before that time. */
 async function scheduledWithoutWorkers(aheadMs = 3_000): Promise<{ due: string; notBefore: string }> {
   const notBefore = new Date(Date.now() + aheadMs).toISOString();
   const due = await started({ approval: 'none', notBefore });
   await until(due, ({ phase }) => phase === 'SCHEDULED' || Date.now() > Date.parse(notBefore));
   await world.stopWorkers();
   if (Date.now() < Date.parse(notBefore)) return { due, notBefore };
-  // On this machine it takes longer.
+  // Stopping took longer than the wait on this machine.
   await world.startWorkers();
   return scheduledWithoutWorkers(2 * aheadMs);
 }
 
-describe('waiting', () => {
-  test('notBefore outlives the workers; approval expires by the setting', async () => {
+describe('waiting payouts', () => {
+  test('notBefore survives a restart of the workers; an approval expires as configured', async () => {
     const { due, notBefore } = await scheduledWithoutWorkers();
     await eventually(() => Date.now() > Date.parse(notBefore) || undefined);
     expect(createsOf(world, ref(due))).toEqual([]);
@@ -160,7 +160,7 @@ describe('waiting', () => {
     expect(createsOf(world, ref(forgotten))).toEqual([]);
   });
 
-  test('for notBefore ends with a cancel, over HTTP or on the command line', async () => {
+  test('cancel ends a wait for notBefore, over HTTP and on the command line', async () => {
     const notBefore = new Date(Date.now() + 3_600_000).toISOString();
     const ids = [await started({ notBefore }), await started({ notBefore })];
     const [first = '', second = ''] = ids;

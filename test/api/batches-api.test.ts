@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { debitsByRow, manyRows } from '../support/batches.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, type OwnService, post, startService } from '../support/http.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let at: string;
 
 beforeAll(async () => {
   world = await PayoutWorld.start();
-  service = await startService(world.client, {
+  service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop'), callerEntry('desk')]),
   });
   at = `${service.url}/v1/payout-batches`;
@@ -25,7 +25,7 @@ afterAll(async () => {
 const ndjson = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
 const NDJSON = { 'content-type': 'application/x-ndjson' };
 
-test('a batch as NDJSON is paid to its end, once; the same again as JSON is the same batch', async () => {
+test('a batch in NDJSON is paid once to its end; the same rows in JSON join it', async () => {
   const rows = manyRows(20);
   const first = await post(`${at}?batchId=lines`, `\n${ndjson(rows)}`, { ...as('shop'), ...NDJSON });
   expect(first).toMatchObject({ status: 202, body: { state: { batchId: 'lines', count: 20, added: 20 } } });
@@ -39,7 +39,7 @@ test('a batch as NDJSON is paid to its end, once; the same again as JSON is the 
   expect(debitsByRow(world, rows)).toEqual(rows.map(() => 1));
 });
 
-test('other rows under its name, or somebody else, are 409', async () => {
+test('returns 409 for other rows under the same batchId and for another caller', async () => {
   const rows = manyRows(2);
   await post(at, { batchId: 'mine', payouts: rows }, as('shop'));
   const other = { batchId: 'mine', payouts: manyRows(2) };
@@ -47,8 +47,8 @@ test('other rows under its name, or somebody else, are 409', async () => {
   expect((await post(at, { batchId: 'mine', payouts: rows }, as('desk'))).status).toBe(409);
 });
 
-test('H51 who started a batch cannot approve its payouts', async () => {
-  const row = payoutRequest(freshNumber(), { platform: 'sim:success', approval: 'required' });
+test('H51 the starter of a batch cannot approve its payouts', async () => {
+  const row = payoutRequest(newPartnerOrderId(), { platform: 'sim:success', approval: 'required' });
   await post(at, { batchId: 'to-approve', payouts: [row] }, as('shop'));
   const payout = `${service.url}/v1/payouts/${row.partnerOrderId}`;
   await eventually(async () => {
@@ -59,9 +59,9 @@ test('H51 who started a batch cannot approve its payouts', async () => {
   expect((await post(`${payout}/approve`, '', as('desk'))).status).toBe(200);
 });
 
-test('every bad row and field is named; one row over the largest amount stops them all', async () => {
+test('names every bad row and field; one row above the largest amount rejects the batch', async () => {
   const [good] = manyRows(1);
-  const bad = { ...payoutRequest(freshNumber()), clientId: '' };
+  const bad = { ...payoutRequest(newPartnerOrderId()), clientId: '' };
   expect(await post(at, { batchId: 'bad', payouts: [good, bad, bad] }, as('shop'))).toMatchObject({
     status: 400,
     body: { errors: [{ path: '1.clientId' }, { path: '2.clientId' }] },
@@ -72,7 +72,9 @@ test('every bad row and field is named; one row over the largest amount stops th
   });
   const lines = await post(`${at}?batchId=bad`, `${JSON.stringify(good)}\n{"a`, { ...as('shop'), ...NDJSON });
   expect(lines).toMatchObject({ status: 400, body: { detail: expect.stringContaining('line 2') } });
-  const large = payoutRequest(freshNumber(), { instructedAmount: { currency: 'CNY', amount: '100.01' } });
+  const large = payoutRequest(newPartnerOrderId(), {
+    instructedAmount: { currency: 'CNY', amount: '100.01' },
+  });
   expect(await post(at, { batchId: 'bad', payouts: [good, large] }, as('shop'))).toMatchObject({
     status: 403,
     body: { detail: expect.stringContaining('row 1') },

@@ -7,23 +7,23 @@ import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { type DevServer, startDevServer } from '../../scripts/dev-server.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { get, post } from '../support/http.ts';
-import { eventually, freshNumber } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let folder: string;
-let engine: DevServer;
+let temporal: DevServer;
 let connection: Connection;
 let service: OwnProcess;
 let url: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'payouts-receiver-'));
-  engine = await startDevServer({ always: true, ui: false, dbFile: join(folder, 'temporal.db') });
-  connection = await Connection.connect({ address: engine.address });
+  temporal = await startDevServer({ always: true, ui: false, dbFile: join(folder, 'temporal.db') });
+  connection = await Connection.connect({ address: temporal.address });
   const [port = 0] = await freePorts(1);
   const environment = {
-    TEMPORAL_ADDRESS: engine.address,
+    TEMPORAL_ADDRESS: temporal.address,
     PAYOUTS_API_LISTEN: `127.0.0.1:${port}`,
     PAYMENTS_ENVIRONMENT: 'test',
     PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
@@ -35,13 +35,13 @@ beforeAll(async () => {
 afterAll(async () => {
   await service.stop('SIGKILL');
   await connection.close();
-  await engine.stop();
+  await temporal.stop();
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('H33 a notification is acknowledged only once Temporal has it: killed in the middle, it is 503', async () => {
+test('H33 acknowledges a notification only once Temporal has it: returns 503 when Temporal is killed meanwhile', async () => {
   const payouts = new Payouts({ client: new Client({ connection }) });
-  const { partnerOrderId } = await payouts.start(payoutRequest(freshNumber()));
+  const { partnerOrderId } = await payouts.start(payoutRequest(newPartnerOrderId()));
   const send = (status: string) =>
     post(`${url}/v1/notifications/default`, { partner_order_id: partnerOrderId, status });
   const recorded = async () => {
@@ -52,9 +52,9 @@ test('H33 a notification is acknowledged only once Temporal has it: killed in th
 
   const acknowledged: string[] = [];
   const refused: string[] = [];
-  let engineIsUp = true;
+  let temporalIsUp = true;
   const sender = (async () => {
-    for (let i = 0; refused.length === 0 || !engineIsUp || acknowledged.at(-1) !== `N${i - 1}`; i += 1) {
+    for (let i = 0; refused.length === 0 || !temporalIsUp || acknowledged.at(-1) !== `N${i - 1}`; i += 1) {
       const answer = await send(`N${i}`);
       expect([202, 503]).toContain(answer.status);
       if (answer.status === 503) expect(answer.headers['retry-after']).toBe('5');
@@ -62,13 +62,13 @@ test('H33 a notification is acknowledged only once Temporal has it: killed in th
     }
   })();
   await eventually(() => acknowledged.length > 0 || undefined);
-  engineIsUp = false;
-  await engine.kill('SIGKILL');
+  temporalIsUp = false;
+  await temporal.kill('SIGKILL');
   expect((await get(`${url}/healthz`)).status).toBe(200);
   expect((await get(`${url}/readyz`)).status).toBe(503);
   await eventually(() => refused.length > 0 || undefined);
-  await engine.restart();
-  engineIsUp = true;
+  await temporal.restart();
+  temporalIsUp = true;
   await sender;
 
   const inHistory = (await recorded()).join('\n');
@@ -76,6 +76,6 @@ test('H33 a notification is acknowledged only once Temporal has it: killed in th
   expect((await get(`${url}/readyz`)).status).toBe(200);
 });
 
-test('SIGTERM ends the service in good order', async () => {
+test('SIGTERM shuts the API server down cleanly', async () => {
   expect(await service.stop('SIGTERM')).toBe(0);
 });

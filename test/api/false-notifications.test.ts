@@ -1,14 +1,14 @@
-/** Notifications that say what is not so, over HTTP, against what the provider answers when it is asked. */
+/** False notifications over HTTP, against what the provider answers to queries. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { type OwnService, post, startService } from '../support/http.ts';
+import { post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 beforeAll(async () => {
   world = await PayoutWorld.start({ env: NO_POLLS });
-  service = await startService(world.client);
+  service = await startApiServer(world.client);
 });
 afterAll(async () => {
   await service.close();
@@ -25,14 +25,14 @@ async function open(): Promise<{ ref: PayoutRef; orderId: string }> {
   return { ref, orderId };
 }
 
-describe('H19 what a notification says is never the outcome', () => {
+describe('H19 a notification never decides the outcome', () => {
   test.each(['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'])(
-    '%s for an order that is open: it stays open',
+    '%s for an open order: the payout stays open',
     async (status) => {
       const { ref, orderId } = await open();
       const said = { order_id: orderId, partner_order_id: ref.partnerOrderId, status, complete_flag: true };
       expect((await notify(said)).status).toBe(202);
-      // The answer has been considered once it is confirmed.
+      // The answer has been evaluated once it is confirmed.
       const state = await world.until(
         ref,
         ({ lastConfirmedAt, sentence }) =>
@@ -46,7 +46,7 @@ describe('H19 what a notification says is never the outcome', () => {
   test.each([
     ['SUCCESS', 'FAILED'],
     ['FAILED', 'SUCCESS'],
-  ])('%s for an order that ended as %s: the order counts', async (said, truth) => {
+  ])('%s for an order that ended as %s: the order decides', async (said, truth) => {
     const { ref } = await open();
     world.simulator.control.changeOrder(ref.partnerOrderId, { status: truth });
     expect((await notify({ partner_order_id: ref.partnerOrderId, status: said })).status).toBe(202);

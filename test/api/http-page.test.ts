@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { get, type OwnService, post, startService } from '../support/http.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 
 beforeAll(async () => {
   world = await PayoutWorld.start();
-  service = await startService(world.client);
+  service = await startApiServer(world.client);
 });
 
 afterAll(async () => {
@@ -17,7 +17,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-test('the example of docs/http.md is a payout, and is answered with the fields that stand there', async () => {
+test('the example of docs/http.md is a valid payout, and its response has the documented fields', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/http.md'), 'utf8');
   const [, body = ''] = / -d '(\{[^']+\})'/.exec(page) ?? [];
   const [, shown = ''] = /```json\n(\{\n {2}"state"[\s\S]+?)```/.exec(page) ?? [];
@@ -30,7 +30,7 @@ test('the example of docs/http.md is a payout, and is answered with the fields t
   expect([shapeOf(ended.body)]).toMatchObject([shapeOf(JSON.parse(shown))]);
 });
 
-/** The names of all fields, and no values. */
+/** The names of all fields, without values. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shapeOf);
   if (typeof value !== 'object' || value === null) return typeof value;

@@ -1,8 +1,8 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, type OwnService, post, startService } from '../support/http.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
@@ -14,11 +14,11 @@ const keys = {
 };
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 
 beforeAll(async () => {
   world = await PayoutWorld.start({ idle: true });
-  service = await startService(world.client, keys);
+  service = await startApiServer(world.client, keys);
 });
 
 afterAll(async () => {
@@ -32,8 +32,8 @@ const value = (text: string, name: string): number => {
   return Number(line?.slice(name.length + 1));
 };
 
-test('requests are counted by route and status, and never by what a caller wrote', async () => {
-  const request = payoutRequest(freshNumber());
+test('counts requests by route and status, without any text of the caller', async () => {
+  const request = payoutRequest(newPartnerOrderId());
   const at = `${service.url}/v1/payouts`;
   await post(at, request, as('shop'));
   await post(at, request);
@@ -52,13 +52,13 @@ test('requests are counted by route and status, and never by what a caller wrote
     expect(text).not.toContain(written);
 });
 
-test('notifications are counted by what became of them', async () => {
-  const { partnerOrderId } = payoutRequest(freshNumber());
+test('counts notifications by result', async () => {
+  const { partnerOrderId } = payoutRequest(newPartnerOrderId());
   await post(`${service.url}/v1/payouts`, payoutRequest(partnerOrderId), as('shop'));
   const before = await scrape();
   const at = `${service.url}/v1/notifications/default`;
   await post(at, { partner_order_id: partnerOrderId });
-  await post(at, { partner_order_id: freshNumber() });
+  await post(at, { partner_order_id: newPartnerOrderId() });
   await post(at, 'no json');
   const after = await scrape();
   const more = (result: string) => {
@@ -69,8 +69,8 @@ test('notifications are counted by what became of them', async () => {
   expect(value(after, 'payouts_notifications_waiting')).toBe(1);
 });
 
-test('one that is not verified counts as refused', async () => {
-  const verifying = await startService(world.client, {
+test('counts an unverified notification as refused', async () => {
+  const verifying = await startApiServer(world.client, {
     ...keys,
     PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
     PAYMENTS_NOTIFICATION_SECRETS: SECRET,
@@ -81,16 +81,16 @@ test('one that is not verified counts as refused', async () => {
   await verifying.close();
 });
 
-test('it says whether Temporal is reached, and of a process that does not reach it, too', async () => {
+test('reports whether Temporal is reachable, also when it is not', async () => {
   expect(value(await scrape(), 'payouts_temporal_reachable')).toBe(1);
   const connection = Connection.lazy({ address: '127.0.0.1:9' });
-  const lost = await startService(new Client({ connection }), keys);
+  const lost = await startApiServer(new Client({ connection }), keys);
   expect(value(await scrape(lost), 'payouts_temporal_reachable')).toBe(0);
   await lost.close();
   await connection.close();
 });
 
-test('only a key with the verb metrics may scrape', async () => {
+test('requires a key with the verb metrics', async () => {
   const at = `${service.url}/metrics`;
   expect((await get(at)).status).toBe(401);
   expect((await get(at, as('shop'))).status).toBe(403);

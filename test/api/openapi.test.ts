@@ -6,16 +6,16 @@ import { clientsOf } from '../../src/starters/api/clients.ts';
 import { openApiDocument } from '../../src/starters/api/openapi.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
-import { get, type OwnService, post, startService } from '../support/http.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 
 beforeAll(async () => {
   world = await PayoutWorld.start();
-  service = await startService(world.client);
+  service = await startApiServer(world.client);
 });
 
 afterAll(async () => {
@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const document = () => openApiDocument(operationsOf(clientsOf(world.client, 'test')));
 
-/** With the whole document at hand, so that references are followed. */
+/** Resolves references within the whole document. */
 function validatorOf(pointer: string): ValidateFunction {
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   ajv.addSchema(JSON.parse(JSON.stringify(document())), 'doc');
@@ -40,7 +40,7 @@ function answerOf(path: string, method: string, status: number, type = 'applicat
   return validatorOf(escaped.map((step) => `/${encodeURIComponent(step)}`).join(''));
 }
 
-/** From the tree that Fastify prints: each line adds to the path of the line that it hangs on. */
+/** From Fastify's route tree: each line adds to the path of its parent line. */
 function routesOf(tree: string): string[] {
   const paths: string[] = [];
   return tree.split('\n').flatMap((line) => {
@@ -54,7 +54,7 @@ function routesOf(tree: string): string[] {
 }
 
 describe('/openapi.json', () => {
-  test('is served, is OpenAPI 3.1, and every schema in it is one', async () => {
+  test('is served, conforms to OpenAPI 3.1, and contains valid schemas only', async () => {
     const answer = await get(`${service.url}/openapi.json`);
     expect(answer).toMatchObject({ status: 200, body: { openapi: '3.1.0' } });
     expect(answer.body).toEqual(JSON.parse(JSON.stringify(document())));
@@ -75,7 +75,7 @@ describe('/openapi.json', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('lists every route that there is, and no other', async () => {
+  test('lists exactly the existing routes', async () => {
     const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
     const environment = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' };
     const config = serviceConfig({ ...environment, PAYOUTS_LOG_LEVEL: 'silent' });
@@ -95,8 +95,8 @@ describe('/openapi.json', () => {
     await nowhere.close();
   });
 
-  test('says what is really answered', async () => {
-    const request = payoutRequest(freshNumber(), { platform: 'sim:success' });
+  test('describes the actual responses', async () => {
+    const request = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
     const payouts = `${service.url}/v1/payouts`;
     expect(validatorOf('/components/schemas/PayoutRequest')(request)).toBe(true);
     const started = await post(payouts, request);
@@ -113,8 +113,8 @@ describe('/openapi.json', () => {
       expect(problem(answer.body), JSON.stringify(problem.errors)).toBe(true);
   });
 
-  test('quotes and accounts are answered as it says', async () => {
-    const quoted = await post(`${service.url}/v1/quotes`, payoutRequest(freshNumber()));
+  test('describes the responses for quotes and accounts', async () => {
+    const quoted = await post(`${service.url}/v1/quotes`, payoutRequest(newPartnerOrderId()));
     expect(quoted.status).toBe(200);
     const quote = answerOf('/v1/quotes', 'post', 200);
     expect(quote(quoted.body), JSON.stringify(quote.errors)).toBe(true);
@@ -128,15 +128,15 @@ describe('/openapi.json', () => {
     });
   });
 
-  test('a batch is answered as it says', async () => {
-    const payouts = [payoutRequest(freshNumber(), { platform: 'sim:success' })];
+  test('describes the responses for a batch', async () => {
+    const payouts = [payoutRequest(newPartnerOrderId(), { platform: 'sim:success' })];
     const started = await post(`${service.url}/v1/payout-batches`, { batchId: 'documented', payouts });
     const valid = answerOf('/v1/payout-batches', 'post', 202);
     expect(valid(started.body), JSON.stringify(valid.errors)).toBe(true);
   });
 });
 
-test('/docs shows every operation, and loads and runs nothing', async () => {
+test('/docs shows every operation without scripts or external resources', async () => {
   const { status, headers, body } = await get(`${service.url}/docs`);
   expect(status).toBe(200);
   expect(headers['content-security-policy']).toMatch("default-src 'none'");

@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, type HttpAnswer, type OwnService, post, read, startService } from '../support/http.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { get, type HttpAnswer, post, read, startApiServer, type TestApiServer } from '../support/http.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let at: string;
 
 beforeAll(async () => {
   world = await PayoutWorld.start();
-  service = await startService(world.client, {
+  service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([
       callerEntry('shop'),
       callerEntry('desk'),
@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 
 const ofSim = (scenario = 'success', over: object = {}) =>
-  payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over });
+  payoutRequest(newPartnerOrderId(), { platform: `sim:${scenario}`, ...over });
 const started = async (over: object = {}, scenario = 'slow final=1h') => {
   const body = ofSim(scenario, over);
   expect((await post(at, body, as('shop'))).status).toBe(202);
@@ -42,7 +42,7 @@ const until = (partnerOrderId: string, text: string): Promise<HttpAnswer> =>
   });
 
 describe('a payout over HTTP', () => {
-  test('is started, runs to its end, and is answered with state and result', async () => {
+  test('starts, runs to its end, and returns state and result', async () => {
     const body = ofSim();
     const { partnerOrderId } = body;
     const answer = await post(at, body, as('shop'));
@@ -59,7 +59,7 @@ describe('a payout over HTTP', () => {
     expect(await post(at, body, as('shop'))).toMatchObject({ status: 202, body: answer.body });
   });
 
-  test('the same body again, written otherwise, gets the same answer; another body is 409', async () => {
+  test('returns the same response for an equal body in another spelling, and 409 for another body', async () => {
     const body = ofSim('slow final=1h');
     const { body: first } = await post(at, body, as('shop'));
     const again = { approval: 'none', ...body, instructedAmount: { amount: '100', currency: 'CNY' } };
@@ -73,7 +73,7 @@ describe('a payout over HTTP', () => {
     expect(world.simulator.control.ledgerOf(body.partnerOrderId).debits).toBeLessThanOrEqual(1);
   });
 
-  test('every bad field is named, and none is quoted', async () => {
+  test('names every bad field and quotes no value', async () => {
     const answer = await post(
       at,
       { ...ofSim(), clientId: '', instructedAmount: { currency: 'CNY', amount: 100.5 }, canary: 'secret' },
@@ -92,35 +92,35 @@ describe('a payout over HTTP', () => {
   });
 
   test.each([
-    ['no JSON', '{"a"', 400],
+    ['a body that is not JSON', '{"a"', 400],
     ['a repeated key', '{"app":"default","app":"other"}', 400],
     ['too deep', `${'['.repeat(40)}${']'.repeat(40)}`, 400],
     ['nothing', '', 400],
     ['over 64 KiB', `"${'x'.repeat(64 * 1024)}"`, 413],
-  ])('%s is refused', async (_what, body, status) => {
+  ])('rejects %s', async (_what, body, status) => {
     expect((await post(at, body, as('shop'))).status).toBe(status);
   });
 
-  test('another media type is 415', async () => {
+  test('returns 415 for another media type', async () => {
     const answer = await post(at, '{}', { ...as('shop'), 'content-type': 'text/plain' });
     expect(answer.status).toBe(415);
   });
 
-  test('one that nobody knows is 404, whatever is asked of it', async () => {
-    const unknown = `${at}/${freshNumber()}`;
+  test('returns 404 on every route for an unknown payout', async () => {
+    const unknown = `${at}/${newPartnerOrderId()}`;
     expect((await get(unknown, as('shop'))).status).toBe(404);
     for (const verb of ['approve', 'refuse', 'cancel', 'poll'])
       expect((await post(`${unknown}/${verb}`, '', as('shop'))).status).toBe(404);
   });
 
-  test('a number is taken as it is written: with slashes, spaces and other scripts', async () => {
-    const partnerOrderId = `付款/1 ?#${freshNumber()}`.slice(0, 40);
+  test('accepts a partnerOrderId with slashes, spaces and other scripts unchanged', async () => {
+    const partnerOrderId = `付款/1 ?#${newPartnerOrderId()}`.slice(0, 40);
     await started({ partnerOrderId });
     const answer = await read(`${at}/${encodeURIComponent(partnerOrderId)}?app=default`, as('shop'));
     expect(answer).toMatchObject({ status: 200, body: { state: { needsAttention: false } } });
   });
 
-  test('a start that workers refuse as bad input says so when it is looked at', async () => {
+  test('reports on read that workers rejected the start as bad input', async () => {
     const body = { ...ofSim(), app: 'another' };
     expect((await post(at, body, as('other'))).status).toBe(202);
     const address = `${at}/${body.partnerOrderId}?app=another`;
@@ -133,7 +133,7 @@ describe('a payout over HTTP', () => {
 });
 
 describe('decisions', () => {
-  test('cancel before creation ends it, signed with the name of the key; afterwards it is 409', async () => {
+  test('cancel ends the payout before the create, with the name of the key; afterwards it returns 409', async () => {
     const notBefore = new Date(Date.now() + 3_600_000).toISOString();
     const early = await started({ notBefore });
     const answer = await post(`${at}/${early}/cancel`, { reason: 'not needed' }, as('desk'));
@@ -149,7 +149,7 @@ describe('decisions', () => {
     expect(refused).toMatchObject({ status: 409, body: { detail: expect.any(String) } });
   });
 
-  test('poll asks now; resolve is 409 where nothing is in review', async () => {
+  test('poll queries immediately; resolve returns 409 outside review', async () => {
     const id = await started();
     await until(id, '"PROCESSING"');
     expect(await post(`${at}/${id}/poll`, '', as('desk'))).toMatchObject({
@@ -161,7 +161,7 @@ describe('decisions', () => {
     expect((await post(`${at}/${id}/resolve`, { created: true }, as('desk'))).status).toBe(400);
   });
 
-  test('nobody can say that somebody else decided', async () => {
+  test('the name of the key is recorded as decider, whatever the body says', async () => {
     const id = await started({ approval: 'required' });
     await until(id, '"AWAITING_APPROVAL"');
     const answer = await post(`${at}/${id}/approve`, { by: 'the boss' }, as('desk'));
@@ -171,8 +171,8 @@ describe('decisions', () => {
   });
 });
 
-describe('H51 a key can do only what is written down for it', () => {
-  test('who started a payout cannot approve it; another key can', async () => {
+describe('H51 permissions of keys', () => {
+  test('the key that started a payout cannot approve it; another key can', async () => {
     const id = await started({ approval: 'required' }, 'success');
     await until(id, '"AWAITING_APPROVAL"');
     const own = await post(`${at}/${id}/approve`, '', as('shop'));
@@ -185,7 +185,7 @@ describe('H51 a key can do only what is written down for it', () => {
     await until(id, '"outcome":"SUCCESS"');
   });
 
-  test('starting it again by another key does not make it theirs', async () => {
+  test('starting a payout again with another key does not change its starter', async () => {
     const body = ofSim('success', { approval: 'required' });
     await post(at, body, as('shop'));
     await post(at, body, as('desk'));
@@ -200,10 +200,10 @@ describe('H51 a key can do only what is written down for it', () => {
     ['with a wrong key', as('nobody'), 401],
     ['with another scheme', { authorization: 'Basic key-of-shop' }, 401],
     ['over its largest amount', as('small'), 403],
-    ['in a currency it has no amount for', as('dollars'), 403],
+    ['in a currency without an amount', as('dollars'), 403],
     ['for another application', as('other'), 403],
     ['for a verb it does not have', as('reader'), 403],
-  ])('a start %s is refused, and nothing is started', async (_what, headers, status) => {
+  ])('rejects a start %s, and starts nothing', async (_what, headers, status) => {
     const body = ofSim();
     const answer = await post(at, body, headers);
     expect(answer).toMatchObject({ status, body: { status } });
@@ -211,8 +211,8 @@ describe('H51 a key can do only what is written down for it', () => {
     expect((await get(`${at}/${body.partnerOrderId}`, as('reader'))).status).toBe(404);
   });
 
-  test('every route wants a key', async () => {
-    const id = freshNumber();
+  test('every route requires a key', async () => {
+    const id = newPartnerOrderId();
     for (const path of [`payouts/${id}`, `payout-batches/x`, 'accounts?clientId=c'])
       expect((await get(`${service.url}/v1/${path}`)).status).toBe(401);
     const posted = ['approve', 'refuse', 'cancel', 'resolve', 'poll'].map((verb) => `payouts/${id}/${verb}`);

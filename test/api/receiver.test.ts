@@ -3,16 +3,16 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { accepted, type OwnService, post, startService } from '../support/http.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { accepted, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let address: string;
 
 beforeAll(async () => {
   world = await PayoutWorld.start({ env: NO_POLLS });
-  service = await startService(world.client);
+  service = await startApiServer(world.client);
   address = `${service.url}/v1/notifications/default`;
 });
 
@@ -29,14 +29,14 @@ const processing = (ref: PayoutRef) => world.until(ref, ({ phase }) => phase ===
 const workflows = async () => (await world.client.workflow.count()).count;
 
 describe('a notification reaches its payout', () => {
-  test('as the service sends it: the payout ends by it, without a single poll', async () => {
+  test("in the provider's form: the payout ends without a poll", async () => {
     world.simulator.control.changeApp('demo-app', { notifyUrl: address });
     const ref = await world.pay('success');
     expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
     world.simulator.control.changeApp('demo-app', { notifyUrl: null });
   });
 
-  test('by the order number alone', async () => {
+  test('by the orderId alone', async () => {
     const ref = await world.pay('slow final=1s notify=none');
     const { orderId } = await processing(ref);
     await eventually(async () => {
@@ -47,7 +47,7 @@ describe('a notification reaches its payout', () => {
     expect((await signals(ref)).length).toBeGreaterThan(0);
   });
 
-  test('with nothing but the numbers and the status: no raw body enters the history', async () => {
+  test('and passes on only ids and status: the raw body does not enter the history', async () => {
     const ref = await world.pay('slow final=1h');
     await processing(ref);
     const personal = { receiver: { bankAccountName: 'Zhang San' }, status: 'SUCCESS' };
@@ -66,29 +66,29 @@ describe('a notification reaches its payout', () => {
     });
   });
 
-  test('that has ended: accepted, and nothing changes', async () => {
+  test('after its end: accepted, without effect', async () => {
     const ref = await world.pay('success', { limits: { maxPay: { currency: 'USD', amount: '0.01' } } });
     await world.payouts.result(ref);
     const answer = await post(address, { partner_order_id: ref.partnerOrderId });
     expect(answer).toMatchObject({ status: 202, body: { received: 'ended' } });
   });
 
-  test('H36 300 at once for one payout are all accepted and cost it a handful of signals', async () => {
+  test('H36 accepts 300 simultaneous notifications for one payout, which cost it a handful of signals', async () => {
     const ref = await world.pay('slow final=1h');
     await processing(ref);
     const begun = performance.now();
     await Promise.all(
       Array.from({ length: 300 }, () => accepted(address, { partner_order_id: ref.partnerOrderId })),
     );
-    // One at once and one a second, for as long as the machine took over it.
+    // One immediately, then one per second for as long as this machine took.
     const seconds = (performance.now() - begun) / 1_000;
     expect((await signals(ref)).length).toBeLessThanOrEqual(1 + Math.ceil(seconds));
   });
 });
 
-describe('H30 a notification for an order that nobody knows', () => {
-  test('is kept and looked up again: the payout that starts later is told', async () => {
-    const partnerOrderId = freshNumber();
+describe('H30 a notification for an unknown order', () => {
+  test('is kept and looked up again: a payout that starts later receives it', async () => {
+    const partnerOrderId = newPartnerOrderId();
     const answer = await post(address, { partner_order_id: partnerOrderId });
     expect(answer).toMatchObject({ status: 202, body: { received: 'unknown' } });
     const ref = await world.pay('slow final=1h', { partnerOrderId });
@@ -113,7 +113,7 @@ describe('H30 a notification for an order that nobody knows', () => {
   });
 });
 
-describe('what is no notification is refused, with the reason and nothing quoted', () => {
+describe('rejects invalid notifications with the reason, quoting nothing', () => {
   test.each([
     ['not JSON', 'secret-canary{', 400],
     ['a list', '["secret-canary"]', 400],
@@ -130,12 +130,12 @@ describe('what is no notification is refused, with the reason and nothing quoted
     expect(JSON.stringify(answer.body)).not.toContain('secret-canary');
   });
 
-  test('an application that cannot be', async () => {
+  test('an invalid application name', async () => {
     const answer = await post(`${service.url}/v1/notifications/NOT_AN_APP`, { order_id: '1' });
     expect(answer).toMatchObject({ status: 404, body: { status: 404 } });
   });
 
-  test('a body that takes for ever to come', async () => {
+  test('a body that never completes', async () => {
     const socket = connect({ host: '127.0.0.1', port: Number(new URL(service.url).port) });
     socket.write(
       'POST /v1/notifications/default HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
@@ -146,11 +146,11 @@ describe('what is no notification is refused, with the reason and nothing quoted
   });
 });
 
-describe('H32 with a scheme, only what is verified over the raw bytes gets further', () => {
+describe('H32 with a signature scheme, only notifications verified over the raw bytes pass', () => {
   const secrets = ['newer-secret-newer-secret', 'older-secret-older-secret'];
-  let strict: OwnService;
+  let strict: TestApiServer;
   beforeAll(async () => {
-    strict = await startService(world.client, {
+    strict = await startApiServer(world.client, {
       PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
       PAYMENTS_NOTIFICATION_SECRETS: secrets.join(','),
       PAYMENTS_NOTIFICATION_FIELDS: 'partnerOrderId=/payload/number',
@@ -169,7 +169,7 @@ describe('H32 with a scheme, only what is verified over the raw bytes gets furth
     return { headers, post: (sent: string) => post(`${strict.url}/v1/notifications/default`, sent, headers) };
   };
 
-  test('either secret is good while they rotate; the pointer says where the number stands', async () => {
+  test('accepts both secrets during a rotation; the JSON pointer locates the id', async () => {
     const ref = await world.pay('slow final=1h');
     await processing(ref);
     const body = JSON.stringify({ payload: { number: ref.partnerOrderId } });
@@ -180,7 +180,7 @@ describe('H32 with a scheme, only what is verified over the raw bytes gets furth
       });
   });
 
-  test('any flipped bit, a stale or future clock, and another secret are 401', async () => {
+  test('returns 401 for any flipped bit, a stale or future timestamp, and another secret', async () => {
     const body = JSON.stringify({ payload: { number: 'x' } });
     for (let bit = 0; bit < body.length * 8; bit += 13) {
       const bent = Buffer.from(body);

@@ -1,10 +1,10 @@
 import { Client } from '@temporalio/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { get, type OwnService, post, startService } from '../support/http.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
-/** What a worker was asked, by workflow id. */
+/** The queries that a worker received, by workflow id. */
 const asked: string[] = [];
 
 function counting({ connection, options }: Client): Client {
@@ -26,13 +26,13 @@ function counting({ connection, options }: Client): Client {
   });
 }
 
-describe('H62 looking at payouts costs a worker as little as possible', () => {
+describe('H62 status reads use few worker queries', () => {
   let world: PayoutWorld;
-  let service: OwnService;
+  let service: TestApiServer;
   let at: string;
   beforeAll(async () => {
     world = await PayoutWorld.start();
-    service = await startService(counting(world.client));
+    service = await startApiServer(counting(world.client));
     at = `${service.url}/v1/payouts`;
   });
   afterAll(async () => {
@@ -40,7 +40,7 @@ describe('H62 looking at payouts costs a worker as little as possible', () => {
     await world.stop();
   });
 
-  test('a hundred callers who look at one payout cost one query a second', async () => {
+  test('a hundred readers of one payout cost one query per second', async () => {
     const ref = await world.pay('stuck', { approval: 'required' });
     await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
     asked.length = 0;
@@ -52,7 +52,7 @@ describe('H62 looking at payouts costs a worker as little as possible', () => {
     expect(asked.length).toBeLessThanOrEqual(1 + (performance.now() - beganMs) / 1_000);
   });
 
-  test('who has steered a payout sees what became of it, however fresh the last answer is', async () => {
+  test('a read after an update shows its effect, even while an earlier answer is fresh', async () => {
     const ref = await world.pay('success', { approval: 'required' });
     await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
     const one = `${at}/${ref.partnerOrderId}`;
@@ -61,7 +61,7 @@ describe('H62 looking at payouts costs a worker as little as possible', () => {
     expect((await get(one)).body).toMatchObject({ state: { phase: 'DONE', outcome: 'NOT_CREATED' } });
   });
 
-  test('an ended payout is told without a worker, in the words of its workflow', async () => {
+  test('the state of an ended payout is read without a worker, and equals what its workflow reports', async () => {
     const refs = await Promise.all(['success', 'failure', 'partial'].map((scenario) => world.pay(scenario)));
     const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
     const told = await Promise.all(
@@ -70,7 +70,7 @@ describe('H62 looking at payouts costs a worker as little as possible', () => {
     await world.stopWorkers();
     asked.length = 0;
     for (const [index, ref] of refs.entries()) {
-      // When the provider was asked last is known to the workflow alone.
+      // Only the workflow knows when the provider was last asked.
       const { lastAskedAt, lastConfirmedAt, ...state } = told[index] ?? {};
       expect([typeof lastAskedAt, typeof lastConfirmedAt]).toEqual(['string', 'string']);
       const body = { state, result: results[index] };
@@ -81,8 +81,8 @@ describe('H62 looking at payouts costs a worker as little as possible', () => {
     await world.startWorkers();
   });
 
-  test('an ended payout that needs attention says why, which its workflow knows', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'v2-disagrees final=0s');
+  test('an ended payout that needs attention reports the reasons from its workflow', async () => {
+    const ref = await world.payWithFault({ kind: 'drop-after' }, 'v2-disagrees final=0s');
     const result = await world.payouts.result(ref);
     const reasons = [expect.objectContaining({ code: 'PROVIDER_CONTRADICTS_ITSELF' })];
     const body = { state: { phase: 'DONE', needsAttention: true, reasons }, result };
@@ -91,10 +91,10 @@ describe('H62 looking at payouts costs a worker as little as possible', () => {
 });
 
 describe('H62 more readers than workers can answer', () => {
-  test('are told to come again, in bounded time, and no more than ten questions wait for a worker', async () => {
+  test('are rejected in bounded time, with at most ten queries waiting for a worker', async () => {
     const world = await PayoutWorld.start({ idle: true });
-    const service = await startService(counting(world.client));
-    const ids = Array.from({ length: 14 }, freshNumber);
+    const service = await startApiServer(counting(world.client));
+    const ids = Array.from({ length: 14 }, newPartnerOrderId);
     for (const id of ids) await world.payouts.start(payoutRequest(id));
     asked.length = 0;
     const answers = await Promise.all(ids.map((id) => get(`${service.url}/v1/payouts/${id}`)));

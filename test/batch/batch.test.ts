@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
 import { payoutBatchWorkflowId } from '../../src/contract/ids.ts';
 import { batchesOf, debitsByRow, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
-import { terminate, untilAdopted } from '../support/reconciliation.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
@@ -15,13 +15,13 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 describe('a batch pays each of its rows', () => {
-  test('mixed outcomes: each row ends as its own payout does, and is counted', async () => {
+  test('with mixed outcomes: each row ends and is counted as its payout does', async () => {
     const payouts = rowsOf('success', 'failure', 'partial splits=3 failed=1', 'success');
     payouts.push(
-      payoutRequest(freshNumber(), { platform: 'sim:success', limits: { minRate: '99' } }),
-      payoutRequest(freshNumber(), { platform: 'sim:success', app: 'default' }),
+      payoutRequest(newPartnerOrderId(), { platform: 'sim:success', limits: { minRate: '99' } }),
+      payoutRequest(newPartnerOrderId(), { platform: 'sim:success', app: 'default' }),
     );
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     const state = await batches.start({ ...ref, payouts });
     expect(state).toMatchObject({ count: 6, added: 6, missing: [], bad: 0 });
     expect(await batches.result(ref)).toMatchObject({
@@ -42,14 +42,14 @@ describe('a batch pays each of its rows', () => {
     expect(memo).toMatchObject({ rejectDuplicate: true, environment: 'test', batch: ref.batchId });
   });
 
-  test('a row that has a payout with the same body is joined, one with another body is a conflict', async () => {
+  test('joins a row whose payout has the same body, and reports another body as a conflict', async () => {
     const [running, ended, other, fresh] = rowsOf('slow final=1h', 'success', 'success', 'success');
     if (!running || !ended || !other || !fresh) throw new Error('four rows');
     await world.payouts.start(running);
     await world.payouts.start(ended);
     await world.payouts.result(ended);
     await world.payouts.start({ ...other, clientId: 'client-2' });
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: [running, other, ended, fresh] });
     const state = await untilBatch(batches, ref, ({ done, phases }) => done === 3 && phases.PROCESSING === 1);
     expect(state).toMatchObject({
@@ -64,7 +64,7 @@ describe('a batch pays each of its rows', () => {
     expect(debitsByRow(world, [running, ended, fresh])).toEqual([1, 1, 1]);
   });
 
-  test('a payout that needs a person, or is stopped by one, holds up no other row', async () => {
+  test('a payout that waits for a person, or is stopped by one, does not block other rows', async () => {
     const [lost, stopped, fine] = rowsOf('success', 'slow final=1h', 'success');
     if (!lost || !stopped || !fine) throw new Error('three rows');
     world.simulator.control.addFault({
@@ -73,7 +73,7 @@ describe('a batch pays each of its rows', () => {
       times: 1,
       fault: { kind: 'drop-before' },
     });
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: [lost, stopped, fine] });
     const state = await untilBatch(
       batches,
@@ -82,20 +82,20 @@ describe('a batch pays each of its rows', () => {
     );
     expect(state).toMatchObject({ needingAttention: 1, outcomes: { SUCCESS: 1 } });
     await world.payouts.resolve(lost, { by: 'olga', created: false, then: 'end' });
-    // A payout whose workflow was stopped has not ended: it is started again, and the batch learns its end.
-    await untilAdopted(world, stopped, await terminate(world, stopped));
+    // A payout whose workflow was terminated has not ended: it is started again, and the batch records its end.
+    await untilStartedAgain(world, stopped, await terminate(world, stopped));
     await world.simulator.control.changeOrder(stopped.partnerOrderId, { status: 'SUCCESS' });
     expect(await batches.result(ref)).toMatchObject({ outcomes: { SUCCESS: 2, NOT_CREATED: 1, stopped: 0 } });
     expect(debitsByRow(world, [lost, stopped, fine])).toEqual([0, 1, 1]);
   });
 
-  test('cancelled: no more rows are started, and those that were started go on', async () => {
+  test('when canceled: starts no more rows, and lets started ones continue', async () => {
     const narrow = await PayoutWorld.start({ env: { PAYOUTS_BATCH_WINDOW: '2' } });
     try {
       const own = batchesOf(narrow);
       const payouts = manyRows(6);
       const held = narrow.hold({ operation: 'fee' }, 'before');
-      const ref = { batchId: freshNumber() };
+      const ref = { batchId: newPartnerOrderId() };
       await own.start({ ...ref, payouts });
       await untilBatch(own, ref, ({ started }) => started === 2);
       await own.cancel(ref);
@@ -109,11 +109,11 @@ describe('a batch pays each of its rows', () => {
   });
 });
 
-describe('bad rows are told by row and field before anything is started', () => {
-  test('the library checks all rows at once, twins too, and starts no batch', async () => {
+describe('bad rows are reported by row and field before anything starts', () => {
+  test('the client library checks all rows at once, duplicates included, and starts no batch', async () => {
     const [good, bad, twin] = rowsOf('success', 'success', 'success');
     if (!good || !bad || !twin) throw new Error('three rows');
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     const payouts = [
       good,
       { ...bad, payerId: '', receiver: { ...bad.receiver, bankName: 7 } },
@@ -137,7 +137,7 @@ describe('bad rows are told by row and field before anything is started', () => 
   });
 
   test('an application that is not configured is bad input', async () => {
-    const ref = { app: 'nobody', batchId: freshNumber() };
+    const ref = { app: 'nobody', batchId: newPartnerOrderId() };
     const handle = await world.client.workflow.start('payoutBatch', {
       taskQueue: 'payouts',
       workflowId: payoutBatchWorkflowId(ref.app, ref.batchId),

@@ -29,7 +29,7 @@ function file(name: string, content: string): string {
 }
 
 describe('batch', () => {
-  test('NDJSON, watched to its end; the same file again is the same batch', async () => {
+  test('watches an NDJSON batch to its end; the same file joins the same batch', async () => {
     const rows = manyRows(3);
     const path = file('rows.ndjson', `${rows.map((row) => JSON.stringify(row)).join('\n')}\n\n`);
     const first = await run('batch', path, '--watch', '--json');
@@ -40,7 +40,7 @@ describe('batch', () => {
     expect(debitsByRow(world, rows)).toEqual([1, 1, 1]);
   });
 
-  test('a JSON array with a conflict: exit code 5, and the row by number', async () => {
+  test('a JSON array with a conflict: exits 5 and names the row', async () => {
     const rows = rowsOf('success', 'success');
     const [taken] = rows;
     if (!taken) throw new Error('two rows');
@@ -51,7 +51,7 @@ describe('batch', () => {
     expect(answer.stdout).toMatch(/SUCCESS +1/);
   });
 
-  test('bad rows by row and field, exit code 2, and nothing is started', async () => {
+  test('names bad rows by row and field, exits 2, and starts nothing', async () => {
     const [good, bad] = rowsOf('success', 'success');
     const path = file('bad.json', JSON.stringify([good, { ...bad, payerId: '' }, { ...good }]));
     const answer = await run('batch', path, '--json');
@@ -65,7 +65,7 @@ describe('batch', () => {
     expect((await run('status', good?.partnerOrderId ?? '')).code).toBe(3);
   });
 
-  test('other rows under the name of a batch are refused, exit code 4', async () => {
+  test('rejects other rows under the same batchId, and exits 4', async () => {
     const name = ['--batch-id', 'payday', '--json'];
     await run('batch', file('payday.json', JSON.stringify(manyRows(2))), ...name);
     const other = await run('batch', file('other.json', JSON.stringify(manyRows(2))), ...name);
@@ -83,7 +83,7 @@ describe('batch', () => {
     expect(answer.stderr).toMatch(message);
   });
 
-  test('the progress bar fills with the rows that have ended', () => {
+  test('the progress bar shows the share of ended rows', () => {
     const state = { ...emptyTally(), app: 'default', batchId: 'b', count: 10, added: 10, cancelled: false };
     const said = { sentence: '', nextStep: '', missing: [], started: 9, done: 5, bad: 1 };
     const line = progressLine({ ...state, ...said, phase: 'PAYING' });

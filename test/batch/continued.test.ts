@@ -5,7 +5,7 @@ import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { batchesOf, manyRows, untilBatch } from '../support/batches.ts';
 import { instantWorker } from '../support/instant/worker.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
@@ -29,9 +29,9 @@ async function runsOf(type: string, batchId: string) {
   return runs;
 }
 
-describe('H39 a batch goes on as new, and forgets nothing', () => {
-  test('while big slices come in one after the other', async () => {
-    const ref = { batchId: freshNumber() };
+describe('H39 a batch keeps its state across continue-as-new', () => {
+  test('while large slices arrive one after the other', async () => {
+    const ref = { batchId: newPartnerOrderId() };
     const rows = manyRows(1_600).map(long);
     await batches.start({ ...ref, payouts: rows });
     await batches.cancel(ref);
@@ -42,10 +42,10 @@ describe('H39 a batch goes on as new, and forgets nothing', () => {
     for (const { bytes } of runs) expect(bytes).toBeLessThan(5_000_000);
   });
 
-  test('a part whose payouts come one by one, while the same rows are added again and again', async () => {
-    const ref = { batchId: freshNumber() };
+  test('in a part whose payouts start one by one, while the same rows are added repeatedly', async () => {
+    const ref = { batchId: newPartnerOrderId() };
     const payouts = manyRows(30);
-    const held = { ...payoutRequest(freshNumber()), platform: 'held' };
+    const held = { ...payoutRequest(newPartnerOrderId()), platform: 'held' };
     payouts.splice(20, 1, held);
     await batches.start({ ...ref, payouts });
     await untilBatch(batches, ref, ({ done }) => done === 20);
@@ -59,7 +59,7 @@ describe('H39 a batch goes on as new, and forgets nothing', () => {
   });
 });
 
-/** Over 2 kB, so that a slice is full by its bytes before it holds 500 rows. */
+/** Over 2 kB, so that a slice reaches its byte limit before it holds 500 rows. */
 function long(row: PayoutRequest): PayoutRequest {
   const text = 'x'.repeat(250);
   const receiver = {

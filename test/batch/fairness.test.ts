@@ -9,32 +9,32 @@ import { fairnessKey } from '../../src/domain/fairness.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { batchesOf } from '../support/batches.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
-/** So slow until everybody stands in the queue, then at a pace that ends. */
-const WHILE_THEY_COME = 1;
+/** The rate while the queue fills; `CALLS_PER_SECOND` is the rate afterwards. */
+const RATE_WHILE_QUEUING = 1;
 const CALLS_PER_SECOND = 5;
 const BATCH = 60;
 
 interface Wait {
-  /** Calls between the arrival of another seller's payout in the queue and its creation. */
+  /** Calls between the arrival of the other seller's payout in the queue and its create. */
   calls: number;
-  /** Payouts of the batch that were not created yet when it arrived. */
+  /** Payouts of the batch that were not created yet at that time. */
   before: number;
 }
 
 async function waitOfASingle(address: string): Promise<Wait> {
   const world = await PayoutWorld.start({
     address,
-    env: { ...NO_POLLS, PAYMENTS_CALLS_PER_SECOND: `${WHILE_THEY_COME}`, PAYOUTS_BATCH_WINDOW: '1000' },
+    env: { ...NO_POLLS, PAYMENTS_CALLS_PER_SECOND: `${RATE_WHILE_QUEUING}`, PAYOUTS_BATCH_WINDOW: '1000' },
     settings: { callsPerSecond: CALLS_PER_SECOND },
   });
   try {
     const { control } = world.simulator;
     const rows = Array.from({ length: BATCH }, () => openPayout('many'));
     const batches = batchesOf(world);
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: rows });
     await eventually(async () => ((await batches.state(ref)).started === BATCH ? true : undefined));
     await eventually(
@@ -59,21 +59,21 @@ async function waitOfASingle(address: string): Promise<Wait> {
 }
 
 function openPayout(clientId: string): PayoutRequest {
-  return payoutRequest(freshNumber(), { platform: 'sim:slow final=1h', clientId });
+  return payoutRequest(newPartnerOrderId(), { platform: 'sim:slow final=1h', clientId });
 }
 
-/** Whether its first call stands in the queue. */
+/** Whether its first call is queued. */
 async function asks(world: PayoutWorld, payout: PayoutRequest): Promise<boolean> {
   const { events } = await world.history(payout);
   return (events ?? []).some(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled != null);
 }
 
-describe('H105 a seller with a big batch does not hold up the payout of another', () => {
+describe("H105 a large batch of one seller does not delay another seller's payout", () => {
   let folder: string;
   let fair: DevServer;
   let plain: DevServer;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'payouts-fair-engine-'));
+    folder = mkdtempSync(join(tmpdir(), 'payouts-fair-temporal-'));
     const options = (name: string) => ({ always: true, ui: false, logFile: join(folder, `${name}.log`) });
     fair = await startDevServer(options('fair'));
     plain = await startDevServer({
@@ -86,19 +86,17 @@ describe('H105 a seller with a big batch does not hold up the payout of another'
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test('where the engine knows fairness it is served in turn; elsewhere after the calls that came first', async () => {
+  test('with fairness the payout is served in turn; without it, after the calls queued before', async () => {
     const [taken, queued] = [await waitOfASingle(fair.address), await waitOfASingle(plain.address)];
-    console.log(
-      `calls until a single payout was created: ${taken.calls} in turn with ${taken.before} payouts`,
-    );
-    console.log(`before it, ${queued.calls} behind ${queued.before} where the engine knows no fairness`);
-    // By turns it waits for a few of them; in line for all of them, each of which needs a quote and a create.
+    console.log(`with fairness: ${taken.calls} calls and ${taken.before} payouts before the single payout`);
+    console.log(`without fairness: ${queued.calls} calls and ${queued.before} payouts`);
+    // In turn, it waits for a few of them; in a single queue for all of them, each with a quote and a create.
     expect(taken.calls).toBeLessThan(taken.before);
     expect(queued.calls).toBeGreaterThan(queued.before);
   });
 });
 
-test('the key is a fingerprint that the engine takes, whatever the seller is called', () => {
+test('the fairness key is a fingerprint that Temporal accepts, whatever the name of the seller', () => {
   expect(fairnessKey('client-1')).toMatch(/^[0-9a-f]{16}$/);
   expect(fairnessKey('client-1')).not.toBe(fairnessKey('client-2'));
   expect(Buffer.byteLength(fairnessKey('卖家'.repeat(32)))).toBe(16);

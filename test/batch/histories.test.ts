@@ -5,7 +5,7 @@ import { addedRowsQuery } from '../../src/contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../src/contract/ids.ts';
 import { batchesOf, manyRows, rowsOf, untilBatch } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
 let batches: Batches;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-const LIVES: Record<string, (ref: BatchRef) => Promise<void>> = {
+const CASES: Record<string, (ref: BatchRef) => Promise<void>> = {
   async mixed(ref) {
     const [taken, ...others] = rowsOf(
       'success',
@@ -38,9 +38,9 @@ const LIVES: Record<string, (ref: BatchRef) => Promise<void>> = {
 };
 
 describe('H40 the histories of batches replay', () => {
-  test.each(Object.keys(LIVES))('a batch that just was: %s', async (name) => {
-    const ref = { app: 'default', batchId: freshNumber() };
-    await LIVES[name]?.(ref);
+  test.each(Object.keys(CASES))('replays a new history: %s', async (name) => {
+    const ref = { app: 'default', batchId: newPartnerOrderId() };
+    await CASES[name]?.(ref);
     await batches.result(ref);
     const [taken] = await batches.handle(ref).query(addedRowsQuery);
     const part = batchPartWorkflowId(ref.app, ref.batchId, 0, taken?.digest ?? '');

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Batches } from '../../src/client/batches.ts';
 import { batchesOf, debitsByRow, manyRows, untilBatch } from '../support/batches.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
 let world: PayoutWorld;
@@ -10,7 +10,7 @@ let worker: OwnProcess | undefined;
 const startWorker = () => startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
 
 beforeAll(async () => {
-  // A create that was waiting for its turn when the worker died is UNKNOWN; here nobody has to decide about it.
+  // A create that waited for its turn when the worker died has an unknown outcome; this setting avoids a review.
   const env = { PAYOUTS_BATCH_WINDOW: '10', PAYMENTS_REPEATED_CREATE: 'safe' };
   world = await PayoutWorld.start({ idle: true, env });
   batches = batchesOf(world);
@@ -20,9 +20,9 @@ afterAll(async () => {
   await world.stop();
 });
 
-test('H104 the worker is killed with -9 again and again in the middle of a batch: exactly one payment a row', async () => {
+test('H104 pays each row exactly once while the worker is repeatedly killed with SIGKILL', async () => {
   const rows = manyRows(40);
-  const ref = { batchId: freshNumber() };
+  const ref = { batchId: newPartnerOrderId() };
   worker = await startWorker();
   await batches.start({ ...ref, payouts: rows });
   for (const started of [1, 15, 30]) {

@@ -8,7 +8,7 @@ import type { PayoutRequest } from '../../src/domain/payout.ts';
 import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
 import { batchesOf, debitsByRow, manyRows, untilBatch } from '../support/batches.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
 let batches: Batches;
@@ -18,9 +18,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** As a caller in any language would: by the contract's names alone. */
+/** As a caller in any language does: by the contract's names alone. */
 async function begin(count: number) {
-  const ref = { app: 'default', batchId: freshNumber() };
+  const ref = { app: 'default', batchId: newPartnerOrderId() };
   const handle = await world.client.workflow.start<typeof payoutBatch>('payoutBatch', {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: payoutBatchWorkflowId(ref.app, ref.batchId),
@@ -36,14 +36,14 @@ function refusal(message: RegExp) {
 }
 
 describe('add', () => {
-  test('the same slice again changes nothing; another content, or rows there are not, is refused', async () => {
+  test('adding the same slice again has no effect; other content or rows out of range are rejected', async () => {
     const rows = manyRows(3);
     const { ref, handle, add } = await begin(3);
     const first = await add(1, rows.slice(1));
     expect(first).toMatchObject({ phase: 'RECEIVING', added: 2, missing: [{ offset: 0, count: 1 }] });
     const [, one, two] = rows;
     if (!one || !two) throw new Error('three rows');
-    // Written otherwise, but the same: 100.00 is 100.
+    // The same in another spelling: 100.00 is 100.
     const same = { ...one, instructedAmount: { amount: '100', currency: 'CNY' }, app: 'default' };
     expect(await add(1, [same, two])).toEqual(first);
     await expect(add(1, [two, one])).rejects.toMatchObject(refusal(/already, with different content/));
@@ -62,7 +62,7 @@ describe('add', () => {
     await expect(batches.start({ ...ref, payouts: [...rows].reverse() })).rejects.toThrow(/rows 1 to 2|row/);
   });
 
-  test('H106 bad rows: nothing of their slice is taken and nothing is started, until they are mended', async () => {
+  test('H106 bad rows: takes nothing of their slice and starts nothing until they are corrected', async () => {
     const rows = manyRows(4);
     const [first, second, third, fourth] = rows;
     if (!first || !second || !third || !fourth) throw new Error('four rows');
@@ -84,7 +84,7 @@ describe('add', () => {
         ],
       },
     });
-    // A twin in another slice, which no check of one slice alone can see.
+    // A duplicate in another slice, which no check of a single slice can find.
     await expect(add(2, [third, { ...fourth, partnerOrderId: second.partnerOrderId }])).rejects.toMatchObject(
       {
         cause: { details: [[{ path: '3.partnerOrderId', message: 'is the same as in row 1' }]] },
@@ -96,7 +96,7 @@ describe('add', () => {
     expect(debitsByRow(world, rows)).toEqual([1, 1, 1, 1]);
   });
 
-  test('many at once, and the same many times: each is taken once', async () => {
+  test('concurrent and repeated slices are each taken once', async () => {
     const rows = manyRows(6);
     const { handle, add } = await begin(6);
     const slices = [0, 2, 4, 0, 2, 4, 4];
@@ -106,8 +106,8 @@ describe('add', () => {
   });
 });
 
-describe('H104 whatever becomes of the batch, no payout is stopped or doubled', () => {
-  test('the caller dies between two slices: the next one adds what is missing, and only then it pays', async () => {
+describe('H104 interruptions of a batch neither stop nor repeat a payout', () => {
+  test('the caller dies between two slices: the next caller adds what is missing, and only then payments start', async () => {
     const rows = manyRows(5);
     const { ref, add } = await begin(5);
     await add(3, rows.slice(3, 4));
@@ -120,10 +120,10 @@ describe('H104 whatever becomes of the batch, no payout is stopped or doubled', 
     expect(debitsByRow(world, rows)).toEqual(rows.map(() => 1));
   });
 
-  test('terminated with payouts open, and started again: they are found, each is paid once', async () => {
+  test('terminated with open payouts and started again: joins them, and each is paid once', async () => {
     const held = world.hold({ operation: 'createCnyOrder' }, 'after');
     const rows = manyRows(3);
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: rows });
     await eventually(held.arrived);
     await batches.handle(ref).terminate('by a test');
@@ -138,7 +138,7 @@ describe('H104 whatever becomes of the batch, no payout is stopped or doubled', 
 
   test('reset to its beginning: the slices are missing again, and nothing is paid twice', async () => {
     const rows = manyRows(3);
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: rows });
     await batches.result(ref);
     const { runId } = await batches.handle(ref).describe();
@@ -148,7 +148,7 @@ describe('H104 whatever becomes of the batch, no payout is stopped or doubled', 
       namespace: world.namespace,
       workflowExecution: { workflowId: batches.handle(ref).workflowId, runId },
       reason: 'a test',
-      requestId: freshNumber(),
+      requestId: newPartnerOrderId(),
       workflowTaskFinishEventId: first ?? null,
     });
     await batches.start({ ...ref, payouts: rows });
@@ -156,7 +156,7 @@ describe('H104 whatever becomes of the batch, no payout is stopped or doubled', 
     expect(rows.map((row) => createsOf(world, row).length)).toEqual([1, 1, 1]);
   });
 
-  test('a part is stopped by somebody: its rows are missing, and are watched again when they are added', async () => {
+  test('a terminated part: its rows are missing, and are watched again once added', async () => {
     const rows = manyRows(2);
     const { ref, handle, add } = await begin(2);
     await add(0, rows.slice(0, 1));

@@ -1,4 +1,4 @@
-/** The bench itself, at a small size: three applications in three processes. */
+/** The benchmark itself at a small size: three applications in three processes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const about = { measuredAt: '2026-01-01T00:00:00.000Z', node: 'v20', engine: 'e', machine: 'm', scale: 1 };
 const waiting = { openPayouts: 1, workerRss: 2, workerRssAfterResume: 3, resumeAll: 4, resumeWorkerReady: 5 };
 
-/** It sets up nine processes; on a busy machine that alone takes a while. */
+/** It starts nine processes, which alone takes long on a busy machine. */
 const LIMIT_MS = 900_000;
 
 const running: ChildProcess[] = [];
@@ -39,7 +39,7 @@ function bench(...args: string[]) {
 }
 
 test(
-  'a small bench pays everything once, and keeps the parts that it did not measure',
+  'a small benchmark pays everything once, and keeps the figures of parts that it did not measure',
   async () => {
     const file = join(folder, 'figures.json');
     writeFileSync(file, figuresText({ waiting: { ...about, ...waiting, settings: {} } }));
@@ -49,7 +49,7 @@ test(
     const { apps } = figures;
     if (!apps) throw new Error('the part was not written');
     expect(Object.keys(apps.utilisation)).toEqual(['north', 'east', 'south']);
-    // How many there are depends on the machine: arrivals are counted, and those may be late together.
+    // The number depends on the machine: arrivals are counted, and several may be late at the same time.
     expect(Object.keys(apps.answered429)).toEqual(Object.keys(apps.utilisation));
     expect(Object.keys(apps.maxCallsInAnySecond)).toEqual(Object.keys(apps.utilisation));
     expect(apps).toMatchObject({ paidOnce: 30, paidTwice: 0, scale: 0.1, node: process.version });
@@ -59,7 +59,7 @@ test(
   LIMIT_MS,
 );
 
-test('a part that does not exist, or a size that is none, is refused before anything is started', async () => {
+test('rejects an unknown part and an invalid size before anything starts', async () => {
   for (const args of [
     ['--only', 'budgets'],
     ['--scale', 'big'],

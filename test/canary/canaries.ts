@@ -1,10 +1,10 @@
-/** Recognisable values for every secret and every personal field, and the search that finds them anywhere. */
+/** Recognizable values for every secret and every personal field, and the search for them. */
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 
-/** Letters, digits and hyphens only, so that no escaping hides them. */
+/** Letters, digits and hyphens only, so that no escaping changes them. */
 export const CANARIES = {
   appSecret: 'CANARY-app-secret-0001',
-  /** Begins every token, refresh token and authorization code of the simulator. */
+  /** Prefix of every token, refresh token and authorization code of the simulator. */
   tokens: 'CANARY-token-',
   signingKey: 'CANARY-signing-key-0001',
   notificationSecret: 'CANARY-notification-secret-01',
@@ -17,8 +17,8 @@ export const CANARIES = {
 } as const;
 export type Canary = keyof typeof CANARIES;
 
-/** What the service says with a fault: services have been known to repeat what they were sent. */
-export const TACTLESS = `cannot pay ${CANARIES.accountNumber} of ${CANARIES.accountName}, id ${CANARIES.idCardNumber}`;
+/** The message that the provider sends with a fault. Providers have been known to repeat what they received. */
+export const QUOTING_MESSAGE = `cannot pay ${CANARIES.accountNumber} of ${CANARIES.accountName}, id ${CANARIES.idCardNumber}`;
 
 export function withCanaries(request: PayoutRequest): PayoutRequest {
   const receiver = {
@@ -31,7 +31,7 @@ export function withCanaries(request: PayoutRequest): PayoutRequest {
   return { ...request, receiver };
 }
 
-/** How often each canary stands in what was stored or said, plain or in base64. */
+/** How often each canary occurs in what was stored or printed, plain or in base64. */
 export function hitsIn(
   places: ReadonlyMap<string, Buffer>,
 ): { place: string; canary: Canary; hits: number }[] {
@@ -44,11 +44,11 @@ export function hitsIn(
   return found;
 }
 
-/** As it is, and in base64 at each of the three places where it may begin. */
+/** The plain form, and base64 at each of the three possible offsets. */
 function spellingsOf(value: string): string[] {
   const aligned = [0, 1, 2].map((before) => {
     const encoded = Buffer.from('x'.repeat(before) + value).toString('base64');
-    // The characters at both ends depend on the neighbours too.
+    // The characters at both ends also depend on the neighboring bytes.
     return encoded.slice(before === 0 ? 0 : 4, Math.floor(((before + value.length) * 8) / 6 / 4) * 4);
   });
   return [value, ...aligned];

@@ -2,31 +2,33 @@ import { describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import { newKey } from '../support/keys.ts';
 import { CANARIES, type Canary, hitsIn } from './canaries.ts';
-import { sqliteEngine } from './engine.ts';
 import { ALL_FAULTS, FEW_FAULTS, plant } from './plant.ts';
-import { postgresEngine } from './postgres-engine.ts';
+import { postgresTemporal } from './postgres-temporal.ts';
 import { canaryStage } from './stage.ts';
+import { sqliteTemporal } from './temporal.ts';
 
 const MINUTES = 60_000;
 /**
- * Encrypted or not: secrets live in the processes' environment and in requests to the service only, and what
- * does not pass verification is not kept.
+ * Encrypted or not: secrets exist only in the environment of the processes and in requests to the provider, and notifications
+ * that fail verification are not stored.
  */
 const NEVER_WRITTEN: Canary[] = ['appSecret', 'signingKey', 'notificationSecret', 'notificationBody'];
 const WRITTEN = Object.keys(CANARIES)
   .filter((name) => !NEVER_WRITTEN.some((never) => never === name))
   .sort();
 
-/** `CANARY_ENGINE=postgres npx vitest run test/canary` searches the rows of a PostgreSQL instead of the SQLite file. */
-const startEngine = process.env['CANARY_ENGINE'] === 'postgres' ? postgresEngine : sqliteEngine;
+/**
+ * `CANARY_ENGINE=postgres npx vitest run test/canary` searches the rows of a PostgreSQL database instead of the SQLite file.
+ */
+const startTemporal = process.env['CANARY_ENGINE'] === 'postgres' ? postgresTemporal : sqliteTemporal;
 const STORED = /^(temporal\.db|postgres )/;
 
 async function search(keys: Record<string, string>, faults: FaultInput[]) {
-  const stage = await canaryStage(keys, await startEngine());
+  const stage = await canaryStage(keys, await startTemporal());
   try {
     await plant(stage, faults);
     const places = await stage.everything();
-    // An empty log would hide what a broken search cannot find.
+    // An empty log would hide a broken search.
     const empty = [...places].filter(([place, bytes]) => !STORED.test(place) && bytes.length === 0);
     expect(empty.map(([place]) => place)).toEqual([]);
     expect([...places.keys()].some((place) => STORED.test(place))).toBe(true);
@@ -36,15 +38,15 @@ async function search(keys: Record<string, string>, faults: FaultInput[]) {
   }
 }
 
-describe.concurrent('H45 H46 secrets and personal data, with every fault that makes an error message', () => {
-  test('encrypted: nowhere in histories, attributes, memos, ids, logs at debug level, metrics, answers or the database', {
+describe.concurrent('H45 H46 secrets and personal data, with every fault that produces an error message', () => {
+  test('with encryption: absent from histories, search attributes, memos, ids, debug logs, metrics, responses and the database', {
     timeout: 15 * MINUTES,
   }, async () => {
     const keys = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_TOKEN_KEYS: newKey('t1') };
     expect(await search(keys, ALL_FAULTS)).toEqual([]);
   });
 
-  test('not encrypted: the same search finds them in histories and in the database, and still nowhere else', {
+  test('without encryption: the same search finds them in histories and in the database, and nowhere else', {
     timeout: 15 * MINUTES,
   }, async () => {
     const hits = await search({}, FEW_FAULTS);

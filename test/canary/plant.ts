@@ -1,4 +1,4 @@
-/** Payouts, renewals and authorizations with every canary in them, and every fault that makes an error message. */
+/** Payouts, token renewals and authorizations with every canary, and every fault that produces an error message. */
 
 import { request } from 'undici';
 import type { FaultInput } from '../../simulator/index.ts';
@@ -8,32 +8,32 @@ import { renewUpdate } from '../../src/contract/token-messages.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import type { ReceivingAccountState } from '../../src/domain/receiving-account.ts';
 import { cli } from '../support/cli.ts';
-import { eventually, freshNumber } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
-import { CANARIES, TACTLESS, withCanaries } from './canaries.ts';
+import { CANARIES, QUOTING_MESSAGE, withCanaries } from './canaries.ts';
 import type { CanaryStage } from './stage.ts';
 
-/** Every kind of fault that makes an error message. */
+/** Every kind of fault that produces an error message. */
 export const ALL_FAULTS: FaultInput[] = [
   { kind: 'drop-before' },
   { kind: 'drop-after' },
-  { kind: 'status', status: 500, body: TACTLESS },
-  { kind: 'status', status: 429, body: TACTLESS },
-  { kind: 'envelope', code: 900_000, message: TACTLESS },
-  { kind: 'envelope', code: 900_002, message: TACTLESS },
-  { kind: 'envelope', code: TACTLESS, message: TACTLESS },
+  { kind: 'status', status: 500, body: QUOTING_MESSAGE },
+  { kind: 'status', status: 429, body: QUOTING_MESSAGE },
+  { kind: 'envelope', code: 900_000, message: QUOTING_MESSAGE },
+  { kind: 'envelope', code: 900_002, message: QUOTING_MESSAGE },
+  { kind: 'envelope', code: QUOTING_MESSAGE, message: QUOTING_MESSAGE },
   { kind: 'garbage' },
   { kind: 'html-502' },
   { kind: 'cut-body' },
   { kind: 'redirect-307', location: `/${CANARIES.accountNumber}?secret=${CANARIES.appSecret}` },
   { kind: 'data-null' },
 ];
-/** Those that quote the most. */
+/** The faults that quote the most. */
 export const FEW_FAULTS: FaultInput[] = ALL_FAULTS.filter((_, at) => at % 4 === 2);
 const OPERATIONS = ['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail'] as const;
 
 const canaryRequest = (scenario: string, over: Partial<PayoutRequest> = {}) =>
-  withCanaries(payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over }));
+  withCanaries(payoutRequest(newPartnerOrderId(), { platform: `sim:${scenario}`, ...over }));
 
 export async function plant(stage: CanaryStage, faults: FaultInput[]): Promise<void> {
   const openings = await accounts(stage, faults);
@@ -45,14 +45,14 @@ export async function plant(stage: CanaryStage, faults: FaultInput[]): Promise<v
   await openings();
 }
 
-/** One payout for each call and each fault; it has struck once the payout has ended or wants somebody. */
+/** One payout for each call and each fault. The fault has struck once the payout has ended or needs a person. */
 async function payouts({ simulator, payouts: starter }: CanaryStage, faults: FaultInput[]): Promise<void> {
   const begun = [];
   for (const operation of OPERATIONS)
     for (const fault of faults) {
       simulator.control.addFault({ operation, times: 1, fault });
-      // Each its own client: the account check is not shared then.
-      begun.push(await starter.start(canaryRequest('success final=0s', { clientId: freshNumber() })));
+      // Each has its own client, so that they do not share the account check.
+      begun.push(await starter.start(canaryRequest('success final=0s', { clientId: newPartnerOrderId() })));
     }
   for (const ref of begun)
     await eventually(async () => {
@@ -71,7 +71,7 @@ async function approval({ payouts: starter, simulator }: CanaryStage): Promise<v
   simulator.control.removeFaults();
 }
 
-/** One receiving account for each call and each fault. Answers how to wait for what becomes of them. */
+/** One receiving account for each call and each fault. Returns functions that wait for the results. */
 async function accounts(
   { simulator, client }: CanaryStage,
   faults: FaultInput[],
@@ -83,7 +83,9 @@ async function accounts(
       simulator.control.addFault({ operation, times: 1, fault });
       const personal = { payerId: CANARIES.accountNumber, monthSaleVolume: CANARIES.idCardNumber };
       const usages = [CANARIES.accountName];
-      begun.push(await starter.open({ requestId: freshNumber(), currency: 'USD', usages, ...personal }));
+      begun.push(
+        await starter.open({ requestId: newPartnerOrderId(), currency: 'USD', usages, ...personal }),
+      );
     }
   const all = async (there: (state: ReceivingAccountState) => boolean): Promise<void> => {
     for (const ref of begun) await eventually(async () => there(await starter.state(ref)) || undefined);
@@ -92,7 +94,7 @@ async function accounts(
   return () => all(({ phase, needsAttention }) => phase === 'DONE' || needsAttention);
 }
 
-/** Refused at the edge, and past the edge by who does not use our library. */
+/** Rejected by our library, and by the workflow for callers that do not use the library. */
 async function badInput({ client, environment, said }: CanaryStage): Promise<void> {
   const good = canaryRequest('success');
   const { accountNumber } = CANARIES;
@@ -123,22 +125,22 @@ async function tokens(stage: CanaryStage, faults: FaultInput[]): Promise<void> {
     await renew();
   }
   for (const fault of faults) {
-    await comeBack(stage, 'seller-faults', [fault]);
+    await requestCallback(stage, 'seller-faults', [fault]);
     simulator.control.removeFaults();
   }
-  await comeBack(stage, 'seller-1', []);
+  await requestCallback(stage, 'seller-1', []);
   for (const fault of faults) {
     simulator.control.addFault({ operation: 'oauthToken', times: 1, fault });
     await renew('seller-1').catch((error: unknown) => stage.said.push(String(error)));
     simulator.control.removeFaults();
-    await comeBack(stage, 'seller-1', []);
+    await requestCallback(stage, 'seller-1', []);
   }
 }
 
-/** One authorization through the API server, as a browser does it. */
-async function comeBack(stage: CanaryStage, openId: string, faults: FaultInput[]): Promise<void> {
-  const { serviceUrl, simulator, said } = stage;
-  const begun = await request(`${serviceUrl}/v1/oauth/default/authorize`);
+/** One authorization through the API server, as a browser performs it. */
+async function requestCallback(stage: CanaryStage, openId: string, faults: FaultInput[]): Promise<void> {
+  const { apiUrl, simulator, said } = stage;
+  const begun = await request(`${apiUrl}/v1/oauth/default/authorize`);
   await begun.body.dump();
   const state = new URL(String(begun.headers['location'])).searchParams.get('state') ?? '';
   const cookie = String(begun.headers['set-cookie']).split(';')[0] ?? '';
@@ -150,13 +152,13 @@ async function comeBack(stage: CanaryStage, openId: string, faults: FaultInput[]
     { state: code, code },
     { error: code, code },
   ]) {
-    const url = `${serviceUrl}/v1/oauth/default/callback?${new URLSearchParams(query)}`;
+    const url = `${apiUrl}/v1/oauth/default/callback?${new URLSearchParams(query)}`;
     const answer = await request(url, { headers: { cookie } });
     said.push(JSON.stringify(answer.headers), await answer.body.text());
   }
 }
 
-async function notifications({ serviceUrl, said, payouts: starter }: CanaryStage): Promise<void> {
+async function notifications({ apiUrl, said, payouts: starter }: CanaryStage): Promise<void> {
   const ref = await starter.start(canaryRequest('success final=1s'));
   const bodies = [
     JSON.stringify({ partner_order_id: ref.partnerOrderId, extra: CANARIES.notificationBody }),
@@ -164,11 +166,11 @@ async function notifications({ serviceUrl, said, payouts: starter }: CanaryStage
     'x'.repeat(70_000) + CANARIES.notificationBody,
   ];
   for (const body of bodies) {
-    const url = `${serviceUrl}/v1/notifications/default?${CANARIES.notificationBody}`;
+    const url = `${apiUrl}/v1/notifications/default?${CANARIES.notificationBody}`;
     const headers = { 'content-type': 'application/json', authorization: CANARIES.notificationSecret };
     const answer = await request(url, { method: 'POST', headers, body });
     said.push(JSON.stringify(answer.headers), await answer.body.text());
   }
-  // One that is genuine comes from the simulator.
+  // The simulator sends the genuine ones.
   await starter.result(ref);
 }

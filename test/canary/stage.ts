@@ -1,4 +1,4 @@
-/** Everything as processes, at their most talkative, with a file that holds all the engine stores. */
+/** Everything as processes, at the highest log level, with a file that holds everything that Temporal stores. */
 
 import { Client, Connection } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
@@ -15,31 +15,31 @@ import { patientInterceptors } from '../support/patient-client.ts';
 import { QUICK } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { CANARIES } from './canaries.ts';
-import type { CanaryEngine } from './engine.ts';
+import type { CanaryTemporal } from './temporal.ts';
 
 export interface CanaryStage {
   simulator: Simulator;
   client: Client;
   payouts: Payouts;
-  serviceUrl: string;
+  apiUrl: string;
   environment: Environment;
-  /** What was printed or answered to somebody, kept for the search. */
+  /** Everything that was printed or returned, kept for the search. */
   said: string[];
-  /** Everything that was stored or said. Ends the processes, so that all of it is written. */
+  /** Everything that was stored or printed. Ends the processes, so that everything is written. */
   everything(): Promise<Map<string, Buffer>>;
   stop(): Promise<void>;
 }
 
-export async function canaryStage(keys: Environment, engine: CanaryEngine): Promise<CanaryStage> {
-  const [servicePort = 0, metricsPort = 0] = await freePorts(2);
-  const serviceUrl = `http://127.0.0.1:${servicePort}`;
+export async function canaryStage(keys: Environment, temporal: CanaryTemporal): Promise<CanaryStage> {
+  const [apiPort = 0, metricsPort = 0] = await freePorts(2);
+  const apiUrl = `http://127.0.0.1:${apiPort}`;
   const simulator = await startSimulator({
     apps: [
       {
         appId: 'demo-app',
         appSecret: CANARIES.appSecret,
-        redirectUri: `${serviceUrl}/v1/oauth/default/callback`,
-        notifyUrl: `${serviceUrl}/v1/notifications/default`,
+        redirectUri: `${apiUrl}/v1/oauth/default/callback`,
+        notifyUrl: `${apiUrl}/v1/notifications/default`,
       },
     ],
     settings: {
@@ -53,11 +53,11 @@ export async function canaryStage(keys: Environment, engine: CanaryEngine): Prom
   const environment: Environment = {
     ...QUICK,
     ...keys,
-    TEMPORAL_ADDRESS: engine.address,
+    TEMPORAL_ADDRESS: temporal.address,
     PAYMENTS_BASE_URL: simulator.url,
     PAYMENTS_AUTH_URL: simulator.url,
     PAYMENTS_APP_SECRET: CANARIES.appSecret,
-    PAYMENTS_REDIRECT_URI: `${serviceUrl}/v1/oauth/default/callback`,
+    PAYMENTS_REDIRECT_URI: `${apiUrl}/v1/oauth/default/callback`,
     PAYMENTS_SIGNER: 'hmac-sha256',
     PAYMENTS_SIGNING_KEY: CANARIES.signingKey,
     PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256',
@@ -66,11 +66,11 @@ export async function canaryStage(keys: Environment, engine: CanaryEngine): Prom
     PAYOUTS_WORKFLOW_BUNDLE: inject('workflowBundle'),
     PAYOUTS_LOG_LEVEL: 'debug',
     PAYOUTS_METRICS_LISTEN: `127.0.0.1:${metricsPort}`,
-    PAYOUTS_API_LISTEN: `127.0.0.1:${servicePort}`,
+    PAYOUTS_API_LISTEN: `127.0.0.1:${apiPort}`,
   };
   const worker = await startProgram('src/workers/main.ts', environment, /worker ready/);
   const service = await startProgram('src/starters/api/main.ts', environment, /API server listening on/);
-  const connection = await Connection.connect({ address: engine.address });
+  const connection = await Connection.connect({ address: temporal.address });
   const client = new Client({
     connection,
     dataConverter: dataConverter(encryptionKeys(environment).payloads, PROCESS_SURROUNDINGS.random),
@@ -81,20 +81,20 @@ export async function canaryStage(keys: Environment, engine: CanaryEngine): Prom
     simulator,
     client,
     payouts: new Payouts({ client, environment: 'test' }),
-    serviceUrl,
+    apiUrl,
     environment,
     said,
     everything: async () => {
       const metrics = await (await request(`http://127.0.0.1:${metricsPort}/metrics`)).body.text();
       const shown = await allShown(new Client({ connection }));
       await stopProcesses(worker, service);
-      return gather({ engine, worker, service, shown, said, metrics });
+      return gather({ temporal, worker, service, shown, said, metrics });
     },
     stop: async () => {
       await stopProcesses(worker, service);
       await connection.close();
       await simulator.close();
-      await engine.stop();
+      await temporal.stop();
     },
   };
 }
@@ -103,7 +103,7 @@ async function stopProcesses(...processes: OwnProcess[]): Promise<void> {
   for (const one of processes) await one.stop('SIGTERM');
 }
 
-/** What Temporal answers about every workflow to somebody without keys: histories, ids, attributes, memos. */
+/** What Temporal returns about every workflow to a client without keys: histories, ids, attributes, memos. */
 async function allShown(client: Client): Promise<{ histories: string[]; descriptions: string[] }> {
   const { workflowService } = client;
   const [histories, descriptions]: [string[], string[]] = [[], []];
@@ -136,7 +136,7 @@ function bytesAsText(_name: string, value: unknown): unknown {
 }
 
 async function gather(from: {
-  engine: CanaryEngine;
+  temporal: CanaryTemporal;
   worker: OwnProcess;
   service: OwnProcess;
   shown: { histories: string[]; descriptions: string[] };
@@ -151,6 +151,6 @@ async function gather(from: {
     ['service log', text([from.service.output()])],
     ['metrics', text([from.metrics])],
     ['answers', text(from.said)],
-    ...(await from.engine.stored()),
+    ...(await from.temporal.stored()),
   ]);
 }

@@ -1,20 +1,20 @@
-/** The seeded fault runs at a small size, and the judge that tells whether they went well. */
+/** The seeded fault campaigns at a small size, and the judge that evaluates them. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
+import { discrepancies } from '../../chaos/discrepancies.ts';
 import { chaosPlan } from '../../chaos/plan.ts';
-import { lies } from '../../chaos/truth.ts';
 import type { LedgerOf } from '../../simulator/index.ts';
 import type { PayoutResult } from '../../src/domain/payout.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** It sets up six processes, kills some, and waits for everything to end; beside other tests. */
+/** It starts six processes, kills some, and waits until every payout has ended, beside other tests. */
 const LIMIT_MS = 480_000;
 
 test(
-  'a seed: calls fail, answers lie, processes die, and nothing is paid twice, stuck or told untruly',
+  'one seed: calls fail, answers are random, processes die, and no payout is paid twice, stuck or misreported',
   async () => {
     const run = spawn(
       process.execPath,
@@ -30,13 +30,13 @@ test(
     const report: unknown = JSON.parse(line);
     expect(report).toMatchObject({ seed: 1, violations: [], faultsMet: expect.any(Number) });
     expect(report).not.toMatchObject({ faultsMet: 0 });
-    expect(report).not.toMatchObject({ liesTold: 0 });
+    expect(report).not.toMatchObject({ randomAnswers: 0 });
     expect(code).toBe(0);
   },
   LIMIT_MS,
 );
 
-test('a seed means the same payouts, faults, lies and strikes each time, and another one means others', () => {
+test('a seed determines payouts, faults, random answers and disruptions; another seed gives others', () => {
   expect(chaosPlan(7)).toEqual(chaosPlan(7));
   expect(chaosPlan(7)).not.toEqual(chaosPlan(8));
 });
@@ -87,19 +87,19 @@ describe('the judge', () => {
   };
   const notCreated: PayoutResult = { partnerOrderId: 'p1', outcome: 'NOT_CREATED', debits: [], splits: [] };
 
-  test('finds nothing where both say the same', () => {
-    expect(lies(paid, ledger([order]))).toEqual([]);
-    expect(lies(notCreated, ledger([]))).toEqual([]);
+  test('finds nothing where provider and payouts agree', () => {
+    expect(discrepancies(paid, ledger([order]))).toEqual([]);
+    expect(discrepancies(notCreated, ledger([]))).toEqual([]);
   });
 
   test.each([
-    ['money that left twice', paid, [order, { ...order, orderId: 'o2' }], 'money left 2 times'],
-    ['an order that is said not to exist', notCreated, [order], 'NOT_CREATED, and order o1 exists'],
-    ['an order that does not exist', paid, [], 'order o1, and the provider knows none'],
-    ['another end', paid, [{ ...order, status: 'FAILED' }], 'SUCCESS, and the provider says FAILED'],
+    ['money that was debited twice', paid, [order, { ...order, orderId: 'o2' }], 'money left 2 times'],
+    ['an existing order reported as not created', notCreated, [order], 'NOT_CREATED, and order o1 exists'],
+    ['a reported order that does not exist', paid, [], 'order o1, and the provider knows none'],
+    ['another outcome', paid, [{ ...order, status: 'FAILED' }], 'SUCCESS, and the provider says FAILED'],
     ['other splits', { ...paid, splits: [] }, [order], 'the splits are not those of the provider'],
     [
-      'a refund that is not reported',
+      'an unreported refund',
       paid,
       [{ ...order, splits: [{ ...split, refunded: true }] }],
       'the splits are not those of the provider',
@@ -128,7 +128,7 @@ describe('the judge', () => {
       [order],
       'fee something else, and the provider says 100.00 CNY',
     ],
-  ])('finds %s', (_, result, orders, lie) => {
-    expect(lies(result, ledger(orders))).toContain(lie);
+  ])('finds %s', (_, result, orders, text) => {
+    expect(discrepancies(result, ledger(orders))).toContain(text);
   });
 });

@@ -1,4 +1,4 @@
-/** The chaos runs' look at every workflow: those that failed, and those whose workflow tasks fail. */
+/** The check of every workflow after a campaign: failed workflows, and workflows whose tasks fail. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +7,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { expect, inject, test } from 'vitest';
 import { type Unhealthy, unhealthyWorkflows } from '../../chaos/workflow-health.ts';
 
-test('finds a failed workflow and one whose workflow task fails, and says why; not one that is well', async () => {
+test('reports a failed workflow and one whose workflow task fails, each with the cause, and no healthy one', async () => {
   const address = inject('temporalAddress');
   const taskQueue = `unhealthy-${randomUUID()}`;
   const connection = await Connection.connect({ address });
@@ -23,8 +23,8 @@ test('finds a failed workflow and one whose workflow task fails, and says why; n
   const handles = await Promise.all(['fails', 'throwsInItsTask', 'isWell'].map(start));
   const found = await worker.runUntil(async () => {
     let unhealthy: Unhealthy[] = [];
-    // Visibility lags, and a workflow task counts as stuck from its third attempt on.
-    while (!unhealthy.some(({ why }) => why.includes('again and again'))) {
+    // Visibility lags, and a workflow task counts as stuck from its third attempt.
+    while (!unhealthy.some(({ why }) => why.includes('keeps being retried'))) {
       unhealthy = await unhealthyWorkflows(client, `TaskQueue = '${taskQueue}'`);
       await sleep(200);
     }
@@ -35,7 +35,7 @@ test('finds a failed workflow and one whose workflow task fails, and says why; n
   expect(named('fails')).toEqual([expect.stringMatching(/FAILED.*it failed/)]);
   expect(named('throwsInItsTask')).toEqual([
     expect.stringMatching(/WORKFLOW_WORKER_UNHANDLED_FAILURE.*a sum of 19 digits/),
-    'its workflow task is tried again and again',
+    'its workflow task keeps being retried',
   ]);
   expect(named('isWell')).toEqual([]);
   await Promise.all(handles.map((handle) => handle.terminate().catch(() => undefined)));

@@ -1,4 +1,4 @@
-/** The `payouts` bin as npm puts it in place, for a tarball and for a linked folder; run from folders of others. */
+/** The `payouts` bin as npm installs it, from a tarball and as a linked folder; run from folders of other projects. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,12 +20,12 @@ let elsewhere: string;
 beforeAll(async () => {
   world = await PayoutWorld.start();
   installed = await installPackage(packProject);
-  // Only npm knows how it links a bin. Nothing is missing, so it asks no registry.
+  // Only npm knows how it links a bin. All dependencies are there, so it contacts no registry.
   await exec('npm', ['rebuild', 'durable-payouts', '--ignore-scripts', '--offline'], {
     cwd: installed.folder,
   });
   elsewhere = mkdtempSync(join(tmpdir(), 'payouts-elsewhere-'));
-  // A folder of another project, whose compiler options would break the sources if they were heeded.
+  // The folder of another project, whose compiler options would break the sources if they applied.
   const options = { compilerOptions: { baseUrl: '.', paths: { commander: ['./nothing.ts'] } } };
   writeFileSync(join(elsewhere, 'tsconfig.json'), JSON.stringify(options));
 });
@@ -41,7 +41,7 @@ async function packProject(folder: string): Promise<string> {
   return join(folder, stdout.trim());
 }
 
-test('installed from a tarball: the bin answers, and reaches Temporal', async () => {
+test('installed from a tarball: the bin runs, and connects to Temporal', async () => {
   const bin = join(installed.folder, 'node_modules/.bin/payouts');
   const help = await ended(bin, ['--help'], {}, '', elsewhere);
   expect(help).toMatchObject({ code: 0, stderr: '' });
@@ -52,7 +52,7 @@ test('installed from a tarball: the bin answers, and reaches Temporal', async ()
   expect((await ended(bin, ['status', 'nobody'], world.workerEnvironment, '', elsewhere)).code).toBe(3);
 });
 
-test('a linked folder: the bin runs from the sources, and its exit code is the verb’s', async () => {
+test("linked folder: the bin runs from source, and exits with the verb's code", async () => {
   const bin = join(elsewhere, 'payouts');
   symlinkSync(join(ROOT, packageJson.bin.payouts), bin);
   expect(await ended(bin, ['status'], {}, '', elsewhere)).toMatchObject({ code: 2, stdout: '' });
@@ -60,7 +60,7 @@ test('a linked folder: the bin runs from the sources, and its exit code is the v
   expect(listed).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('the tarball holds the sources and the launcher, and no tests or keys', () => {
+test('the tarball contains the sources and the launcher, and no tests or keys', () => {
   const folders = new Set(installed.files.map((file) => file.split('/').slice(1, 2).join('/')));
   expect([...folders].sort()).toEqual(['LICENSE', 'README.md', 'package.json', 'scripts', 'src']);
   expect(installed.files.filter((file) => file.includes('/scripts/'))).toEqual([

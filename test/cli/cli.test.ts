@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { CAN_HAVE_TERMINAL, cli, cliOnTerminal } from '../support/cli.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
@@ -22,17 +22,17 @@ afterAll(async () => {
 });
 
 function file(content: unknown): string {
-  const path = join(folder, `${freshNumber()}.json`);
+  const path = join(folder, `${newPartnerOrderId()}.json`);
   writeFileSync(path, JSON.stringify(content));
   return path;
 }
 
 function request(scenario: string, over: Partial<PayoutRequest> = {}): PayoutRequest {
-  return payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over });
+  return payoutRequest(newPartnerOrderId(), { platform: `sim:${scenario}`, ...over });
 }
 
 describe('start', () => {
-  test('starts a payout, waits for it and shows the result; the same again joins it', async () => {
+  test('starts a payout, waits for it and prints the result; the same file joins it', async () => {
     const body = request('success');
     const path = file(body);
     const first = await run('start', path, '--wait', '--json');
@@ -44,11 +44,11 @@ describe('start', () => {
     expect(world.simulator.control.ledgerOf(body.partnerOrderId).debits).toBe(1);
   });
 
-  test('a payout that does not end as SUCCESS is exit code 5', async () => {
+  test('exits 5 for a payout that does not end as SUCCESS', async () => {
     expect((await run('start', file(request('failure')), '--wait')).code).toBe(5);
   });
 
-  test('one bad payout in a list: every bad field by row, and nothing of the list is started', async () => {
+  test('one bad payout in a list: names every bad field by row, and starts nothing', async () => {
     const good = request('success');
     const bad = { ...request('success'), instructedAmount: { currency: 'CNY', amount: '1e3' }, receiver: {} };
     const { code, ...answer } = await run('start', file([good, bad]), '--json');
@@ -65,7 +65,7 @@ describe('start', () => {
     expect((await run('status', good.partnerOrderId)).code).toBe(3);
   });
 
-  test('another body under the same number is refused', async () => {
+  test('rejects another body under the same partnerOrderId', async () => {
     const body = request('success');
     expect((await run('start', file(body))).code).toBe(0);
     const other = { ...body, instructedAmount: { currency: 'CNY', amount: '999.00' } };
@@ -83,7 +83,7 @@ describe('start', () => {
     expect(answer.code).toBe(0);
   });
 
-  test('--dry-run quotes and says whether it would be accepted; creates and starts nothing', async () => {
+  test('--dry-run shows the quote and whether it is within the limits; creates and starts nothing', async () => {
     const dear = request('success', { limits: { maxPay: { currency: 'USD', amount: '0.01' } } });
     const fine = request('success');
     const answer = await run('start', file([fine, dear]), '--dry-run', '--json');
@@ -97,8 +97,8 @@ describe('start', () => {
   });
 });
 
-describe('steer', () => {
-  test('approve needs somebody else; status shows the quote that waits', async () => {
+describe('approve, cancel, resolve, notify, poll', () => {
+  test('approve requires another person; status shows the quote that awaits approval', async () => {
     const body = request('success', { approval: 'required' });
     await run('start', file(body));
     const id = body.partnerOrderId;
@@ -114,7 +114,7 @@ describe('steer', () => {
     expect((await run('result', id)).code).toBe(0);
   });
 
-  test('cancel while it waits ends it; cancel after creation is refused with the reason', async () => {
+  test('cancel ends a payout that waits; cancel after the create is rejected with the reason', async () => {
     const early = request('success', { notBefore: new Date(Date.now() + 3_600_000).toISOString() });
     await run('start', file(early));
     expect((await run('cancel', early.partnerOrderId, '--by', 'olga', '--reason', 'wrong seller')).code).toBe(
@@ -131,8 +131,8 @@ describe('steer', () => {
     expect(late.json()).toMatchObject({ error: { code: 'NOT_ACCEPTED_NOW', message: expect.any(String) } });
   });
 
-  test('resolve ends a review; it wants exactly one decision', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+  test('resolve ends a review, and requires exactly one decision', async () => {
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const unclear = await run('resolve', ref.partnerOrderId, '--by', 'olga');
     expect(unclear.code).toBe(2);
@@ -142,7 +142,7 @@ describe('steer', () => {
     });
   });
 
-  test('notify and poll make it ask', async () => {
+  test('notify and poll make the payout query the provider', async () => {
     const ref = await world.pay('slow final=1h');
     const before = await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     expect((await run('notify', ref.partnerOrderId, '--status', 'SUCCESS')).code).toBe(0);
@@ -154,9 +154,9 @@ describe('steer', () => {
   });
 });
 
-describe('look', () => {
-  test('list filters by need for attention', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+describe('list, account, status, help', () => {
+  test('list filters by attention flag', async () => {
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const rows = await eventually(async () => {
       const answer = await run('list', '--attention', '--json');
@@ -173,27 +173,30 @@ describe('look', () => {
     expect((await run('list', '--phase', "x' OR 1=1")).code).toBe(2);
   });
 
-  test.skipIf(!CAN_HAVE_TERMINAL)('a terminal gets colors, a pipe and NO_COLOR do not', async () => {
-    const piped = await cli({ ...world.workerEnvironment, CI: 'true' }, ['list', '--attention']);
-    expect(piped.stdout).toContain('NEEDS_REVIEW: ');
-    expect(piped.stdout).not.toContain('\u001b[');
-    const terminal = await cliOnTerminal(world.workerEnvironment, ['list', '--attention']);
-    expect(terminal.stdout).toContain('\u001b[33m');
-    const without = await cliOnTerminal({ ...world.workerEnvironment, NO_COLOR: '1' }, [
-      'list',
-      '--attention',
-    ]);
-    expect(without.stdout).not.toContain('\u001b[3');
-  });
+  test.skipIf(!CAN_HAVE_TERMINAL)(
+    'prints colors on a terminal, and none to a pipe or with NO_COLOR',
+    async () => {
+      const piped = await cli({ ...world.workerEnvironment, CI: 'true' }, ['list', '--attention']);
+      expect(piped.stdout).toContain('NEEDS_REVIEW: ');
+      expect(piped.stdout).not.toContain('\u001b[');
+      const terminal = await cliOnTerminal(world.workerEnvironment, ['list', '--attention']);
+      expect(terminal.stdout).toContain('\u001b[33m');
+      const without = await cliOnTerminal({ ...world.workerEnvironment, NO_COLOR: '1' }, [
+        'list',
+        '--attention',
+      ]);
+      expect(without.stdout).not.toContain('\u001b[3');
+    },
+  );
 
-  test('account shows balances through a worker, never by calling the service itself', async () => {
+  test('account shows balances through a worker, without a call from the CLI to the provider', async () => {
     const answer = await run('account', '--client-id', 'client-1');
     expect(answer.code).toBe(0);
     expect(answer.stdout).toMatch(/AVAIL_ACCOUNT.*NORMAL/);
     expect((await run('account')).code).toBe(2);
   });
 
-  test('an unknown payout is exit code 3, an unknown verb 2, Temporal that is away 1', async () => {
+  test('exits 3 for an unknown payout, 2 for an unknown verb, 1 when Temporal is unavailable', async () => {
     expect((await run('status', 'no-such-payout')).code).toBe(3);
     expect((await run('pay-everybody')).code).toBe(2);
     const away = await cli({ ...world.workerEnvironment, TEMPORAL_ADDRESS: '127.0.0.1:9' }, [
@@ -204,7 +207,7 @@ describe('look', () => {
     expect(away.json()).toHaveProperty('error.message');
   });
 
-  test('--help names every verb and the exit codes', async () => {
+  test('--help lists every verb and the exit codes', async () => {
     const { stdout, code } = await run('--help');
     expect(code).toBe(0);
     for (const verb of [
@@ -231,7 +234,7 @@ describe('look', () => {
 });
 
 describe('tokens', () => {
-  test('shows the application’s own, renews it on demand, and names a user who never authorized', async () => {
+  test('shows the application token, renews it on demand, and names a user who never authorized', async () => {
     await run('account', '--client-id', 'client-1');
     const listed = await run('tokens', '--json');
     expect(listed.json()).toMatchObject([{ kind: 'application', needsAttention: false }]);

@@ -37,7 +37,7 @@ function problemsOf(run: CliRun): string[] {
   return checks.filter(({ verdict }) => verdict === 'problem').map(({ check }) => check);
 }
 
-/** What doctor says of each check, without what differs from place to place; of the namespace, only that it is told. */
+/** The verdict for each check, without what differs between machines; for the namespace, only that it is reported. */
 function linesOf(text: string): string[] {
   return [...text.matchAll(/^(?:ok|FAIL|\?) +(.+: .+)$/gm)].map(([, line = '']) =>
     line
@@ -49,7 +49,7 @@ function linesOf(text: string): string[] {
   );
 }
 
-describe('doctor, in a world of its own', () => {
+describe('doctor in a healthy environment', () => {
   const keys = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_TOKEN_KEYS: newKey('t1') };
   let world: PayoutWorld;
   const run = (change: Environment = {}, ...args: string[]) =>
@@ -61,7 +61,7 @@ describe('doctor, in a world of its own', () => {
   });
   afterAll(() => world.stop());
 
-  test('all is well: exit 0, every check ok, a verdict on each open point, and no key is ever shown', async () => {
+  test('exits 0 with every check ok and a verdict on each open point, and prints no key', async () => {
     const answer = await run({}, '--client-id', 'client-1', '--payer-id', 'payer-1');
     expect(problemsOf(answer)).toEqual([]);
     expect(answer.code).toBe(0);
@@ -86,7 +86,7 @@ describe('doctor, in a world of its own', () => {
     for (const ring of Object.values(keys)) expect(answer.stdout).not.toContain(ring.split(':')[1]);
   });
 
-  test('a reconciliation that somebody paused, or that was never set up', async () => {
+  test('reports a reconciliation that is paused or missing', async () => {
     const schedule = world.client.schedule.getHandle(reconciliationId('test'));
     await schedule.pause('while we look');
     const paused = checkOf(await run({}), 'reconciliation');
@@ -97,7 +97,7 @@ describe('doctor, in a world of its own', () => {
     expect(checkOf(await run({}), 'reconciliation')).toMatchObject({ verdict: 'ok' });
   });
 
-  test('in plain words for a person', async () => {
+  test('prints readable text without --json', async () => {
     const answer = await cli(world.workerEnvironment, ['doctor']);
     expect(answer.stdout).toMatch(/^ok {3}Temporal: .*server \d+\.\d+/m);
     expect(answer.stdout).toContain('What the specification leaves open');
@@ -106,7 +106,7 @@ describe('doctor, in a world of its own', () => {
     expect(linesOf(answer.stdout)).toEqual(linesOf(readFileSync(PAGE, 'utf8')));
   });
 
-  test('another key under the same id, and no key at all: said, and what to do', async () => {
+  test('reports another key under the same id, and a missing key, with advice', async () => {
     const other = await run({ PAYOUTS_ENCRYPTION_KEYS: newKey('k1') });
     expect(other.code).toBe(6);
     expect(checkOf(other, 'encryption keys')).toMatchObject({
@@ -119,14 +119,14 @@ describe('doctor, in a world of its own', () => {
     expect(checkOf(none, 'encryption keys').detail).toContain('cannot decrypt what the worker encrypts');
   });
 
-  test('a machine whose clock is five minutes ahead is told so', async () => {
+  test('reports a machine whose clock is five minutes ahead', async () => {
     const ahead = 'const now = Date.now; Date.now = () => now() + 300_000;';
     const answer = await run({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(ahead)}` });
     expect(problemsOf(answer)).toEqual(['clocks']);
     expect(checkOf(answer, 'clocks').detail).toMatch(/Temporal against this machine: \d+ s behind/);
   });
 
-  test('a service that answers nothing usable is a problem, not an open question', async () => {
+  test('reports a provider without usable answers as a problem, not as an open question', async () => {
     const fault = { kind: 'status', status: 503 } as const;
     const { id } = world.simulator.control.addFault({ operation: 'any', fault });
     const answer = await run();
@@ -136,7 +136,7 @@ describe('doctor, in a world of its own', () => {
     expect(checkOf(answer, 'provider').detail).toContain('503');
   });
 
-  test('nobody serves the queues, a search attribute is missing, histories go too soon: each with its command', async () => {
+  test('reports unserved queues, a missing search attribute and short retention, each with the command to run', async () => {
     await world.stopWorkers();
     const { connection } = world.client;
     const { namespace } = world;
@@ -158,8 +158,8 @@ describe('doctor, in a world of its own', () => {
   });
 });
 
-describe('doctor, where something is wrong from the beginning', () => {
-  test('a service that refuses the application its token: named by its code, and nothing is asked in vain', async () => {
+describe('doctor in an environment that is broken from the start', () => {
+  test('names the code of a provider that rejects the token request, and makes no futile calls', async () => {
     const world = await PayoutWorld.start({ env: { PAYMENTS_APP_SECRET: 'mistyped' } });
     try {
       const answer = await eventually(async () => {
@@ -195,15 +195,15 @@ describe('doctor, where something is wrong from the beginning', () => {
     }
   });
 
-  test('an engine without priorities, and a namespace that is not there', async () => {
-    const engine = await startDevServer({
+  test('reports a server without priorities, and a missing namespace', async () => {
+    const temporal = await startDevServer({
       always: true,
       ui: false,
       dynamicConfig: { 'matching.useNewMatcher': false, 'matching.enableFairness': false },
     });
     try {
       const environment = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' };
-      const there = { ...environment, TEMPORAL_ADDRESS: engine.address };
+      const there = { ...environment, TEMPORAL_ADDRESS: temporal.address };
       expect(checkOf(await cli(there, ['doctor', '--json']), 'priorities')).toMatchObject({
         verdict: 'problem',
         advice: expect.stringContaining('matching.useNewMatcher'),
@@ -212,11 +212,11 @@ describe('doctor, where something is wrong from the beginning', () => {
       expect(nowhere.code).toBe(6);
       expect(checkOf(nowhere, 'namespace').advice).toContain('namespace create');
     } finally {
-      await engine.stop();
+      await temporal.stop();
     }
   });
 
-  test('no engine, and no keys where they are needed: still an answer, with what to do', async () => {
+  test('answers with advice when Temporal is unavailable, and when required keys are missing', async () => {
     const local = { PAYMENTS_ENVIRONMENT: 'test', PAYMENTS_BASE_URL: 'http://127.0.0.1:9' };
     const away = await cli({ ...local, TEMPORAL_ADDRESS: '127.0.0.1:9' }, ['doctor', '--json']);
     expect(away.code).toBe(6);

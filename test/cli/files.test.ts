@@ -16,28 +16,28 @@ function file(content: string | Buffer): string {
   return path;
 }
 
-describe('H135 a file that two readers read differently', () => {
+describe('H135 ambiguous files', () => {
   test.each([
-    ['an amount that stands twice', twice, /a key is repeated/],
+    ['a repeated amount', twice, /a key is repeated/],
     ['a list of such', `[${twice}]`, /a key is repeated/],
     ['a name in another encoding', latin1, /not UTF-8/],
     ['no payout', '[]', /contains no payouts/],
     ['no JSON', '{', /not JSON/],
-  ])('a payout file with %s is refused: what it means is not certain', (_what, content, said) => {
+  ])('rejects a payout file with %s', (_what, content, said) => {
     const path = file(content);
     expect(() => checkedRequests(readJson(path), path)).toThrow(said);
   });
 
   test.each([
-    ['an amount that stands twice', `${valid}\n${twice}`, /line 2 of .* a key is repeated/],
+    ['a repeated amount', `${valid}\n${twice}`, /line 2 of .* a key is repeated/],
     ['such a list', `[${twice}]`, /a key is repeated/],
     ['a name in another encoding', latin1, /line 1 of .* not UTF-8/],
-  ])('a batch file with %s is refused', (_what, content, said) => {
+  ])('rejects a batch file with %s', (_what, content, said) => {
     const path = file(content);
     expect(() => batchRows(readBytes(path), path)).toThrow(said);
   });
 
-  test('a mark of UTF-8 at its beginning is no part of a file, and empty lines are no rows', () => {
+  test('ignores a UTF-8 byte order mark and empty lines', () => {
     const path = file(`\ufeff${valid}\r\n\n${valid}\n`);
     expect(batchRows(readBytes(path), path)).toEqual([JSON.parse(valid), JSON.parse(valid)]);
     expect(readJson(file(`\ufeff${valid}`))).toEqual(JSON.parse(valid));

@@ -3,10 +3,10 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 
 const MAIN = join(import.meta.dirname, '../../src/starters/cli/main.ts');
-/** Imports and re-exports that are loaded with their module; types are not. */
+/** Imports and re-exports that are loaded with their module. Types are not loaded. */
 const LOADED = /^(?:import|export) (?!type )[^;]*?from '([^']+)'/gm;
 
-/** The packages that `file` and the sources that it reaches load before anything runs. */
+/** The packages that `file` and the sources it imports load before anything runs. */
 function packagesOf(file: string, seen = new Set<string>()): string[] {
   if (seen.has(file)) return [];
   seen.add(file);
@@ -16,12 +16,12 @@ function packagesOf(file: string, seen = new Set<string>()): string[] {
   );
 }
 
-test('help and bad arguments load no client of Temporal and no schemas', () => {
-  // Files are read with lossless-json, which is small.
+test('help and bad arguments load neither the Temporal client nor schemas', () => {
+  // lossless-json reads files, and is small.
   expect([...new Set(packagesOf(MAIN))]).toEqual(['commander', 'lossless-json']);
 });
 
-test('a bad file is told by the schemas alone', () => {
+test('a bad file is reported by the schemas alone', () => {
   const check = join(dirname(MAIN), 'payout-file.ts');
   expect([...new Set(packagesOf(check))]).toEqual(['zod']);
   expect([...new Set(packagesOf(join(dirname(MAIN), '../../client/checked-batch.ts')))]).toEqual(['zod']);

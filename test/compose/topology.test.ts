@@ -10,7 +10,7 @@ import { composeFile, ourServices, ROOT, services } from './compose-file.ts';
 
 describe('the compose topology', () => {
   test.each(services())(
-    '%s waits only for services that exist, in a state they can reach',
+    '%s depends only on existing services, in a state they can reach',
     (_name, service) => {
       const { services: all } = composeFile();
       for (const [needed, { condition }] of Object.entries(service.depends_on)) {
@@ -22,7 +22,7 @@ describe('the compose topology', () => {
     },
   );
 
-  test.each(services())('%s names only networks and volumes that are declared', (_name, service) => {
+  test.each(services())('%s uses only declared networks and volumes', (_name, service) => {
     const { services: all, networks, volumes } = composeFile();
     for (const network of service.networks) expect(networks).toHaveProperty([network]);
     const [, other] = /^service:(.+)$/.exec(service.network_mode ?? '') ?? [];
@@ -34,7 +34,7 @@ describe('the compose topology', () => {
     }
   });
 
-  test.each(services())('%s is reached from this machine only', (_name, { ports }) => {
+  test.each(services())('%s publishes ports on loopback only', (_name, { ports }) => {
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
   });
 
@@ -43,12 +43,12 @@ describe('the compose topology', () => {
     expect(new Set(published).size).toBe(published.length);
   });
 
-  test.each(services())('%s runs a pinned image or ours', (_name, { image = '', build }) => {
+  test.each(services())('%s runs a pinned image or our own', (_name, { image = '', build }) => {
     if (build === undefined) expect(image).toMatch(/^[\w/-]+:\d+\.\d+(\.\d+)?$/);
     else expect(existsSync(join(ROOT, build, 'Dockerfile'))).toBe(true);
   });
 
-  test('passwords and secrets come from outside, with a default for trials', () => {
+  test('passwords and secrets come from the environment, with a default for trials', () => {
     const text = readFileSync(join(ROOT, 'docker-compose.yml'), 'utf8');
     const given = text.split('\n').filter((line) => /(PASSWORD|PWD|SECRET|TOKEN|KEY)\w*"?: /i.test(line));
     expect(given.length).toBeGreaterThan(0);
@@ -57,24 +57,24 @@ describe('the compose topology', () => {
 });
 
 describe('our services in the compose topology', () => {
-  test.each(ourServices())(
-    '%s starts a program that exists and is in the image',
-    (_name, { command = [] }) => {
-      const program = command.at(-1) ?? '';
-      expect(existsSync(join(ROOT, program))).toBe(true);
-      expect(copiedFolders()).toContain(program.split('/')[0]);
-    },
-  );
-
-  test.each(ourServices())('%s is checked by a file of the image, where it is checked', (_name, service) => {
-    for (const file of service.healthcheck?.test.filter((part) => part.endsWith('.mjs')) ?? []) {
-      expect(existsSync(join(ROOT, file))).toBe(true);
-      expect(copiedFolders()).toContain(file.split('/')[0]);
-    }
+  test.each(ourServices())('%s starts a program that the image contains', (_name, { command = [] }) => {
+    const program = command.at(-1) ?? '';
+    expect(existsSync(join(ROOT, program))).toBe(true);
+    expect(copiedFolders()).toContain(program.split('/')[0]);
   });
 
   test.each(ourServices())(
-    '%s is given only variables that our programs or Temporal read',
+    '%s has a health check that the image contains, where it has one',
+    (_name, service) => {
+      for (const file of service.healthcheck?.test.filter((part) => part.endsWith('.mjs')) ?? []) {
+        expect(existsSync(join(ROOT, file))).toBe(true);
+        expect(copiedFolders()).toContain(file.split('/')[0]);
+      }
+    },
+  );
+
+  test.each(ourServices())(
+    '%s receives only variables that our programs or Temporal read',
     (_name, service) => {
       const sources = sourceText();
       const unread = Object.keys(service.environment).filter(
@@ -85,8 +85,8 @@ describe('our services in the compose topology', () => {
   );
 });
 
-describe('what the compose file mounts', () => {
-  test('the server reads the dynamic configuration that is mounted, and the dev server has the same', () => {
+describe('files that compose mounts', () => {
+  test('the server reads the mounted dynamic configuration, and the dev server uses the same', () => {
     const everywhere = Object.entries(dynamicConfig()).map(([name, values]) => [
       name,
       values.find(({ constraints }) => constraints === undefined)?.value,
@@ -94,21 +94,21 @@ describe('what the compose file mounts', () => {
     expect(Object.fromEntries(everywhere)).toEqual(DYNAMIC_CONFIG);
   });
 
-  test('H62 queries cannot keep the tasks of workflows waiting: their queue has the classic matcher', () => {
+  test('H62 queries cannot block workflow tasks: their queue uses the classic matcher', () => {
     const onlyFor = { constraints: { taskQueueName: PAYOUTS_TASK_QUEUE } };
     const exceptions = Object.entries(dynamicConfig()).flatMap(([name, values]) =>
       values.filter(({ constraints }) => constraints !== undefined).map((one) => [name, one] as const),
     );
     expect(exceptions).toEqual([
       ['matching.useNewMatcher', { value: false, ...onlyFor }],
-      // Fairness would bring the newer matcher with it.
+      // Fairness would select the newer matcher.
       ['matching.enableFairness', { value: false, ...onlyFor }],
       ['matching.numTaskqueueReadPartitions', { value: 4, ...onlyFor }],
       ['matching.numTaskqueueWritePartitions', { value: 4, ...onlyFor }],
     ]);
   });
 
-  test('the namespace job registers the same search attributes as the dev server', () => {
+  test('the namespace job registers the search attributes of the dev server', () => {
     const script = readFileSync(join(ROOT, 'deploy/temporal/namespace.sh'), 'utf8');
     const registered = Object.fromEntries(
       [...script.matchAll(/\b(Payout\w+)=(\w+)/g)].map(([, name, type]) => [name, type]),

@@ -23,14 +23,17 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
     ['a sandbox', { PAYMENTS_ENVIRONMENT: 'sandbox', PAYOUTS_ENCRYPTION_KEYS: newKey('k') }],
     ['all addresses', { PAYOUTS_API_LISTEN: '0.0.0.0:8080' }],
     ['all IPv6 addresses', { PAYOUTS_API_LISTEN: '[::]:8080' }],
-  ])('is needed for %s, and named', (_what, environment) => {
+  ])('is required, and named, for %s', (_what, environment) => {
     expect(problems(environment)).toMatch(/^PAYOUTS_API_KEYS_FILE: is missing/);
     expect(problems({ ...environment, PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop')]) })).toBe('');
   });
 
-  test.each(['127.0.0.1:8080', '[::1]:8080', 'localhost:8080'])('a test on %s may go without', (listen) => {
-    expect(problems({ PAYOUTS_API_LISTEN: listen })).toBe('');
-  });
+  test.each(['127.0.0.1:8080', '[::1]:8080', 'localhost:8080'])(
+    'is optional for a test environment on %s',
+    (listen) => {
+      expect(problems({ PAYOUTS_API_LISTEN: listen })).toBe('');
+    },
+  );
 
   test.each([
     ['no JSON', '{', /cannot be read as JSON/],
@@ -44,13 +47,13 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
     ['a field', [callerEntry('shop', { admin: true })], /0\.admin is not a field/],
     ['a key twice', '[{"name":"shop","name":"shop"}]', /a key is repeated/],
     ['a name twice', [callerEntry('shop'), callerEntry('shop')], /1\.name appears twice/],
-  ])('that is wrong in %s stops the service, and says where', (_what, content, said) => {
+  ])('with %s: the API server does not start, and names the field', (_what, content, said) => {
     expect(withFile(content)).toMatch(/^PAYOUTS_API_KEYS_FILE: /);
     expect(withFile(content)).toMatch(said);
     expect(withFile(content)).not.toContain('key-of-shop');
   });
 
-  test('that is not there stops it too; the file for trials is good', () => {
+  test('stops the API server when the file is missing; accepts the file for trials', () => {
     expect(problems({ PAYOUTS_API_KEYS_FILE: '/nowhere' })).toMatch(/cannot be read/);
     expect(problems({ PAYOUTS_API_KEYS_FILE: 'deploy/trial-callers.json' })).toBe('');
   });

@@ -29,8 +29,8 @@ function key(id: string): string {
   return `${id}:${randomBytes(32).toString('base64')}`;
 }
 
-describe('the environment is read once, and every bad key is named', () => {
-  test('the defaults are those of the contract', () => {
+describe('the environment is read once, and every bad variable is named', () => {
+  test('has the defaults of the contract', () => {
     const { env } = workerConfig(good);
     expect(env.PAYMENTS_CALLS_PER_SECOND).toBe(20);
     expect(env.PAYMENTS_LOCK_LIFETIME).toBe(60_000);
@@ -45,7 +45,7 @@ describe('the environment is read once, and every bad key is named', () => {
     expect(env.PAYOUTS_CREATE_CHECK).toBe('doubtful');
   });
 
-  test('H53 the instant of a recovery is ISO 8601 and lies in the past', () => {
+  test('H53 requires an ISO 8601 instant in the past for the recovery', () => {
     const read = (instant: string) => ({ ...good, PAYOUTS_TEMPORAL_RECOVERED_AT: instant });
     const { env } = workerConfig(read('2026-01-31T09:00:00+01:00'));
     expect(env.PAYOUTS_TEMPORAL_RECOVERED_AT).toBe(Date.parse('2026-01-31T08:00:00Z'));
@@ -54,7 +54,7 @@ describe('the environment is read once, and every bad key is named', () => {
     expect(problems(read('2999-01-01T00:00:00Z')).join()).toMatch(/PAYOUTS_TEMPORAL_RECOVERED_AT.*future/);
   });
 
-  test('follow-ups are a list in rising order, and a reconciliation comes at most once a second', () => {
+  test('requires rising follow-up times, and at least one second between reconciliations', () => {
     expect(problems({ ...good, PAYOUTS_FOLLOW_UP: '7d,1d' }).join()).toMatch(/PAYOUTS_FOLLOW_UP.*rise/);
     expect(problems({ ...good, PAYOUTS_FOLLOW_UP: '1d,soon' }).join()).toMatch(/PAYOUTS_FOLLOW_UP/);
     expect(problems({ ...good, PAYOUTS_RECONCILE_EVERY: '10ms' }).join()).toMatch(
@@ -63,7 +63,7 @@ describe('the environment is read once, and every bad key is named', () => {
     expect(workerConfig({ ...good, PAYOUTS_FOLLOW_UP: '1h, 30d' }).env.PAYOUTS_FOLLOW_UP.length).toBe(2);
   });
 
-  test('missing and bad keys come together, and no value is quoted', () => {
+  test('reports missing and bad variables together, without their values', () => {
     const found = problems({
       ...good,
       PAYMENTS_APP_ID: '',
@@ -86,7 +86,7 @@ describe('the environment is read once, and every bad key is named', () => {
     expect(workerConfig({ ...good, PAYOUTS_POLL_MAX: text }).env.PAYOUTS_POLL_MAX).toBe(ms);
   });
 
-  test('create codes have the four meanings and no other', () => {
+  test('accepts exactly the four meanings of create codes', () => {
     const { env } = workerConfig({
       ...good,
       PAYMENTS_CREATE_CODES: '429:busy, 30001:lock-expired,30002:insufficient,30009:refused',
@@ -95,7 +95,7 @@ describe('the environment is read once, and every bad key is named', () => {
     expect(problems({ ...good, PAYMENTS_CREATE_CODES: '30001:maybe' })[0]).toMatch(/PAYMENTS_CREATE_CODES/);
   });
 
-  test('H46 without encryption only the test environment against loopback starts, named by what is missing', () => {
+  test('H46 without encryption keys, starts only in the test environment against loopback, and names what is missing', () => {
     const elsewhere: Environment[] = [
       { PAYMENTS_ENVIRONMENT: 'production' },
       { PAYMENTS_ENVIRONMENT: 'sandbox' },
@@ -119,7 +119,7 @@ describe('the environment is read once, and every bad key is named', () => {
     ['too short', `k1:${randomBytes(16).toString('base64')}`],
     ['an id twice', `${key('k1')},${key('k1')}`],
     ['an empty entry', `${key('k1')},`],
-  ])('a key ring with %s is refused, and nothing of it is quoted', (_what, ring) => {
+  ])('rejects a key ring with %s, without quoting it', (_what, ring) => {
     for (const name of ['PAYOUTS_ENCRYPTION_KEYS', 'PAYOUTS_TOKEN_KEYS']) {
       const found = problems({ ...good, [name]: ring }).join('\n');
       expect(found).toContain(name);
@@ -128,7 +128,7 @@ describe('the environment is read once, and every bad key is named', () => {
     }
   });
 
-  test('several applications come from a file, their secrets by reference', async () => {
+  test('reads several applications from a file, with secrets by reference', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'apps-'));
     const file = join(folder, 'apps.json');
     writeFileSync(join(folder, 'secret'), 'from-file\n');
@@ -150,14 +150,14 @@ describe('the environment is read once, and every bad key is named', () => {
     expect(problems({ ...good, PAYOUTS_APPS_FILE: file }).join('\n')).toMatch(/East/);
   });
 
-  test('PAYOUTS_APPS_FILE with one name twice is refused, for readers differ in which of the two counts', async () => {
+  test('rejects a repeated name in PAYOUTS_APPS_FILE, because parsers disagree on which entry counts', async () => {
     const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
     const one = (appId: string) => JSON.stringify({ appId, appSecret: 'env:PAYMENTS_APP_SECRET' });
     writeFileSync(file, `{"east":${one('a-1')},"east":${one('a-2')}}`);
     expect(problems({ ...good, PAYOUTS_APPS_FILE: file }).join()).toMatch(/cannot be read as JSON/);
   });
 
-  test('PAYOUTS_APPS_FILE with an application that would be left out in silence is refused', async () => {
+  test('rejects an application in PAYOUTS_APPS_FILE that would be ignored', async () => {
     const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
     const one = (appId: string) => JSON.stringify({ appId, appSecret: 'env:PAYMENTS_APP_SECRET' });
     writeFileSync(file, `{"east":${one('a-1')},"__proto__":${one('a-2')}}`);
@@ -165,7 +165,7 @@ describe('the environment is read once, and every bad key is named', () => {
   });
 
   test.each(['toString', '__proto__', 'constructor'])(
-    'a secret by reference to env:%s, which is no variable, is missing',
+    'reports a secret by reference to env:%s, which is not a variable, as missing',
     async (name) => {
       const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
       writeFileSync(file, JSON.stringify({ east: { appId: 'a-1', appSecret: `env:${name}` } }));
@@ -175,7 +175,7 @@ describe('the environment is read once, and every bad key is named', () => {
     },
   );
 
-  test('H59 one app_id under two names is refused, by the field', async () => {
+  test('H59 rejects one app_id under two names, by field', async () => {
     const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
     const appSecret = 'env:PAYMENTS_APP_SECRET';
     const apps = { east: { appId: 'a-1', appSecret }, west: { appId: 'a-1', appSecret } };
@@ -185,13 +185,10 @@ describe('the environment is read once, and every bad key is named', () => {
     ]);
   });
 
-  test.each(['a 1', ' a-1', 'a-1\n', 'é', 'x'.repeat(129)])(
-    'H59 an app_id of %j is refused',
-    async (appId) => {
-      expect(problems({ ...good, PAYMENTS_APP_ID: appId }).join()).toMatch(/PAYMENTS_APP_ID.*printable/);
-      const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
-      writeFileSync(file, JSON.stringify({ east: { appId, appSecret: 'env:PAYMENTS_APP_SECRET' } }));
-      expect(problems({ ...good, PAYOUTS_APPS_FILE: file }).join()).toMatch(/east.appId.*printable/);
-    },
-  );
+  test.each(['a 1', ' a-1', 'a-1\n', 'é', 'x'.repeat(129)])('H59 rejects the app_id %j', async (appId) => {
+    expect(problems({ ...good, PAYMENTS_APP_ID: appId }).join()).toMatch(/PAYMENTS_APP_ID.*printable/);
+    const file = join(await mkdtemp(join(tmpdir(), 'payouts-')), 'apps.json');
+    writeFileSync(file, JSON.stringify({ east: { appId, appSecret: 'env:PAYMENTS_APP_SECRET' } }));
+    expect(problems({ ...good, PAYOUTS_APPS_FILE: file }).join()).toMatch(/east.appId.*printable/);
+  });
 });

@@ -1,4 +1,4 @@
-/** docs/configuration.md is what the schemas say, and names every variable that the code reads. */
+/** docs/configuration.md matches the schemas, and names every variable that the code reads. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -16,18 +16,18 @@ import { OPEN_POINTS } from '../../src/domain/open-points.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const PROGRAMS = ['src', 'simulator', 'demo', 'scripts', 'bench', 'chaos', 'simulation', 'fuzz'];
-/** Of the operating system and of Node. */
+/** Variables of the operating system and of Node. */
 const SYSTEM = ['HOME', 'NODE_ENV', 'PATH', 'TMPDIR'];
-/** What looks like a variable and is none of a user's. */
+/** Names that look like variables of ours and are not. */
 const NO_VARIABLES = [
   // A reason code.
   'PAYMENTS_CHANGED',
-  // Between our own processes.
+  // Between our processes.
   'PAYOUTS_COMPILED_PROGRAMS',
-  // Of the server of Temporal and its UI, which our commands start.
+  // Of the Temporal server and its UI, which our commands start.
   'TEMPORAL_BROADCAST_ADDRESS',
   'TEMPORAL_CORS_ORIGINS',
-  // The beginnings of names.
+  // Prefixes of names.
   'TEMPORAL_GRPC_META_',
   'TEMPORAL_TLS_',
   'TEMPORAL_GRPC_META_NAME',
@@ -54,11 +54,11 @@ function undocumented(names: Iterable<string>): string[] {
 }
 
 describe('docs/configuration.md', () => {
-  test('is what scripts/write-configuration.ts writes', () => {
+  test('equals the output of scripts/write-configuration.ts', () => {
     expect(page).toBe(configurationPage());
   });
 
-  test('names every variable that a program reads from its environment', () => {
+  test('names every environment variable that a program reads', () => {
     const direct = [...programs, ...textsOf(['test'])].flatMap((text) =>
       [...text.matchAll(/\benv(?:\.|\['|\?\.\[')([A-Z][A-Z_]+)\b/g)].map(([, name = '']) => name),
     );
@@ -72,7 +72,7 @@ describe('docs/configuration.md', () => {
     expect(undocumented([...direct, ...taken])).toEqual([]);
   });
 
-  test('names everything in the code that has the form of one of our variables', () => {
+  test('names every string in the code that has the form of one of our variables', () => {
     const all = programs.join('\n');
     const constants = new Set([...all.matchAll(/\bconst ([A-Z_]+)\b/g)].map(([, name]) => name));
     const used = all.match(/\b(?:PAY[A-Z]*|TEMPORAL|SIMULATOR)_[A-Z_]+\b/g) ?? [];
@@ -80,7 +80,7 @@ describe('docs/configuration.md', () => {
     expect(undocumented(used.filter((name) => !constants.has(name) && !codes.test(name)))).toEqual([]);
   });
 
-  test('names what docker-compose.yml takes from its environment', () => {
+  test('names the variables that docker-compose.yml reads', () => {
     const taken = [...compose.matchAll(/\$\{(\w+)/g)].map(([, name = '']) => name);
     expect(taken).toContain('POSTGRES_PASSWORD');
     expect(undocumented(taken)).toEqual([]);
@@ -92,7 +92,7 @@ describe('docs/configuration.md', () => {
       compose,
     ]
       .join('\n')
-      // What Temporal's own package reads is in the schema alone.
+      // What Temporal's own package reads appears in the schema only.
       .concat(Object.keys(PROCESSES.worker).join('\n'));
     expect([...documented].filter((name) => !new RegExp(`\\b${name}\\b`).test(read))).toEqual([]);
   });
@@ -122,7 +122,7 @@ describe('docs/configuration.md', () => {
     expect(callersFile.parse(JSON.parse(CALLERS_EXAMPLE)).map(({ name }) => name)).toEqual(['shop']);
   });
 
-  test('links to headings and files that are there', () => {
+  test('links to existing headings and files', () => {
     for (const [, file = '', heading] of page.matchAll(/\]\((?!https:)([^)#]*)(?:#([^)]+))?\)/g)) {
       const target = readFileSync(file === '' ? CONFIGURATION_PAGE : join(ROOT, 'docs', file), 'utf8');
       if (heading !== undefined) expect(anchorsOf(target)).toContain(heading);

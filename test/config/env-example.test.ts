@@ -1,4 +1,4 @@
-/** `.env.example`: each process starts with its sections, once the placeholders name files. */
+/** `.env.example`: each process starts with its sections once the placeholders name files. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ import { secretFile } from '../support/secret-file.ts';
 const TEXT = readFileSync(join(import.meta.dirname, '../../.env.example'), 'utf8');
 const EVERY_PROCESS = 'Every process';
 
-/** What stands for the placeholders of a section: files that exist. */
+/** Values for the placeholders of a section: files that exist. */
 const FILES: Readonly<Record<string, string>> = {
   'file:/run/secrets/payouts-encryption-keys': `file:${secretFile(newKey('k1'))}`,
   'file:/run/secrets/payouts-token-keys': `file:${secretFile(newKey('t1'))}`,
@@ -26,10 +26,10 @@ const FILES: Readonly<Record<string, string>> = {
   'file:/run/secrets/payouts-codec-keys': `file:${secretFile('a-key-of-the-codec-server')}`,
   '/etc/payouts/callers.json': join(import.meta.dirname, '../../deploy/trial-callers.json'),
 };
-/** It replaces others, so it cannot be set beside them. */
+/** It replaces other variables, so it cannot be set beside them. */
 const INSTEAD = 'PAYOUTS_APPS_FILE';
 
-/** `optional`: also what the lines that begin with `#NAME=` set. */
+/** `optional`: also includes the values in lines that begin with `#NAME=`. */
 function environmentOf(process: string, optional: boolean): Record<string, string> {
   const line = optional ? /^#?([A-Z_]+)=(.*)$/gm : /^([A-Z_]+)=(.*)$/gm;
   const found: Record<string, string> = {};
@@ -64,7 +64,7 @@ describe.each(Object.entries(STARTS))('.env.example: %s', (process, start) => {
     expect(() => temporalConfig(environment)).not.toThrow();
   });
 
-  test('needs every line that is not optional, or connects to Temporal with it', () => {
+  test('requires every line that is not optional, or uses it to connect to Temporal', () => {
     const environment = environmentOf(process, false);
     const spare = Object.keys(environment).filter((name) => {
       const { [name]: _left, ...rest } = environment;
@@ -74,27 +74,24 @@ describe.each(Object.entries(STARTS))('.env.example: %s', (process, start) => {
   });
 });
 
-/** Needed by people more than by the schema. */
+/** Not required by the schema, but by people. */
 const SPARE: Readonly<Record<string, string[]>> = {
   'API server': ['PAYMENTS_BASE_URL', 'PAYOUTS_TOKEN_KEYS'],
   'Codec server': ['PAYMENTS_ENVIRONMENT', 'PAYMENTS_BASE_URL', 'PAYOUTS_CODEC_ORIGINS'],
 };
 
-test.each(Object.entries(SHAPES))(
-  '.env.example gives %s every variable that is required',
-  (process, shape) => {
-    const given = environmentOf(process, true);
-    const required = variablesOf(shape).flatMap(({ name, need }) => (/^required/.test(need) ? [name] : []));
-    expect(required.filter((name) => !(name in given))).toEqual([]);
-  },
-);
+test.each(Object.entries(SHAPES))('.env.example gives %s every required variable', (process, shape) => {
+  const given = environmentOf(process, true);
+  const required = variablesOf(shape).flatMap(({ name, need }) => (/^required/.test(need) ? [name] : []));
+  expect(required.filter((name) => !(name in given))).toEqual([]);
+});
 
 test.each(Object.entries(SHAPES))('.env.example gives %s no unknown variable', (process, shape) => {
   const known = Object.keys(shape);
   expect(Object.keys(environmentOf(process, true)).filter((name) => !known.includes(name))).toEqual([]);
 });
 
-test('.env.example holds no secret, only names of files', () => {
+test('.env.example holds names of files instead of secrets', () => {
   const secrets = Object.values(PROCESSES).flatMap((shape) =>
     variablesOf(shape).flatMap(({ name, isSecret }) => (isSecret ? [name] : [])),
   );

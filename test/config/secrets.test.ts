@@ -30,7 +30,7 @@ interface Case {
 
 const [PAYLOAD_KEYS, TOKEN_KEYS] = [newKey('k1'), newKey('t1')];
 
-/** By variable: every secret that any process reads. */
+/** Every secret that a process reads, by variable. */
 const CASES: Readonly<Record<string, Case>> = {
   TEMPORAL_API_KEY: {
     secret: 'canary-api-key',
@@ -76,7 +76,7 @@ function problems(read: () => unknown): string {
   }
 }
 
-test('every secret of the documentation is tested here', () => {
+test('every secret of the documentation has a test here', () => {
   const documented = Object.values(PROCESSES).flatMap((shape) =>
     variablesOf(shape).flatMap(({ name, isSecret }) => (isSecret ? [name] : [])),
   );
@@ -84,23 +84,26 @@ test('every secret of the documentation is tested here', () => {
 });
 
 describe.each(Object.entries(CASES))('%s=file:PATH', (name, { secret, read }) => {
-  test.each(['', '\n', '\r\n'])('is the secret in the file, without the line break %j at its end', (end) => {
-    const value = read({ [name]: secret });
-    expect(value).toBeDefined();
-    expect(read({ [name]: `file:${secretFile(secret + end)}` })).toEqual(value);
-  });
+  test.each(['', '\n', '\r\n'])(
+    'reads the secret from the file, without the trailing line break %j',
+    (end) => {
+      const value = read({ [name]: secret });
+      expect(value).toBeDefined();
+      expect(read({ [name]: `file:${secretFile(secret + end)}` })).toEqual(value);
+    },
+  );
 
-  test('that cannot be read is named, and nothing of it is shown', () => {
+  test('names a file that cannot be read, without its content', () => {
     const said = problems(() => read({ [name]: 'file:/nowhere/canary-secret' }));
     expect(said).toBe(`${name}: names a file that cannot be read (ENOENT)`);
   });
 
-  test.each(['', '\n', ' \n\n'])('with %j in the file is named as empty', (content) => {
+  test.each(['', '\n', ' \n\n'])('with %j in the file is reported as empty', (content) => {
     const said = problems(() => read({ [name]: `file:${secretFile(content)}` }));
     expect(said).toBe(`${name}: names a file that is empty`);
   });
 
-  test('shows nothing of a secret, whatever else is wrong with the environment', () => {
+  test('prints no part of a secret, whatever else is wrong in the environment', () => {
     const environment = {
       [name]: `file:${secretFile(secret)}`,
       PAYMENTS_ENVIRONMENT: 'canary-env',
@@ -112,7 +115,7 @@ describe.each(Object.entries(CASES))('%s=file:PATH', (name, { secret, read }) =>
 });
 
 describe('a secret in a file', () => {
-  test('keeps its other white space and its lines', () => {
+  test('keeps its other whitespace and lines', () => {
     const { privateKey } = generateKeyPairSync('rsa', {
       modulusLength: 2048,
       publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -122,7 +125,7 @@ describe('a secret in a file', () => {
     expect(readSecret(`file:${secretFile(' a b \n')}`)).toEqual({ ok: true, value: ' a b ' });
   });
 
-  test('may be an RSA key in PEM', async () => {
+  test('can be an RSA key in PEM', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
     const { env } = workerConfig({
@@ -135,7 +138,7 @@ describe('a secret in a file', () => {
     expect(signed).toHaveProperty('x-signature');
   });
 
-  test('may be what env:NAME of PAYOUTS_APPS_FILE refers to', () => {
+  test('can be referenced by env:NAME in PAYOUTS_APPS_FILE', () => {
     const file = keysFile({ east: { appId: 'a-1', appSecret: 'env:EAST_SECRET' } });
     const read = (reference: string) =>
       workerConfig({ ...TEST, PAYOUTS_APPS_FILE: file, EAST_SECRET: reference });
@@ -154,7 +157,7 @@ describe('a secret in a file', () => {
     expect(problems(() => read('file:/nowhere'))).toMatch(/east\.appSecret names a file that cannot be read/);
   });
 
-  test('of the codec server may hold no token keys either', () => {
+  test('cannot give token keys to the codec server', () => {
     const environment = { ...TEST, PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS };
     const said = problems(() =>
       codecConfig({ ...environment, PAYOUTS_TOKEN_KEYS: `file:${secretFile(TOKEN_KEYS)}` }),

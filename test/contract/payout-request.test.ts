@@ -11,8 +11,8 @@ function problems(body: unknown): string[] {
   return checked.ok ? [] : checked.errors.map(({ path }) => path);
 }
 
-describe('a payout request is checked at the edge', () => {
-  test('defaults are filled in and amounts get two decimals', () => {
+describe('payout requests are validated', () => {
+  test('fills in defaults and normalizes amounts to two decimals', () => {
     const checked = checkPayoutRequest({ ...valid, instructedAmount: { currency: 'CNY', amount: '10' } });
     expect(checked).toMatchObject({
       ok: true,
@@ -20,7 +20,7 @@ describe('a payout request is checked at the edge', () => {
     });
   });
 
-  test('every bad field is named at once', () => {
+  test('names every bad field at once', () => {
     const body = {
       ...valid,
       clientId: '',
@@ -51,13 +51,13 @@ describe('a payout request is checked at the edge', () => {
     ['nothing', ''],
     ['not a number', 'NaN'],
     ['other digits', '١٠'],
-  ])('H14 %s is no amount', (_name, amount) => {
+  ])('H14 rejects %s as an amount', (_name, amount) => {
     expect(problems({ ...valid, instructedAmount: { currency: 'CNY', amount } })).toEqual([
       'instructedAmount.amount',
     ]);
   });
 
-  test('H14 the largest amount passes with every digit', () => {
+  test('H14 accepts the largest amount with every digit', () => {
     const checked = checkPayoutRequest({
       ...valid,
       instructedAmount: { currency: 'CNY', amount: '9999999999999999.99' },
@@ -65,18 +65,18 @@ describe('a payout request is checked at the edge', () => {
     expect(checked.ok && checked.value.instructedAmount.amount).toBe('9999999999999999.99');
   });
 
-  test.each([null, undefined, 7, 'text', [], {}])('%j is no request, and says so', (body) => {
+  test.each([null, undefined, 7, 'text', [], {}])('rejects %j, which is not a request', (body) => {
     expect(problems(body).length).toBeGreaterThan(0);
   });
 
   test.each(["p'1", 'p"1', 'p\\1', 'p`1', 'p\n1', ' p1', 'p1 '])(
-    'the number %j is refused',
+    'rejects the partnerOrderId %j',
     (partnerOrderId) => {
       expect(problems({ ...valid, partnerOrderId })).toEqual(['partnerOrderId']);
     },
   );
 
-  test('amount and limit currencies must be those of the payout', () => {
+  test('requires amount and limits in the currencies of the payout', () => {
     expect(problems({ ...valid, instructedAmount: { currency: 'EUR', amount: '1' } })).toEqual([
       'instructedAmount.currency',
     ]);
@@ -85,19 +85,19 @@ describe('a payout request is checked at the edge', () => {
     ]);
   });
 
-  test('notBefore needs an offset', () => {
+  test('requires an offset in notBefore', () => {
     expect(problems({ ...valid, notBefore: '2026-01-01T00:00:00' })).toEqual(['notBefore']);
     expect(problems({ ...valid, notBefore: '2026-01-01T00:00:00+08:00' })).toEqual([]);
   });
 
   test.each(['clientId', 'payerId', 'partnerOrderId', 'remittancePurposeCode', 'platform', 'openId'])(
-    'half of a surrogate pair in %s is refused by name: nobody could be told it',
+    'rejects half of a surrogate pair in %s, which could not be transmitted',
     (field) => {
       expect(problems({ ...valid, [field]: 'x\ud800' })).toEqual([field]);
     },
   );
 
-  test('H136 the longest text that is accepted can be sent, and read back from the order', () => {
+  test('H136 the longest accepted text can be sent, and read back from the order', () => {
     const long = 'x'.repeat(256);
     const names = { bankName: long, bankAccountName: long, bankBranchName: long, province: long, city: long };
     const body = { ...valid, platform: long, receiver: { ...valid.receiver, ...names } };

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { OPEN_POINTS_PAGE, openPointsPage } from '../../scripts/write-open-points.ts';
 import { OPEN_POINTS } from '../../src/domain/open-points.ts';
 
-test('docs/open-points.md is what the list in the code says', () => {
+test('docs/open-points.md matches the list in the code', () => {
   expect(readFileSync(OPEN_POINTS_PAGE, 'utf8')).toBe(openPointsPage());
 });
 
-test('every setting that the register names is read by the program', () => {
+test('the program reads every setting that the list names', () => {
   const sources = ['../../src/config/config.ts', '../../src/config/service-config.ts'].map((file) =>
     readFileSync(new URL(file, import.meta.url), 'utf8'),
   );
@@ -16,6 +16,6 @@ test('every setting that the register names is read by the program', () => {
   for (const name of named) expect(sources.join(' '), name).toContain(name);
 });
 
-test('ids are unique, for doctor reports by them', () => {
+test('ids are unique, because doctor reports by id', () => {
   expect(new Set(OPEN_POINTS.map(({ id }) => id)).size).toBe(OPEN_POINTS.length);
 });

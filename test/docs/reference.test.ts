@@ -31,7 +31,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const page = readFileSync(REFERENCE_PAGE, 'utf8');
 
-/** The code below `folders`, without the tables from which the reference is written. */
+/** The code in `folders`, without the tables from which the reference is generated. */
 function source(...folders: string[]): string {
   return folders
     .flatMap((folder) =>
@@ -43,12 +43,12 @@ function source(...folders: string[]): string {
     .join('\n');
 }
 
-/** What the first group of `pattern` finds, each once. */
+/** The distinct matches of the first group of `pattern`. */
 function found(text: string, pattern: RegExp): string[] {
   return [...new Set([...text.matchAll(pattern)].map(([, first = '']) => first))].sort();
 }
 
-/** The first cells of the rows below a heading of the page. */
+/** The first cells of the rows below a heading. */
 function rowsOf(title: string): string[] {
   const section = new RegExp(`^#+ ${title}\\n([\\s\\S]*?)(?=^#|(?![\\s\\S]))`, 'm').exec(page)?.[1] ?? '';
   return found(section, /^\| `?([\w-]+)`? /gm).filter((name) => !/^-+$/.test(name));
@@ -67,11 +67,11 @@ function raised(text: string): string[] {
   ];
 }
 
-test('docs/reference.md is what the tables in the code say', () => {
+test('docs/reference.md matches the tables in the code', () => {
   expect(page).toBe(referencePage());
 });
 
-describe('every name of the code has a row', () => {
+describe('every name in the code has a row', () => {
   test.each([
     ['Phases', PHASES],
     ['Outcomes', OUTCOMES],
@@ -98,7 +98,7 @@ describe('attention codes', () => {
     expect(raised(workflows(part))).toContain(code);
   });
 
-  test('what workflows write in their details is one of them', () => {
+  test('workflow details contain only listed codes', () => {
     const written = found(source('src/workflows'), /⚠ ([A-Z][A-Z_]+)\b/g);
     expect(written).toContain('LEFT_ALONE');
     expect(named({ ...FOLLOW_UP_ATTENTION, ...WORKFLOW_ATTENTION })).toEqual(expect.arrayContaining(written));
@@ -112,12 +112,12 @@ describe('failures', () => {
     ...found(all, /nonRetryable\([^;]*?'([A-Za-z]\w+)'[^;]*?\);/g),
   ];
 
-  test('every type that is written where it is raised has a row', () => {
+  test('every type that is written where it is thrown has a row', () => {
     expect(literal).toEqual(expect.arrayContaining(['WRONG_WORKER', 'NOTHING_NEW', 'LEASE_LOST']));
     expect(literal.filter((type) => !(type in ACTIVITY_FAILURES))).toEqual([]);
   });
 
-  test('every type that callers rely on has a row, and no other', () => {
+  test('exactly the types that callers rely on have rows', () => {
     expect(named(FAILURE_MEANINGS)).toEqual(Object.values(failureTypes).sort());
   });
 
@@ -127,7 +127,7 @@ describe('failures', () => {
 });
 
 describe('errors', () => {
-  test('of the client library: those that it exports', () => {
+  test('of the client library: the exported errors', () => {
     const classes = Object.entries(client).filter(
       ([, one]) => typeof one === 'function' && one.prototype instanceof Error,
     );
@@ -138,7 +138,7 @@ describe('errors', () => {
     expect(Object.keys(temporal)).toEqual(expect.arrayContaining(named(TEMPORAL_ERRORS)));
   });
 
-  test('of the API server: every status that a route answers or documents has a row', () => {
+  test('of the API server: every status that a route returns or documents has a row', () => {
     const text = source('src/starters/api');
     const answered = [
       ...found(text, /new Problem\(\s*(\d{3})/g),
@@ -149,7 +149,7 @@ describe('errors', () => {
     expect(answered.filter((status) => !(status in PROBLEM_STATUSES))).toEqual([]);
   });
 
-  test('of the command line: every code that it prints, and no other', () => {
+  test('of the command line: exactly the codes that it prints', () => {
     const text = source('src/starters/cli');
     const printed = [
       ...found(text, /error: \{ code: '([A-Z_]+)'/g),
@@ -160,7 +160,7 @@ describe('errors', () => {
   });
 });
 
-test('memo fields: those that are read or written, and no other', () => {
+test('memo fields: exactly those that are read or written', () => {
   const all = source('src');
   const read = found(all, /\bmemo(?:Of\(run\)\))?(?:\?\.)?\['(\w+)'\]/g);
   const upserted = found(all, /upsertMemo\(\{ (\w+)/g);
@@ -168,7 +168,7 @@ test('memo fields: those that are read or written, and no other', () => {
 });
 
 describe('metrics', () => {
-  test('of the API server: those that it serves', async () => {
+  test('of the API server: exactly those that it serves', async () => {
     const metrics = new ApiMetrics();
     for (const metric of ['reachable', 'tasksFailing', 'waiting'] as const) metrics.gauge(metric, () => 0);
     const served = found(await metrics.registry.metrics(), /^# HELP (payouts_\w+)/gm);
@@ -177,7 +177,7 @@ describe('metrics', () => {
     expect(rowsOf('Metrics of the API server')).toContain('payouts_notifications_waiting');
   });
 
-  test('of a worker: those that workflows count, and no other', () => {
+  test('of a worker: exactly those that workflows count', () => {
     const counted = found(source('src/workflows'), /create(?:Counter|Gauge|Histogram)\(\s*'(\w+)'/g);
     expect(named(WORKER_METRICS)).toEqual(counted);
   });
@@ -188,7 +188,7 @@ describe('links', () => {
     expect(new Set(anchorsOf(page)).size).toBe([...page.matchAll(/^#+ .+$/gm)].length);
   });
 
-  test('within the page, and to headings of other pages', () => {
+  test('within the page and to headings of other pages', () => {
     const links = [...page.matchAll(/\]\(([\w.-]*)#([\w-]+)\)/g)];
     expect(links.length).toBeGreaterThan(10);
     const dead = links.filter(
@@ -208,7 +208,7 @@ describe('links', () => {
   });
 });
 
-test('every command that it tells to type is a verb of the command line', () => {
+test('every command on the page is a verb of the command line', () => {
   const text = source('src/starters/cli');
   const verbs = found(text, /(?:command\(|\bverb[^(\n]*\(\s*)'([a-z-]+)/g);
   const typed = found(page, /npm run payouts -- ([a-z-]+)/g);
@@ -216,7 +216,7 @@ test('every command that it tells to type is a verb of the command line', () => 
   expect(typed.filter((verb) => !verbs.includes(verb))).toEqual([]);
 });
 
-test('every setting that it names is read by the program', () => {
+test('the program reads every setting on the page', () => {
   const settings = source('src/config', 'src/starters', 'src/workers');
   const names = found(page, /\b((?:PAYOUTS|PAYMENTS)_[A-Z_]+)\b/g);
   expect(names.length).toBeGreaterThan(10);

@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
 describe('docs/operations.md', () => {
-  test('every command that it tells to type is a verb of the command line', () => {
+  test('every command on the page is a verb of the command line', () => {
     const commandLine = readdirSync(join(ROOT, 'src/starters/cli'))
       .filter((name) => name.endsWith('.ts'))
       .map((name) => read(join('src/starters/cli', name)))
@@ -26,13 +26,13 @@ describe('docs/operations.md', () => {
 describe('docs/temporal-ui.md', () => {
   const page = read('docs/temporal-ui.md');
 
-  test.each(SAVED_FILTERS)('holds the filter "$name" as it is', ({ name, question, query }) => {
+  test.each(SAVED_FILTERS)('contains the filter "$name" unchanged', ({ name, question, query }) => {
     const line = page.split('\n').find((row) => row.startsWith(`| ${name} `));
     expect(line).toContain(question);
     expect(line).toContain(`\`${query}\``);
   });
 
-  test('every picture that it shows is there, and none is there that it does not show', () => {
+  test('shows exactly the pictures in docs/ui', () => {
     const shown = [...page.matchAll(/!\[[^\]]+\]\(ui\/([\w-]+\.png)\)/g)].map(([, file]) => file);
     expect(shown.sort()).toEqual(readdirSync(join(ROOT, 'docs/ui')).sort());
   });

@@ -49,7 +49,7 @@ const requests: fc.Arbitrary<FollowUpRequest> = fc
     splits: splitsOf(detail),
   }));
 
-/** Of the currency, digit by digit. */
+/** In one currency, exact. */
 function sum(amounts: readonly Money[], currency: string): bigint {
   const ofIt = amounts.filter((one) => one.currency === currency);
   return ofIt.reduce((all, { amount }) => all + BigInt(amount.replace('.', '')), 0n);
@@ -59,8 +59,8 @@ function expectSameSums(left: Money[], right: Money[]): void {
   for (const currency of currenciesOf(left, right)) expect(sum(left, currency)).toBe(sum(right, currency));
 }
 
-describe('H57 nothing that the provider can answer makes a follow-up throw', () => {
-  test('what came back is listed and added up to the last digit, whoever had said it', () => {
+describe('H57 no answer of the provider makes a follow-up throw', () => {
+  test('lists and sums every returned payment exactly', () => {
     fc.assert(
       fc.property(requests, tradeDetails, times, (request, detail, nowMs) => {
         const returned = returnedPayments(request, detail, [], nowMs);
@@ -72,13 +72,13 @@ describe('H57 nothing that the provider can answer makes a follow-up throw', () 
         expectSameSums(result.returnedSums, back);
         expect(followUpNeedsAttention(result)).toBe(back.length > 0 || differences.length > 0);
         expect(result.changed).toBe(returned.some((one) => !one.inResult) || differences.length > 0);
-        // Seen again, nothing is new.
+        // The same answer again reports nothing new.
         expect(returnedPayments(request, detail, returned, nowMs + 1)).toEqual(returned);
       }),
     );
   });
 
-  test('the same answer as at the end is no change, but for what had come back by then', () => {
+  test('the same answer as at the end reports no change except earlier returns', () => {
     fc.assert(
       fc.property(tradeDetails, times, (detail, nowMs) => {
         const splits = splitsOf(detail);
@@ -93,7 +93,7 @@ describe('H57 nothing that the provider can answer makes a follow-up throw', () 
     );
   });
 
-  test('a payment that had come back and is not returned any more is a difference', () => {
+  test('a payment that is no longer marked as returned is a difference', () => {
     const payment: Split = {
       ...{ distributeId: 'S-1', status: 'SUCCESS', refunded: true },
       target: { currency: 'CNY', amount: '1.00' },
@@ -109,7 +109,7 @@ describe('H57 nothing that the provider can answer makes a follow-up throw', () 
     expect(differencesSince(request, detail, [], 0)).toMatchObject([{ code: 'PAYMENTS_CHANGED' }]);
   });
 
-  test('a check without an answer keeps the time of the first one', () => {
+  test('a check without an answer keeps the time of the first such check', () => {
     const first = notChecked('900002', undefined, 1_000);
     expect(notChecked('no answer', first, 2_000)).toMatchObject({
       seenAt: '1970-01-01T00:00:01.000Z',
@@ -117,7 +117,7 @@ describe('H57 nothing that the provider can answer makes a follow-up throw', () 
     });
   });
 
-  test('every pause is a length of time', () => {
+  test('every pause is a valid duration', () => {
     const waits = fc.array(fc.integer({ min: 0, max: 3_155_760_000_000 }), { maxLength: 4 });
     fc.assert(
       fc.property(
@@ -143,8 +143,8 @@ describe('H57 nothing that the provider can answer makes a follow-up throw', () 
   });
 });
 
-describe('H57 the daily report adds up whatever was paid', () => {
-  test('received and returned are all that succeeded, and nothing counts twice', () => {
+describe('H57 the daily report adds up for every possible payout', () => {
+  test('received and returned cover every successful payment exactly once', () => {
     fc.assert(
       fc.property(tradeDetails, (detail) => {
         const splits = splitsOf(detail);
@@ -161,7 +161,7 @@ describe('H57 the daily report adds up whatever was paid', () => {
     );
   });
 
-  test('a payment that came back is not received', () => {
+  test('a returned payment does not count as received', () => {
     const target = { currency: 'CNY', amount: '9999999999999999.99' };
     const split = { distributeId: 'S-1', target, status: 'SUCCESS', refunded: false } as const;
     const splits = [split, { ...split, distributeId: 'S-2', refunded: true }];
@@ -169,7 +169,7 @@ describe('H57 the daily report adds up whatever was paid', () => {
     expect(movedMoney({ received, splits })).toEqual({ received: [target], failed: [], returned: [target] });
   });
 
-  test('parts add up in any order, beyond the digits of any one amount', () => {
+  test('partial reports add up in any order, beyond the digits of a single amount', () => {
     const amounts = fc.array(
       fc.record({
         currency: fc.constantFrom('CNY', 'USD'),
@@ -198,7 +198,7 @@ describe('H57 the daily report adds up whatever was paid', () => {
   });
 });
 
-describe('H57 nothing that the provider can answer makes an opening throw', () => {
+describe('H57 no answer of the provider makes an opening throw', () => {
   const opaque = fc
     .dictionary(
       fc.oneof(fc.constantFrom('id', 'account_id', 'payer_id', 'payerId', 'currency'), fc.string()),
@@ -210,7 +210,7 @@ describe('H57 nothing that the provider can answer makes an opening throw', () =
     .map(({ data }) => data ?? {});
   const lists = fc.option(fc.array(fc.string({ minLength: 1, maxLength: 64 })), { nil: undefined });
 
-  test('its records are read, compared and shown', () => {
+  test('reads, compares and shows the records', () => {
     const order = { app: 'default', requestId: 'r', payerId: 'p', currency: 'USD' };
     fc.assert(
       fc.property(opaque, lists, lists, fc.string(), (record, listed, before, accountId) => {
@@ -222,7 +222,7 @@ describe('H57 nothing that the provider can answer makes an opening throw', () =
     );
   });
 
-  test('wherever it stands, it says so', () => {
+  test('has a state in every phase', () => {
     fc.assert(
       fc.property(fc.constantFrom(...OPENING_PHASES), lists, lists, times, (phase, listed, before, atMs) => {
         const record = {
@@ -241,7 +241,7 @@ describe('H57 nothing that the provider can answer makes an opening throw', () =
   });
 });
 
-describe('H57 nothing that anybody can report makes a batch throw', () => {
+describe('H57 no report of a part makes a batch throw', () => {
   const counts = fc.oneof(fc.nat(), fc.anything());
   const some = <T>(keys: readonly string[], values: fc.Arbitrary<T>) =>
     fc.dictionary(fc.constantFrom(...keys), values);
@@ -259,7 +259,7 @@ describe('H57 nothing that anybody can report makes a batch throw', () => {
     ),
   );
 
-  test('what is taken for a report can be added up and shown', () => {
+  test('an accepted report can be summed and shown', () => {
     fc.assert(
       fc.property(reports, fc.boolean(), (report, cancelled) => {
         if (!isPartReport(report)) return;
@@ -273,7 +273,7 @@ describe('H57 nothing that anybody can report makes a batch throw', () => {
     );
   });
 
-  test("a part's own report is taken", () => {
+  test('accepts the report of a part, and rejects malformed ones', () => {
     const report = { ...emptyTally(), offset: 0, digest: 'd', begun: true, ended: false };
     expect(isPartReport(report)).toBe(true);
     expect(

@@ -68,10 +68,10 @@ describe('H17 only an account that can pay passes', () => {
       'one normal and one abnormal',
       { clientId: 'c', accounts: [account(), account({ status: 'ABNORMAL' })] },
     ],
-  ])('%s does not', (_name, accounts) => {
+  ])('%s does not pass', (_name, accounts) => {
     expect(accountProblem(accounts, 'USD')?.code).toBe('ACCOUNT_NOT_USABLE');
   });
-  test('an abnormal account of another currency does not matter', () => {
+  test('ignores an abnormal account in another currency', () => {
     const accounts = [account(), account({ currency: 'EUR', status: 'ABNORMAL' })];
     expect(accountProblem({ clientId: 'c', accounts }, 'USD')).toBeUndefined();
   });
@@ -80,7 +80,7 @@ describe('H17 only an account that can pay passes', () => {
     ['that does not name its type', { currency: 'USD' }],
     ['that does not name its currency', { accountType: 'AVAIL_ACCOUNT' }],
     ['that names nothing', {}],
-  ])('a row %s that could not be read: refused, beside a good row and alone', (_which, row) => {
+  ])('refuses an unreadable row %s, beside a usable row and alone', (_which, row) => {
     for (const accounts of [[account()], []])
       expect(accountProblem({ clientId: 'c', accounts, unread: [row] }, 'USD')).toMatchObject({
         code: 'ACCOUNT_NOT_USABLE',
@@ -91,13 +91,13 @@ describe('H17 only an account that can pay passes', () => {
     ['of another currency', { currency: 'EUR', accountType: 'AVAIL_ACCOUNT' }],
     ['of a currency that is no code', { currency: 'USD (Hong Kong)' }],
     ['of funds before the risk audit', { currency: 'USD', accountType: 'TEMP_ACCOUNT' }],
-  ])('a row %s that could not be read does not matter', (_which, row) => {
+  ])('ignores an unreadable row %s', (_which, row) => {
     expect(accountProblem({ clientId: 'c', accounts: [account()], unread: [row] }, 'USD')).toBeUndefined();
   });
 });
 
-describe('a quote is accepted only inside the limits', () => {
-  test('plain', () => {
+describe('a quote is accepted only within the limits', () => {
+  test('accepts a quote without limits', () => {
     expect(quoteProblem(request, quote())).toBeUndefined();
   });
   test('H17 a balance that is too low', () => {
@@ -113,8 +113,8 @@ describe('a quote is accepted only inside the limits', () => {
     ['fee limit in another currency', { maxFee: money('CNY', '9.00') }, false],
     ['pay at the limit', { maxPay: money('USD', '14.10') }, true],
     ['pay over it', { maxPay: money('USD', '14.09') }, false],
-    ['rate at the limit, written otherwise', { minRate: '7.1' }, true],
-    ['rate under it by the last digit', { minRate: '7.10001' }, false],
+    ['rate at the limit, in another spelling', { minRate: '7.1' }, true],
+    ['rate below the limit by the last digit', { minRate: '7.10001' }, false],
   ])('%s', (_name, limits, accepted) => {
     expect(quoteProblem(limited(limits), quote())?.code).toBe(accepted ? undefined : 'QUOTE_OUT_OF_LIMITS');
   });
@@ -122,7 +122,7 @@ describe('a quote is accepted only inside the limits', () => {
     ['other currencies', { originCurrency: 'EUR' }],
     ['paying in another currency', { pay: money('EUR', '14.10') }],
     ['delivering another amount', { target: money('CNY', '99.99') }],
-  ])('%s than asked', (_name, over) => {
+  ])('rejects %s than requested', (_name, over) => {
     expect(quoteProblem(request, quote(over))?.code).toBe('QUOTE_OUT_OF_LIMITS');
   });
   test('a quote after an approval must not cost more than the approved one, unless the limits bound it', () => {
@@ -134,9 +134,9 @@ describe('a quote is accepted only inside the limits', () => {
   });
 });
 
-describe('H13 an order is held to its quote', () => {
+describe('H13 an order is compared with its quote', () => {
   const agreed = agreedQuote(quote());
-  test('the same terms, written otherwise, pass', () => {
+  test('accepts the same terms in another spelling', () => {
     expect(quoteMismatches(order(), agreed)).toEqual([]);
   });
   test.each([
@@ -145,18 +145,18 @@ describe('H13 an order is held to its quote', () => {
     ['another debit', { pay: money('USD', '14.81') }],
     ['another amount', { target: money('CNY', '95.00') }],
     ['another fee', { fee: money('USD', '0.20') }],
-  ])('%s is told', (_name, over) => {
+  ])('reports %s', (_name, over) => {
     expect(quoteMismatches(order(over), agreed).map(({ code }) => code)).toEqual([
       'ORDER_DIFFERS_FROM_QUOTE',
     ]);
   });
-  test('a lock that was not echoed is told', () => {
+  test('reports a lock that the order does not echo', () => {
     const { lockRateId: _lock, ...withoutLock } = order();
     expect(quoteMismatches(withoutLock, agreed)[0]?.message).toMatch(/lock is absent/);
   });
 });
 
-describe("H54 an order is this payout's only when every field that the provider returns matches", () => {
+describe('H54 an order belongs to this payout only when every returned field matches', () => {
   const { bankAccountNumber, bankAccountName, bankName } = request.receiver;
   const whole = {
     originCurrency: 'USD',
@@ -165,7 +165,7 @@ describe("H54 an order is this payout's only when every field that the provider 
     bankAccountName,
     bankName,
   };
-  test('a match, also with other spaces and letter case', () => {
+  test('matches regardless of spaces and letter case', () => {
     expect(orderMismatch(order(whole), request)).toBeUndefined();
     const spaced = { bankAccountName: ` ${bankAccountName.toUpperCase()} ` };
     expect(orderMismatch(order({ ...whole, ...spaced }), request)).toBeUndefined();
@@ -185,16 +185,16 @@ describe("H54 an order is this payout's only when every field that the provider 
     ['account name', { bankAccountName: 'Somebody Else' }, /account name/],
     ['bank', { bankName: 'Another Bank' }, /bank name/],
   ];
-  test.each(foreign)('another %s', (_name, over, why) => {
+  test.each(foreign)('rejects another %s', (_name, over, why) => {
     expect(orderMismatch(order({ ...whole, ...over }), request)).toMatch(why);
   });
-  test('H46 the words name no account and no person', () => {
+  test('H46 the message contains no account and no name', () => {
     const told = orderMismatch(order({ bankAccountName: 'Erika Muster', bankAccountNumber: '42' }), request);
     expect(told).not.toMatch(/Erika|42/);
   });
 });
 
-describe('H21 the trade query wins over the order query, and the conflict is told', () => {
+describe('H21 the trade query takes precedence over the order query, and the conflict is reported', () => {
   const trade = (status: string): TradeResult => ({
     orderId: 'o-1',
     clientId: 'c',

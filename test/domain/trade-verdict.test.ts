@@ -68,20 +68,20 @@ describe('H20 a status is final only when every payment is complete', () => {
   });
 });
 
-describe('H24 what the specification does not name is never final and is flagged', () => {
+describe('H24 unspecified statuses are not final and are flagged', () => {
   test.each(['RETURNED', 'DECLINED'])('%s waits for material', (auditStatus) => {
     expect(auditStatusOf(auditStatus)).toBe('RETURNED');
     const seen = tradeAttention(result({ status: 'PROCESSING', auditStatus }));
     expect(seen.map(({ code }) => code)).toEqual(['AWAITING_MATERIAL']);
   });
-  test('an unknown status and an unknown audit status are both told, as written', () => {
+  test('reports an unknown status and an unknown audit status verbatim', () => {
     const seen = tradeAttention(result({ status: 'SETTLED', auditStatus: 'PENDING_X' }));
     expect(seen.map(({ code }) => code).sort()).toEqual(['UNKNOWN_AUDIT_STATUS', 'UNKNOWN_STATUS']);
     expect(seen.map(({ message }) => message).join()).toMatch(/SETTLED/);
     expect(seen.map(({ message }) => message).join()).toMatch(/PENDING_X/);
     expect(finalStatus(result({ status: 'SETTLED' }))).toBeUndefined();
   });
-  test('nothing to tell about a plain open or ended trade', () => {
+  test('reports nothing for an ordinary open or ended trade', () => {
     expect(tradeAttention(result({ status: 'PROCESSING', auditStatus: 'PROCESSING' }))).toEqual([]);
     expect(tradeAttention(result())).toEqual([]);
     expect(tradeAttention(result({ status: 'FAILED', auditStatus: 'REJECTED' }))).toEqual([]);
@@ -90,7 +90,7 @@ describe('H24 what the specification does not name is never final and is flagged
 
 describe('H18 result and detail are accepted only when every sum and flag agrees', () => {
   const target = expected(cny('100.00'));
-  test('agreement', () => {
+  test('accepts matching answers', () => {
     expect(disagreement(result(), detail(), target)).toBeUndefined();
   });
   const good = detail();
@@ -125,13 +125,13 @@ describe('H18 result and detail are accepted only when every sum and flag agrees
       /is in USD/,
     ],
   ];
-  test.each(mutations)('%s', (_name, over, why) => {
+  test.each(mutations)('rejects %s', (_name, over, why) => {
     expect(disagreement(result(), detail(over), target)).toMatch(why);
   });
-  test('both sums together must be what the order was for', () => {
+  test('both sums together must equal the amount of the order', () => {
     expect(disagreement(result(), detail(), expected(cny('100.01')))).toMatch(/order was for 100.01/);
   });
-  test('the status must be what the payments amount to', () => {
+  test('the status must match the payments', () => {
     const all = [split('SUCCESS', '70.00')];
     const wrong = disagreement(
       result({ status: 'PARTIAL_SUCCESS', failed: cny('0.00') }),
@@ -146,7 +146,7 @@ describe('H23 an empty detail is never read as zero', () => {
   test.each(['SUCCESS', 'PARTIAL_SUCCESS'])('%s without payments stays open', (status) => {
     expect(disagreement(result({ status }), detail({ status, splits: [] }), expected())).toMatch(/no split/);
   });
-  test('FAILED without payments is right: nothing was executed', () => {
+  test('accepts FAILED without payments: nothing was executed', () => {
     const failed = { status: 'FAILED', received: cny('0.00'), failed: cny('100.00') };
     expect(
       disagreement(result(failed), detail({ ...failed, splits: [] }), expected(cny('100.00'))),
@@ -154,26 +154,26 @@ describe('H23 an empty detail is never read as zero', () => {
   });
 });
 
-describe('H57 what contradicts itself is no verdict', () => {
+describe('H57 a contradiction gives no verdict', () => {
   const nothing = { status: 'FAILED', received: cny('0.00'), failed: cny('0.00') };
   test('FAILED with money received', () => {
     const failed = { ...nothing, received: cny('100.00') };
     expect(disagreement(result(failed), detail({ ...failed, splits: [] }), expected())).toMatch(/received/);
   });
-  test('FAILED with another amount than was asked for', () => {
+  test('FAILED with another amount than requested', () => {
     const failed = { ...nothing, failed: cny('99.00') };
     const why = disagreement(result(failed), detail({ ...failed, splits: [] }), expected(cny('100.00')));
     expect(why).toMatch(/order was for 100.00/);
   });
-  test('a trade in another currency than asked', () => {
+  test('a trade in another currency than requested', () => {
     const why = disagreement(result(), detail(), { targetCurrency: 'EUR', target: undefined });
     expect(why).toMatch(/, not EUR/);
   });
-  test('two payments of one id', () => {
+  test('two payments with one id', () => {
     const twice = [split('SUCCESS', '35.00'), split('SUCCESS', '35.00'), split('FAILED', '30.00')];
     expect(disagreement(result(), detail({ splits: twice }), expected())).toMatch(/same id/);
   });
-  test('sums that do not fit 18 digits are sums all the same', () => {
+  test('sums beyond 18 digits are exact', () => {
     const most = '9999999999999999.99';
     const splits = ['a', 'b'].map((distributeId) => split('SUCCESS', most, { distributeId }));
     const over = { status: 'SUCCESS', received: cny(most), failed: cny('0.00') };
@@ -183,7 +183,7 @@ describe('H57 what contradicts itself is no verdict', () => {
   });
 });
 
-describe('H22 H13 what a person should know about the end', () => {
+describe('H22 H13 attention flags at the end', () => {
   const usd = (amount: string) => ({ currency: 'USD', amount });
   const quote: AgreedQuote = {
     lockRateId: 'l',
@@ -202,7 +202,7 @@ describe('H22 H13 what a person should know about the end', () => {
   const codes = (...args: Parameters<typeof finalAttention>) =>
     finalAttention(...args).map(({ code }) => code);
 
-  test('a payment that came back before we looked', () => {
+  test('a payment that was returned before the end', () => {
     const splits = [split('SUCCESS', '100.00', { refunded: true })];
     expect(codes('SUCCESS', detail({ splits }), quote)).toEqual(['PAYMENT_RETURNED']);
     const failed = [split('FAILED', '100.00', { refunded: true })];
@@ -217,7 +217,7 @@ describe('H22 H13 what a person should know about the end', () => {
   ] as const)('%s with %s debited of 14.10', (status, amount, expectedCodes) => {
     expect(codes(status, detail({ debits: [debit(usd(amount))] }), quote)).toEqual(expectedCodes);
   });
-  test('debits in another currency, and several that add up', () => {
+  test('debits in another currency, and several debits that add up', () => {
     const foreign = detail({ debits: [debit(cny('14.10'))] });
     expect(codes('SUCCESS', foreign, quote)).toEqual(['DEBITS_DIFFER_FROM_QUOTE']);
     const several = detail({ debits: [debit(usd('10.10')), debit(usd('4.00'))] });

@@ -1,4 +1,4 @@
-/** AES-GCM gives everything away when a nonce is used twice with one key. */
+/** AES-GCM loses its security when a key uses a nonce twice. */
 
 import { randomBytes } from 'node:crypto';
 import { defaultPayloadConverter } from '@temporalio/common';
@@ -15,7 +15,7 @@ const text = (bytes: Uint8Array | null | undefined) => Buffer.from(bytes ?? []).
 const nonceOf = (sealed: Uint8Array) => Buffer.from(sealed.subarray(0, NONCE_BYTES)).toString('hex');
 
 describe('H46 no nonce is used twice', () => {
-  test('by the codec, in one process or in several that hold the same key', async () => {
+  test('by the codec, in one process and in several with the same key', async () => {
     const key = randomBytes(32);
     const process = () =>
       new EncryptionCodec(new KeyRing(new Map([['k1', key]])), PROCESS_SURROUNDINGS.random);
@@ -27,7 +27,7 @@ describe('H46 no nonce is used twice', () => {
     expect(new Set(nonces).size).toBe(10_000);
   });
 
-  test('by the seal of tokens', () => {
+  test('by the token seal', () => {
     const seal = new TokenSeal(new KeyRing(new Map([['t1', randomBytes(32)]])), PROCESS_SURROUNDINGS.random);
     const owner = { environment: 'test', app: 'default' };
     const sealed = Array.from({ length: 1_000 }, () =>
@@ -57,7 +57,7 @@ describe('H46 no nonce is used twice', () => {
   });
 });
 
-/** Of every encrypted payload anywhere in it; one that the server repeats in another event counts once. */
+/** The nonces of all encrypted payloads in `value`; a payload that the server repeats in another history event counts once. */
 function noncesIn(value: unknown, found: string[] = []): string[] {
   const seen = new Set<string>();
   collect(value, (data) => seen.add(Buffer.from(data).toString('base64')));

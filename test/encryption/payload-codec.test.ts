@@ -19,7 +19,7 @@ async function only(payloads: Promise<Payload[]>): Promise<Payload> {
   return payload;
 }
 
-/** What the samples of Temporal do in every language, written here once more from their description. */
+/** What Temporal's samples do in every language, reimplemented from their description. */
 function sampleDecrypt(sealed: Uint8Array, key: Buffer): Uint8Array {
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, 12));
   decipher.setAuthTag(sealed.subarray(-16));
@@ -37,7 +37,7 @@ function sampleEncrypt(payload: Payload, key: Buffer, keyId: string): Payload {
   };
 }
 
-test('a nonce comes from the given randomness alone, so that a simulation can be repeated to the byte', async () => {
+test('nonces come from the injected randomness alone, so that simulations are reproducible', async () => {
   const ring = new KeyRing(new Map([['k1', OLD]]));
   const bytes = (first: number) => ({
     ...PROCESS_SURROUNDINGS.random,
@@ -49,8 +49,8 @@ test('a nonce comes from the given randomness alone, so that a simulation can be
   expect(await sealed(1)).not.toBe(await sealed(2));
 });
 
-describe('payloads are encrypted as Temporal’s own samples do it', () => {
-  test('what we encrypt, a sample decrypts: encoding, key id, and nonce, ciphertext, tag of the whole payload', async () => {
+describe("payloads are encrypted as in Temporal's samples", () => {
+  test('a sample decrypts what we encrypt: encoding, key id, and nonce, ciphertext, tag of the whole payload', async () => {
     const payload = json({ amount: '9999999999999999.99' });
     const sealed = await only(codec(['k1', OLD]).encode([payload]));
     expect(Object.keys(sealed.metadata ?? {}).sort()).toEqual(['encoding', 'encryption-key-id']);
@@ -61,17 +61,17 @@ describe('payloads are encrypted as Temporal’s own samples do it', () => {
     expect(text(plain.metadata['encoding'])).toBe('json/plain');
   });
 
-  test('what a sample encrypts, we decrypt', async () => {
+  test('we decrypt what a sample encrypts', async () => {
     const opened = await only(codec(['k1', OLD]).decode([sampleEncrypt(json({ a: 1 }), OLD, 'k1')]));
     expect(defaultPayloadConverter.fromPayload(opened)).toEqual({ a: 1 });
   });
 
-  test('the same payload twice is two different ciphertexts', async () => {
+  test('encrypts the same payload to two different ciphertexts', async () => {
     const [one, two] = await codec(['k1', OLD]).encode([json('x'), json('x')]);
     expect(text(one?.data)).not.toBe(text(two?.data));
   });
 
-  test('payloads without data, of undefined, and of bytes come back as they were', async () => {
+  test('round-trips payloads without data, of undefined, and of bytes', async () => {
     for (const payload of [json(undefined), json(randomBytes(2_000)), json(''), json(null)]) {
       const there = codec(['k1', OLD]);
       const back = await only(there.decode(await there.encode([payload])));
@@ -82,7 +82,7 @@ describe('payloads are encrypted as Temporal’s own samples do it', () => {
 });
 
 describe('keys and foreign payloads', () => {
-  test('H50 the first key encrypts, all decrypt', async () => {
+  test('H50 encrypts with the first key, decrypts with all', async () => {
     const old = await only(codec(['k1', OLD]).encode([json('kept')]));
     const rotated = codec(['k2', NEW], ['k1', OLD]);
     expect(defaultPayloadConverter.fromPayload(await only(rotated.decode([old])))).toBe('kept');
@@ -90,12 +90,12 @@ describe('keys and foreign payloads', () => {
     expect(text(fresh.metadata?.['encryption-key-id'])).toBe('k2');
   });
 
-  test('H35 a key that is not held throws, for it may come', async () => {
+  test('H35 throws for a key that it does not hold, because the key may be added later', async () => {
     const sealed = await codec(['k1', OLD]).encode([json('kept')]);
     await expect(codec(['k2', NEW]).decode(sealed)).rejects.toThrow(UnknownKeyError);
   });
 
-  test('plain payloads pass, for callers and the UI may write them', async () => {
+  test('passes plain payloads, because callers and the UI may write them', async () => {
     const payload = json({ by: 'olga' });
     expect(await codec(['k1', OLD]).decode([payload])).toEqual([payload]);
   });
@@ -104,17 +104,14 @@ describe('keys and foreign payloads', () => {
     ['changed', (data: Uint8Array) => data.map((byte, at) => (at === 20 ? byte ^ 1 : byte))],
     ['cut short', (data: Uint8Array) => data.subarray(0, 20)],
     ['empty', () => new Uint8Array()],
-  ])(
-    'H35 what a held key cannot decrypt (%s) passes as it is, never as something else',
-    async (_how, spoil) => {
-      const sealed = await only(codec(['k1', OLD]).encode([json('kept')]));
-      const spoilt = { ...sealed, data: spoil(sealed.data ?? new Uint8Array()) };
-      expect(await codec(['k1', OLD]).decode([spoilt])).toEqual([spoilt]);
-    },
-  );
+  ])('H35 passes what a held key cannot decrypt (%s) unchanged', async (_how, corrupt) => {
+    const sealed = await only(codec(['k1', OLD]).encode([json('kept')]));
+    const corrupted = { ...sealed, data: corrupt(sealed.data ?? new Uint8Array()) };
+    expect(await codec(['k1', OLD]).decode([corrupted])).toEqual([corrupted]);
+  });
 
   test.each(['0e', '00', '8080808010', 'b3001c', 'ca00808080800f', '0a05'])(
-    'H35 what a held key has encrypted, and is no payload (%s), passes as it is',
+    'H35 passes decrypted bytes that are not a payload (%s) unchanged',
     async (hex) => {
       const ring = new KeyRing(new Map([['k1', OLD]]));
       const { metadata = null } = await only(codec(['k1', OLD]).encode([json('kept')]));

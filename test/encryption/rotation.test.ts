@@ -21,7 +21,7 @@ const AFTER = {
 let world: PayoutWorld;
 afterEach(() => world.stop());
 
-/** Another service of ours, with its own keys. */
+/** Another API server, with its own keys. */
 const speaking = (...keys: string[]) =>
   new Payouts({ client: world.speaking(keys.join(',')), environment: 'test' });
 
@@ -35,7 +35,7 @@ const notification = () => ({ receivedAt: new Date().toISOString() });
 const token = (...keys: string[]) =>
   world.speaking(keys.join(',')).workflow.getHandle(tokenWorkflowId('default'));
 
-/** Which keys the payloads of a history are encrypted with. */
+/** The ids of the keys that encrypted the payloads of a history. */
 function keysIn(value: unknown, found = new Set<string>()): Set<string> {
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return found;
   for (const [name, part] of Object.entries(value))
@@ -50,7 +50,7 @@ test('H50 keys rotate while payouts and renewals are open: none is lost, all his
   await token(OLD).executeUpdate(renewUpdate);
   await world.stopWorkers();
   await world.startWorkers(AFTER);
-  // One is woken by a service that has the new keys, one by a service that has not heard of them yet.
+  // One payout is woken by a server with the new keys, the other by a server with the old keys only.
   const [first, second] = payouts;
   if (!first || !second) throw new Error('no payouts');
   await speaking(NEW, OLD).notify(first, notification());
@@ -76,13 +76,13 @@ test('H50 keys rotate while payouts and renewals are open: none is lost, all his
 });
 
 describe('H35 a key that is missing for a while', () => {
-  test('loses no payout: all wait where they are, and go on once it is there', async () => {
+  test('loses no payout: all wait, and continue once the key is there', async () => {
     world = await PayoutWorld.start({ env: { ...NO_POLLS, ...BEFORE } });
     const ref = await open('success final=0s');
     await world.stopWorkers();
     await world.startWorkers({ PAYOUTS_ENCRYPTION_KEYS: NEW });
     await world.payouts.notify(ref, notification());
-    // It has been tried, and has failed: the tasks of the workflow, not the workflow.
+    // Workflow tasks have been tried and have failed; the workflow has not.
     await eventually(async () => {
       const { raw } = await world.payouts.handle(ref).describe();
       return (raw.pendingWorkflowTask?.attempt ?? 0) > 1 || undefined;
@@ -94,7 +94,7 @@ describe('H35 a key that is missing for a while', () => {
     expect(debitsOf(world, ref)).toBe(1);
   });
 
-  test('a token key too: nothing is sent meanwhile, it is flagged, and goes on', async () => {
+  test('also a token key: nothing is sent meanwhile, the renewal is flagged, and continues', async () => {
     world = await PayoutWorld.start({ env: BEFORE });
     const ref = await open('stuck');
     await world.stopWorkers();
@@ -112,8 +112,8 @@ describe('H35 a key that is missing for a while', () => {
   });
 });
 
-describe('H35 a signal that no key will ever open', () => {
-  test('is a hint without content: the payout asks, and ends as it should', async () => {
+describe('H35 a signal that no key decrypts', () => {
+  test('is a hint without content: the payout queries the provider, and ends correctly', async () => {
     world = await PayoutWorld.start({ env: { ...NO_POLLS, ...BEFORE } });
     const ref = await open('success final=0s');
     await speaking(newKey('k1')).notify(ref, notification());
@@ -121,9 +121,9 @@ describe('H35 a signal that no key will ever open', () => {
   });
 });
 
-test('with keys nothing of a payout stands readable in its history, failures included; updates in plain are accepted', async () => {
+test('with keys, no part of a payout is readable in its history, failures included; unencrypted updates are accepted', async () => {
   world = await PayoutWorld.start({ env: { ...NO_POLLS, ...BEFORE } });
-  const ref = await world.paySpoilt({ kind: 'drop-after' }, 'success final=0s');
+  const ref = await world.payWithFault({ kind: 'drop-after' }, 'success final=0s');
   await world.until(ref, ({ phase }) => phase === 'PROCESSING');
   await new Payouts({ client: world.speaking(undefined), environment: 'test' }).notify(ref, notification());
   expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
@@ -140,6 +140,6 @@ test('with keys nothing of a payout stands readable in its history, failures inc
     'create-payout.ts',
   ])
     expect(all).not.toContain(secret);
-  // What an operator may read without any key.
+  // What an operator can read without a key.
   expect(all).toContain(ref.partnerOrderId);
 });

@@ -10,8 +10,8 @@ const { random } = PROCESS_SURROUNDINGS;
 const seal = new TokenSeal(new KeyRing(new Map([['t1', key]])), random);
 const owner: TokenOwner = { environment: 'production', app: 'east', openId: 'seller-1' };
 
-describe('a token is sealed for whom it belongs to', () => {
-  test('and opens for them only', () => {
+describe('a sealed token is bound to its owner', () => {
+  test('opens for its owner', () => {
     const sealed = seal.seal('at-secret', owner, 'access');
     expect(sealed).not.toContain('at-secret');
     expect(Buffer.from(sealed.split('.').at(-1) ?? '', 'base64').toString()).not.toContain('at-secret');
@@ -19,17 +19,17 @@ describe('a token is sealed for whom it belongs to', () => {
   });
 
   test.each<[string, TokenOwner, 'access' | 'refresh' | 'code']>([
-    ['H15 of another user', { ...owner, openId: 'seller-2' }, 'access'],
-    ['H15 of the application itself', { environment: 'production', app: 'east' }, 'access'],
+    ['H15 for another user', { ...owner, openId: 'seller-2' }, 'access'],
+    ['H15 for the application itself', { environment: 'production', app: 'east' }, 'access'],
     ['H15 of another application', { ...owner, app: 'west' }, 'access'],
     ['H16 of another environment', { ...owner, environment: 'sandbox' }, 'access'],
     ['of another kind', owner, 'refresh'],
-  ])('%s: it cannot pass for that', (_what, other, kind) => {
+  ])('does not open %s', (_what, other, kind) => {
     const sealed = seal.seal('at-secret', owner, 'access');
     expect(() => seal.open(sealed, other, kind)).toThrow(UndecipherableError);
   });
 
-  test('H50 rotated keys open what the older ones sealed; a key that is not held says so', () => {
+  test('H50 rotated keys open tokens sealed by older ones; a missing key is reported', () => {
     const sealed = seal.seal('rt-secret', owner, 'refresh');
     const next = new KeyRing(
       new Map([
@@ -42,7 +42,7 @@ describe('a token is sealed for whom it belongs to', () => {
     expect(() => without.open(sealed, owner, 'refresh')).toThrow(UnknownKeyError);
   });
 
-  test('with keys, what was written without them is not believed', () => {
+  test('with keys, rejects a token that was stored without them', () => {
     const plain = new TokenSeal(undefined, random).seal('at-secret', owner, 'access');
     expect(() => seal.open(plain, owner, 'access')).toThrow(UndecipherableError);
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { EDGES } from '../../fuzz/edges.ts';
 
-/** The dearer an input, the fewer of them: about two seconds of CPU time for each edge. */
+/** The more expensive an input, the fewer inputs: about two seconds of CPU time for each edge. */
 const INPUTS: Readonly<Record<string, number>> = {
   notifications: 600,
   api: 600,
@@ -10,7 +10,7 @@ const INPUTS: Readonly<Record<string, number>> = {
   codec: 1_500,
 };
 
-test.each([...EDGES])('%s takes whatever comes', async (name, run) => {
+test.each([...EDGES])('%s handles every generated input', async (name, run) => {
   const inputs = INPUTS[name] ?? 0;
   const report = await run({ from: 1, inputs });
   const told = report.found.map(
@@ -18,7 +18,7 @@ test.each([...EDGES])('%s takes whatever comes', async (name, run) => {
   );
   expect(told).toEqual([]);
   expect(report.accepted + report.refused).toBe(inputs);
-  // Of both enough: an edge that refuses everything is not tried.
+  // Enough of both: an edge that rejects everything is not exercised.
   expect(report.accepted).toBeGreaterThan(inputs / 10);
   expect(report.refused).toBeGreaterThan(inputs / 10);
 });

@@ -13,7 +13,7 @@ const edgeThat = (judge: (input: number) => Verdict | Promise<Verdict>): Edge<nu
   open: async () => ({ judge, settle: async () => undefined, close: async () => undefined }),
 });
 
-test('a route that throws at a certain input is found, and the input is made small and can be repeated', async () => {
+test('finds a route that throws for a certain input, shrinks the input and reports how to repeat it', async () => {
   const edge = apiEdge(async (client, config) => {
     const server = await buildServer(client, config);
     server.addHook('preHandler', async ({ body }) => {
@@ -30,15 +30,15 @@ test('a route that throws at a certain input is found, and the input is made sma
   expect((await runEdge(edge, { from: seed, inputs: 1 })).found).toEqual([{ seed, what, smallest }]);
 });
 
-describe('the runner finds', () => {
+describe('the runner', () => {
   const faultsOf = async (judge: (input: number) => Verdict | Promise<Verdict>) =>
-    (await runEdge(edgeThat(judge), { from: 1, inputs: 400 }, { mostGrowth: 256 * 1024 })).found;
+    (await runEdge(edgeThat(judge), { from: 1, inputs: 400 }, { maxGrowth: 256 * 1024 })).found;
 
-  test('nothing where there is nothing', async () => {
+  test('reports nothing for a correct edge', async () => {
     expect(await faultsOf((input) => (input % 2 === 0 ? 'accepted' : 'refused'))).toEqual([]);
   });
 
-  test('what must not be, with the smallest input of all that show it', async () => {
+  test('reports a violation with the smallest input that shows it', async () => {
     const found = await faultsOf((input) => {
       demand(input <= 100, 'is over 100');
       return 'accepted';
@@ -46,7 +46,7 @@ describe('the runner finds', () => {
     expect(found).toEqual([expect.objectContaining({ what: 'is over 100', smallest: '101' })]);
   });
 
-  test('what is thrown', async () => {
+  test('reports a thrown error', async () => {
     const [found] = await faultsOf((input) => {
       if (input > 5_000) throw new RangeError('planted');
       return 'accepted';
@@ -57,7 +57,7 @@ describe('the runner finds', () => {
     });
   });
 
-  test('a heap that grows', async () => {
+  test('reports a growing heap', async () => {
     const kept: string[][] = [];
     const found = await faultsOf((input) => {
       kept.push(Array.from({ length: 200 }, (_, at) => `${input} ${at}`));

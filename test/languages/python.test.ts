@@ -1,4 +1,4 @@
 import { LANGUAGES } from '../../scripts/setup/examples.mjs';
-import { promisesOf } from './promises.ts';
+import { testExample } from './example-tests.ts';
 
-await promisesOf(LANGUAGES.python, 'from Python');
+await testExample(LANGUAGES.python, 'from Python');

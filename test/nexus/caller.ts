@@ -1,4 +1,4 @@
-/** A workflow of another team, in its own namespace, that has something paid. */
+/** A workflow of another team, in its own namespace, that requests a payout. */
 import { createNexusServiceClient } from '@temporalio/workflow';
 import { type PayoutRequestInput, type PayoutResult, payoutsService } from 'durable-payouts/nexus';
 

@@ -1,4 +1,4 @@
-/** The Nexus operation `pay`, called by workflows of another namespace on the real engine. */
+/** The Nexus operation `pay`, called by workflows of another namespace on the real Temporal server. */
 
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
@@ -12,8 +12,8 @@ import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/data
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
-import { createNamespace, eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
-import { terminate, untilAdopted } from '../support/reconciliation.ts';
+import { createNamespace, eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 import type { payInvoice } from './caller.ts';
 
@@ -27,9 +27,9 @@ let begin: Begin;
 const invoices: Team = async (request) => (await begin(request)).result();
 const stops: (() => Promise<void>)[] = [];
 
-/** Starts a workflow that has something paid. */
+/** Starts a workflow that requests a payout. */
 type Begin = (request: PayoutRequest) => Promise<WorkflowHandle<typeof payInvoice>>;
-/** Runs one, and answers what it was told. */
+/** Runs one to its end, and returns its result. */
 type Team = (request: PayoutRequest) => Promise<PayoutResult>;
 
 beforeAll(async () => {
@@ -78,7 +78,7 @@ async function team(taskQueue: string, converter: DataConverter): Promise<Begin>
     });
 }
 
-/** What stands behind the failure of the caller's workflow, innermost: what it can decide on. */
+/** The innermost cause of the failure of the caller's workflow, on which the caller can decide. */
 async function refusal(work: Promise<unknown>): Promise<ApplicationFailure> {
   const error: unknown = await work.catch((thrown: unknown) => thrown);
   if (!(error instanceof WorkflowFailedError) || !(error.cause instanceof NexusOperationFailure))
@@ -89,26 +89,26 @@ async function refusal(work: Promise<unknown>): Promise<ApplicationFailure> {
   throw new Error('it does not say why', { cause: error });
 }
 
-test("another team's workflow has something paid and gets the result when it is there", async () => {
-  const request = payoutRequest(freshNumber());
+test('a workflow of another team requests a payout and receives the result', async () => {
+  const request = payoutRequest(newPartnerOrderId());
   const result = await invoices(request);
   expect(result).toMatchObject({ outcome: 'SUCCESS', received: { currency: 'CNY', amount: '100.00' } });
   expect(await world.payouts.result(request)).toEqual(result);
-  // Started as by any other starter: the worker trusts that the number is fresh.
+  // Started as by our other starters: the worker trusts that the partnerOrderId is new.
   const { memo } = await world.payouts.handle(request).describe();
   expect(memo).toEqual({ rejectDuplicate: true, environment: 'test' });
 });
 
-test('two callers of one payout get one payment, and so does one that calls after its end', async () => {
-  const request = payoutRequest(freshNumber(), { platform: 'sim:success final=1s' });
+test('two callers of one payout cause one payment, also when one calls after its end', async () => {
+  const request = payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=1s' });
   const [one, two] = await Promise.all([invoices(request), invoices(request)]);
   const late = await invoices({ ...request, instructedAmount: { currency: 'CNY', amount: '100' } });
   expect([two, late]).toEqual([one, one]);
   expect(createsOf(world, request)).toHaveLength(1);
 });
 
-test('bad input is refused with every bad field named, and nothing is started', async () => {
-  const request = { ...payoutRequest(freshNumber()), clientId: '', originCurrency: 'usd' };
+test('rejects bad input with every bad field named, and starts nothing', async () => {
+  const request = { ...payoutRequest(newPartnerOrderId()), clientId: '', originCurrency: 'usd' };
   const { type, details } = await refusal(invoices(request));
   expect(type).toBe('InvalidPayoutRequest');
   expect(details).toEqual([
@@ -117,8 +117,8 @@ test('bad input is refused with every bad field named, and nothing is started', 
   await expect(world.payouts.state(request)).rejects.toThrow();
 });
 
-test('another body under the same number is refused, while the payout runs and after its end', async () => {
-  const request = payoutRequest(freshNumber(), { approval: 'required' });
+test('rejects another body under the same partnerOrderId, while the payout runs and after its end', async () => {
+  const request = payoutRequest(newPartnerOrderId(), { approval: 'required' });
   await world.payouts.start(request);
   const other = { ...request, payerId: 'payer-2' };
   expect((await refusal(invoices(other))).type).toBe('PayoutConflict');
@@ -129,18 +129,18 @@ test('another body under the same number is refused, while the payout runs and a
 });
 
 const awaitsApproval = (request: PayoutRequest) =>
-  // Until it has been started there is nothing to ask.
+  // The query fails until the payout has started.
   eventually(() => world.until(request, ({ phase }) => phase === 'AWAITING_APPROVAL').catch(() => undefined));
 
 test.each(['started', 'joined'] as const)(
   'H10 a payout that was %s by the call and is terminated has not ended: the call waits for its next run',
   async (how) => {
-    const request = payoutRequest(freshNumber(), { approval: 'required' });
+    const request = payoutRequest(newPartnerOrderId(), { approval: 'required' });
     if (how === 'joined') await world.payouts.start(request);
     const { result, told } = outcomeOf(await begin(request));
     await awaitsApproval(request);
     const stopped = await terminate(world, request);
-    await untilAdopted(world, request, stopped);
+    await untilStartedAgain(world, request, stopped);
     await awaitsApproval(request);
     expect(told()).toBe(false);
     await world.payouts.approve(request, { by: 'olga' });
@@ -149,28 +149,28 @@ test.each(['started', 'joined'] as const)(
   },
 );
 
-test('H10 a call that is cancelled between two runs of its payout cancels the next one', async () => {
-  const request = payoutRequest(freshNumber(), { approval: 'required' });
+test('H10 canceling the call between two runs of its payout cancels the next run', async () => {
+  const request = payoutRequest(newPartnerOrderId(), { approval: 'required' });
   const caller = await begin(request);
   const { result } = outcomeOf(caller);
   await awaitsApproval(request);
   const stopped = await terminate(world, request);
   await caller.cancel();
-  await untilAdopted(world, request, stopped);
+  await untilStartedAgain(world, request, stopped);
   expect(await world.payouts.result(request)).toMatchObject({ reason: { code: 'CANCELLED' } });
   expect(await result).toMatchObject({ outcome: 'NOT_CREATED' });
   expect(createsOf(world, request)).toEqual([]);
 });
 
-test('a start that was bad input elsewhere does not end the call; another team may correct it', async () => {
-  const request = payoutRequest(freshNumber());
+test('a start that failed as bad input elsewhere does not end the call; another team may correct it', async () => {
+  const request = payoutRequest(newPartnerOrderId());
   const workflowId = `payout:default:${request.partnerOrderId}`;
   const bad = { taskQueue: 'payouts', workflowId, args: [{ ...request, clientId: '' }] };
   await expect(world.client.workflow.execute('payout', bad)).rejects.toThrow();
   expect(await invoices(request)).toMatchObject({ outcome: 'SUCCESS' });
 });
 
-/** What a caller's workflow was told, and whether it was told anything yet. */
+/** The result of a caller's workflow, and whether it has one yet. */
 function outcomeOf(caller: WorkflowHandle<typeof payInvoice>) {
   let told = false;
   const result = caller.result().finally(() => {
@@ -180,14 +180,14 @@ function outcomeOf(caller: WorkflowHandle<typeof payInvoice>) {
   return { result, told: () => told };
 }
 
-test('a caller that sends plain payloads is served, and its payout is encrypted', async () => {
+test('serves a caller that sends plain payloads, and encrypts its payout', async () => {
   const [codec] = ownConverter().payloadCodecs ?? [];
   if (!codec) throw new Error('no codec');
   const plain = {
     encode: async (payloads) => payloads,
     decode: (payloads) => codec.decode(payloads),
   } satisfies typeof codec;
-  const request = payoutRequest(freshNumber());
+  const request = payoutRequest(newPartnerOrderId());
   const plainTeam = await team('plain', { ...ownConverter(), payloadCodecs: [plain] });
   expect(await (await plainTeam(request)).result()).toMatchObject({ outcome: 'SUCCESS' });
   const { events } = await world.history(request);

@@ -4,7 +4,7 @@ import { PaymentsSettingError } from '../../src/payments/errors.ts';
 import { clientFor, failureOf } from './support/client.ts';
 import { answers, startServer } from './support/server.ts';
 
-describe('H48 calls stay where they belong', () => {
+describe('H48 addresses and path parts of calls', () => {
   test.each([
     ['http://gw.example', undefined],
     ['https://user:pw@gw.example', undefined],
@@ -20,14 +20,14 @@ describe('H48 calls stay where they belong', () => {
     ['https://other.example', ['gw.example']],
     ['https://gw.example@other.example', ['gw.example']],
     ['https://gw.example:444', ['gw.example:443']],
-  ])('H48 the gateway %s with the list %s is refused', (baseUrl, allowedHosts) => {
+  ])('H48 rejects the gateway %s with the allow-list %s', (baseUrl, allowedHosts) => {
     const make = () =>
       clientFor(baseUrl, { authUrl: 'https://gw.example', ...(allowedHosts && { allowedHosts }) });
     expect(make).toThrow(PaymentsSettingError);
     expect(make).not.toThrow(/user|pw@/);
   });
 
-  test('H48 a listed private address is meant, and loopback may be plain', () => {
+  test('H48 accepts an allow-listed private address, and unencrypted loopback', () => {
     const listed = { authUrl: 'https://10.0.0.1', allowedHosts: ['10.0.0.1'] };
     expect(clientFor('https://10.0.0.1', listed)).toBeInstanceOf(PaymentsClient);
     expect(clientFor('http://localhost:1')).toBeInstanceOf(PaymentsClient);
@@ -35,7 +35,7 @@ describe('H48 calls stay where they belong', () => {
   });
 
   test.each(['', '.', '..', '../x', 'a/b', 'a\\b', 'a\u0000', 'a\r\nb', '\ud800', 'x'.repeat(129)])(
-    'H48 the path part %j is refused',
+    'H48 rejects the path part %j',
     async (part) => {
       const server = await startServer(answers(200, '{}'));
       const client = clientFor(server.origin);
@@ -47,7 +47,7 @@ describe('H48 calls stay where they belong', () => {
   );
 
   test.each(['%2e%2e', '@host', 'a?b=c', 'a#b', 'a b', '..;', 'http:x', '订单', '%00'])(
-    'H48 the path part %j stays one part of the path',
+    'H48 keeps the path part %j a single part',
     async (part) => {
       const server = await startServer(answers(404, ''));
       await failureOf(clientFor(`${server.origin}/gate/`).payoutOrder(part));

@@ -10,7 +10,7 @@ const NAMES = Object.keys(OPERATIONS).filter((name): name is ApiOperation => nam
 
 interface Body {
   name: string;
-  /** What the envelope's code says, `success`, or how it cannot be read. */
+  /** What the envelope's code says, `success`, or why it cannot be read. */
   says: string;
   text: (operation: ApiOperation) => string;
   cut?: boolean;
@@ -47,7 +47,7 @@ const BODIES: Body[] = [
   },
 ];
 
-/** The rules in words, written a second time: shares nothing with the tables in `src`. */
+/** The rules in words, written independently of the tables in `src`. */
 function expected(operation: ApiOperation, status: number, body: Body): string {
   const effect = OPERATIONS[operation].effect;
   const says = status === 204 ? 'empty' : body.says;
@@ -84,7 +84,7 @@ function expectedOfOnceLimited(operation: ApiOperation, says: string): string {
   return ['429', 'empty', 'unreadable'].includes(says) ? 'RATE_LIMITED' : 'AMBIGUOUS';
 }
 
-/** A bare record under a failing status is no envelope that could contradict it. */
+/** A bare record under a failing status is not an envelope that could contradict it. */
 function expectedOfOnceSuccess(operation: ApiOperation, status: number): string {
   if (status < 300) return 'OK';
   const bare = successCode(operation) === undefined;
@@ -147,7 +147,7 @@ describe('H26 every status with every body has one meaning, for every operation'
   });
 });
 
-/** `{}` is a bare record: enough for ping, which reads nothing, and too little for everything else. */
+/** `{}` is a bare record: enough for ping, which reads nothing, and not enough for the other operations. */
 function adjusted(words: string, operation: ApiOperation, body: Body): string {
   if (words !== 'MALFORMED_ANSWER unless {} is a record') return words;
   return operation === 'ping' && body.name === '{}' ? 'OK' : 'MALFORMED_ANSWER';

@@ -5,7 +5,7 @@ import { callOf } from './support/samples.ts';
 import { startServer } from './support/server.ts';
 import { settle } from './support/settle.ts';
 
-describe('H26 rows spelt out', () => {
+describe('H26 single answers', () => {
   const rows: [ApiOperation, number, string, string][] = [
     ['createPayout', 200, '{"code":"0","message":"OK","data":null}', 'AMBIGUOUS'],
     ['createPayout', 200, '{"code":429}', 'CREATE_REFUSED'],
@@ -32,19 +32,19 @@ describe('H26 rows spelt out', () => {
     expect(got.split(' ')[0]).toBe(code);
   });
 
-  test('H27 900002 on a query says that the query is wrong, and nothing about the payout', async () => {
+  test('H27 900002 to a query means an invalid query, and says nothing about the payout', async () => {
     const server = await startServer((_request, response) => response.end('{"code":900002}'));
     const [code, error] = await settle(callOf(clientFor(server.origin), 'tradeResult'));
     expect([code, error?.mayHaveTakenEffect]).toEqual(['ILLEGAL_PARAMETER', false]);
   });
 
-  test('H5 without a listed code no answer proves that a create did not happen', async () => {
+  test('H5 without listed codes, no answer proves that a create did not happen', async () => {
     const server = await startServer((_request, response) => response.writeHead(429).end('{"code":429}'));
     const client = clientFor(server.origin, { createCodes: new Map() });
     expect(await settle(callOf(client, 'createPayout'))).toMatchObject(['AMBIGUOUS', {}]);
   });
 
-  test('H4 a listed code leads to its meaning, as number or as text', async () => {
+  test('H4 a listed code has its meaning, as number and as text', async () => {
     for (const code of ['7', '"7"']) {
       const server = await startServer((_request, response) => response.end(`{"code":${code}}`));
       const client = clientFor(server.origin, { createCodes: new Map([['7', 'insufficient']]) });

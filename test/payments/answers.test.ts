@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { read, refusedField } from './support/records.ts';
 import { DATA } from './support/samples.ts';
 
-describe("the specification's samples are read", () => {
+describe('the samples of the specification are read', () => {
   test('a quote', async () => {
     expect(await read('quote', DATA.quote)).toEqual({
       lockRateId: 'L-1',
@@ -16,7 +16,7 @@ describe("the specification's samples are read", () => {
     });
   });
 
-  test('a quote whose lock is called lock_fee_id, and one in an envelope', async () => {
+  test('a quote whose lock is named lock_fee_id, and one in an envelope', async () => {
     const other = DATA.quote.replace('lock_rate_id', 'lock_fee_id');
     expect(await read('quote', other)).toMatchObject({ lockRateId: 'L-1' });
     expect(await read('quote', `{"code":0,"message":"OK","data":${other}}`)).toMatchObject({
@@ -59,7 +59,7 @@ describe("the specification's samples are read", () => {
     });
   });
 
-  test('a receiving account keeps unknown fields, numbers with all their digits', async () => {
+  test('a receiving account keeps unknown fields, and numbers with every digit', async () => {
     expect(await read('openReceivingAccount', DATA.openReceivingAccount)).toEqual({
       id: 'R-1',
       bank: { number: '123456789012345678901234567890' },
@@ -106,7 +106,7 @@ const SPLIT = `{"distribute_id":"D-1","target_currency":"CNY","target_amount":"5
 const DEBIT = `{"account_id":"A-1","account_type":"AVAIL_ACCOUNT","pay_currency":"USD","pay_amount":1,
   "fee_amount":0.1,"pay_actual_amount":0.9}`;
 
-describe('trade details come in several shapes', () => {
+describe('trade details in several shapes', () => {
   const detail = (debits: string | undefined, splits: string | undefined) => {
     const data = DATA.tradeDetail.replace(/"pay_account_detail".*$/s, '');
     const parts = [
@@ -117,7 +117,7 @@ describe('trade details come in several shapes', () => {
   };
 
   test.each(['[]', 'null', '{}', '""', undefined])(
-    'H23 %s means that there are none, and no zero is invented',
+    'H23 %s means no entries, and gives no zero amount',
     async (none) => {
       const answer = await read('tradeDetail', detail(none, none));
       expect(answer).toMatchObject({ debits: [], splits: [] });
@@ -128,7 +128,7 @@ describe('trade details come in several shapes', () => {
   test.each([
     [DEBIT, SPLIT],
     [`[${DEBIT}]`, `[${SPLIT}]`],
-  ])('an object is one entry, as an array of one is', async (debits, splits) => {
+  ])('a single object is read as an array of one', async (debits, splits) => {
     expect(await read('tradeDetail', detail(debits, splits))).toMatchObject({
       debits: [
         {
@@ -151,7 +151,7 @@ describe('trade details come in several shapes', () => {
     });
   });
 
-  test('a bad entry is named with its place', async () => {
+  test('names a bad entry with its index', async () => {
     const bad = SPLIT.replace('"5.5"', '"5.555"');
     expect(await refusedField('tradeDetail', detail('[]', `[${SPLIT},${bad}]`))).toBe(
       'data.pay_distribute_detail.1.target_amount',
@@ -159,7 +159,7 @@ describe('trade details come in several shapes', () => {
     expect(await refusedField('tradeDetail', detail('"x"', '[]'))).toBe('data.pay_account_detail.0');
   });
 
-  test('H22 refund_flag is read as boolean or text, and nothing else', async () => {
+  test('H22 reads refund_flag as boolean or text only', async () => {
     for (const [written, meant] of [
       ['true', true],
       ['"true"', true],

@@ -5,7 +5,7 @@ import { NotJsonError, numbersToText, readExactJson, writeExactJson } from '../.
 const read = (text: string, limits = {}) => readExactJson(Buffer.from(text), limits);
 
 describe('exact JSON', () => {
-  test('any JSON value comes back as JSON.parse would have it, numbers as their text', () => {
+  test('reads any JSON value as JSON.parse does, with numbers as text', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value);
@@ -18,12 +18,12 @@ describe('exact JSON', () => {
     );
   });
 
-  test('absent members are left out', () => {
+  test('omits absent members', () => {
     expect(writeExactJson({ a: undefined, b: '"' }).toString()).toBe('{"b":"\\""}');
     expect(() => writeExactJson(undefined)).toThrow(TypeError);
   });
 
-  test('brackets and colons inside texts count for nothing', () => {
+  test('ignores brackets and colons inside strings', () => {
     expect(read('{"a":"[[[{{{:\\":","b":[]}', { maxDepth: 2, uniqueKeys: true })).toEqual({
       a: '[[[{{{:":',
       b: [],
@@ -41,7 +41,7 @@ describe('exact JSON', () => {
     '{"a":1}{"a":1}',
     '{"a":1,"a":2}',
     '['.repeat(65),
-  ])('H26 %j is no JSON for us, and the error quotes nothing', (text) => {
+  ])('H26 rejects %j, without quoting it', (text) => {
     expect(() => read(text)).toThrow(NotJsonError);
   });
 });

@@ -9,7 +9,7 @@ import { clientFor, failureOf } from './support/client.ts';
 import { CREATE, callOf, QUOTE, successBody } from './support/samples.ts';
 import { answers, startServer } from './support/server.ts';
 
-/** More with `MONEY_ROUND_TRIPS=1000000`. */
+/** Run more with `MONEY_ROUND_TRIPS=1000000`. */
 const ROUND_TRIPS = Number(process.env['MONEY_ROUND_TRIPS'] ?? 20_000);
 const BIG = ['9999999999999999.99', '9007199254740993.01', '0.01', '1234567890123456.78'];
 
@@ -22,7 +22,7 @@ const amounts = fc
   .filter((text) => /[1-9]/.test(text));
 
 describe('H14 money is exact on the wire', () => {
-  test('H14 any amount comes back from JSON as it went in', () => {
+  test('H14 every amount round-trips through JSON', () => {
     const roundTrip = (text: string) => {
       const bytes = writeExactJson(
         quoteBody({ ...QUOTE, instructedAmount: { currency: 'CNY', amount: text } }),
@@ -34,7 +34,7 @@ describe('H14 money is exact on the wire', () => {
     fc.assert(fc.property(amounts, roundTrip), { numRuns: ROUND_TRIPS, examples: BIG.map((text) => [text]) });
   });
 
-  test('H14 amounts survive real sockets both ways, as JSON numbers', async () => {
+  test('H14 amounts round-trip through real sockets as JSON numbers', async () => {
     const server = await startServer((request, response) => {
       const sent = /"amount":([\d.]+)/.exec(request.body)?.[1];
       response.end(successBody('createPayout').replace('"amount":700.00', `"amount":${sent}`));
@@ -57,7 +57,7 @@ describe('H14 money is exact on the wire', () => {
     ['"0"', '0.00'],
     ['7.5000', '7.50'],
     ['"0012.30"', '12.30'],
-  ])('H14 the service may write %s', (written, meant) => {
+  ])('H14 accepts %s from the provider', (written, meant) => {
     expect(parsedAmount(`{"a":${written}}`)).toBe(meant);
   });
 
@@ -75,16 +75,14 @@ describe('H14 money is exact on the wire', () => {
     'true',
     '[1]',
     '{}',
-  ])('H14 an amount written %s is refused', (written) =>
-    expect(() => parsedAmount(`{"a":${written}}`)).toThrow(),
-  );
+  ])('H14 rejects the amount %s', (written) => expect(() => parsedAmount(`{"a":${written}}`)).toThrow());
 
-  test('H14 more digits than the spec has are refused, never rounded', () => {
+  test('H14 rejects more digits than the spec allows instead of rounding', () => {
     expect(() => parsedAmount('{"a":10000000000000000.00}')).toThrow();
     expect(() => parsedAmount('{"a":1.0000000000000000000000001}')).toThrow();
   });
 
-  test('H14 a bad amount in an answer is refused with the name of its field', async () => {
+  test('H14 names the field of a bad amount in an answer', async () => {
     for (const bad of ['-1', '1e3', '0.001', '"abc"', 'null']) {
       const body = successBody('tradeResult').replace(
         '"receive_target_amount":700.00',
@@ -96,7 +94,7 @@ describe('H14 money is exact on the wire', () => {
     }
   });
 
-  test('H14 a bad amount never leaves', async () => {
+  test('H14 sends no bad amount', async () => {
     const server = await startServer(answers(200, successBody('createPayout')));
     const client = clientFor(server.origin);
     for (const bad of ['-1', '1e3', '0.001', '0', '0.00', '', '1.', '.5', 'NaN', '12345678901234567']) {
@@ -114,11 +112,11 @@ describe('H14 money is exact on the wire', () => {
     ['"7.0"', '7.0'],
     ['2.8e-4', '0.00028'],
     ['1.5E2', '150'],
-  ])('a rate written %s is read exactly', (written, meant) => {
+  ])('reads the rate %s exactly', (written, meant) => {
     expect(rate.parse(member(`{"a":${written}}`))).toBe(meant);
   });
 
-  test.each(['0', '0.000', '-1', '"x"', '1e99', 'null'])('a rate written %s is refused', (written) => {
+  test.each(['0', '0.000', '-1', '"x"', '1e99', 'null'])('rejects the rate %s', (written) => {
     expect(rate.safeParse(member(`{"a":${written}}`)).success).toBe(false);
   });
 });

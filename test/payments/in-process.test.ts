@@ -1,4 +1,4 @@
-/** The client in virtual time: no socket, no real timer, and every promise of `send-once.test.ts` kept. */
+/** The client in virtual time: no socket, no real timer, and the same guarantees as in `send-once.test.ts`. */
 import { describe, expect, test } from 'vitest';
 import type { CallEvent, PaymentsClientOptions } from '../../src/payments/options.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -24,7 +24,7 @@ function setUp(provider: InProcessOptions = {}, options: Partial<PaymentsClientO
   return { clock, client, written, transports };
 }
 
-/** The error of a call, and how long it took by the clock. */
+/** The error of a call, and the time it took by the clock. */
 async function failed(clock: FakeClock, call: Promise<unknown>) {
   const error = failureOf(call);
   const tookMs = await clock.until(error);
@@ -32,7 +32,7 @@ async function failed(clock: FakeClock, call: Promise<unknown>) {
 }
 
 describe('a provider that answers in-process', () => {
-  test('is told and answers as one behind a socket, by the clock and the randomness that were given', async () => {
+  test('gets the same requests as over a socket, with the injected clock and randomness', async () => {
     const events: CallEvent[] = [];
     const timestamps: number[] = [];
     const signer = {
@@ -53,13 +53,13 @@ describe('a provider that answers in-process', () => {
     expect(timestamps).toEqual([beganMs]);
   });
 
-  test('H1 and never does: the create is of unknown outcome after the total time-out', async () => {
+  test('H1 and never answers: the create has an unknown outcome after the total timeout', async () => {
     const { clock, client, written } = setUp({ answersAfterMs: 1_000_000 });
     const { error, tookMs } = await failed(clock, callOf(client, 'createPayout'));
     expect([error.code, error.mayHaveTakenEffect, tookMs, written()]).toEqual(['AMBIGUOUS', true, 60_000, 1]);
   });
 
-  test('leaves no timer behind', async () => {
+  test('leaves no timers', async () => {
     const { clock, client } = setUp();
     const deadline = clock.nowMs() + 1_000;
     await clock.until(callOf(client, 'createPayout', { deadline, beforeSend: async () => undefined }));
@@ -67,12 +67,12 @@ describe('a provider that answers in-process', () => {
   });
 });
 
-describe('H37 nothing is written late or unasked', () => {
+describe('H37 late or unwanted requests are not written', () => {
   test.each([
     ['a millisecond before the deadline', 101, 1],
     ['at the deadline', 100, 0],
     ['after the deadline', 99, 0],
-  ])('to a connection that is there %s', async (_when, deadlineMs, times) => {
+  ])('to a connection that is established %s', async (_when, deadlineMs, times) => {
     const { clock, client, written } = setUp({ connectsAfterMs: 100 });
     const call = callOf(client, 'createPayout', { deadline: clock.nowMs() + deadlineMs });
     if (times === 1) await clock.until(call);
@@ -80,7 +80,7 @@ describe('H37 nothing is written late or unasked', () => {
     expect(written()).toBe(times);
   });
 
-  test('nobody waits beyond the deadline for the last word before the send', async () => {
+  test('a beforeSend that hangs ends at the deadline', async () => {
     const { clock, client, written } = setUp();
     const beforeSend = () => new Promise<void>(() => undefined);
     const { error, tookMs } = await failed(
@@ -91,7 +91,7 @@ describe('H37 nothing is written late or unasked', () => {
     expect([tookMs, written()]).toEqual([300, 0]);
   });
 
-  test('the gate has the last word once the connection is there, and only then', async () => {
+  test('the gate decides once the connection is established, and not before', async () => {
     const asked: number[] = [];
     const clockOf: FakeClock[] = [];
     const gate = {
@@ -123,7 +123,7 @@ describe('H37 nothing is written late or unasked', () => {
     expect([error.code, tookMs, written()]).toEqual([code, abortMs, times]);
   });
 
-  test('by a client that was closed', async () => {
+  test('a closed client sends nothing', async () => {
     const { clock, client, written } = setUp();
     await client.close();
     const { error } = await failed(clock, callOf(client, 'createPayout'));

@@ -8,7 +8,7 @@ import {
 
 const parse = (text: string, fields = {}) => parseNotification(Buffer.from(text), fields);
 
-describe('notifications are searched in every spelling of the specification', () => {
+describe('notifications are searched for every spelling of the specification', () => {
   test.each(['order_id', 'orderId'])('%s at every place', (name) => {
     for (const wrap of places(`{"${name}":"O-1"}`)) expect(parse(wrap)).toEqual({ orderId: 'O-1' });
   });
@@ -20,7 +20,7 @@ describe('notifications are searched in every spelling of the specification', ()
     },
   );
 
-  test('the outermost counts, null and empty ones do not, numbers keep their digits', () => {
+  test('the outermost value takes precedence, null and empty ones are skipped, numbers keep their digits', () => {
     expect(parse('{"order_id":null,"orderId":"","data":{"order_id":12345678901234567890}}')).toEqual({
       orderId: '12345678901234567890',
     });
@@ -28,14 +28,14 @@ describe('notifications are searched in every spelling of the specification', ()
     expect(parse('{}')).toEqual({});
   });
 
-  test('a pointer says where, and then nothing else is looked at', () => {
+  test('a JSON pointer disables the search', () => {
     const body = '{"order_id":"no","event":{"a/b":[{"id":"O-9"}]}}';
     expect(parse(body, { orderId: '/event/a~1b/0/id' })).toEqual({ orderId: 'O-9' });
     expect(parse(body, { orderId: '/event/missing' })).toEqual({});
   });
 });
 
-describe('H36 what is too much or malformed is refused by one typed error', () => {
+describe('H36 oversized and malformed bodies are rejected with one typed error', () => {
   const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
   test.each([
     ['over 64 KiB', `{"a":"${'x'.repeat(65_536)}"}`],
@@ -58,18 +58,18 @@ describe('H36 what is too much or malformed is refused by one typed error', () =
     expect(() => parse(text)).toThrow(NotificationFormatError);
   });
 
-  test('H36 16 deep and 64 KiB are fine', () => {
+  test('H36 accepts a depth of 16 and 64 KiB', () => {
     expect(parse(nested(16))).toEqual({});
     expect(parse(`{"a":"${'x'.repeat(65_536 - 8)}"}`)).toEqual({});
   });
 
-  test('H36 inherited names are not fields', () => {
+  test('H36 ignores inherited property names', () => {
     expect(parse('{"__proto__":{"order_id":"O-1"}}')).toEqual({});
     expect(parse('{}', { orderId: '/constructor/name' })).toEqual({});
     expect(Object.prototype).not.toHaveProperty('order_id');
   });
 
-  test('H36 bytes that are no UTF-8, and a pointer that is none', () => {
+  test('H36 invalid UTF-8, and an invalid pointer', () => {
     expect(() => parseNotification(Buffer.from([0x7b, 0xff, 0x7d]))).toThrow(NotificationFormatError);
     expect(() => parse('{}', { orderId: 'order_id' })).toThrow(NotificationFormatError);
     expect([isJsonPointer(''), isJsonPointer('/a/~1'), isJsonPointer('/~2'), isJsonPointer('a')]).toEqual([

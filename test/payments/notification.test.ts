@@ -30,7 +30,7 @@ const verified = { result: 'verified', verified: true };
 const rejected = { result: 'rejected', verified: false, reason: expect.any(String) };
 
 describe('H32 notifications are verified over the raw bytes', () => {
-  test('H32 without a scheme everything is accepted as a hint and nothing is verified', async () => {
+  test('H32 without a scheme, accepts every notification as an unverified hint', async () => {
     const verifier = await createNotificationVerifier('none', []);
     expect(await verifier.verify({ rawBody: BODY, headers: {}, now: NOW })).toEqual({
       result: 'unverified-accepted',
@@ -38,7 +38,7 @@ describe('H32 notifications are verified over the raw bytes', () => {
     });
   });
 
-  test('H32 the example of Standard Webhooks verifies', async () => {
+  test('H32 verifies the example of Standard Webhooks', async () => {
     // From the reference libraries of the Standard Webhooks specification.
     const verifier = await createNotificationVerifier('hmac-sha256', [
       'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
@@ -55,14 +55,14 @@ describe('H32 notifications are verified over the raw bytes', () => {
     expect(await verifier.verify(example)).toEqual(verified);
   });
 
-  test('H32 while secrets rotate, the old and the new one are good, another is not', async () => {
+  test('H32 accepts the old and the new secret during a rotation, and no other', async () => {
     const verifier = await createNotificationVerifier('hmac-sha256', ['new', 'old']);
     expect(await verifier.verify(signed('new'))).toEqual(verified);
     expect(await verifier.verify(signed('old'))).toEqual(verified);
     expect(await verifier.verify(signed('older'))).toEqual(rejected);
   });
 
-  test('H32 one good signature among several is enough, versions not known are skipped', async () => {
+  test('H32 one valid signature among several suffices, and unknown versions are skipped', async () => {
     const verifier = await createNotificationVerifier('hmac-sha256', ['key']);
     const input = signed('key');
     const good = String(input.headers['webhook-signature']);
@@ -75,7 +75,7 @@ describe('H32 notifications are verified over the raw bytes', () => {
     expect(await verifier.verify(many(`${'v1,AAAA '.repeat(50)}${good}`))).toEqual(rejected);
   });
 
-  test('H32 any flipped bit of body, id, time or signature is rejected', async () => {
+  test('H32 rejects any flipped bit of body, id, time or signature', async () => {
     const verifier = await createNotificationVerifier('hmac-sha256', ['key']);
     const input = signed('key');
     for (let bit = 0; bit < BODY.length * 8; bit++) {
@@ -104,7 +104,7 @@ describe('H32 notifications are verified over the raw bytes', () => {
     expect((await verifier.verify(signed('key', { at: NOW + offset }))).verified).toBe(good);
   });
 
-  test('H32 missing, repeated and malformed headers are rejected', async () => {
+  test('H32 rejects missing, repeated and malformed headers', async () => {
     const verifier = await createNotificationVerifier('hmac-sha256', ['key']);
     const input = signed('key');
     for (const name of Object.keys(input.headers))
@@ -118,7 +118,7 @@ describe('H32 notifications are verified over the raw bytes', () => {
       ).toEqual(rejected);
   });
 
-  test('H32 arbitrary headers never make it throw or pass', async () => {
+  test('H32 arbitrary headers never throw and never pass', async () => {
     const verifier = await createNotificationVerifier('hmac-sha256', ['key']);
     const property = async (id: string, time: string, signature: string) => {
       const headers = { 'webhook-id': id, 'webhook-timestamp': time, 'webhook-signature': signature };
@@ -136,7 +136,7 @@ describe('H32 notifications are verified over the raw bytes', () => {
     expect(await verifier.verify(signed('key'))).toEqual(rejected);
   });
 
-  test('H32 a module decides by itself, and what it throws is a rejection', async () => {
+  test('H32 a module decides, and a throwing module rejects', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'verifier-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const path = join(folder, 'verifier.mjs');
@@ -160,7 +160,7 @@ describe('H32 notifications are verified over the raw bytes', () => {
     ['hmac-sha256', ['whsec_']],
     ['rsa-sha256', ['no key']],
     ['sha1', ['key']],
-  ])('the setting %s with %j is refused at once', async (setting, secrets) => {
+  ])('H32 rejects the setting %s with %j at startup', async (setting, secrets) => {
     await expect(createNotificationVerifier(setting, secrets)).rejects.toThrow(PaymentsSettingError);
   });
 });

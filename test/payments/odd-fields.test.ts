@@ -6,7 +6,7 @@ import { read, refusedField, replaced, without } from './support/records.ts';
 import { callOf, DATA, successBody } from './support/samples.ts';
 import { answers, startServer } from './support/server.ts';
 
-describe('H15 an answer about something else is no answer', () => {
+describe('H15 an answer about another object is rejected', () => {
   test.each([
     ['tradeResult', 'client_id', 'data.client_id'],
     ['tradeResult', 'partner_order_id', 'data.partner_order_id'],
@@ -18,7 +18,7 @@ describe('H15 an answer about something else is no answer', () => {
     expect(await refusedField(operation, replaced(DATA[operation], field, '"someone-else"'))).toBe(path);
   });
 
-  test('H15 a create answered with another number is ambiguous, without one it is not', async () => {
+  test('H15 a create answered with another id is ambiguous; without an id it is not', async () => {
     const other = successBody('createPayout', replaced(DATA.createPayout, 'outOrderId', '"P-2"'));
     const server = await startServer(answers(200, other));
     const error = await failureOf(callOf(clientFor(server.origin), 'createPayout'));
@@ -29,7 +29,7 @@ describe('H15 an answer about something else is no answer', () => {
     });
   });
 
-  test('H15 a refreshed token of another user is not believed', async () => {
+  test('H15 rejects a refreshed token of another user', async () => {
     const server = await startServer(answers(200, successBody('refreshUserToken')));
     const client = clientFor(server.origin);
     expect((await failureOf(client.refreshUserToken('r', { openId: 'U-2' }))).code).toBe('AMBIGUOUS');
@@ -37,8 +37,8 @@ describe('H15 an answer about something else is no answer', () => {
   });
 });
 
-describe('H24 statuses are kept as written', () => {
-  test('H24 any status of at most 16 and any audit status of at most 32 characters', async () => {
+describe('H24 statuses are kept verbatim', () => {
+  test('H24 accepts any status of up to 16 and any audit status of up to 32 characters', async () => {
     for (const [status, audit] of [
       ['PROCESSING', 'RETURNED'],
       ['WHAT_IS_THIS', 'DECLINED'],
@@ -53,7 +53,7 @@ describe('H24 statuses are kept as written', () => {
     }
   });
 
-  test('H24 longer ones, numbers and nothing are refused by name', async () => {
+  test('H24 rejects longer statuses, numbers and missing values by field name', async () => {
     for (const bad of ['""', 'null', '7', `"${'x'.repeat(17)}"`])
       expect(await refusedField('tradeResult', replaced(DATA.tradeResult, 'status', bad))).toBe(
         'data.status',
@@ -72,11 +72,11 @@ describe('H24 statuses are kept as written', () => {
     'complete_flag',
     'target_currency',
     'failed_target_amount',
-  ])('a result without %s is refused by name', async (field) => {
+  ])('rejects a result without %s by field name', async (field) => {
     expect(await refusedField('tradeResult', without(DATA.tradeResult, field))).toBe(`data.${field}`);
   });
 
-  test('lengths: ids over 64 and currencies over 3 (result) or 8 (detail) are refused, descriptions cut', async () => {
+  test('rejects ids over 64 and currencies over 3 (result) or 8 (detail) characters, and truncates descriptions', async () => {
     const long = `"${'i'.repeat(65)}"`;
     expect(await refusedField('tradeResult', replaced(DATA.tradeResult, 'order_id', long))).toBe(
       'data.order_id',
@@ -89,7 +89,7 @@ describe('H24 statuses are kept as written', () => {
   });
 });
 
-describe("H17 one odd row does not spoil the answer about a client's accounts", () => {
+describe("H17 one unreadable row does not spoil the answer about a client's accounts", () => {
   const good =
     '{"account_type":"AVAIL_ACCOUNT","avail_balance":1,"frozen_balance":0,"currency":"USD","account_status":"NORMAL"}';
   const rows = (...all: string[]) => `{"client_id":"C-1","account_info_list":[${all.join()}]}`;
@@ -114,11 +114,11 @@ describe("H17 one odd row does not spoil the answer about a client's accounts", 
     ['text', '"AVAIL_ACCOUNT"', {}],
     ['a number', '7.50', {}],
     ['a list', '[1]', {}],
-  ])('H17 %s: set aside by what it names, and the others are read', async (_what, odd, named) => {
+  ])('H17 %s: sets the row aside with the names it has, and reads the others', async (_what, odd, named) => {
     expect(await read('accounts', rows(odd, good))).toMatchObject({ accounts: [usd], unread: [named] });
   });
 
-  test('H17 an answer without odd rows names none; a list that is none is still no answer', async () => {
+  test('H17 an answer without unreadable rows lists none; an invalid list is rejected', async () => {
     expect(await read('accounts', rows(good))).not.toHaveProperty('unread');
     expect(await refusedField('accounts', '{"client_id":"C-1","account_info_list":{}}')).toBe(
       'data.account_info_list',
@@ -142,7 +142,7 @@ describe('H25 times are read by magnitude and never hide a result', () => {
     else expect(answer).toHaveProperty('createdAt', meant);
   });
 
-  test('H25 no value at all makes the reader throw', () => {
+  test('H25 no value makes the reader throw', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         const iso = timestampToIso(value);

@@ -21,7 +21,7 @@ async function sent(
   return request;
 }
 
-describe('what goes over the wire is what the specification says', () => {
+describe('requests match the specification', () => {
   test.each([
     ['ping', 'GET', '/v2/httpbin/get'],
     ['exchangeCode', 'POST', '/v3/b2b/oauth/token'],
@@ -63,7 +63,7 @@ describe('what goes over the wire is what the specification says', () => {
     expect((await sent('accounts')).body).toBe('{"client_id":"C-1"}');
   });
 
-  test('H3 a create has one body: the same request gives the same bytes', async () => {
+  test('H3 the same create request gives the same bytes', async () => {
     const [first, second] = [await sent('createPayout'), await sent('createPayout')];
     expect(first.body).toBe(second.body);
     const { partnerOrderId, originCurrency, targetCurrency, ...rest } = CREATE;
@@ -76,7 +76,7 @@ describe('what goes over the wire is what the specification says', () => {
   });
 });
 
-describe('tokens go where the settings say', () => {
+describe('tokens are sent where the settings say', () => {
   const tradeOps: readonly ApiOperation[] = ['tradeResult', 'tradeDetail', 'accounts'];
   const tokenless: readonly ApiOperation[] = ['exchangeCode', 'refreshUserToken', 'applicationToken'];
 
@@ -89,7 +89,7 @@ describe('tokens go where the settings say', () => {
 
   const unwritable = ['a token', 'töken', 'token\n', ''];
   test.each(unwritable)(
-    'H133 a token that no header can carry, %j, is not sent and counts as rejected',
+    'H133 does not send a token that no header can carry, %j, and counts it as rejected',
     async (text) => {
       const server = await startServer(answers(200, successBody('accounts')));
       const rejected: unknown[] = [];
@@ -105,14 +105,14 @@ describe('tokens go where the settings say', () => {
     },
   );
 
-  test('H15 a user token is never used without its user', async () => {
+  test('H15 never uses a user token without its user', async () => {
     const server = await startServer(answers(200, successBody('quote')));
     const error = await failureOf(clientFor(server.origin, { gatewayToken: 'user' }).quote(QUOTE));
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', fields: [{ path: 'openId' }] });
     expect(server.seen).toHaveLength(0);
   });
 
-  test('H44 a token that was not accepted is reported with its user, also by an ambiguous create', async () => {
+  test('H44 reports a rejected token with its user, also from an ambiguous create', async () => {
     const server = await startServer(answers(401, ''));
     const rejected: unknown[] = [];
     const tokens = {
@@ -129,7 +129,7 @@ describe('tokens go where the settings say', () => {
   });
 });
 
-describe('our own check on the way out', () => {
+describe('validation before the send', () => {
   const long = 'x'.repeat(65);
   test.each<[string, (client: PaymentsClient) => Promise<unknown>, string[]]>([
     ['number over 64', (c) => c.createPayout({ ...CREATE, partnerOrderId: long }), ['partnerOrderId']],
@@ -151,7 +151,7 @@ describe('our own check on the way out', () => {
     ],
     ['extra info', (c) => c.accounts({ clientId: 'C', extraInfo: '{' }), ['extraInfo']],
     ['half a character', (c) => c.quote({ ...QUOTE, payerId: '\ud800' }), ['payerId']],
-  ])('%s is refused and nothing is sent', async (_name, call, paths) => {
+  ])('rejects %s and sends nothing', async (_name, call, paths) => {
     const server = await startServer(answers(200, '{}'));
     const error = await failureOf(call(clientFor(server.origin)));
     expect(error).toMatchObject({ code: 'INVALID_REQUEST', fields: paths.map((path) => ({ path })) });
@@ -160,7 +160,7 @@ describe('our own check on the way out', () => {
 });
 
 describe('the authorization link', () => {
-  test('writes the table’s spelling, or that of the sample links', async () => {
+  test('uses the spelling of the table, or that of the sample links', async () => {
     const client = clientFor('https://gw.example', { authUrl: 'https://auth.example/web/' });
     expect(client.authorizationUrl({ state: 'a b&c' }).href).toBe(
       'https://auth.example/web/entrance/authorization?app_id=app-1&response_type=code' +

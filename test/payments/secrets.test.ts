@@ -11,7 +11,7 @@ import { answers, deadOrigin, type Script, startServer } from './support/server.
 const CANARY = 'CANARY7c1e';
 const NAMES = Object.keys(OPERATIONS).filter((name): name is ApiOperation => name in OPERATIONS);
 
-/** Every secret and personal field of every operation holds the canary. */
+/** The canary is in every secret and every personal field of every operation. */
 const CALLS: Record<ApiOperation, (client: PaymentsClient) => Promise<unknown>> = {
   ping: (client) => client.ping(),
   exchangeCode: (client) => client.exchangeCode(`code-${CANARY}`),
@@ -35,7 +35,7 @@ const CALLS: Record<ApiOperation, (client: PaymentsClient) => Promise<unknown>> 
   accounts: (client) => client.accounts({ clientId: CANARY }),
 };
 
-/** Each answers so that the canary is in it wherever an error could quote it. */
+/** Each answers with the canary wherever an error could quote it. */
 const FAULTS: Record<string, Script> = {
   success: (request, response) => {
     const operation = request.url.includes('createCny') ? 'createPayout' : 'tradeResult';
@@ -51,7 +51,7 @@ const FAULTS: Record<string, Script> = {
   ),
   'style B, bad': answers(200, `{"code":200,"message":"${CANARY}","data":{"client_id":"${CANARY}"}}`),
   limited: answers(429, CANARY),
-  unauthorised: answers(401, `{"code":401,"message":"${CANARY}"}`),
+  unauthorized: answers(401, `{"code":401,"message":"${CANARY}"}`),
   system: answers(200, `{"code":900000,"message":"${CANARY}"}`),
   illegal: answers(200, `{"code":900002,"message":"${CANARY}"}`),
   'no order': answers(200, `{"code":900004,"message":"${CANARY}"}`),
@@ -63,27 +63,27 @@ const FAULTS: Record<string, Script> = {
   'a stalled body': (_request, response) => response.writeHead(200, { 'content-length': '99' }).write(CANARY),
 };
 
-describe('H45 no secret and nothing personal leaves by errors or events', () => {
+describe('H45 errors and events contain no secret and no personal data', () => {
   test.each(Object.keys(FAULTS))('H45 %s', async (fault) => {
     const server = await startServer(FAULTS[fault] ?? answers(500, ''));
     await everyOperationIsSilent(server.origin, fault);
   });
 
-  test('H45 connection refused, no such host, no TLS', async () => {
+  test('H45 connection refused, unknown host, no TLS', async () => {
     const plain = await startServer(answers(200, '{}'));
     const dead = await deadOrigin();
     for (const origin of [dead, 'https://no-such-host.invalid', plain.origin.replace('http:', 'https:')])
       await everyOperationIsSilent(origin, origin);
   });
 
-  test('H45 a token source, gate or signer that quotes its secret', async () => {
+  test('H45 a token source, gate or signer whose error quotes its secret', async () => {
     const quoting = () => Promise.reject(new Error(`bad ${CANARY}`, { cause: CANARY }));
     for (const broken of [{ gate: { pass: quoting } }, { signer: { sign: quoting } }])
       await everyOperationIsSilent((await startServer(answers(500, ''))).origin, 'quoting', broken);
     await everyOperationIsSilent(await deadOrigin(), 'tokens', { tokens: { token: quoting } });
   });
 
-  test('H45 a request refused by our own check', async () => {
+  test('H45 a request that validation rejects', async () => {
     const client = clientFor(await deadOrigin(), { appSecret: CANARY });
     const bad = { ...CREATE, type: CANARY, receiver: { ...personal(), idCardNumber: `${CANARY}\n` } };
     const errors = [
@@ -143,7 +143,7 @@ function personal() {
   };
 }
 
-test('an odd service code is not repeated', () => {
+test('does not repeat an invalid provider code', () => {
   expect([safeServiceCode('429'), safeServiceCode('a b'), safeServiceCode('x'.repeat(33))]).toEqual([
     '429',
     'unreadable',

@@ -11,8 +11,8 @@ import { answers, deadOrigin, type Script, startServer } from './support/server.
 const NAMES = Object.keys(OPERATIONS).filter((name): name is ApiOperation => name in OPERATIONS);
 const isRead = (operation: ApiOperation) => OPERATIONS[operation].effect === 'read';
 
-/** All is well but for the second request, on a connection kept from the first: it is read, then cut off. */
-function killTheSecond(operation: ApiOperation): Script {
+/** Answers normally except for the second request on a kept connection: that one is read, then the connection is cut. */
+function cutSecondRequest(operation: ApiOperation): Script {
   let requests = 0;
   return (_request, response) => {
     requests += 1;
@@ -21,11 +21,11 @@ function killTheSecond(operation: ApiOperation): Script {
   };
 }
 
-describe('a request goes out once', () => {
+describe('a request is sent once', () => {
   test.each(NAMES)(
-    'H11 %s on a kept connection that dies is sent once and not repeated',
+    'H11 %s on a kept connection that dies is sent once, without a retry',
     async (operation) => {
-      const server = await startServer(killTheSecond(operation));
+      const server = await startServer(cutSecondRequest(operation));
       const client = clientFor(server.origin, { connections: 1 });
       await callOf(client, operation);
       const error = await failureOf(callOf(client, operation));
@@ -37,7 +37,7 @@ describe('a request goes out once', () => {
   );
 
   test.each([301, 302, 303, 307, 308])(
-    'H11 a %i is never followed, and the secret goes nowhere else',
+    'H11 a %i is not followed, and the secret goes to no other host',
     async (status) => {
       const elsewhere = await startServer(answers(200, '{}'));
       const server = await startServer(answers(status, '', { location: `${elsewhere.origin}/take` }));
@@ -51,7 +51,7 @@ describe('a request goes out once', () => {
     },
   );
 
-  test('H1 a create whose answer is lost is ambiguous: by reset, by silence, by a body that stalls', async () => {
+  test('H1 a create whose answer is lost is ambiguous: by reset, by silence, by a stalled body', async () => {
     const scripts: Script[] = [
       (_request, response) => response.socket?.resetAndDestroy(),
       () => undefined,
@@ -60,7 +60,7 @@ describe('a request goes out once', () => {
     for (const script of scripts) {
       const server = await startServer(answers(200, successBody('createPayout')));
       const client = clientFor(server.origin, { timeouts: { totalMs: 1000 } });
-      // With a connection open, a request is written before any timer can fire.
+      // On an open connection, a request is written before any timer can fire.
       await connected(client);
       const before = server.seen.length;
       server.script = script;
@@ -70,7 +70,7 @@ describe('a request goes out once', () => {
     }
   });
 
-  test('H1 the time-outs for headers and body end a create as ambiguous too', async () => {
+  test('H1 the timeouts for headers and body also end a create as ambiguous', async () => {
     const silent = await startServer(() => undefined);
     const stalled = await startServer((_request, response) => {
       response.writeHead(200, { 'content-length': '500' }).write('{"code":0');
@@ -83,7 +83,7 @@ describe('a request goes out once', () => {
     }
   });
 
-  test('an answer over the size cap is not read to its end', async () => {
+  test('stops reading an answer at the size limit', async () => {
     const padded = successBody('createPayout').replace('"remark":""', `"remark":"${'y'.repeat(5000)}"`);
     const server = await startServer(answers(200, padded));
     expect(await callOf(clientFor(server.origin), 'createPayout')).toMatchObject({ orderId: 'O-1' });
@@ -92,14 +92,14 @@ describe('a request goes out once', () => {
     expect((await failureOf(callOf(client, 'payoutOrder'))).code).toBe('MALFORMED_ANSWER');
   });
 
-  test('a create that nobody could receive is unavailable, so it surely did not happen', async () => {
+  test('an unreachable provider makes a create unavailable, which proves that it did not happen', async () => {
     for (const origin of [await deadOrigin(), 'https://no-such-host.invalid']) {
       const error = await failureOf(callOf(clientFor(origin), 'createPayout'));
       expect([error.code, error.mayHaveTakenEffect]).toEqual(['UNAVAILABLE', false]);
     }
   });
 
-  test('a connection that opens and never speaks TLS received nothing', async () => {
+  test('a connection that opens and never completes TLS received nothing', async () => {
     const plain = await startServer(answers(200, '{}'));
     const origin = plain.origin.replace('http:', 'https:');
     const error = await failureOf(callOf(clientFor(origin), 'createPayout'));
@@ -107,8 +107,8 @@ describe('a request goes out once', () => {
   });
 });
 
-describe('H37 nothing is sent late or unasked', () => {
-  test('H37 the deadline is checked after the gate, which may have waited', async () => {
+describe('H37 late or unwanted requests are not sent', () => {
+  test('H37 checks the deadline after the gate, which may have waited', async () => {
     const server = await startServer(answers(200, successBody('tradeResult')));
     const clock = standingClock();
     const deadline = clock.nowMs() + 20;
@@ -124,11 +124,11 @@ describe('H37 nothing is sent late or unasked', () => {
     expect([server.seen.length, server.connections()]).toEqual([0, 0]);
   });
 
-  test('H37 the deadline is checked once more when the connection is there', async () => {
+  test('H37 checks the deadline again once the connection is established', async () => {
     const server = await startServer(answers(200, successBody('createPayout')));
     const clock = standingClock();
     const deadline = clock.nowMs() + 200;
-    // beforeSend is the last thing before the transport: the time passes while the socket connects.
+    // beforeSend runs last before the transport: the time passes while the socket connects.
     const beforeSend = () => queueMicrotask(() => clock.advance(200));
     const error = await failureOf(
       callOf(clientFor(server.origin, { surroundings: { ...PROCESS_SURROUNDINGS, clock } }), 'createPayout', {
@@ -140,7 +140,7 @@ describe('H37 nothing is sent late or unasked', () => {
     expect(server.seen).toHaveLength(0);
   });
 
-  test('H37 an abort while the socket connects still holds the request back', async () => {
+  test('H37 an abort while the socket connects holds the request back', async () => {
     const server = await startServer(answers(200, successBody('createPayout')));
     const controller = new AbortController();
     const beforeSend = () => queueMicrotask(() => controller.abort());
@@ -150,7 +150,7 @@ describe('H37 nothing is sent late or unasked', () => {
     expect(server.seen).toHaveLength(0);
   });
 
-  test('H37 the gate is told operation, deadline and signal, once a send, token calls included', async () => {
+  test('H37 the gate gets operation, deadline and signal for each send, token calls included', async () => {
     const server = await startServer((request, response) => {
       response.end(successBody(request.url.startsWith('/v2/token') ? 'applicationToken' : 'quote'));
     });
@@ -172,13 +172,16 @@ describe('H37 nothing is sent late or unasked', () => {
     ['before-send', {}, { beforeSend: () => raise('secret reason') }],
     ['aborted', {}, { signal: AbortSignal.abort(new Error('secret abort')) }],
     ['deadline', {}, { deadline: 1 }],
-  ] as const)('a refusing %s means not sent, and its text is not repeated', async (reason, options, call) => {
-    const server = await startServer(answers(200, successBody('tradeResult')));
-    const error = await failureOf(callOf(clientFor(server.origin, options), 'tradeResult', call));
-    expect(error).toMatchObject({ code: 'NOT_SENT', reason, mayHaveTakenEffect: false });
-    expect(`${error.stack} ${JSON.stringify(error)}`).not.toMatch(/secret/);
-    expect(server.seen).toHaveLength(0);
-  });
+  ] as const)(
+    'a rejecting %s means "not sent", and its message is not repeated',
+    async (reason, options, call) => {
+      const server = await startServer(answers(200, successBody('tradeResult')));
+      const error = await failureOf(callOf(clientFor(server.origin, options), 'tradeResult', call));
+      expect(error).toMatchObject({ code: 'NOT_SENT', reason, mayHaveTakenEffect: false });
+      expect(`${error.stack} ${JSON.stringify(error)}`).not.toMatch(/secret/);
+      expect(server.seen).toHaveLength(0);
+    },
+  );
 
   test('an abort in flight is ambiguous for a create and unavailable for a read', async () => {
     for (const [operation, code] of [
@@ -212,7 +215,7 @@ function raise(message: string): never {
   throw new Error(message);
 }
 
-/** A machine may be too slow for the first call, whose connection is closed then. */
+/** On a slow machine the first call may time out, which closes its connection. */
 async function connected(client: PaymentsClient): Promise<void> {
   const done = await callOf(client, 'createPayout').then(
     () => true,

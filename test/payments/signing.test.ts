@@ -31,13 +31,13 @@ async function moduleWith(source: string): Promise<string> {
   return `module:${path}`;
 }
 
-describe('trade requests are signed as the setting says', () => {
-  test('none adds nothing', async () => {
+describe('trade requests are signed as configured', () => {
+  test('none adds no header', async () => {
     const { headers } = await signedTrade(await createSigner('none'));
     expect([headers['x-signature'], headers['x-timestamp']]).toEqual([undefined, undefined]);
   });
 
-  test('hmac-sha256 signs the very bytes that were sent', async () => {
+  test('hmac-sha256 signs the exact bytes of the request', async () => {
     const request = await signedTrade(await createSigner('hmac-sha256', 'key'));
     const expected = createHmac('sha256', 'key').update(contentOf(request)).digest('base64');
     expect(request.headers['x-signature']).toBe(expected);
@@ -50,7 +50,7 @@ describe('trade requests are signed as the setting says', () => {
     expect(verify.verify(rsa.publicKey, signature)).toBe(true);
   });
 
-  test('a module signs in its own way, and is given the key', async () => {
+  test('a module signs by its own rules, with the configured key', async () => {
     const source =
       'export default ({ key }) => ({ mark: key, sign({ path }) { return { "x-own": this.mark + path }; } });';
     const { headers } = await signedTrade(await createSigner(await moduleWith(source), 'k:'));
@@ -72,7 +72,7 @@ describe('trade requests are signed as the setting says', () => {
     'return { "x-a": 7 }',
     'return null',
     'throw new Error("no")',
-  ])('a module that would %s is not sent', async (body) => {
+  ])('sends nothing when a module would %s', async (body) => {
     const signer = await createSigner(await moduleWith(`export default () => ({ sign() { ${body} } });`));
     const server = await startServer(answers(200, successBody('tradeResult')));
     const error = await failureOf(callOf(clientFor(server.origin, { signer }), 'tradeResult'));
@@ -90,7 +90,7 @@ describe('trade requests are signed as the setting says', () => {
       generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     ],
     ['module:./no/such/file.mjs', undefined],
-  ])('the setting %s with a key that does not fit is refused at once', async (setting, key) => {
+  ])('rejects the setting %s with an unsuitable key at startup', async (setting, key) => {
     const problem = await createSigner(setting, key).catch((error: unknown) => error);
     expect(problem).toBeInstanceOf(PaymentsSettingError);
     expect(String(problem)).not.toMatch(/CANARY|BEGIN/);
@@ -101,7 +101,7 @@ describe('trade requests are signed as the setting says', () => {
     'export const x = 1;',
     'export default () => ({});',
     'export default () => null;',
-  ])('a module that is no signer (%s) is refused at once', async (source) => {
+  ])('rejects an invalid signer module (%s) at startup', async (source) => {
     await expect(createSigner(await moduleWith(source))).rejects.toThrow(PaymentsSettingError);
   });
 });

@@ -3,7 +3,7 @@ import { WriteGuard } from '../../src/payments/http-transport.ts';
 import { errorWithCode, runAttempt } from '../../src/payments/transport.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-test('H11 if undici ever writes a request again, the second time is cut off', async () => {
+test('H11 a second write of a request by undici is cut off', async () => {
   const calls: string[] = [];
   const handler = { onRequestStart: () => void calls.push('written') };
   const controller = {

@@ -34,7 +34,7 @@ const renewal = (openId?: string) => world.client.workflow.getHandle(tokenWorkfl
 const state = (openId?: string) => renewal(openId).query(tokenStateQuery);
 const calls = (operation: string) =>
   world.simulator.control.calls().filter((call) => call.operation === operation).length;
-/** A query that meets a worker while it takes up a history may fail; a renewal that cannot go on is waited for in vain. */
+/** A query may fail while a worker loads a history. A renewal that cannot continue makes this wait until its timeout. */
 const renewed = (times: number, openId?: string) =>
   eventually(async () => {
     const { renewals } = await state(openId).catch((error: unknown) => {
@@ -44,7 +44,7 @@ const renewed = (times: number, openId?: string) =>
     return renewals === times || undefined;
   });
 
-/** A renewal whose call stands still at the service, before or after its effect. */
+/** A renewal whose call is held at the provider, before or after its effect. */
 async function standing(operation: 'token' | 'oauthToken', effect: 'before' | 'after', openId?: string) {
   const held = world.hold({ operation, times: 1 }, effect);
   await renewal(openId).startUpdate(renewUpdate, { waitForStage: 'ACCEPTED' });
@@ -52,7 +52,7 @@ async function standing(operation: 'token' | 'oauthToken', effect: 'before' | 'a
   return held;
 }
 
-test('H42 killed with -9 before and after an application token is given: the next try gets one', async () => {
+test('H42 killed with SIGKILL before and after an application token is granted: the next attempt gets one', async () => {
   await stage();
   await world.payouts.result(await world.pay('success final=0s'));
   await killAndReplace(await standing('token', 'before'));
@@ -62,7 +62,7 @@ test('H42 killed with -9 before and after an application token is given: the nex
   expect(await state()).toMatchObject({ needsAttention: false });
 });
 
-test('H42 killed with -9 before and after a refresh, the previous refresh token being good: nobody notices', async () => {
+test('H42 killed with SIGKILL before and after a refresh, while the previous refresh token is valid: no caller notices', async () => {
   await stage();
   const [one, two] = [await authorized(world), await authorized(world)];
   await killAndReplace(
@@ -71,14 +71,14 @@ test('H42 killed with -9 before and after a refresh, the previous refresh token 
   );
   await renewed(2, one);
   await renewed(2, two);
-  // Once they are recorded the record is what counts: another worker asks for nothing.
+  // Once the tokens are recorded, the record decides: another worker requests nothing.
   const before = calls('oauthToken');
   await killAndReplace();
   for (const openId of [one, two]) {
     expect(await state(openId)).toMatchObject({ renewals: 2, needsAttention: false });
     expect(calls('oauthToken')).toBe(before);
   }
-  // And the refresh tokens in it are the right ones.
+  // And the refresh tokens in it are the current ones.
   for (const openId of [one, two])
     expect(await renewal(openId).executeUpdate(renewUpdate)).toMatchObject({
       renewals: 3,
@@ -86,7 +86,7 @@ test('H42 killed with -9 before and after a refresh, the previous refresh token 
     });
 });
 
-test('H42 killed with -9 after a refresh, only the newest being good: flagged at once, never a loop', async () => {
+test('H42 killed with SIGKILL after a refresh, while only the newest token is valid: flagged at once, never a loop', async () => {
   await stage({ previousRefreshTokenValid: false });
   const openId = await authorized(world);
   await killAndReplace(await standing('oauthToken', 'after', openId));

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
 const OPERATIONS = ['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail'] as const;
 
-describe('H6 H1 a worker killed with -9 in the middle of a call', () => {
+describe('H6 H1 a worker is killed with SIGKILL during a call', () => {
   let world: PayoutWorld;
   let worker: OwnProcess | undefined;
   beforeAll(async () => {
@@ -23,9 +23,9 @@ describe('H6 H1 a worker killed with -9 in the middle of a call', () => {
 
   const startWorker = () => startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
 
-  /** One payout that stands still in `operation`, before or after the service has acted on it. */
+  /** A payout whose `operation` is held, before or after its effect at the provider. */
   async function held(operation: (typeof OPERATIONS)[number], effect: 'before' | 'after') {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const named = operation !== 'accountQuery' && operation !== 'fee';
     const before = world.simulator.control.calls().length;
     const rule = await world.simulator.control.addFault({
@@ -34,7 +34,7 @@ describe('H6 H1 a worker killed with -9 in the middle of a call', () => {
       ...(named && { partnerOrderId }),
       fault: { kind: 'hold-until-released', effect },
     });
-    // Its own client, whose account nobody has asked about yet.
+    // Each has its own client, whose account no other payout has queried.
     const ref = await world.pay('success', { partnerOrderId, clientId: partnerOrderId });
     await eventually(
       () =>
@@ -63,7 +63,7 @@ describe('H6 H1 a worker killed with -9 in the middle of a call', () => {
     expect(told).toEqual(payouts.map(({ name }) => ({ name, outcome: 'SUCCESS', debits: 1, posts: 1 })));
   });
 
-  test('a worker that is asked to stop finishes the create that is under way', async () => {
+  test('a worker that receives SIGTERM finishes a create in flight', async () => {
     const { ref, rule } = await held('createCnyOrder', 'before');
     const stopped = worker?.stop('SIGTERM');
     await world.simulator.control.releaseFault(rule.id);
@@ -75,8 +75,8 @@ describe('H6 H1 a worker killed with -9 in the middle of a call', () => {
   });
 });
 
-describe('a worker that cannot work says why and ends', () => {
-  test('bad settings: every bad key by name, exit 1', async () => {
+describe('a worker with invalid settings exits with the reason', () => {
+  test('names every bad variable, and exits 1', async () => {
     const failed = startProgram('src/workers/main.ts', { PAYMENTS_ENVIRONMENT: 'staging' }, /worker ready/);
     await expect(failed).rejects.toThrow(
       /PAYMENTS_ENVIRONMENT[\s\S]*PAYMENTS_BASE_URL[\s\S]*PAYMENTS_APP_ID/,

@@ -1,6 +1,6 @@
 /**
- * `CLOCK_CAMPAIGN_SECONDS=120 npx vitest run test/process/kills-and-queries.test.ts` is the whole campaign, and plays it
- * without the guard of the clock too: then workflows stand still.
+ * `CLOCK_CAMPAIGN_SECONDS=120 npx vitest run test/process/kills-and-queries.test.ts` runs the whole campaign, and repeats it
+ * without the stale-clock guard: then workflows get stuck.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ test(
 );
 
 test.runIf(WHOLE)(
-  'H52 the same without the guard of the clock: histories that do not replay',
+  'H52 the same without the stale-clock guard gives histories that do not replay',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'payouts-unguarded-'));
     const codePath = join(folder, 'workflows.js');

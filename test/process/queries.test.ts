@@ -1,17 +1,17 @@
 /**
- * Status reads beside workers that die. On the server of production, where the queue of the workflows can be configured by
- * its name, also by callers of other languages and the Temporal UI, who ask workflows without our front doors:
+ * Status reads while workers die. On the production server, whose workflow queue can be configured by name, also with
+ * queries by callers of other languages and the Temporal UI, which bypass the API server:
  *
  *   RAW_QUERIES=1 npm run temporal-server -- npx vitest run test/process/queries.test.ts
  *
- * The same with 64 payouts, and a token that lives for less time than a worker:
+ * With 64 payouts, and a token that expires sooner than a worker dies:
  *
  *   SHORT_TOKENS=1 npm run temporal-server -- npx vitest run test/process/queries.test.ts -t 'by queries'
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { get, type OwnService, startService } from '../support/http.ts';
+import { get, startApiServer, type TestApiServer } from '../support/http.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 
@@ -20,22 +20,22 @@ const TOKEN_SECONDS = 12;
 const PAYOUTS = SHORT_TOKENS ? 64 : 32;
 const READ_EVERY_MS = 500;
 const KILL_EVERY_MS = 15_000;
-/** A slow machine spends longer on starting a worker than on anything else: the payouts end after the last kill. */
-const MOST_KILLS = SHORT_TOKENS ? 40 : 6;
+/** On a slow machine, starting workers takes most of the time: the payouts end after the last kill. */
+const MAX_KILLS = SHORT_TOKENS ? 40 : 6;
 const SCENARIO = 'success final=25s notify=none';
-/** A caller in a hurry: without it, readers of a worker that died would pile up without bounds. */
+/** A short timeout: without it, readers of a dead worker would accumulate without bounds. */
 const RAW_TIMEOUT_MS = 10_000;
 
-describe('H62 H52 every payout is read twice a second, and of two worker processes one is killed every 15 s', () => {
+describe('H62 H52 every payout is read twice a second while one of two worker processes is killed every 15 s', () => {
   let world: PayoutWorld;
-  let service: OwnService;
+  let service: TestApiServer;
   let workers: OwnProcess[] = [];
   beforeAll(async () => {
     const settings = SHORT_TOKENS ? { applicationTokenSeconds: TOKEN_SECONDS } : {};
-    // A worker that is killed during a create leaves a payout that nobody would decide about.
+    // A worker that is killed during a create would leave a payout in review.
     const env = { PAYMENTS_REPEATED_CREATE: 'safe' };
     world = await PayoutWorld.start({ idle: true, env, settings });
-    service = await startService(world.client);
+    service = await startApiServer(world.client);
     workers = await Promise.all([startWorker(), startWorker()]);
   });
   afterAll(async () => {
@@ -46,16 +46,16 @@ describe('H62 H52 every payout is read twice a second, and of two worker process
 
   const startWorker = () => startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
 
-  /** Until `ended`; one after the other. */
+  /** One after the other until `ended`. */
   async function kill(ended: AbortSignal): Promise<number> {
     for (let kills = 0; ; kills += 1) {
-      if (kills === MOST_KILLS || !(await slept(KILL_EVERY_MS, ended))) return kills;
+      if (kills === MAX_KILLS || !(await slept(KILL_EVERY_MS, ended))) return kills;
       await workers.shift()?.stop('SIGKILL');
       workers.push(await startWorker());
     }
   }
 
-  /** Twice a second until `ended`, whether the reads before are answered or not, and after the end of the payout. */
+  /** Twice a second until `ended`, whether or not earlier reads were answered, and after the end of the payout. */
   async function readOften(read: () => Promise<boolean>, ended: AbortSignal): Promise<boolean[]> {
     const reads: Promise<boolean>[] = [];
     while (await slept(READ_EVERY_MS, ended)) reads.push(read());
@@ -88,13 +88,13 @@ describe('H62 H52 every payout is read twice a second, and of two worker process
     expect(answered).toBeGreaterThan(0);
   }
 
-  test('read over HTTP, every payout ends while the reads go on', async () => {
+  test('over HTTP, every payout ends while the reads continue', async () => {
     const url = ({ partnerOrderId }: PayoutRef) => `${service.url}/v1/payouts/${partnerOrderId}`;
     await untilAllEnded(async (ref) => (await get(url(ref))).status === 200, 'over HTTP');
   });
 
   test.runIf(SHORT_TOKENS || process.env['RAW_QUERIES'])(
-    'asked by queries, every payout ends while the queries go on',
+    'by queries, every payout ends while the queries continue',
     async () => {
       const { connection } = world.client;
       const ask = (ref: PayoutRef) =>

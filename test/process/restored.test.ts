@@ -3,30 +3,30 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { DATABASE, MortalStage } from '../support/mortal-stage.ts';
-import { eventually, freshNumber } from '../support/payout-world.ts';
+import { DATABASE, KillableStage } from '../support/killable-stage.ts';
+import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
-/** A third scheduled, a third awaiting approval, a third under way; the campaign has 100 (`RESTORED_PAYOUTS=100`). */
+/** One third scheduled, one third awaiting approval, one third under way. The campaign has 100 (`RESTORED_PAYOUTS=100`). */
 const COUNT = Number(process.env['RESTORED_PAYOUTS'] ?? 30);
 const ENVIRONMENT: Environment = {
   PAYMENTS_CALLS_PER_SECOND: '500',
   PAYOUTS_CONFIRMATION_WINDOW: '3s',
-  // Those under way are polled all the while: often enough, and no more.
+  // Payouts under way are polled throughout: often enough, and no more.
   PAYOUTS_POLL_FIRST: '2s',
   PAYOUTS_POLL_MAX: '10s',
 };
 
-let stage: MortalStage;
+let stage: KillableStage;
 beforeAll(async () => {
-  stage = await MortalStage.start();
+  stage = await KillableStage.start();
 });
 afterAll(() => stage.stop());
 
-/** As an operator does: the workers first, then Temporal with its database. */
+/** As an operator does: first the workers, then Temporal with its database. */
 async function stopAll(): Promise<void> {
   await stage.killWorker();
-  await stage.engine.stop();
+  await stage.temporal.stop();
 }
 
 function copyDatabase(from: string, to: string): void {
@@ -35,7 +35,7 @@ function copyDatabase(from: string, to: string): void {
     if (file.startsWith(DATABASE)) cpSync(join(from, file), join(to, basename(file)));
 }
 
-/** Or later: on a slow machine a payout may have gone on by the time we look, which makes it one under way. */
+/** Or a later phase: on a slow machine a payout may have continued by then, which makes it one under way. */
 async function untilPhase(bodies: readonly PayoutRequest[], phase: string): Promise<void> {
   const reached: unknown[] = [phase, 'PROCESSING', 'DONE'];
   for (const body of bodies)
@@ -45,7 +45,7 @@ async function untilPhase(bodies: readonly PayoutRequest[], phase: string): Prom
     });
 }
 
-/** A worker that is killed between its claim and its send leaves a payout in review; a person looks and decides. */
+/** A worker killed between its claim and its send leaves a payout in review. A person checks the order and decides. */
 async function isPaid(body: PayoutRequest): Promise<boolean> {
   if (stage.ledgerOf(body).debits > 0) return true;
   const state = await stage.payouts.state(body).catch(() => undefined);
@@ -64,7 +64,7 @@ test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one
       { approval: 'required' },
       { platform: 'sim:slow final=1h' },
     ];
-    return payoutRequest(freshNumber(), { platform: 'sim:success', ...kinds[at % kinds.length] });
+    return payoutRequest(newPartnerOrderId(), { platform: 'sim:success', ...kinds[at % kinds.length] });
   });
   const [scheduled, awaiting, underWay] = [0, 1, 2].map((kind) => bodies.filter((_, at) => at % 3 === kind));
   for (const body of bodies) await stage.payouts.start(body);
@@ -75,7 +75,7 @@ test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one
   const snapshot = mkdtempSync(join(stage.folder, 'snapshot-'));
   copyDatabase(stage.folder, snapshot);
 
-  await stage.engine.restart();
+  await stage.temporal.restart();
   await stage.startWorker(ENVIRONMENT);
   for (const body of awaiting ?? []) await stage.payouts.approve(body, { by: 'olga' });
   for (const body of bodies) await eventually(async () => (await isPaid(body)) || undefined);
@@ -83,11 +83,11 @@ test(`H53 Temporal is restored to a state before ${COUNT} payouts were paid: one
   await stopAll();
   copyDatabase(snapshot, stage.folder);
   const recoveredAt = new Date().toISOString();
-  await stage.engine.restart();
+  await stage.temporal.restart();
   await stage.startWorker({ ...ENVIRONMENT, PAYOUTS_TEMPORAL_RECOVERED_AT: recoveredAt });
   for (const body of underWay ?? [])
     stage.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
-  // In the restored state nobody has approved yet. A payout that has been confirmed by then needs no approval.
+  // In the restored state, no approval is recorded. A payout that was confirmed by then needs none.
   for (const body of awaiting ?? []) await stage.payouts.approve(body, { by: 'olga' }).catch(() => undefined);
   const results = await Promise.all(bodies.map((body) => stage.payouts.result(body)));
   expect(results.map(({ outcome }) => outcome)).toEqual(bodies.map(() => 'SUCCESS'));

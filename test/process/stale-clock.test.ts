@@ -8,12 +8,12 @@ describe('H52 a worker dies, a timer fires, and a query comes before the next wo
     [unguarded, guarded] = await Promise.all([playStaleClock(false), playStaleClock(true)]);
   });
 
-  test('without the guard the workflow goes on with the clock of the task before, and never replays', () => {
+  test('without the guard, the workflow continues with the clock of the previous task, and never replays', () => {
     expect(unguarded?.elapsedMs).toBeLessThan(TIMER_MS);
     expect(unguarded?.replay?.message).toContain('TMPRL1100');
   });
 
-  test('with it the query fails once in its own way, the next one is answered, and the history replays', () => {
+  test('with the guard, the query fails once with its own error, the next query succeeds, and the history replays', () => {
     const [first, second] = guarded?.answers ?? [];
     expect(isStaleClock(first)).toBe(true);
     expect(second).toBeGreaterThanOrEqual(TIMER_MS);
@@ -21,7 +21,7 @@ describe('H52 a worker dies, a timer fires, and a query comes before the next wo
     expect(guarded?.replay).toBeUndefined();
   });
 
-  test('no workflow task fails for it', () => {
+  test('no workflow task fails because of it', () => {
     const failed = guarded?.history.events?.filter(
       ({ workflowTaskFailedEventAttributes: refused, workflowTaskTimedOutEventAttributes: late }) =>
         refused || (late && late.timeoutType !== SCHEDULE_TO_START),
@@ -30,5 +30,5 @@ describe('H52 a worker dies, a timer fires, and a query comes before the next wo
   });
 });
 
-/** Of the task that waited for the dead worker. */
+/** The timeout type of the task that waited for the dead worker. */
 const SCHEDULE_TO_START = 2;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { startProgram } from '../support/processes.ts';
 
 let world: PayoutWorld;
@@ -12,10 +12,10 @@ afterEach(() => world.stop());
 
 const startWorker = () => startProgram('src/workers/main.ts', world.workerEnvironment, /worker ready/);
 
-/** The provider pauses every call, by one answer 429 to another payout, while the quote of this one is on its way. */
+/** A 429 to another payout makes the provider pause every call while this payout's quote is in flight. */
 async function payIntoAPause(retryAfter: number): Promise<PayoutRef> {
   const { control } = world.simulator;
-  const clientId = freshNumber();
+  const clientId = newPartnerOrderId();
   const held = control.addFault({
     operation: 'fee',
     times: 1,
@@ -30,7 +30,7 @@ async function payIntoAPause(retryAfter: number): Promise<PayoutRef> {
     times: 1,
     fault: { kind: 'status', status: 429, retryAfter },
   });
-  const other = freshNumber();
+  const other = newPartnerOrderId();
   await world.pay('success', { clientId: other });
   await eventually(() => control.calls().some(({ status }) => status === 429) || undefined);
   control.releaseFault(held.id);
@@ -44,7 +44,7 @@ async function activitiesOf(ref: PayoutRef): Promise<string[]> {
   );
 }
 
-describe('H60 a create that provably never left starts over without a person', () => {
+describe('H60 a create that provably was not sent starts over without a person', () => {
   test('its turn cannot come in time, because the provider asked for a pause', async () => {
     const worker = await startWorker();
     try {
@@ -60,7 +60,7 @@ describe('H60 a create that provably never left starts over without a person', (
   });
 
   test('its worker is killed while the create waits for its turn', async () => {
-    // A slow machine may kill too late, when the create has left: that is another case, so it tries again.
+    // A slow machine may kill it only after the create was sent. That is another case, so the test tries again.
     for (let isShown = false; !isShown; ) {
       let worker = await startWorker();
       try {

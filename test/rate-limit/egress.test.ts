@@ -7,12 +7,12 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 import type { OwnProcess } from '../support/processes.ts';
 import { strictWorld } from '../support/rate-limit.ts';
-import { allPaidOnce, busy, neverMoreThan, WorkerProcesses } from '../support/workers.ts';
+import { allPaidOnce, expectAtMost, payUntilBusy, WorkerProcesses } from '../support/workers.ts';
 
 const LIMIT = 20;
 const PAYOUTS = 30;
 
-describe('H131 the lease owner is connected to Temporal, but its calls do not reach the provider', () => {
+describe('H131 the lease owner reaches Temporal, but its calls do not reach the provider', () => {
   let world: PayoutWorld;
   let workers: WorkerProcesses;
   let ways: Map<OwnProcess, Cuttable>;
@@ -37,20 +37,20 @@ describe('H131 the lease owner is connected to Temporal, but its calls do not re
   test.each([
     ['calls get no answer', (way?: Cuttable) => way?.cut()],
     ['connections are refused', (way?: Cuttable) => way?.close()],
-  ])('%s: it gives the lease up to a process whose calls do', async (_what, breaks) => {
+  ])('%s: it releases the lease to a process whose calls arrive', async (_what, breaks) => {
     await startWorker();
     await startWorker();
-    const refs = await busy(world, PAYOUTS, LIMIT);
-    // On a busy machine the lease may have moved before, so each process has a way of its own.
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
+    // On a busy machine the lease may have moved before, so each process has its own connection to cut.
     const broken = await workers.owner();
     breaks(ways.get(broken));
     await workers.ownedBy((owner) => owner !== broken);
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 });
 
-describe('H131 a process that gives the lease up', () => {
+describe('H131 releasing the lease', () => {
   const place = { environment: 'test', appId: 'app-1' };
 
   /** `waiting`: the processes that poll for the lease. */
@@ -68,13 +68,13 @@ describe('H131 a process that gives the lease up', () => {
     return { clock, ownership: new Ownership({ client, identity: 'me', places: [place], surroundings }) };
   }
 
-  test('keeps it where nobody else waits for it: somebody has to go on trying', async () => {
+  test('keeps the lease while no other process waits for it, so that calls continue to be tried', async () => {
     const { ownership } = ownershipBeside('me');
     expect(await ownership.leaveToOthers(place, false)).toBe(false);
     expect(ownership.staysOff('app-1')).toBe(false);
   });
 
-  test('stays off for a while, longer each time, and not for ever', async () => {
+  test('steps back for a while after a release, longer each time, up to a limit', async () => {
     const { clock, ownership } = ownershipBeside('me', 'another');
     for (const [least, most] of [
       [15_000, 22_500],
@@ -91,7 +91,7 @@ describe('H131 a process that gives the lease up', () => {
     }
   });
 
-  test('begins with the shortest time again once its calls reached the provider', async () => {
+  test('starts with the shortest time again once its calls reached the provider', async () => {
     const { clock, ownership } = ownershipBeside('me', 'another');
     for (let times = 0; times < 4; times += 1) await ownership.leaveToOthers(place, false);
     await clock.advance(1_000_000);

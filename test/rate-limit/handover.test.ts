@@ -9,27 +9,27 @@ import { strictWorld } from '../support/rate-limit.ts';
 import { resetBefore } from '../support/resets.ts';
 import {
   allPaidOnce,
-  busy,
-  furtherCalls,
+  expectAtMost,
   leaseOf,
-  neverMoreThan,
+  payUntilBusy,
+  untilMoreCalls,
   WorkerProcesses,
 } from '../support/workers.ts';
 
 type HistoryEvent = NonNullable<History['events']>[number];
 
 const LIMIT = 20;
-/** Enough to keep the limit used for a good while: each payout is at least three calls before its order is final. */
+/** Enough to use the limit for a while: each payout makes at least three calls before its order is final. */
 const PAYOUTS = 40;
 
-describe('H37 the lease moves from process to process', () => {
+describe('H37 the lease moves between processes', () => {
   let world: PayoutWorld;
   let workers: WorkerProcesses;
 
   beforeEach(async () => {
     world = await PayoutWorld.start(strictWorld(LIMIT));
     workers = new WorkerProcesses(world);
-    // The first one owns the lease, and Temporal keeps the lease's own workflow for it too.
+    // The first process owns the lease, and Temporal's sticky queue for the lease workflow is its own, too.
     await workers.start();
     await workers.owner();
   });
@@ -40,62 +40,62 @@ describe('H37 the lease moves from process to process', () => {
 
   const startTwoMore = () => Promise.all([workers.start(), workers.start()]);
 
-  test('H37 the owner is killed with -9: the next one serves, and no second holds more than the limit', async () => {
+  test('H37 the owner is killed with SIGKILL: the next one serves, and no second exceeds the limit', async () => {
     await startTwoMore();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const killed = await workers.owner();
     await killed.stop('SIGKILL');
     await workers.ownedBy((owner) => owner !== killed);
-    await furtherCalls(world, LIMIT);
+    await untilMoreCalls(world, LIMIT);
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 
-  test('H37 the owner is asked to stop: the next one goes on where it left off', async () => {
+  test('H37 the owner is stopped: the next one continues where it left off', async () => {
     await startTwoMore();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const stopping = await workers.owner();
     expect(await stopping.stop('SIGTERM')).toBe(0);
     const endedAtMs = Date.now();
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
-    // It gave the lease back, and nobody had to wait for its end, or for its part of the lease's workflow.
+    expectAtMost(world, LIMIT);
+    // It released the lease, so no process waited for its timeout or for its workflow task.
     const { events } = await leaseOf(world).fetchHistory();
     expect(events?.some((event) => event.activityTaskCompletedEventAttributes)).toBe(true);
     expect(waitedFor(stopping, endedAtMs, events ?? [])).toEqual([]);
   });
 
-  test('H37 H102 the owner is frozen and thaws after another served: it sends nothing that counts, and nothing is lost', async () => {
+  test('H37 H102 the owner freezes and resumes after another served: it sends nothing that counts, and nothing is lost', async () => {
     await startTwoMore();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const frozen = await workers.owner();
     frozen.child.kill('SIGSTOP');
     await workers.ownedBy((owner) => owner !== frozen);
-    await furtherCalls(world, LIMIT);
+    await untilMoreCalls(world, LIMIT);
     frozen.child.kill('SIGCONT');
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 
-  test('H37 the lease is reset to before an old handover: its next owner does not believe it', async () => {
+  test('H37 the lease is reset to before an old handover: its next owner ignores that handover', async () => {
     const change = { callsPerSecond: LIMIT, by: 'olga' };
     await leaseOf(world).executeUpdate(setCallsPerSecondUpdate, { args: [change] });
     await workers.owner();
     await workers.start();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const before = await workers.owner();
-    // The run that this makes schedules the lease's second term again, with the words of its first owner.
+    // The run that the reset creates schedules the lease's second term again, with the handover of its first owner.
     await resetBefore(world, leaseOf(world), 'holdLease', 2);
     const after = await workers.ownedBy((owner) => owner !== before);
-    // Whether calls of both meet in one second is chance, so the silence itself is looked at.
+    // Whether calls of both owners meet in one second is chance, so the test checks the silence itself.
     const silentMs = await eventually(() => silenceOf(after));
     expect(silentMs).toBeGreaterThanOrEqual(RENEWAL_VALID_MS + WINDOW_MS);
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 });
 
-/** The workflow tasks that timed out after a process had ended because it had them, or had the workflow in memory. */
+/** The workflow tasks that timed out because the process that held them, or had the workflow in memory, had ended. */
 function waitedFor(
   { child }: OwnProcess,
   endedAtMs: number,
@@ -110,7 +110,7 @@ function waitedFor(
   });
 }
 
-/** How long the process keeps silent in the first term that it has taken, by its own log. */
+/** How long the process stays silent in the first term that it took, according to its log. */
 function silenceOf(owner: OwnProcess): number | undefined {
   const [, silentMs] = /took the rate-limit lease[^}]*?silentMs\W+(\d+)/.exec(owner.output()) ?? [];
   return silentMs === undefined ? undefined : Number(silentMs);

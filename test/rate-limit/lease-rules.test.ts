@@ -5,7 +5,7 @@ import { predecessor } from '../../src/workers/rate-limit/predecessor.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 describe('H37 the fence', () => {
-  test('the lease counts from the sending of its last acknowledged renewal, by both clocks', async () => {
+  test('the lease counts from the send of its last acknowledged renewal, by both clocks', async () => {
     const clock = new FakeClock();
     const fence = new Fence(clock);
     expect(fence.counts()).toBe(false);
@@ -19,7 +19,7 @@ describe('H37 the fence', () => {
     expect(fence.counts()).toBe(false);
   });
 
-  test('an answer that comes late does not take back a later renewal', async () => {
+  test('a late acknowledgment does not undo a later renewal', async () => {
     const clock = new FakeClock();
     const fence = new Fence(clock);
     const first = fence.now();
@@ -30,7 +30,7 @@ describe('H37 the fence', () => {
     expect(fence.counts()).toBe(true);
   });
 
-  test('never after it was lost', () => {
+  test('a lost lease never counts again', () => {
     const fence = new Fence(new FakeClock());
     fence.renewed(fence.now());
     fence.lose();
@@ -39,21 +39,21 @@ describe('H37 the fence', () => {
   });
 });
 
-describe('H37 what a new owner knows about the one before', () => {
+describe('H37 what a new owner knows about the previous one', () => {
   const released = { runId: 'run-1', sendAgesMs: [1, 2], marginMs: 30, unreachedTerms: 0 };
   const start = { before: released, runId: 'run-1', attempt: 1, details: undefined };
   const WINDOW = 1_200;
   const FENCE_AND_WINDOW = 2_500;
 
-  test('an owner that ended in good order is believed, in the run in which it did', () => {
+  test('trusts an owner that ended cleanly, in the run in which it did', () => {
     expect(predecessor(start)).toEqual({ silentMs: 0, released });
   });
 
-  test('H37 in another run its words are old: a reset hands them out while a later owner still sends', () => {
+  test('H37 ignores its handover in another run: a reset repeats it while a later owner still sends', () => {
     expect(predecessor({ ...start, runId: 'run-2' })).toEqual({ silentMs: FENCE_AND_WINDOW });
   });
 
-  test('H53 words from before a restore of Temporal are old: owners that it has forgotten may still send', () => {
+  test('H53 ignores a handover from before a restore of Temporal: forgotten owners may still send', () => {
     const recoveredAtMs = Date.UTC(2026, 10, 1);
     expect(predecessor({ ...start, recoveredAtMs })).toEqual({ silentMs: FENCE_AND_WINDOW });
     const since = { ...released, recoveredAtMs };
@@ -61,12 +61,12 @@ describe('H37 what a new owner knows about the one before', () => {
     expect(predecessor({ ...start, before: since })).toEqual({ silentMs: FENCE_AND_WINDOW });
   });
 
-  test('after an owner that was ended by force, its fence has to shut first', () => {
+  test('after an owner that was killed, waits until its fence has closed', () => {
     expect(predecessor({ ...start, before: 'unknown' }).silentMs).toBe(FENCE_AND_WINDOW);
     expect(predecessor({ ...start, before: 'nobody' }).silentMs).toBe(WINDOW);
   });
 
-  test('an attempt that follows one whose silence was over has only that one to wait for', () => {
+  test('an attempt that follows one whose silence was over waits only for that one', () => {
     const alone = { marginMs: 30, alone: true };
     const after = { ...start, before: 'unknown' as const, attempt: 2 };
     expect(predecessor({ ...after, details: alone })).toEqual({ silentMs: WINDOW, learnedMarginMs: 30 });
@@ -74,12 +74,12 @@ describe('H37 what a new owner knows about the one before', () => {
       expect(predecessor({ ...after, details }).silentMs).toBe(FENCE_AND_WINDOW);
   });
 
-  test('a second attempt believes nobody: the first may have sent', () => {
+  test('a second attempt trusts no handover: the first attempt may have sent', () => {
     expect(predecessor({ ...start, attempt: 2, details: undefined })).toMatchObject({ silentMs: WINDOW });
     expect(predecessor({ ...start, attempt: 2, details: undefined }).released).toBeUndefined();
   });
 });
 
-test('where nobody reaches the provider, each owner waits twice as long as the one before, up to a limit', () => {
+test('while no process reaches the provider, each owner waits twice as long as the previous one, up to a limit', () => {
   expect([0, 1, 2, 3, 10].map(patienceMs)).toEqual([10_000, 20_000, 40_000, 80_000, 300_000]);
 });

@@ -12,7 +12,7 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { LeaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { strictWorld } from '../support/rate-limit.ts';
-import { allPaidOnce, busy, leaseOf, neverMoreThan, WorkerProcesses } from '../support/workers.ts';
+import { allPaidOnce, expectAtMost, leaseOf, payUntilBusy, WorkerProcesses } from '../support/workers.ts';
 
 describe('H37 the lease of one application', () => {
   let world: PayoutWorld;
@@ -41,32 +41,32 @@ describe('H37 the lease of one application', () => {
       await paid(6);
       return most() > 5 || undefined;
     });
-    neverMoreThan(world, 40);
+    expectAtMost(world, 40);
     const back = { callsPerSecond: null, by: 'olga' };
     await leaseOf(world).executeUpdate(setCallsPerSecondUpdate, { args: [back] });
     expect((await leaseOf(world).query(rateLimitQuery)).callsPerSecond).toBeNull();
   });
 
-  test.each([0, 1.5, 10_001, '20'])('a rate of %j is refused', async (callsPerSecond) => {
+  test.each([0, 1.5, 10_001, '20'])('rejects a rate of %j', async (callsPerSecond) => {
     const handle = leaseOf(world);
     const update = handle.executeUpdate('setCallsPerSecond', { args: [{ callsPerSecond, by: 'olga' }] });
     await expect(update).rejects.toThrow();
   });
 
-  test('a lease that was terminated is taken up again', async () => {
+  test('a terminated lease is started again', async () => {
     await paid(1);
     await leaseOf(world).terminate('by mistake');
     await paid(1);
   });
 
-  test('a signal of nonsense changes nothing, and harms nobody', async () => {
+  test('an invalid signal has no effect', async () => {
     for (const nonsense of [undefined, 7, 'NOT A NAME', { app: 'default' }])
       await leaseOf(world).signal('servedAs', nonsense);
     await paid(1);
     expect((await new RateLimits(world.client, 'test').state('default')).app).toBe('default');
   });
 
-  test('it goes on as new after many terms, and people still find it by its name', async () => {
+  test('it continues as new after many terms, and is still found by name', async () => {
     const place = { environment: 'test', appId: 'app-of-many-terms' };
     let terms = 0;
     const held = await Worker.create({
@@ -122,14 +122,14 @@ describe('H59 one app_id under two names', () => {
     const renamed = { appId: 'demo-app', appSecret: 'env:PAYMENTS_APP_SECRET' };
     writeFileSync(file, JSON.stringify({ renamed }));
     const old = await workers.start();
-    const refs = await busy(world, 12, LIMIT);
-    // A worker that does not know the name refuses a payout at its beginning, so all of them have begun.
+    const refs = await payUntilBusy(world, 12, LIMIT);
+    // A worker that does not know the name rejects a payout at its start, so all of them have started.
     for (const ref of refs) await world.until(ref, ({ lastAskedAt }) => lastAskedAt !== undefined);
     const fresh = await workers.start({ PAYOUTS_APPS_FILE: file });
     await allPaidOnce(world, refs);
     const leases = async () => (await world.client.workflow.count("WorkflowType = 'rateLimitLease'")).count;
     expect(await leases()).toBe(1);
-    // Nobody takes the lease from its owner. It lapses only on a machine that is too busy for the owner to renew it.
+    // No process takes the lease from its owner. It expires only if the machine is too busy for the owner to renew it.
     if ((await attemptOfLease()) === 1) expect(await workers.owner()).toBe(old);
     expect(await old.stop('SIGTERM')).toBe(0);
     await workers.ownedBy((owner) => owner === fresh);
@@ -140,9 +140,9 @@ describe('H59 one app_id under two names', () => {
       })),
     );
     await allPaidOnce(world, renamedRefs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
     expect(await leases()).toBe(1);
-    // People find it by the name that its owner has.
+    // It is listed under the name that its owner uses.
     const rateLimits = new RateLimits(world.client, 'test');
     const found = await eventually(() => rateLimits.state('renamed').catch(() => undefined));
     expect(Number.parseInt(found.owner ?? '', 10)).toBe(fresh.child.pid);
@@ -154,7 +154,7 @@ describe('H37 the leases of several applications', () => {
   let world: PayoutWorld;
   let folder: string;
   let workers: WorkerProcesses;
-  // An app_id may hold what has a meaning in a workflow id, a queue name, a query or a URL.
+  // An app_id may contain characters with a meaning in a workflow id, a queue name, a query or a URL.
   const appIds = { east: 'app:1', north: "it's/2%3A", west: '../west?x=1#"' };
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'payouts-apps-'));
@@ -173,14 +173,14 @@ describe('H37 the leases of several applications', () => {
     rmSync(folder, { recursive: true });
   });
 
-  test('spread over the processes, the one that came first included', async () => {
+  test('are spread over the processes, including the first one', async () => {
     await workers.start();
     await workers.start();
     const rateLimits = new RateLimits(world.client, 'test');
     const ownerOf = async (app: string) => (await rateLimits.state(app)).owner;
     const owners = await eventually(async () => {
       const found = await Promise.all(Object.keys(appIds).map((app) => ownerOf(app).catch(() => null)));
-      // One that is on its way has no owner just then.
+      // A lease in transit has no owner.
       return found.every((owner) => owner !== null) && new Set(found).size === 2 ? found : undefined;
     });
     expect(new Set(owners).size).toBe(2);

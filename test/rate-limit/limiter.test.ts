@@ -6,7 +6,7 @@ import { mostInOneSecond, openLimiter, send } from '../support/rate-limit.ts';
 const call = (over: Partial<GatedCall> = {}): GatedCall => ({ operation: 'createPayout', ...over });
 
 describe('H37 turns', () => {
-  test('never more than the limit go in any sliding second, however many ask at once', async () => {
+  test('never more than the limit in any sliding second, however many calls wait', async () => {
     const { limiter, clock } = openLimiter(100);
     const times: number[] = [];
     const one = async () => {
@@ -20,7 +20,7 @@ describe('H37 turns', () => {
     expect(took).toBeLessThan(3_700);
   });
 
-  test('calls are spaced evenly instead of leaving in a burst', async () => {
+  test('spaces calls evenly instead of in bursts', async () => {
     const { limiter, clock } = openLimiter(20);
     const times: number[] = [];
     for (let count = 0; count < 6; count += 1) {
@@ -31,7 +31,7 @@ describe('H37 turns', () => {
     expect(Math.min(...gaps)).toBeGreaterThan(35);
   });
 
-  test('a token call goes before the creates that wait, a create before the rest', async () => {
+  test('order: token calls, then creates, then the rest', async () => {
     const { limiter, clock } = openLimiter(10);
     await clock.until(send(limiter));
     const gone: string[] = [];
@@ -44,7 +44,7 @@ describe('H37 turns', () => {
     expect(gone).toEqual(['applicationToken', 'createPayout', 'tradeResult', 'quote']);
   });
 
-  test('a call that gives up while it waits does not hold up the next', async () => {
+  test('an aborted call does not delay the next one', async () => {
     const { limiter, clock } = openLimiter(1);
     await clock.until(send(limiter));
     const leaving = new AbortController();
@@ -55,7 +55,7 @@ describe('H37 turns', () => {
     expect(await clock.until(next)).toBeLessThan(1_100);
   });
 
-  test('the rate of a new term counts from its beginning', async () => {
+  test('the rate of a new term counts from its start', async () => {
     const { limiter, clock } = openLimiter(2);
     limiter.close();
     limiter.open({ callsPerSecond: 100, counts: () => true, silentMs: 0 });
@@ -65,8 +65,8 @@ describe('H37 turns', () => {
   });
 });
 
-describe('H37 the lease counts at the moment of writing', () => {
-  test('nothing leaves while the lease does not count, and the next call leaves when it does again', async () => {
+describe('H37 the lease counts at the time of writing', () => {
+  test('writes nothing while the lease does not count, and resumes when it does', async () => {
     let counts = false;
     const { limiter, clock } = openLimiter(20, { counts: () => counts });
     let gone = false;
@@ -79,7 +79,7 @@ describe('H37 the lease counts at the moment of writing', () => {
     await clock.until(waits);
   });
 
-  test('a call that had its turn is not written once the lease has run out', async () => {
+  test('does not write a call that had its turn before the lease expired', async () => {
     let counts = true;
     const { limiter, clock } = openLimiter(20, { counts: () => counts });
     const create = call();
@@ -88,7 +88,7 @@ describe('H37 the lease counts at the moment of writing', () => {
     expect(limiter.mayWrite(create)).toBe(false);
   });
 
-  test('a call that had its turn in an earlier term is not written in a later one', async () => {
+  test('does not write a call that had its turn in an earlier term', async () => {
     const { limiter, clock } = openLimiter(20);
     const create = call();
     await clock.until(limiter.pass(create));
@@ -97,14 +97,14 @@ describe('H37 the lease counts at the moment of writing', () => {
     expect(limiter.mayWrite(create)).toBe(false);
   });
 
-  test('no call is written twice', async () => {
+  test('writes no call twice', async () => {
     const { limiter, clock } = openLimiter(20);
     const create = call();
     await clock.until(limiter.pass(create));
     expect([limiter.mayWrite(create), limiter.mayWrite(create)]).toEqual([true, false]);
   });
 
-  test('the end of a term refuses whoever waits, at once', async () => {
+  test('the end of a term rejects waiting calls immediately', async () => {
     const { limiter, clock } = openLimiter(1);
     await clock.until(send(limiter));
     const refused = expect(send(limiter)).rejects.toThrow('moved');
@@ -114,15 +114,15 @@ describe('H37 the lease counts at the moment of writing', () => {
   });
 });
 
-describe('H37 the beginning of a term', () => {
-  test("the next owner counts the last owner's sends", async () => {
+describe('H37 the start of a term', () => {
+  test('the next owner counts the sends of the previous one', async () => {
     const sendAgesMs = Array.from({ length: 20 }, (_, at) => 50 * at);
     const { limiter, clock } = openLimiter(20, { before: { sendAgesMs, marginMs: 20 } });
-    // The oldest was sent 950 ms before.
+    // The oldest was sent 950 ms earlier.
     expect(await clock.until(send(limiter))).toBeGreaterThanOrEqual(70);
   });
 
-  test('a call that nothing proves to have arrived counts for the next owner as if it arrived just now', async () => {
+  test('a call without proof of arrival counts for the next owner as if it had arrived now', async () => {
     const { limiter, clock } = openLimiter(20);
     const silent = call();
     await clock.until(limiter.pass(silent));
@@ -131,7 +131,7 @@ describe('H37 the beginning of a term', () => {
     expect(limiter.close().sendAgesMs).toEqual([0]);
   });
 
-  test('an owner is silent for as long as it has to be, and says when it is alone', async () => {
+  test('an owner stays silent as long as required, and reports when it is alone', async () => {
     const { limiter, clock } = openLimiter(20, { silentMs: 300 });
     expect(limiter.note().alone).toBe(false);
     expect(await clock.until(send(limiter))).toBeGreaterThanOrEqual(300);
@@ -140,7 +140,7 @@ describe('H37 the beginning of a term', () => {
 });
 
 describe('H37 a 429', () => {
-  test('stops everybody for a window, and for longer where the provider says so', async () => {
+  test('pauses all calls for a window, and for longer if the provider says so', async () => {
     const { limiter, clock } = openLimiter(20);
     limiter.limited(undefined);
     expect(await clock.until(send(limiter))).toBeGreaterThan(1_000);
@@ -149,8 +149,8 @@ describe('H37 a 429', () => {
   });
 });
 
-describe('H60 a call that waits for its turn knows its deadline', () => {
-  test('it fails at once when a pause lasts beyond its deadline, and holds up nobody', async () => {
+describe('H60 a call that waits for its turn has a deadline', () => {
+  test('it fails immediately when a pause outlasts its deadline, and blocks no other call', async () => {
     const { limiter, clock } = openLimiter(20);
     limiter.limited(45_000);
     const deadline = clock.nowMs() + 22_500;
@@ -160,7 +160,7 @@ describe('H60 a call that waits for its turn knows its deadline', () => {
     expect(await clock.until(send(limiter))).toBeGreaterThanOrEqual(45_000);
   });
 
-  test('one that waits already fails as soon as the pause is known', async () => {
+  test('a waiting call fails as soon as such a pause is known', async () => {
     let counts = false;
     const { limiter, clock } = openLimiter(20, { counts: () => counts });
     const short = limiter.pass(call({ deadline: clock.nowMs() + 22_500 }));
@@ -173,7 +173,7 @@ describe('H60 a call that waits for its turn knows its deadline', () => {
     await clock.until(long);
   });
 
-  test('where the end of the wait is not known, it fails at its deadline', async () => {
+  test('it fails at its deadline when the end of the wait is unknown', async () => {
     const { limiter, clock } = openLimiter(20, { counts: () => false });
     const waits = limiter.pass(call({ deadline: clock.nowMs() + 2_500 }));
     const refused = expect(waits).rejects.toBeInstanceOf(GateTooLateError);
@@ -183,8 +183,8 @@ describe('H60 a call that waits for its turn knows its deadline', () => {
 });
 
 describe('whether calls reach the provider', () => {
-  /** A call that has its turn and then comes to this. */
-  async function comesTo(
+  /** A call that gets its turn and then ends in this way. */
+  async function endsAs(
     { limiter, clock }: ReturnType<typeof openLimiter>,
     end: 'answered' | 'unanswered' | 'unreachable' | 'not-sent',
     afterMs: number,
@@ -196,28 +196,28 @@ describe('whether calls reach the provider', () => {
     limiter.finished(one, end);
   }
 
-  test('a silence counts from the beginning of its first call, and any answer ends it', async () => {
+  test('a silence counts from the start of its first call, and any answer ends it', async () => {
     const parts = openLimiter(20);
     const { limiter } = parts;
-    await comesTo(parts, 'answered', 50);
+    await endsAs(parts, 'answered', 50);
     expect(limiter.reached).toBe(true);
-    for (const end of ['unreachable', 'unanswered'] as const) await comesTo(parts, end, 4_000);
+    for (const end of ['unreachable', 'unanswered'] as const) await endsAs(parts, end, 4_000);
     expect(limiter.unreachedMs).toBe(0);
-    await comesTo(parts, 'unreachable', 4_000);
+    await endsAs(parts, 'unreachable', 4_000);
     expect(limiter.unreachedMs).toBeGreaterThanOrEqual(12_000);
-    await comesTo(parts, 'answered', 50);
+    await endsAs(parts, 'answered', 50);
     expect(limiter.unreachedMs).toBe(0);
   });
 
   test('calls that we withheld prove nothing', async () => {
     const parts = openLimiter(20);
-    for (let count = 0; count < 5; count += 1) await comesTo(parts, 'not-sent', 4_000);
+    for (let count = 0; count < 5; count += 1) await endsAs(parts, 'not-sent', 4_000);
     expect(parts.limiter.unreachedMs).toBe(0);
   });
 
-  test('each term begins anew', async () => {
+  test('each term starts afresh', async () => {
     const parts = openLimiter(20);
-    for (let count = 0; count < 3; count += 1) await comesTo(parts, 'unreachable', 4_000);
+    for (let count = 0; count < 3; count += 1) await endsAs(parts, 'unreachable', 4_000);
     parts.limiter.close();
     parts.limiter.open({ callsPerSecond: 20, counts: () => true, silentMs: 0 });
     expect([parts.limiter.unreachedMs, parts.limiter.reached]).toEqual([0, false]);

@@ -4,14 +4,20 @@ import { type Cuttable, cuttable } from '../support/cuttable.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import type { OwnProcess } from '../support/processes.ts';
 import { strictWorld } from '../support/rate-limit.ts';
-import { allPaidOnce, busy, furtherCalls, neverMoreThan, WorkerProcesses } from '../support/workers.ts';
+import {
+  allPaidOnce,
+  expectAtMost,
+  payUntilBusy,
+  untilMoreCalls,
+  WorkerProcesses,
+} from '../support/workers.ts';
 
 const LIMIT = 20;
 const PAYOUTS = 30;
 /** Longer than a lease counts without renewals. */
 const QUIET_MS = 2_000;
 
-describe('H37 the lease owner is cut off from Temporal, but not from the provider', () => {
+describe('H37 the lease owner loses Temporal, but not the provider', () => {
   let world: PayoutWorld;
   let workers: WorkerProcesses;
   let ways: Map<OwnProcess, Cuttable>;
@@ -42,27 +48,27 @@ describe('H37 the lease owner is cut off from Temporal, but not from the provide
     });
   }
 
-  test('it falls silent, and goes on when the way is mended', async () => {
+  test('it stops sending, and resumes when the connection is back', async () => {
     await startWorker();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const way = ways.get(await workers.owner());
     way?.cut();
     await untilQuiet();
     way?.mend();
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 
-  test('another takes over, and the two together stay within the limit', async () => {
+  test('another process takes over, and both together stay within the limit', async () => {
     await startWorker();
     await startWorker();
-    const refs = await busy(world, PAYOUTS, LIMIT);
+    const refs = await payUntilBusy(world, PAYOUTS, LIMIT);
     const cutOff = await workers.owner();
     ways.get(cutOff)?.cut();
     await workers.ownedBy((owner) => owner !== cutOff);
-    await furtherCalls(world, LIMIT);
+    await untilMoreCalls(world, LIMIT);
     ways.get(cutOff)?.mend();
     await allPaidOnce(world, refs);
-    neverMoreThan(world, LIMIT);
+    expectAtMost(world, LIMIT);
   });
 });

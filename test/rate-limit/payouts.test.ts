@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { PayoutWorld } from '../support/payout-world.ts';
-import { neverMoreThan } from '../support/workers.ts';
+import { expectAtMost } from '../support/workers.ts';
 
-describe('H37 payouts against a provider that counts 20 calls in any second', () => {
+describe('H37 payouts against a provider that enforces 20 calls in any second', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
     world = await PayoutWorld.start({
@@ -12,10 +12,10 @@ describe('H37 payouts against a provider that counts 20 calls in any second', ()
   });
   afterAll(() => world.stop());
 
-  test('twelve payouts at once, polls and token included: not one 429', async () => {
+  test('twelve concurrent payouts, polls and token included, get no 429', async () => {
     const refs = await Promise.all(Array.from({ length: 12 }, () => world.pay('success final=0s')));
     const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
     expect(results.map(({ outcome }) => outcome)).toEqual(refs.map(() => 'SUCCESS'));
-    neverMoreThan(world, 20);
+    expectAtMost(world, 20);
   });
 });

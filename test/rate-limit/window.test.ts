@@ -12,18 +12,18 @@ import { mostInOneSecond } from '../support/rate-limit.ts';
 const LIMIT = 20;
 
 interface Provider {
-  /** Its fastest answer, and how much slower others are. */
+  /** Its fastest answer, and the spread of the others. */
   answersAfterMs: number;
   variesByMs: number;
-  /** From time to time it, or the network before it, stands still: [every, for]. */
+  /** Occasional stalls of the provider or the network: [every, for]. */
   stalls: readonly [number, number];
-  /** Between a call's turn and its first byte. */
+  /** From a call's turn to its first byte. */
   claimTakesMs: number;
-  /** One call of so many is never answered. */
+  /** One call in this many is never answered. */
   neverAnswers: number;
 }
 
-/** Sends calls as fast as the limiter allows; answers when each arrived. */
+/** Sends calls as fast as the limiter allows. Returns when each arrived. */
 async function arrivalsAt(provider: Provider, calls: number, random: () => number) {
   const clock = new FakeClock();
   const limiter = new RateLimiter(clock);
@@ -44,7 +44,7 @@ async function arrivalsAt(provider: Provider, calls: number, random: () => numbe
     await sleep(clock, arrivesMs - clock.nowMs());
     arrivals.push(clock.nowMs());
     const silent = random() * provider.neverAnswers < 1;
-    // Some of each operation are as fast as can be.
+    // Some calls of each operation are as fast as possible.
     const variesMs = number % 4 === 0 ? 0 : random() * provider.variesByMs;
     await sleep(clock, silent ? 20_000 : provider.answersAfterMs + variesMs);
     await sleep(clock, goesOnAt(clock.nowMs()) - clock.nowMs());
@@ -55,7 +55,7 @@ async function arrivalsAt(provider: Provider, calls: number, random: () => numbe
   return arrivals.sort((first, second) => first - second);
 }
 
-/** The same numbers each time. */
+/** The same numbers in each run. */
 function seeded(seed: number): () => number {
   let state = seed;
   return () => {
@@ -72,8 +72,8 @@ const STEADY: Provider = {
   neverAnswers: Number.POSITIVE_INFINITY,
 };
 
-describe('H37 no second holds more arrivals than the limit', () => {
-  test('whatever the provider, the network and the claims before a send do', async () => {
+describe('H37 no second has more arrivals than the limit', () => {
+  test('whatever the delays of the provider, the network and the claims before a send', async () => {
     const provider = fc.record({
       answersAfterMs: fc.integer({ min: 1, max: 700 }),
       variesByMs: fc.integer({ min: 0, max: 1_500 }),
@@ -92,19 +92,19 @@ describe('H37 no second holds more arrivals than the limit', () => {
 
   test.each([
     ['an answer takes 50 to 150 ms', STEADY, 0.92],
-    ['an answer takes 3 s, give or take nothing', { ...STEADY, answersAfterMs: 3_000, variesByMs: 0 }, 0.94],
+    ['an answer takes a constant 3 s', { ...STEADY, answersAfterMs: 3_000, variesByMs: 0 }, 0.94],
     ['an answer takes 200 to 600 ms', { ...STEADY, answersAfterMs: 200, variesByMs: 400 }, 0.8],
     ['a claim takes up to 20 ms', { ...STEADY, claimTakesMs: 20 }, 0.91],
-  ] as const)('%s: most of the limit is used', async (_what, provider, least) => {
+  ] as const)('%s: uses most of the limit', async (_what, provider, least) => {
     const arrivals = await arrivalsAt(provider, 600, seeded(7));
     expect(mostInOneSecond(arrivals)).toBeLessThanOrEqual(LIMIT);
-    // At first, little is known about round trips.
+    // At the start, little is known about round trips.
     const later = arrivals.slice(200);
     const seconds = ((later.at(-1) ?? 0) - (later[0] ?? 0)) / 1_000;
     expect(later.length / LIMIT / seconds).toBeGreaterThan(least);
   });
 
-  test('a provider that stands still gets at most the limit until it answers again', async () => {
+  test('a stalled provider gets at most the limit until it answers again', async () => {
     const arrivals = await arrivalsAt({ ...STEADY, stalls: [2_000, 10_000] }, 60, seeded(1));
     const atOnce = arrivals.filter((at) => arrivals.filter((other) => other === at).length > 1);
     expect(atOnce.length).toBeGreaterThan(1);
@@ -113,7 +113,7 @@ describe('H37 no second holds more arrivals than the limit', () => {
 });
 
 describe('H37 the window', () => {
-  test('a call that had its turn holds a place until it is written or given up', () => {
+  test('a call that had its turn holds a place until it is written or withdrawn', () => {
     const window = new SendWindow();
     for (let count = 0; count < 3; count += 1) window.begin();
     expect(window.msUntilRoom(0, 3, 0)).toBe(Number.POSITIVE_INFINITY);
@@ -136,7 +136,7 @@ describe('H37 the window', () => {
     const early = send(1_000);
     const late = send(1_300);
     window.answered(late, 1_400);
-    // The fastest round trip is 40 ms: what was sent before had arrived 40 ms before this answer came.
+    // The fastest round trip is 40 ms: everything sent earlier had arrived 40 ms before this answer.
     expect(early.lateMs).toBeCloseTo(360, 0);
     expect(late.lateMs).toBeCloseTo(60, 0);
   });
@@ -152,7 +152,7 @@ describe('H37 the window', () => {
     expect(window.msUntilRoom(9_000, 1, 0)).toBe(1_000);
   });
 
-  test('an operator who knows how late calls can be caps what answers prove', () => {
+  test("the operator's bound on delays limits what answers prove", () => {
     const window = new SendWindow(50);
     window.begin();
     window.answered(window.written('quote', 0), 400);
@@ -162,7 +162,7 @@ describe('H37 the window', () => {
     expect(window.msUntilRoom(2_900, 1, 0)).toBe(150);
   });
 
-  test('the fastest round trip is known only after some, and what is old is forgotten', () => {
+  test('the fastest round trip is known only after several, and old ones expire', () => {
     const trips = new RoundTrips();
     for (let count = 0; count < 29; count += 1) trips.observe('quote', 100, count);
     expect(trips.fastestMs('quote')).toBe(0);
@@ -170,14 +170,14 @@ describe('H37 the window', () => {
     expect(trips.fastestMs('quote')).toBe(100);
     for (let at = 60_000; at < 180_000; at += 1_000) trips.observe('quote', 3_000, at);
     expect(trips.fastestMs('quote')).toBe(3_000);
-    // The fastest of a few that differ widely may be far from the fastest possible.
+    // The fastest of a few widely different ones may be far from the fastest possible.
     for (let count = 0; count < 40; count += 1) trips.observe('accounts', 100 + 10 * count, count);
     expect(trips.fastestMs('accounts')).toBeLessThan(90);
   });
 });
 
 describe('H37 the margin', () => {
-  test('widens on a 429, shrinks slowly, and keeps its bounds', () => {
+  test('widens on a 429, shrinks slowly, and stays within its bounds', () => {
     const margin = new AdaptiveMargin(0);
     expect(margin.valueMs(0)).toBe(15);
     margin.widen(0);
@@ -188,13 +188,13 @@ describe('H37 the margin', () => {
     expect(margin.valueMs(100_000_000)).toBe(10);
   });
 
-  test('what nobody has complained about is given up soon', () => {
+  test('an unused margin shrinks soon', () => {
     const margin = new AdaptiveMargin(0);
     expect(margin.valueMs(20_000)).toBe(10);
     expect(margin.valueMs(400_000)).toBe(10);
   });
 
-  test('the next owner begins with what this one has learned', () => {
+  test('the next owner starts with the learned margin', () => {
     const margin = new AdaptiveMargin(0);
     margin.start(0, 55);
     expect(margin.valueMs(0)).toBe(55);

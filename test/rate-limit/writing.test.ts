@@ -5,7 +5,7 @@ import { callOf, successBody } from '../payments/support/samples.ts';
 import { answers, startServer } from '../payments/support/server.ts';
 import { realLimiter } from '../support/rate-limit.ts';
 
-/** What a caller does between a call's turn and its first byte takes a while: something may happen in the meantime. */
+/** The work between a call's turn and its first byte takes time, in which conditions may change. */
 describe('H37 H60 between the turn of a call and its first byte', () => {
   async function createWith(
     happens: () => Promise<void>,
@@ -21,7 +21,7 @@ describe('H37 H60 between the turn of a call and its first byte', () => {
     return { server, limiter, order };
   }
 
-  test('the lease runs out: nothing is written', async () => {
+  test('the lease expires: nothing is written', async () => {
     let counts = true;
     const { server, order } = await createWith(
       async () => {
@@ -33,7 +33,7 @@ describe('H37 H60 between the turn of a call and its first byte', () => {
     expect(server.seen).toHaveLength(0);
   });
 
-  test('the lease moves away and comes back: nothing is written in a later term', async () => {
+  test('the lease moves away and returns: nothing is written in a later term', async () => {
     const limiter = realLimiter(20);
     const server = await startServer(answers(200, successBody('createPayout')));
     const beforeSend = async () => {
@@ -45,21 +45,21 @@ describe('H37 H60 between the turn of a call and its first byte', () => {
     expect(server.seen).toHaveLength(0);
   });
 
-  test('the deadline passes: nobody waits for the rest, and nothing is written', async () => {
+  test('the deadline passes: the call ends without waiting further, and nothing is written', async () => {
     const never = new Promise<void>(() => undefined);
     const { server, order } = await createWith(() => never, { deadline: performance.now() + 300 });
     expect(await failureOf(order)).toMatchObject({ code: 'NOT_SENT', reason: 'deadline' });
     expect(server.seen).toHaveLength(0);
   });
 
-  test('the caller says no: nothing is written, and the place is free again', async () => {
+  test('the caller withdraws: nothing is written, and the place is free again', async () => {
     const { server, limiter, order } = await createWith(() => Promise.reject(new Error('no')));
     expect(await failureOf(order)).toMatchObject({ code: 'NOT_SENT', reason: 'before-send' });
     expect(server.seen).toHaveLength(0);
     expect(limiter.close().sendAgesMs).toEqual([]);
   });
 
-  test('all is well: the call is written, and counts from then', async () => {
+  test('no obstacle: the call is written, and counts from then', async () => {
     const order: string[] = [];
     const { server, order: created } = await createWith(async () => {
       order.push('claimed');
@@ -72,7 +72,7 @@ describe('H37 H60 between the turn of a call and its first byte', () => {
   });
 });
 
-test('H60 a create whose turn cannot come in time fails at once as not sent, for its deadline', async () => {
+test('H60 a create whose turn cannot come in time fails immediately as not sent, because of its deadline', async () => {
   const server = await startServer(answers(200, successBody('createPayout')));
   const limiter = realLimiter(20);
   limiter.limited(45_000);

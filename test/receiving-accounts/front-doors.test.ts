@@ -4,20 +4,20 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
-import { get, type OwnService, post, read, startService } from '../support/http.ts';
+import { get, post, read, startApiServer, type TestApiServer } from '../support/http.ts';
 import { accountsOf, openedFor, openingRequest, sendsSeen, untilOpening } from '../support/openings.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let at: string;
 let folder: string;
 const run = (...args: string[]) => cli(world.workerEnvironment, ['account', ...args]);
 
 beforeAll(async () => {
-  // A call that a busy machine does not finish in time would need a person.
+  // A call that a busy machine does not finish in time would require a person.
   world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '10s' } });
-  service = await startService(world.client, {
+  service = await startApiServer(world.client, {
     PAYOUTS_API_KEYS_FILE: keysFile([
       callerEntry('desk'),
       callerEntry('other', { applications: ['another'] }),
@@ -47,7 +47,7 @@ function file(content: unknown): string {
 }
 
 describe('over HTTP', () => {
-  test('an account is opened; balance and detail show it; the same again joins, another body is 409', async () => {
+  test('opens an account; balance and detail show it; the same request joins, another body gets 409', async () => {
     const request = openingRequest();
     const { requestId, payerId } = request;
     const started = await post(at, request, as('desk'));
@@ -69,7 +69,7 @@ describe('over HTTP', () => {
     expect((await openedFor(world, request)).length).toBe(1);
   });
 
-  test('bad fields are named; what nobody knows is 404; a review that is none is 409', async () => {
+  test('names bad fields; returns 404 for unknown ids and 409 outside review', async () => {
     const bad = await post(at, { ...openingRequest(), currency: 'dollars', x: 1 }, as('desk'));
     expect(bad).toMatchObject({ status: 400, body: { errors: [{ path: 'currency' }, { path: 'x' }] } });
     expect((await get(`${at}/nobody`, as('shop'))).status).toBe(404);
@@ -82,7 +82,7 @@ describe('over HTTP', () => {
     expect((await post(`${at}/${request.requestId}/resolve`, end, as('desk'))).status).toBe(409);
   });
 
-  test('H51 a key opens and looks only where that is written down for it', async () => {
+  test('H51 a key opens and reads accounts only with permission', async () => {
     const before = sendsSeen(world);
     expect((await post(at, openingRequest())).status).toBe(401);
     expect((await post(at, openingRequest(), as('shop'))).status).toBe(403);
@@ -97,7 +97,7 @@ describe('over HTTP', () => {
 });
 
 describe('on the command line', () => {
-  test('an account is opened and looked at; bad input is 2, another body 4, an unknown request 3', async () => {
+  test('opens and shows an account; exits 2 for bad input, 4 for another body, 3 for an unknown request', async () => {
     const request = openingRequest();
     const opened = await run('open', file(request), '--wait', '--by', 'olga', '--json');
     expect(opened.code).toBe(0);
@@ -126,7 +126,7 @@ describe('on the command line', () => {
     expect((await run('--client-id', 'client-1')).stdout).toContain('AVAIL_ACCOUNT');
   });
 
-  test('a lost answer shows the account that may be it, and resolve takes it', async () => {
+  test('after a lost answer, shows the candidate account, and resolve takes it', async () => {
     const request = openingRequest();
     const fault = { operation: 'receivingAccountCreate', times: 1, fault: { kind: 'drop-after' } } as const;
     world.simulator.control.addFault(fault);

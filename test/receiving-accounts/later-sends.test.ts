@@ -35,7 +35,7 @@ const lost = (): OpenAnswer => {
 const wrong = () => {
   throw ApplicationFailure.nonRetryable('900002', 'ILLEGAL_PARAMETER');
 };
-/** The answers to one send after the other; the last one again and again. */
+/** One answer for each send; the last one repeats. */
 const inTurn =
   (...answers: (OpenAnswer | (() => OpenAnswer))[]) =>
   (send: number) => {
@@ -52,10 +52,10 @@ async function begin(script: Script): Promise<OpeningRequest> {
 const reviewed = (request: OpeningRequest) =>
   untilOpening(accounts, request, ({ phase }) => phase === 'NEEDS_REVIEW');
 
-describe.concurrent('H115 a later send says nothing about the one before it', () => {
-  test('the accounts are compared with those before the first send, not with those before the last', async () => {
+describe.concurrent('H115 a later send says nothing about the previous one', () => {
+  test('accounts are compared with those before the first send, not with those before the last', async () => {
     const request = await begin({
-      // Opened by the first send, which the provider said it had not served.
+      // Opened by the first send, which the provider reported as not served.
       list: (time) => (time === 1 ? [] : ['late']),
       look: (sends) => (sends === 1 ? [] : ['late']),
       open: inTurn(busy, lost),
@@ -72,7 +72,7 @@ describe.concurrent('H115 a later send says nothing about the one before it', ()
     expect(await accounts.result(request)).toMatchObject({ reason: { code: 'RESOLVED_NOT_OPENED' } });
   });
 
-  test('nor does a person who has it sent again', async () => {
+  test('the same holds when a person has it sent again', async () => {
     const request = await begin({ open: inTurn(lost, refused) });
     await reviewed(request);
     await accounts.resolve(request, { by, created: false, then: 'retry' });
@@ -85,7 +85,7 @@ describe.concurrent('H115 a later send says nothing about the one before it', ()
     expect(await accounts.result(request)).toMatchObject({ reason: { code: 'REFUSED_BY_PROVIDER' } });
   });
 
-  test('a cancellation after a send that may have been served has no effect', async () => {
+  test('canceling after a send that may have been served has no effect', async () => {
     let release = () => undefined as unknown;
     const released = new Promise((resolve) => {
       release = () => resolve(undefined);
@@ -100,12 +100,12 @@ describe.concurrent('H115 a later send says nothing about the one before it', ()
 });
 
 describe.concurrent('H115 no answer fails an opening', () => {
-  test('the list before the send is refused for good: it is opened, and compared with nothing', async () => {
+  test('the list before the send is permanently refused: the account is opened, and compared with nothing', async () => {
     const request = await begin({ list: wrong, look: () => ['old', 'new'], open: inTurn(lost) });
     expect((await reviewed(request)).candidates).toEqual(['old', 'new']);
   });
 
-  test('so is every look after it: a person decides', async () => {
+  test('every list after the send is refused too: a person decides', async () => {
     const request = await begin({ look: wrong, open: inTurn(lost) });
     expect((await reviewed(request)).candidates).toEqual([]);
     await accounts.resolve(request, { by, created: false, then: 'end' });
@@ -113,8 +113,8 @@ describe.concurrent('H115 no answer fails an opening', () => {
   });
 });
 
-describe.concurrent('H115 what cannot be sent is tried again, ever more rarely', () => {
-  test('and flagged until it was sent', async () => {
+describe.concurrent('H115 what cannot be sent is retried with growing pauses', () => {
+  test('and flagged until it is sent', async () => {
     const request = await begin({ open: inTurn(unreachable, unreachable, unreachable, opened('A-1')) });
     const { reasons } = await untilOpening(accounts, request, ({ needsAttention }) => needsAttention);
     expect(reasons).toMatchObject([{ code: 'NOT_SENT' }]);
@@ -123,7 +123,7 @@ describe.concurrent('H115 what cannot be sent is tried again, ever more rarely',
     expect(provider.counts(request.payerId)).toEqual({ lists: 4, sends: 4 });
   });
 
-  test('after half a day a person decides', () => {
+  test('after half a day, a person decides', () => {
     const steps = Array.from({ length: 24 }, (_, at) => unsentBackoff(at + 1));
     expect(steps.slice(0, 4)).toEqual([
       { pauseMs: 1_000, flag: false },

@@ -14,16 +14,16 @@ import { resetBefore } from '../support/resets.ts';
 let world: PayoutWorld;
 let accounts: ReceivingAccounts;
 
-/** What the provider does instead of answering; the account is opened each time. */
+/** What the provider does instead of answering. The account is opened each time. */
 const LOST: readonly [string, FaultInput][] = [
   ['dropped after it took effect', { kind: 'drop-after' }],
   ['a 500 that took effect', { kind: 'status', status: 500, effect: 'commit' }],
-  ['an answer that cannot be read', { kind: 'garbage', effect: 'commit' }],
+  ['an unreadable answer', { kind: 'garbage', effect: 'commit' }],
   ['a 429 that took effect', { kind: 'rate-limited-but-executes' }],
-  ['a code that nobody documented, and it took effect', { kind: 'envelope', code: 7, effect: 'commit' }],
+  ['an undocumented code, and it took effect', { kind: 'envelope', code: 7, effect: 'commit' }],
 ];
 
-/** Those that take a confirmation window: begun one after the other, and their windows run side by side. */
+/** Those that take a confirmation window: started one after the other, so that their windows run in parallel. */
 const slow = {
   undocumented: openingRequest(),
   limited: openingRequest(),
@@ -33,13 +33,13 @@ const slow = {
 };
 
 beforeAll(async () => {
-  // A call that a busy machine does not finish in time would need a person.
+  // A call that a busy machine does not finish in time would require a person.
   world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '5s' } });
   accounts = accountsOf(world);
   await begin(slow.undocumented, { kind: 'envelope', code: 31_001 });
   for (const request of slow.unanswered) await begin(request, { kind: 'drop-before' });
   for (const [at, request] of slow.lost.entries()) await begin(request, LOST[at]?.[1] ?? { kind: 'garbage' });
-  // The last with a fault, for it is sent again by itself.
+  // The last one has a fault, because it is sent again automatically.
   await begin(slow.limited, { kind: 'status', status: 429 });
   for (const [at, activity] of ['listReceivingAccounts', 'openReceivingAccount'].entries()) {
     const request = slow.reset[at] ?? openingRequest();
@@ -53,9 +53,9 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** Has the next send struck by `fault`, and answers once it was. */
+/** Applies `fault` to the next send, and returns once it was applied. */
 async function begin(request: OpeningRequest, fault: FaultInput): Promise<void> {
-  spoil(fault);
+  injectFault(fault);
   await accounts.open(request);
   await eventually(async () => {
     const { phase } = await accounts.state(request);
@@ -64,11 +64,11 @@ async function begin(request: OpeningRequest, fault: FaultInput): Promise<void> 
 }
 
 const by = 'olga';
-const spoil = (fault: FaultInput, times = 1) =>
+const injectFault = (fault: FaultInput, times = 1) =>
   world.simulator.control.addFault({ operation: 'receivingAccountCreate', times, fault });
 
 describe('a receiving account', () => {
-  test('is opened once, and is answered as the service writes it', async () => {
+  test("is opened once, and returned with the provider's fields", async () => {
     const request = openingRequest({ bankLocation: 'Hong Kong', monthSaleVolume: '10000' });
     const started = await accounts.open(request);
     expect(started.workflowId).toBe(`receiving-account:default:${request.requestId}`);
@@ -85,7 +85,7 @@ describe('a receiving account', () => {
     await replays(history);
   });
 
-  test('the same request joins it, at once and after its end; another body is refused', async () => {
+  test('the same request joins, also after the end; another body is rejected', async () => {
     const request = openingRequest();
     const all = await Promise.all(Array.from({ length: 6 }, () => accounts.open(request)));
     await accounts.result(request);
@@ -97,7 +97,7 @@ describe('a receiving account', () => {
     expect((await openedFor(world, request)).length).toBe(1);
   });
 
-  test('every bad field is named, at the edge and past it', async () => {
+  test('every bad field is named, by the client and by the workflow', async () => {
     const bad = {
       ...openingRequest(),
       payerId: 'a/b',
@@ -117,7 +117,7 @@ describe('a receiving account', () => {
     });
   });
 
-  test('under another workflow id than its own it is bad input', async () => {
+  test('under a foreign workflow id is bad input', async () => {
     const raw = { taskQueue: 'payouts', workflowId: `mine-${openingRequest().requestId}` };
     const started = world.client.workflow.execute('openReceivingAccount', {
       ...raw,
@@ -131,7 +131,7 @@ describe('a receiving account', () => {
     ['a code and a status that both refuse', { kind: 'envelope', code: 31_001, status: 400 }],
   ] as const)('%s ends it as NOT_OPENED, without a person', async (_what, fault) => {
     const request = openingRequest();
-    spoil(fault);
+    injectFault(fault);
     await accounts.open(request);
     expect(await accounts.result(request)).toMatchObject({
       outcome: 'NOT_OPENED',
@@ -140,7 +140,7 @@ describe('a receiving account', () => {
     expect(await openedFor(world, request)).toEqual([]);
   });
 
-  test('a code that nobody documented, and no new account in the list: NOT_OPENED, without a person', async () => {
+  test('an undocumented code without a new account in the list: NOT_OPENED, without a person', async () => {
     expect(await accounts.result(slow.undocumented)).toMatchObject({
       outcome: 'NOT_OPENED',
       reason: { code: 'REFUSED_BY_PROVIDER', message: expect.stringContaining('31001') },
@@ -148,12 +148,12 @@ describe('a receiving account', () => {
     expect(await openedFor(world, slow.undocumented)).toEqual([]);
   });
 
-  test('a 429 that was not served is sent again by itself, once it shows in no list', async () => {
+  test('a 429 that was not served is sent again automatically, once no list shows an account', async () => {
     expect((await accounts.result(slow.limited)).outcome).toBe('OPENED');
     expect((await openedFor(world, slow.limited)).length).toBe(1);
   });
 
-  test('cancelled before it was sent, it ends; while it is sent, that has no effect', async () => {
+  test('cancel before the send ends it; during the send it has no effect', async () => {
     const listing = world.hold({ operation: 'receivingAccountBalance' }, 'before');
     const early = openingRequest();
     await accounts.open(early);
@@ -173,7 +173,7 @@ describe('a receiving account', () => {
 
 describe('H115 the answer to an opening is lost', () => {
   test.each(LOST.map(([what], at) => [what, at] as const))(
-    '%s: a person is shown the account that turned up, nothing is sent again',
+    '%s: shows a person the candidate account, and sends nothing again',
     async (_what, at) => {
       const request = slow.lost[at] ?? openingRequest();
       const [accountId = ''] = await openedFor(world, request);
@@ -201,7 +201,7 @@ describe('H115 neither an answer nor a new account', () => {
     }
   });
 
-  test('a review is found by its search attribute; a person may have it sent again', async () => {
+  test('a review is found by its search attribute; a person can have it sent again', async () => {
     const request = next();
     const { workflowId } = accounts.handle(request);
     const query = `WorkflowId = '${workflowId}' AND PayoutNeedsAttention = true`;
@@ -214,16 +214,16 @@ describe('H115 neither an answer nor a new account', () => {
     await replays(history);
   });
 
-  test('a person may end it, and is answered with the end', async () => {
+  test('a person can end it, and receives the final state', async () => {
     const request = next();
     const answer = await accounts.resolve(request, { by, created: false, then: 'end' });
     expect(answer).toMatchObject({ phase: 'DONE', outcome: 'NOT_OPENED', needsAttention: false });
     expect(await openedFor(world, request)).toEqual([]);
   });
 
-  test('an account that turned up since a person looked makes "send again" void', async () => {
+  test('an account that appeared after the person\'s last look rejects "send again"', async () => {
     const request = next();
-    // Somebody else's request for the same payer, as far as this one can know.
+    // Another caller's request for the same payer, as far as this one can know.
     const other = openingRequest({ payerId: request.payerId });
     await accounts.open(other);
     const { accountId = '' } = await accounts.result(other);
@@ -232,7 +232,7 @@ describe('H115 neither an answer nor a new account', () => {
     expect(await openedFor(world, request)).toEqual([accountId]);
   });
 
-  test('an account that is not it is not believed, and the review goes on', async () => {
+  test('a wrong account is rejected, and the review continues', async () => {
     const earlier = openingRequest();
     await accounts.open(earlier);
     const { accountId: foreign = '' } = await accounts.result(earlier);
@@ -250,7 +250,7 @@ describe('H115 neither an answer nor a new account', () => {
   });
 });
 
-test('H6 a Workflow Reset, to wherever, opens no second account', async () => {
+test('H6 a Workflow Reset to any point opens no second account', async () => {
   for (const request of slow.reset) {
     const [accountId = '', ...more] = await openedFor(world, request);
     expect(more).toEqual([]);

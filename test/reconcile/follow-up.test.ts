@@ -9,18 +9,18 @@ import { APP } from '../../src/temporal/search-keys.ts';
 import type { payoutFollowUp } from '../../src/workflows/aftercare/payout-follow-up.ts';
 import { cli } from '../support/cli.ts';
 import { record, replays } from '../support/histories.ts';
-import { accepted, type OwnService, startService } from '../support/http.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { accepted, startApiServer, type TestApiServer } from '../support/http.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const LOOKS = { PAYOUTS_FOLLOW_UP: '1s,1h' };
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 beforeAll(async () => {
   world = await PayoutWorld.start({ env: LOOKS });
-  service = await startService(world.client);
+  service = await startApiServer(world.client);
 });
 afterAll(async () => {
   await service.close();
@@ -37,7 +37,7 @@ const flagged = async (ref: PayoutRef) =>
 const notify = (ref: PayoutRef) =>
   accepted(`${service.url}/v1/notifications/default`, { partner_order_id: ref.partnerOrderId });
 
-/** Visibility lags a little behind the payout's end. */
+/** Visibility lags behind the end of the payout. */
 async function followed(ref: PayoutRef): Promise<void> {
   await eventually(async () => {
     await reconcile(world);
@@ -67,8 +67,8 @@ const comesBack = (ref: PayoutRef, index = 0) =>
     splits: [{ index, refund: true, refundReason: 'account closed' }],
   });
 
-describe('H22 money that comes back after the end', () => {
-  test('is seen by the next look, flagged, and reported as returned; the result stands as it was', async () => {
+describe('H22 money that is returned after the end', () => {
+  test('is found by the next check, flagged, and reported as returned; the result stays unchanged', async () => {
     const ref = await paid('split splits=3');
     comesBack(ref, 1);
     await followed(ref);
@@ -96,7 +96,7 @@ describe('H22 money that comes back after the end', () => {
     expect(result.splits.map(({ refunded }) => refunded)).toEqual([false, false, false]);
   });
 
-  test('nothing came back: one question for the detail alone, nothing flagged, and it looks again later', async () => {
+  test('nothing was returned: one detail query per check, no flag, and a later check', async () => {
     const ref = await paid();
     const before = details(ref);
     await followed(ref);
@@ -105,13 +105,13 @@ describe('H22 money that comes back after the end', () => {
     expect(details(ref)).toBe(before + 1);
     expect(await flagged(ref)).toBe(false);
     expect((await followUp(ref).describe()).status.name).toBe('RUNNING');
-    // 1 goes before 5: a look waits for everything that open payouts ask, their polls too.
+    // 1 goes before 5: a check waits for all calls of open payouts, their polls included.
     const looks = priorities(await followUp(ref).fetchHistory());
     expect(looks).toEqual([5]);
     expect(Math.max(...priorities(await world.history(ref)))).toBeLessThan(5);
   });
 
-  test('what had come back before the end is reported too, and is no change', async () => {
+  test('what was returned before the end is reported too, and is not a change', async () => {
     const ref = await world.pay('split splits=2 final=1h');
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
@@ -128,7 +128,7 @@ describe('H22 money that comes back after the end', () => {
     });
   });
 
-  test('what the provider says now is compared with what was reported', async () => {
+  test('the current answer is compared with the reported result', async () => {
     const ref = await paid('split splits=2');
     world.simulator.control.changeOrder(ref.partnerOrderId, {
       splits: [{ index: 0, status: 'FAILED' }],
@@ -140,7 +140,7 @@ describe('H22 money that comes back after the end', () => {
     expect(differences.map(({ code }) => code)).toEqual(['OUTCOME_CHANGED', 'PAYMENTS_CHANGED']);
   });
 
-  test('a follow-up that somebody terminated begins anew, and still sees what came back', async () => {
+  test('a terminated follow-up starts over, and still finds what was returned', async () => {
     const ref = await paid('split splits=2');
     await followed(ref);
     const { runId } = await followUp(ref).describe();
@@ -154,7 +154,7 @@ describe('H22 money that comes back after the end', () => {
     expect((await changes(ref)).returned.length).toBe(1);
   });
 
-  test('a check that is refused never reads as "unchanged"; the next answer takes that back', async () => {
+  test('a rejected check never reads as "unchanged"; the next answer clears the flag', async () => {
     const ref = await paid('success notify=none');
     const { partnerOrderId } = ref;
     const fault = { kind: 'envelope', code: 900_002 } as const;
@@ -177,10 +177,10 @@ describe('H22 money that comes back after the end', () => {
     await eventually(async () => !(await flagged(ref)) || undefined);
   });
 
-  test('one whose every check was refused ends saying so', async () => {
+  test('a follow-up with only rejected checks ends with that result', async () => {
     const request = {
       ...{ app: 'default', clientId: 'client-1', outcome: 'SUCCESS' as const, splits: [] },
-      ...{ partnerOrderId: freshNumber(), endedAtMs: Date.now() - 7_200_000 },
+      ...{ partnerOrderId: newPartnerOrderId(), endedAtMs: Date.now() - 7_200_000 },
     };
     const { partnerOrderId } = request;
     const fault = { kind: 'envelope', code: 900_002 } as const;
@@ -194,7 +194,7 @@ describe('H22 money that comes back after the end', () => {
     expect(searchAttributes['PayoutNeedsAttention']).toEqual([true]);
   });
 
-  test('a look is given up when the next one is due, or after a week, and never within a day', () => {
+  test('a check is given up when the next one is due, or after a week, and never within a day', () => {
     const [day, looksAfterMs] = [86_400_000, [86_400_000, 7 * 86_400_000]];
     const at = (nowMs: number) => checkTimeoutMs({ endedAtMs: 0 }, { looksAfterMs }, nowMs) / day;
     expect([at(0), at(day), at(6.5 * day), at(8 * day)]).toEqual([1, 6, 1, 7]);
@@ -202,11 +202,11 @@ describe('H22 money that comes back after the end', () => {
 
   test.each([
     ['no splits', { splits: undefined }],
-    ['splits that are none', { splits: [{ target: 'much' }] }],
-    ['an end that is no time', { endedAtMs: 1e300 }],
-    ['an outcome that is none', { outcome: 'GREAT' }],
-  ])('H57 a follow-up that is asked for with %s is bad input', async (_what, odd) => {
-    const partnerOrderId = freshNumber();
+    ['invalid splits', { splits: [{ target: 'much' }] }],
+    ['an invalid end time', { endedAtMs: 1e300 }],
+    ['an invalid outcome', { outcome: 'GREAT' }],
+  ])('H57 a follow-up with %s is bad input', async (_what, odd) => {
+    const partnerOrderId = newPartnerOrderId();
     const good = {
       app: 'default',
       clientId: 'c',
@@ -223,8 +223,8 @@ describe('H22 money that comes back after the end', () => {
     await expect(started).rejects.toMatchObject({ cause: { type: 'InvalidPayoutRequest' } });
   });
 
-  test('a payout that ended without an order after a send is followed up; an order that turns up is flagged', async () => {
-    const body = payoutRequest(freshNumber(), { platform: 'sim:success notify=none readLag=1h' });
+  test('a payout that ended without an order after a send is followed up; an order that appears is flagged', async () => {
+    const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success notify=none readLag=1h' });
     const { partnerOrderId } = body;
     const fault = { kind: 'drop-after' } as const;
     world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
@@ -232,7 +232,7 @@ describe('H22 money that comes back after the end', () => {
       taskQueue: 'payouts',
       workflowId: `payout:default:${partnerOrderId}`,
       args: [body],
-      // As the payout itself writes it down once it has sent.
+      // As the payout records it once it has sent.
       memo: { environment: 'test', rejectDuplicate: true, createSent: true },
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: 'default' }]),
     });
@@ -248,7 +248,7 @@ describe('H22 money that comes back after the end', () => {
     expect((await changes(body)).differences).toMatchObject([{ code: 'ORDER_EXISTS' }]);
   });
 
-  test('one that is over is not followed up twice, and a payout without an order not at all', async () => {
+  test('a finished follow-up is not repeated, and a payout without an order gets none', async () => {
     const ref = await paid();
     const none = await world.pay('success', { limits: { minRate: '99' } });
     await world.payouts.result(none);
@@ -260,8 +260,8 @@ describe('H22 money that comes back after the end', () => {
   });
 });
 
-describe('H34 a notification after the payout closed', () => {
-  test('makes the follow-up look again at once, and is accepted only when Temporal has it', async () => {
+describe('H34 a notification after the payout ended', () => {
+  test('triggers a check at once, and is accepted only when Temporal has it', async () => {
     const ref = await paid('success notify=none');
     comesBack(ref);
     expect(await notify(ref)).toMatchObject({ status: 202, body: { received: 'ended' } });
@@ -269,7 +269,7 @@ describe('H34 a notification after the payout closed', () => {
     expect((await changes(ref)).returned.length).toBe(1);
   });
 
-  test('H36 a storm of them costs a handful of questions', async () => {
+  test('H36 a storm of them costs a handful of queries', async () => {
     const ref = await paid('success notify=none');
     const before = details(ref);
     const begun = performance.now();
@@ -279,13 +279,13 @@ describe('H34 a notification after the payout closed', () => {
     const { events } = await followUp(ref).fetchHistory();
     const signals = events?.filter((event) => event.workflowExecutionSignaledEventAttributes).length ?? 0;
     expect(signals).toBeGreaterThan(0);
-    // One at once and one a second, for as long as the machine took over it.
+    // One immediately, then one per second for as long as this machine took.
     expect(signals).toBeLessThanOrEqual(1 + Math.ceil(seconds));
     expect(details(ref) - before).toBeLessThan(10);
   });
 
-  test('about a payout that was reported as not created: an order that exists after all is flagged', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'success notify=none readLag=1h');
+  test('for a payout reported as not created: an existing order is flagged', async () => {
+    const ref = await world.payWithFault({ kind: 'drop-after' }, 'success notify=none readLag=1h');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
     expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');

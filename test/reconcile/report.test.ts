@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** A day that ended during the test would share its payouts with the next one. */
+/** A day that ends during the test would split its payouts over two days. */
 async function dayWithTimeLeft(): Promise<string> {
   const left = DAY_MS - (Date.now() % DAY_MS);
   if (left < TIME_FOR_ONE_TEST_MS) await sleep(left + 1_000);
@@ -26,7 +26,7 @@ async function dayWithTimeLeft(): Promise<string> {
 const report = (...args: string[]) => cli(world.workerEnvironment, ['report', ...args]);
 
 describe('the daily report', () => {
-  test('counts and adds up exactly what ended, what is open, and what came back', async () => {
+  test('counts and sums exactly the ended, open and returned payouts', async () => {
     const day = await dayWithTimeLeft();
     const whole = { instructedAmount: { currency: 'CNY', amount: '9999999999999999.99' } };
     const refs = [
@@ -65,7 +65,7 @@ describe('the daily report', () => {
           app: 'default',
           outcomes: { SUCCESS: 3, PARTIAL_SUCCESS: 1, FAILED: 1, NOT_CREATED: 1 },
           unreadable: 0,
-          // A hundred in two payments, of which one came back before the end: 50.00 more, and not 100.00.
+          // A hundred in two payments, one of which was returned before the end: 50.00 more, and not 100.00.
           received: [{ currency: 'CNY', amount: '10000000000000100.00' }],
           failed: [{ currency: 'CNY', amount: '150.00' }],
           returned: [{ currency: 'CNY', amount: '50.01' }],
@@ -93,7 +93,7 @@ describe('the daily report', () => {
     expect(status.stdout).toMatch(/SUCCESS.*! MONEY_RETURNED: 0\.01 CNY was returned.*last follow-up/s);
   });
 
-  test('another day holds none of it; a day that is none is bad input', async () => {
+  test('is empty for another day; an invalid day is bad input', async () => {
     const other = await report('--json', '--day', '2020-02-29');
     const [app] = dailyReportSchema.parse(other.json()).apps;
     expect(app?.outcomes).toEqual({ SUCCESS: 0, PARTIAL_SUCCESS: 0, FAILED: 0, NOT_CREATED: 0 });
@@ -101,8 +101,8 @@ describe('the daily report', () => {
   });
 });
 
-describe('the arithmetic of reports and pauses', () => {
-  test('parts add up by application and by currency, in any order', () => {
+describe('arithmetic of reports and pauses', () => {
+  test('partial reports add up by application and currency, in any order', () => {
     const one = { ...emptyAppReport('one'), received: [{ currency: 'CNY', amount: '0.10' }] };
     const other = { ...emptyAppReport('one'), received: [{ currency: 'USD', amount: '1.00' }] };
     const both = mergeReportParts([
@@ -125,7 +125,7 @@ describe('the arithmetic of reports and pauses', () => {
     expect(dayBounds('2026-02-30')).toBeUndefined();
   });
 
-  test('the first three stops cost no pause, the next ones twice as long each, at most six hours', () => {
+  test('the first three stops cause no pause, later ones a doubling pause of at most six hours', () => {
     expect([1, 3, 4, 5, 40].map((stops) => restartDelayMs(stops, 900_000) / 60_000)).toEqual([
       0, 0, 30, 60, 360,
     ]);

@@ -21,8 +21,8 @@ afterAll(async () => {
   await world.stop();
 });
 
-describe('worker processes see to it that nothing is forgotten', () => {
-  test('H10 a payout terminated in the Temporal UI goes on by itself, and its follow-up comes after its end', async () => {
+describe('worker processes create the schedules', () => {
+  test('H10 a payout terminated in the Temporal UI continues automatically, and its follow-up comes after its end', async () => {
     const ref = await world.pay('slow final=1h');
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     const stopped = await terminate(world, ref);
@@ -41,7 +41,7 @@ describe('worker processes see to it that nothing is forgotten', () => {
     expect(await followUp.result()).toMatchObject({ outcome: 'SUCCESS', changed: false, looks: 1 });
   });
 
-  test('several may race for the schedules; another setting changes them, and a pause stays', async () => {
+  test('several workers may race for the schedules; a new setting changes them, and a pause persists', async () => {
     const config = (every: string) =>
       workerConfig({ ...world.workerEnvironment, PAYOUTS_RECONCILE_EVERY: every, PAYOUTS_FOLLOW_UP: '1d' });
     const { schedule } = world.client;

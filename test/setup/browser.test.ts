@@ -5,7 +5,7 @@ import { findBrowser } from '../../scripts/setup/browser.mjs';
 import { launchBrowser, patient } from '../support/browser.ts';
 import { fakeProgram, listener, temporaryFolder } from './fakes.ts';
 
-const SAYS = 'Chromium 150.0.0.0';
+const VERSION_OUTPUT = 'Chromium 150.0.0.0';
 
 function places() {
   const folder = temporaryFolder();
@@ -14,30 +14,33 @@ function places() {
 }
 
 describe('the browser of the tests', () => {
-  test('CHROME_PATH goes before CHROMIUM_PATH, and both before the search path', async () => {
+  test('CHROME_PATH takes precedence over CHROMIUM_PATH, and both over PATH', async () => {
     const { folder, env } = places();
-    const [first, second] = [fakeProgram(join(folder, 'a'), SAYS), fakeProgram(join(folder, 'b'), SAYS)];
-    const third = fakeProgram(join(folder, 'path', 'chromium'), SAYS);
+    const [first, second] = [
+      fakeProgram(join(folder, 'a'), VERSION_OUTPUT),
+      fakeProgram(join(folder, 'b'), VERSION_OUTPUT),
+    ];
+    const third = fakeProgram(join(folder, 'path', 'chromium'), VERSION_OUTPUT);
     const named = { ...env, CHROME_PATH: first, CHROMIUM_PATH: second };
     expect(await findBrowser({ env: named })).toEqual({ executablePath: first, env: {} });
     expect((await findBrowser({ env: { ...named, CHROME_PATH: '' } })).executablePath).toBe(second);
     expect((await findBrowser({ env })).executablePath).toBe(third);
   });
 
-  test('a program that is no browser is passed over, with a word about it', async () => {
+  test('skips a program that is not a browser, with a message', async () => {
     const { folder, env } = places();
     const wrong = fakeProgram(join(folder, 'a'), 'hello');
-    const right = fakeProgram(join(folder, 'path', 'chromium'), SAYS);
+    const right = fakeProgram(join(folder, 'path', 'chromium'), VERSION_OUTPUT);
     const { said, say } = listener();
     expect((await findBrowser({ env: { ...env, CHROME_PATH: wrong }, say })).executablePath).toBe(right);
     expect(said).toEqual([`skipping ${wrong}: it is not Chromium`]);
   });
 
-  test('one that was unpacked before is used with the libraries that came with it', async () => {
+  test('an unpacked browser is reused with its own libraries', async () => {
     const { folder, env } = places();
     const cache = join(folder, 'cache', 'chromium-147.0.0');
-    fakeProgram(join(cache, 'chromium'), SAYS);
-    // Nothing of the machine's own may be found first.
+    fakeProgram(join(cache, 'chromium'), VERSION_OUTPUT);
+    // No browser of the machine may be found first.
     const alone = { ...env, PATH: '' };
     expect(await findBrowser({ env: alone })).toMatchObject({
       executablePath: join(cache, 'chromium'),

@@ -9,26 +9,26 @@ function report(numPassedTests: number, numFailedTests: number, testResults: obj
   >[0];
 }
 
-describe('how npm test counts', () => {
-  test('passed, failed and skipped tests are counted as reported', () => {
+describe('counting in npm test', () => {
+  test('counts passed, failed and skipped tests as reported', () => {
     const file = { status: 'failed', assertionResults: [{ status: 'failed' }] };
     expect(countReport(report(5, 2, [passed, file]), 1)).toEqual({ passed: 5, failed: 2, skipped: 1 });
   });
 
-  test('a file that does not load counts as one failure', () => {
+  test('counts a file that does not load as one failure', () => {
     const file = { status: 'failed', assertionResults: [] };
     expect(countReport(report(5, 0, [passed, file]), 1)).toMatchObject({ passed: 5, failed: 1 });
   });
 
   test.each([
-    ['a run that left no report', undefined, 0],
+    ['a run without a report', undefined, 0],
     ['a run that failed outside of any test', report(5, 0), 1],
-    ['a run of no test', report(0, 0, []), 0],
-  ])('%s counts as one failure', (_what, given, code) => {
+    ['a run without tests', report(0, 0, []), 0],
+  ])('counts %s as one failure', (_what, given, code) => {
     expect(countReport(given, code).failed).toBe(1);
   });
 
-  test('the closing line names skipped tests only where there are any', () => {
+  test('the last line names skipped tests only if there are any', () => {
     const counts = [
       { passed: 1, failed: 0, skipped: 0 },
       { passed: 2, failed: 1, skipped: 0 },

@@ -22,8 +22,8 @@ function project(installed: object | undefined): string {
   return root;
 }
 
-describe('whether the npm packages are in place', () => {
-  test('they are, when all but other platforms’ are as the lock file says', () => {
+describe('installed npm packages', () => {
+  test("are complete when everything except other platforms' packages matches the lock file", () => {
     expect(dependenciesMatch(project(INSTALLED))).toBe(true);
   });
 
@@ -32,11 +32,11 @@ describe('whether the npm packages are in place', () => {
     ['a package is missing', { ...INSTALLED, 'node_modules/a': undefined }],
     ['a version differs', { ...INSTALLED, 'node_modules/a': { version: '1.0.1', integrity: 'sha512-a' } }],
     ['a content differs', { ...INSTALLED, 'node_modules/a': { version: '1.0.0', integrity: 'sha512-x' } }],
-  ])('they are not, when %s', (_what, installed) => {
+  ])('are incomplete when %s', (_what, installed) => {
     expect(dependenciesMatch(project(installed))).toBe(false);
   });
 
-  test('a production image may lack what only development needs', () => {
+  test('may lack development dependencies in a production image', () => {
     const root = project({ 'node_modules/a': LOCKED['node_modules/a'] });
     expect(dependenciesMatch(root, true)).toBe(true);
     expect(dependenciesMatch(root, false)).toBe(false);
@@ -46,11 +46,11 @@ describe('whether the npm packages are in place', () => {
 describe('the lock file', () => {
   const read = () => JSON.parse(readFileSync(join(import.meta.dirname, '../../package-lock.json'), 'utf8'));
 
-  test('it holds every platform’s packages, or npm ci refuses it (run scripts/complete-lock.mjs)', () => {
+  test('contains the packages of every platform, which npm ci requires (run scripts/complete-lock.mjs)', () => {
     expect(Object.keys(missingPlatformPackages(read()))).toEqual([]);
   });
 
-  test('a package for another platform that was left out is found', () => {
+  test('a missing package of another platform is found', () => {
     const parent = { version: '1.0.0', dev: true, optionalDependencies: { '@x/cli-darwin-arm64': '1.0.0' } };
     expect(missingPlatformPackages({ packages: { 'node_modules/x': parent } })).toEqual({
       'node_modules/@x/cli-darwin-arm64': {
@@ -63,17 +63,17 @@ describe('the lock file', () => {
     });
   });
 
-  test('it names no registry of the place where it was written', () => {
+  test('names no registry of the machine where it was written', () => {
     expect(JSON.stringify(read())).not.toContain('"resolved"');
   });
 });
 
-describe('the Node that runs the commands', () => {
-  test.each(['20.19.0', '20.20.2', '22.0.0', '24.11.1'])('%s is new enough', (version) => {
+describe('the required Node version', () => {
+  test.each(['20.19.0', '20.20.2', '22.0.0', '24.11.1'])('accepts %s', (version) => {
     expect(() => checkNode(version)).not.toThrow();
   });
 
-  test.each(['18.20.8', '20.18.3'])('%s is refused with what to do', (version) => {
+  test.each(['18.20.8', '20.18.3'])('rejects %s with advice', (version) => {
     expect(() => checkNode(version)).toThrow(`needs Node 20.19 or newer; this is Node ${version}`);
   });
 });

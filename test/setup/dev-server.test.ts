@@ -45,7 +45,7 @@ async function registered(address: string): Promise<string[]> {
 }
 
 describe('the dev server', () => {
-  test('it is up with its search attributes and its UI, and stopping it leaves no process', async () => {
+  test('has its search attributes and UI once started, and leaves no process once stopped', async () => {
     const server = await started({ ui: true });
     expect(await registered(server.address)).toEqual(expect.arrayContaining(Object.keys(SEARCH_ATTRIBUTES)));
     expect((await fetch(server.uiUrl)).status).toBe(200);
@@ -55,7 +55,7 @@ describe('the dev server', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('killed and started again, it is at the same address with what it knew', async () => {
+  test('keeps address and data after a kill and a restart', async () => {
     const server = await started({ dbFile: join(temporaryFolder(), 'temporal.db') });
     const { address, pid } = server;
     await withConnection(address, ({ workflowService }) =>
@@ -78,7 +78,7 @@ describe('the dev server', () => {
     expect(kept.workflowExecutionInfo?.execution?.workflowId).toBe('kept');
   });
 
-  test('it ends with the process that started it, also when that is killed', async () => {
+  test('ends with the process that started it, also when that process is killed', async () => {
     const starter = startedElsewhere();
     const [line] = (await once(createInterface(starter.stdout ?? process.stdin), 'line')) as [string];
     const pid = Number(line);
@@ -87,7 +87,7 @@ describe('the dev server', () => {
     await expect.poll(() => isAlive(pid), PATIENT).toBe(false);
   });
 
-  test('an engine that already runs is used as it is, and never stopped', async () => {
+  test('a Temporal server that already runs is used unchanged, and never stopped', async () => {
     const server = await started();
     vi.stubEnv('TEMPORAL_ADDRESS', server.address);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -98,14 +98,14 @@ describe('the dev server', () => {
     await expect(existing.kill('SIGKILL')).rejects.toThrow('started elsewhere');
   });
 
-  test('one that cannot start says so with the end of its log', async () => {
+  test('one that cannot start reports the end of its log', async () => {
     const cliPath = fakeProgram(join(temporaryFolder(), 'temporal'), 'address already in use', 1);
     const failure = await startDevServer({ ...own, cliPath }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(DevServerError);
     expect(String(failure)).toContain('address already in use');
   });
 
-  test('a binary that is not there is an error, not a crash', async () => {
+  test('a missing binary is an error, not a crash', async () => {
     const cliPath = join(temporaryFolder(), 'nothing');
     expect(existsSync(cliPath)).toBe(false);
     await expect(startDevServer({ ...own, cliPath })).rejects.toThrow('ENOENT');
@@ -113,7 +113,7 @@ describe('the dev server', () => {
 });
 
 describe('free ports', () => {
-  test('as many as asked for, all different, all free, none that outgoing connections take', async () => {
+  test('are as many as requested, distinct, unused, and outside the range of outgoing connections', async () => {
     const ports = await freePorts(8);
     expect(new Set(ports).size).toBe(8);
     expect(Math.max(...ports)).toBeLessThan(32_768);
@@ -125,7 +125,7 @@ describe('free ports', () => {
   });
 });
 
-/** A process that starts a dev server, says its number and waits for ever. */
+/** A process that starts a dev server, prints its process id and waits. */
 function startedElsewhere(): ChildProcess {
   const program = `
     import { startDevServer } from ${JSON.stringify(join(import.meta.dirname, '../../scripts/dev-server.ts'))};

@@ -1,10 +1,10 @@
-/** Small programs that stand in for real ones, and folders of their own for each test. */
+/** Small programs that stand in for real ones, and a folder for each test. */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-export const CLI_SAYS = 'temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)';
+export const CLI_VERSION_OUTPUT = 'temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)';
 
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-setup-test-'));
@@ -12,7 +12,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** A program that prints one line and ends with that code. Answers its path. */
+/** A program that prints one line and exits with that code. Returns its path. */
 export function fakeProgram(path: string, says: string, code = 0): string {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, `#!/bin/sh\necho '${says}'\nexit ${code}\n`);
@@ -20,7 +20,7 @@ export function fakeProgram(path: string, says: string, code = 0): string {
   return path;
 }
 
-/** Collects what the set-up says. */
+/** Collects the messages of the setup. */
 export function listener(): { said: string[]; say: (line: string) => void } {
   const said: string[] = [];
   return { said, say: (line) => said.push(line) };

@@ -16,7 +16,7 @@ function program(text: string): string[] {
 }
 
 describe('a program started by its npm script', () => {
-  test('it gets its arguments, its output is all there is, and its exit code is passed on', () => {
+  test('receives its arguments, prints only its own output, and passes on its exit code', () => {
     const args = program(
       'console.log(JSON.stringify(process.argv.slice(2))); process.exitCode = 7 as number;',
     );
@@ -24,24 +24,21 @@ describe('a program started by its npm script', () => {
     expect(ended).toMatchObject({ stdout: '["start","--json"]\n', stderr: '', status: 7 });
   });
 
-  test('it can be started from any folder', () => {
+  test('starts from any folder', () => {
     const ended = spawnSync(process.execPath, program('console.log("here" as string)'), {
       cwd: temporaryFolder(),
     });
     expect(ended.stdout.toString()).toBe('here\n');
   });
 
-  test.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s reaches it, so that it ends in good order',
-    async (signal) => {
-      const text = `process.on('${signal}', () => process.exit(5)); console.log('up'); setInterval(() => {}, 60_000);`;
-      const child = spawn(process.execPath, program(text), {
-        stdio: ['ignore', 'pipe', 'inherit'],
-        cwd: ROOT,
-      });
-      await once(child.stdout, 'data');
-      child.kill(signal);
-      expect((await once(child, 'exit'))[0]).toBe(5);
-    },
-  );
+  test.each(['SIGTERM', 'SIGINT'] as const)('receives %s, so that it shuts down cleanly', async (signal) => {
+    const text = `process.on('${signal}', () => process.exit(5)); console.log('up'); setInterval(() => {}, 60_000);`;
+    const child = spawn(process.execPath, program(text), {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      cwd: ROOT,
+    });
+    await once(child.stdout, 'data');
+    child.kill(signal);
+    expect((await once(child, 'exit'))[0]).toBe(5);
+  });
 });

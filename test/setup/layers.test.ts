@@ -10,7 +10,7 @@ const LAYERS = [
 ];
 const IMPORTED = /^(?:import|export)\s[^;]*?from '(\.[^']+)'|import\('(\.[^']+)'\)/gm;
 
-/** By file: the files of ours that it imports. */
+/** The project files that each file imports. */
 const imports = new Map(
   readdirSync(SRC, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
@@ -27,7 +27,7 @@ function layerOf(file: string): string {
   return layer;
 }
 
-/** The files of a cycle in the order in which they import each other; undefined: there is none. */
+/** The files of a cycle in import order; undefined if there is none. */
 function cycle(): string[] | undefined {
   const done = new Set<string>();
   const path: string[] = [];
@@ -51,7 +51,7 @@ function cycle(): string[] | undefined {
 }
 
 describe('imports of src', () => {
-  test('every import is of a file that is there', () => {
+  test('every imported file exists', () => {
     const missing = [...imports].flatMap(([file, all]) =>
       all.filter((one) => !imports.has(one)).map((one) => `${file}: ${one}`),
     );
@@ -59,11 +59,11 @@ describe('imports of src', () => {
     expect(imports.size).toBeGreaterThan(200);
   });
 
-  test('every folder has a place among the layers', () => {
+  test('every folder belongs to a layer', () => {
     expect([...new Set([...imports.keys()].map(layerOf))].sort()).toEqual([...LAYERS].sort());
   });
 
-  test('none goes up', () => {
+  test('no import goes up', () => {
     const up = [...imports].flatMap(([file, all]) =>
       all
         .filter((one) => LAYERS.indexOf(layerOf(one)) > LAYERS.indexOf(layerOf(file)))
@@ -72,7 +72,7 @@ describe('imports of src', () => {
     expect(up).toEqual([]);
   });
 
-  test('none makes a cycle', () => {
+  test('there are no cycles', () => {
     expect(cycle()).toBeUndefined();
   });
 });

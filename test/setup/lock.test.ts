@@ -7,8 +7,8 @@ import { withLock } from '../../scripts/setup/lock.mjs';
 import { PATIENT } from '../support/patience.ts';
 import { temporaryFolder } from './fakes.ts';
 
-describe('one at a time', () => {
-  test('what runs under a lock never overlaps', async () => {
+describe('file lock', () => {
+  test('sections under the same lock never overlap', async () => {
     const file = join(temporaryFolder(), 'lock');
     let inside = 0;
     let most = 0;
@@ -24,20 +24,20 @@ describe('one at a time', () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  test('a failure gives the lock back', async () => {
+  test('a failure releases the lock', async () => {
     const file = join(temporaryFolder(), 'lock');
     await expect(withLock(file, {}, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
     expect(await withLock(file, {}, async () => 'done')).toBe('done');
   });
 
-  test('the lock of a process that died is taken over', async () => {
+  test('the lock of a dead process is taken over', async () => {
     const file = join(temporaryFolder(), 'lock');
     const { pid } = spawnSync(process.execPath, ['--version']);
     writeFileSync(file, `${pid}@${hostname()}`);
     expect(await withLock(file, { pollMs: 1 }, async () => 'done')).toBe('done');
   });
 
-  test('who waits is told, once', async () => {
+  test('a waiting process prints one message', async () => {
     const file = join(temporaryFolder(), 'lock');
     const told: string[] = [];
     let release = () => {};

@@ -5,11 +5,11 @@ import { temporaryFolder } from './fakes.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
-test('offline, with no Go and no binary, the demo says the ways out and ends with 1', () => {
+test('offline, without Go and without a binary, the demo lists the alternatives and exits 1', () => {
   const folder = temporaryFolder();
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(ROOT, 'scripts/demo.mjs')], {
     encoding: 'utf8',
-    // A proxy that nobody serves is a network that goes nowhere.
+    // A proxy without a listener simulates a network without a route.
     env: {
       PATH: join(folder, 'empty'),
       HOME: folder,

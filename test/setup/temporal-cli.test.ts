@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SetupError } from '../../scripts/setup/console.mjs';
 import { findTemporalCli } from '../../scripts/setup/temporal-cli.mjs';
-import { CLI_SAYS, fakeProgram, listener, temporaryFolder } from './fakes.ts';
+import { CLI_VERSION_OUTPUT, fakeProgram, listener, temporaryFolder } from './fakes.ts';
 
-/** The three places where a CLI may lie already, best first. */
+/** The three places where a CLI may already be, in order of preference. */
 function places() {
   const folder = temporaryFolder();
   const env = { PATH: `${folder}/path:/usr/bin:/bin`, DURABLE_PAYOUTS_CACHE: `${folder}/cache` };
@@ -16,44 +16,49 @@ function places() {
 
 const never = () => Promise.reject(new Error('nothing was to be fetched'));
 
-describe('the Temporal CLI that is there already', () => {
-  test('TEMPORAL_CLI_PATH goes before all others', async () => {
+describe('a Temporal CLI that is already there', () => {
+  test('TEMPORAL_CLI_PATH takes precedence', async () => {
     const { env, named, onPath, inCache } = places();
-    for (const path of [named, onPath, inCache]) fakeProgram(path, CLI_SAYS);
+    for (const path of [named, onPath, inCache]) fakeProgram(path, CLI_VERSION_OUTPUT);
     expect(await findTemporalCli({ env, sources: [never] })).toBe(named);
   });
 
-  test('the search path goes before the cache folder', async () => {
+  test('PATH takes precedence over the cache folder', async () => {
     const { env, onPath, inCache } = places();
-    for (const path of [onPath, inCache]) fakeProgram(path, CLI_SAYS);
+    for (const path of [onPath, inCache]) fakeProgram(path, CLI_VERSION_OUTPUT);
     const unnamed = { ...env, TEMPORAL_CLI_PATH: undefined };
     expect(await findTemporalCli({ env: unnamed, sources: [never] })).toBe(onPath);
   });
 
-  test('the cache folder goes before anything that takes long', async () => {
+  test('the cache folder takes precedence over downloads and builds', async () => {
     const { env, inCache } = places();
-    fakeProgram(inCache, CLI_SAYS);
+    fakeProgram(inCache, CLI_VERSION_OUTPUT);
     const { said, say } = listener();
     expect(await findTemporalCli({ env, say, sources: [never] })).toBe(inCache);
     expect(said.join('\n')).toContain('from TEMPORAL_CLI_PATH): no such program');
   });
 
   test.each([
-    ['that fails', CLI_SAYS, 3, '--version ended with code 3'],
-    ['that is something else', 'hello', 0, 'it is not the Temporal CLI'],
-    ['whose server knows no priorities', 'temporal version 1.0.0 (Server 1.24.2)', 0, 'older than 1.28'],
-  ])('a program %s is passed over, with a word about it', async (_what, says, code, note) => {
+    ['that fails', CLI_VERSION_OUTPUT, 3, '--version ended with code 3'],
+    ['that is another program', 'hello', 0, 'it is not the Temporal CLI'],
+    [
+      'whose server does not support priorities',
+      'temporal version 1.0.0 (Server 1.24.2)',
+      0,
+      'older than 1.28',
+    ],
+  ])('skips a program %s, with a message', async (_what, says, code, note) => {
     const { env, named, onPath } = places();
     fakeProgram(named, says, code);
-    fakeProgram(onPath, CLI_SAYS);
+    fakeProgram(onPath, CLI_VERSION_OUTPUT);
     const { said, say } = listener();
     expect(await findTemporalCli({ env, say, sources: [never] })).toBe(onPath);
     expect(said).toEqual([expect.stringContaining(note)]);
   });
 });
 
-describe('the Temporal CLI that has to be had from somewhere', () => {
-  test('sources are asked in order, and what the first gives is kept for the next time', async () => {
+describe('a Temporal CLI that has to be obtained', () => {
+  test('tries sources in order, and caches the result of the first one that works', async () => {
     const { env, inCache } = places();
     const asked: string[] = [];
     const sources = [
@@ -64,7 +69,7 @@ describe('the Temporal CLI that has to be had from somewhere', () => {
       },
       async (folder: string) => {
         asked.push('gives it');
-        return fakeProgram(join(folder, 'y'), CLI_SAYS);
+        return fakeProgram(join(folder, 'y'), CLI_VERSION_OUTPUT);
       },
       never,
     ].map((source) => async (folder: string) => (await source(folder)) ?? undefined);
@@ -72,16 +77,16 @@ describe('the Temporal CLI that has to be had from somewhere', () => {
     expect(await findTemporalCli({ env, say, sources })).toBe(inCache);
     expect(asked).toEqual(['gives nothing', 'gives junk', 'gives it']);
     expect(await findTemporalCli({ env, say, sources: [never] })).toBe(inCache);
-    // No half-made file is left beside it.
+    // No partial file is left beside it.
     expect(readdirSync(join(inCache, '..'))).toEqual(['temporal']);
   });
 
-  test('commands that need it at the same time get it once', async () => {
+  test('concurrent commands obtain it once', async () => {
     const { env, inCache } = places();
     let made = 0;
     const source = async (folder: string) => {
       made += 1;
-      return fakeProgram(join(folder, 'temporal'), CLI_SAYS);
+      return fakeProgram(join(folder, 'temporal'), CLI_VERSION_OUTPUT);
     };
     const { say } = listener();
     const found = await Promise.all(
@@ -91,7 +96,7 @@ describe('the Temporal CLI that has to be had from somewhere', () => {
     expect(made).toBe(1);
   });
 
-  test('where nothing can be had, one message lists every way out', async () => {
+  test('lists every alternative in one message when no source works', async () => {
     const { env, inCache } = places();
     const { say } = listener();
     const failure = await findTemporalCli({ env, say, sources: [async () => undefined] }).catch(

@@ -13,26 +13,26 @@ function cache() {
   return { env: { DURABLE_PAYOUTS_CACHE: folder }, bin: join(folder, 'bin') };
 }
 
-describe('the Temporal server that production runs', () => {
-  test('it has the version of the compose file', () => {
+describe('the Temporal server of production', () => {
+  test('has the version of the compose file', () => {
     expect(composeFile().services['temporal']?.image).toBe(`temporalio/server:${SERVER_VERSION}`);
   });
 
-  test('programs that the variables name are used as they are', async () => {
+  test('uses the programs that the variables name', async () => {
     const folder = temporaryFolder();
     const [server, sqlTool] = ['a', 'b'].map((name) => fakeProgram(join(folder, name), 'hello'));
     const env = { TEMPORAL_SERVER_PATH: server, TEMPORAL_SQL_TOOL_PATH: sqlTool };
     expect(await findTemporalServer({ env, build: never })).toEqual({ server, sqlTool });
   });
 
-  test('a variable that names nothing is said, and nothing is built', async () => {
+  test('reports a variable that names a missing file, and builds nothing', async () => {
     const env = { ...cache().env, TEMPORAL_SERVER_PATH: '/nowhere' };
     const failure = await findTemporalServer({ env, build: never }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(SetupError);
     expect(String(failure)).toContain('TEMPORAL_SERVER_PATH: /nowhere');
   });
 
-  test('it is built once, also by commands that need it at the same time, and kept by its version', async () => {
+  test('builds once, also for concurrent commands, and caches by version', async () => {
     const { env, bin } = cache();
     const { say } = listener();
     const built: string[] = [];
@@ -51,12 +51,12 @@ describe('the Temporal server that production runs', () => {
       `go.temporal.io/server/cmd/server@v${SERVER_VERSION}`,
       `go.temporal.io/server/cmd/tools/sql@v${SERVER_VERSION}`,
     ]);
-    // No half-made file is left beside it.
+    // No partial file is left beside it.
     expect(readdirSync(bin).sort()).toEqual(files);
     expect(await findTemporalServer({ env, build: never })).toEqual({ server, sqlTool });
   });
 
-  test('where it cannot be built, one message lists every way out', async () => {
+  test('lists every alternative in one message when it cannot be built', async () => {
     const { env, bin } = cache();
     const failure = await findTemporalServer({ env, build: async () => undefined }).catch(
       (error: unknown) => error,

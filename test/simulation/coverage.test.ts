@@ -13,17 +13,17 @@ beforeAll(async () => {
   workflows = await loadWorkflows(inject('workflowBundle'));
 });
 
-test('every hazard that is looked for is a row of the hazards', () => {
+test('every counted hazard is a row of docs/hazards.md', () => {
   for (const id of Object.keys(HAZARDS)) expect(ROWS).toMatch(new RegExp(`^\\| ${id} `, 'm'));
 });
 
-test('worlds tell the faults and the hazards that they met', async () => {
+test('worlds report the faults and hazards that they met', async () => {
   const { faults, hazards } = await runSeed(workflows, 1, { coverage: true });
   expect(faults).toEqual(expect.arrayContaining([expect.stringMatching(/^order: /)]));
   expect(hazards.length).toBeGreaterThan(0);
 });
 
-test('faults are counted by world, and pairs of them where one world met both', () => {
+test('counts faults by world, and pairs of faults when one world met both', () => {
   const tally = new Tally();
   tally.add({ faults: ['kill', 'freeze'], hazards: ['H1'] });
   tally.add({ faults: ['kill', 'restore'], hazards: ['H1', 'H53'] });

@@ -12,7 +12,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** The longest time between two calls that confirm an order, with room to spare. */
+/** The longest time between two calls that confirm an order, with a margin. */
 const ROUND = MINUTE;
 /** The end of the deadline of a create, from which the window counts. */
 const CREATE_DEADLINE = activityTimeoutMs(20 * SECOND);
@@ -45,7 +45,7 @@ async function scene({ env = {}, scenario = 'success', fault, always, more }: Sc
   return {
     ...{ there, control, state },
     pass: (ms: number) => world.run({ withinMs: ms }),
-    /** The same without a worker process: a long time without anything to do costs nothing. */
+    /** The same without a worker process: long idle times cost nothing. */
     passWithoutWorkers: async (ms: number) => {
       for (const process of processes) process.kill();
       await world.run({ withinMs: ms });
@@ -68,7 +68,7 @@ describe('the confirmation window', () => {
   test.each([
     ['10 minutes by default', {}, 10 * MINUTE],
     ['as long as it is set', { PAYOUTS_CONFIRMATION_WINDOW: '40m' }, 40 * MINUTE],
-  ])('H2 is %s: a person is asked after it, and not before', async (_how, env, window) => {
+  ])('H2 is %s: review starts after it, and not before', async (_how, env, window) => {
     const { untilPhase, pass, state, creates, control } = await scene({
       env,
       fault: { kind: 'drop-before' },
@@ -83,7 +83,7 @@ describe('the confirmation window', () => {
   });
 
   test.each([0, 30 * SECOND, 9 * MINUTE, 40 * MINUTE])(
-    'H2 the order shows up after %d ms: one debit, one create, no decision of a person',
+    'H2 the order appears after %d ms: one debit, one create, no decision of a person',
     async (lag) => {
       const { untilPhase, pass, state, creates, control, result } = await scene({
         scenario: 'success readLag=2h',
@@ -100,13 +100,13 @@ describe('the confirmation window', () => {
   );
 });
 
-describe('H56 no loop of quote and create goes on without end', () => {
+describe('H56 no loop of quote and create is endless', () => {
   const env = { PAYMENTS_CREATE_CODES: '429:busy,30001:lock-expired', PAYOUTS_CONFIRMATION_WINDOW: '5s' };
 
   test.each([
     ['lock-expired', { kind: 'envelope', code: 30001 }],
     ['busy', { kind: 'status', status: 429 }],
-  ] as const)('%s without end is paced and flagged, then reviewed', async (_, always) => {
+  ] as const)('an endless %s is paced and flagged, then reviewed', async (_, always) => {
     const { state, creates, pass } = await scene({ env, always });
     const codes = async () => (await state()).reasons.map(({ code }) => code);
     while (!(await codes()).includes('CREATION_STARTS_OVER')) await pass(SECOND);
@@ -121,7 +121,7 @@ describe('H56 no loop of quote and create goes on without end', () => {
 describe('an approval', () => {
   const more = { approval: 'required' as const };
 
-  test('is waited for as long as it is set, a day by default', async () => {
+  test('expires as configured, after a day by default', async () => {
     const { untilPhase, pass, passWithoutWorkers, state, creates, result } = await scene({ more });
     await untilPhase('AWAITING_APPROVAL');
     await passWithoutWorkers(DAY - 2 * MINUTE);
@@ -132,7 +132,7 @@ describe('an approval', () => {
     expect(creates()).toEqual([]);
   });
 
-  test('that comes after the lock ran out leads to a new quote, not to a create with a dead lock', async () => {
+  test('after the lock expired leads to a new quote, not to a create with an expired lock', async () => {
     const { there, untilPhase, pass, creates, result } = await scene({ more });
     const { quote } = await untilPhase('AWAITING_APPROVAL');
     await pass(2 * MINUTE);
@@ -144,7 +144,7 @@ describe('an approval', () => {
   });
 });
 
-test('H28 a payout that nobody tells about ends right after hours, with a bounded history', async () => {
+test('H28 a payout without notifications ends correctly after hours, with a bounded history', async () => {
   const { pass, passWithoutWorkers, state, control, there, result } = await scene({
     scenario: 'slow final=2h notify=none',
   });

@@ -4,13 +4,13 @@ import { MUTANTS } from '../../simulation/mutants/mutants.ts';
 import { fileOf, mutated } from '../../simulation/mutants/run.ts';
 import { simulate } from '../support/simulate.ts';
 
-test('every mutant has a name of its own', () => {
+test('mutants have unique names', () => {
   const names = MUTANTS.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   expect(names.filter((name) => !/^[a-z]+(-[a-z]+)*$/.test(name))).toEqual([]);
 });
 
-test.each(MUTANTS)('the place of $name is there exactly once', (mutant) => {
+test.each(MUTANTS)('the text that $name replaces occurs exactly once', (mutant) => {
   const text = readFileSync(fileOf(mutant), 'utf8');
   expect(mutated(text, mutant)).not.toBe(text);
 });
@@ -21,7 +21,7 @@ test('a mutant that pays twice is caught within a few seeds', async () => {
   expect(stdout).toContain('1 of 1 mutants caught');
 });
 
-test('an unknown name is told, and nothing runs', async () => {
+test('reports an unknown name, and runs nothing', async () => {
   await expect(simulate('--mutants', '--only', 'nobody')).rejects.toMatchObject({
     code: 1,
     stderr: expect.stringContaining('no mutant nobody'),

@@ -14,7 +14,7 @@ beforeAll(async () => {
   workflows = await loadWorkflows(inject('workflowBundle'));
 });
 
-test('H137 an opening in review that was canceled meanwhile is still resolved by the account that is there', async () => {
+test('H137 an opening that is canceled during review can still be resolved with the existing account', async () => {
   const there = new PayoutWorld({ workflows, seed: 1 });
   const { world, provider } = there;
   const accounts = accountsOf(there);
@@ -32,8 +32,8 @@ test('H137 an opening in review that was canceled meanwhile is still resolved by
   expect(world.violations).toEqual([]);
 });
 
-describe('H53 Temporal restored to before an account was opened', () => {
-  /** The list of accounts is slow: Temporal is restored to the moment in which it was being asked for. */
+describe('H53 Temporal is restored to before an account was opened', () => {
+  /** The list of accounts is slow: Temporal is restored to a time during that call. */
   async function openedAndForgotten(there: PayoutWorld, isThere: boolean) {
     const { world, server, provider } = there;
     const accounts = accountsOf(there);
@@ -59,7 +59,7 @@ describe('H53 Temporal restored to before an account was opened', () => {
     return candidates;
   }
 
-  test('by a request that is still there: it sends nothing, and a person names the account', async () => {
+  test('a request that still runs: it sends nothing, and a person names the account', async () => {
     const there = new PayoutWorld({ workflows, seed: 1 });
     const { world, provider } = there;
     const { accounts, accountId } = await openedAndForgotten(there, true);
@@ -69,7 +69,7 @@ describe('H53 Temporal restored to before an account was opened', () => {
     expect(provider.control.ledger().receivingAccounts).toHaveLength(1);
   });
 
-  test('by a request that is still there, and that is cancelled: it is not told as not opened', async () => {
+  test('a running request that is canceled: it is not reported as not opened', async () => {
     const there = new PayoutWorld({ workflows, seed: 1 });
     const { world } = there;
     const { accounts, accountId } = await openedAndForgotten(there, true);
@@ -77,7 +77,7 @@ describe('H53 Temporal restored to before an account was opened', () => {
     expect(await reviewed(there, accounts)).toEqual([accountId]);
   });
 
-  test('by a request that it forgot and that is made again: the same', async () => {
+  test('a forgotten request that is made again: the same', async () => {
     const there = new PayoutWorld({ workflows, seed: 1 });
     const { world, provider } = there;
     const { accounts, accountId } = await openedAndForgotten(there, false);
@@ -90,7 +90,7 @@ describe('H53 Temporal restored to before an account was opened', () => {
     ['soon after it, once the confirmation window has passed', 0, [10, 14]],
     ['later, at once', 13, [0, 1]],
   ] as const)(
-    'a payer without any account in this currency needs nobody: %s',
+    'a payer without an account in this currency requires no person: %s',
     async (_when, afterMinutes, [least, most]) => {
       const there = new PayoutWorld({ workflows, seed: 1 });
       const { world } = there;

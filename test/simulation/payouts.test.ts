@@ -18,10 +18,10 @@ import { replays } from '../support/histories.ts';
 
 const NO_FAULTS = { evicted: 0, lost: 0, failed: 0 };
 const HOUR_MS = 3_600_000;
-/** Less than Temporal waits for a worker that has a workflow in memory. */
+/** Shorter than Temporal waits for a worker that has a workflow in memory. */
 const SOON_MS = 500;
 const partnerOrderId = partnerOrderIdOf(1);
-// biome-ignore lint/suspicious/noTemplateCurlyInString: it stands in a template of the bundle.
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it is part of a template in the bundle.
 const PLANTED = '${made++} ';
 
 let workflows: Workflows;
@@ -70,7 +70,7 @@ describe('one payout', () => {
     for (const { entries } of there.server.runs) await replaysIn(there, entries);
   });
 
-  test('H134 a create whose answer takes longer than the timeout of heartbeats: the answer counts', async () => {
+  test('H134 a create whose answer takes longer than the heartbeat timeout: the answer counts', async () => {
     const there = worldOf();
     const fault = { kind: 'latency', ms: 15_000, effect: 'after' } as const;
     there.provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault });
@@ -82,7 +82,7 @@ describe('one payout', () => {
     expect(asked).not.toContain('confirmOrder');
   });
 
-  test('replays alike before every workflow task', async () => {
+  test('replays identically before every workflow task', async () => {
     const there = worldOf({ faults: { ...NO_FAULTS, evicted: 1 } });
     const run = await paid(there);
     expect(typesOf(run)).toEqual(typesOf(await paid(worldOf())));
@@ -91,7 +91,7 @@ describe('one payout', () => {
     );
   });
 
-  test('gets over lost and failed workflow tasks, of which only first attempts are written', async () => {
+  test('survives lost and failed workflow tasks, of which only first attempts are recorded', async () => {
     const seen = new Set<string>();
     for (const seed of [1, 2, 3, 4]) {
       const types = typesOf(await paid(worldOf({ seed, faults: { ...NO_FAULTS, lost: 0.4, failed: 0.2 } })));
@@ -104,7 +104,7 @@ describe('one payout', () => {
   });
 });
 
-describe('whoever steers a payout', () => {
+describe('updates, cancellation, termination and reset', () => {
   async function awaitingApproval(faults = NO_FAULTS) {
     const there = worldOf({ faults });
     const { world, payouts, server } = there;
@@ -130,7 +130,7 @@ describe('whoever steers a payout', () => {
     await replaysIn(there, run.entries);
   });
 
-  test('is refused by the validator, which leaves no trace', async () => {
+  test('the validator rejects an update without a trace', async () => {
     const { there, world, payouts, run } = await awaitingApproval();
     const before = run.entries.length;
     const asked = payouts.resolve(ref, { by: 'operator', created: false, then: 'end' });
@@ -141,14 +141,14 @@ describe('whoever steers a payout', () => {
     await replaysIn(there, run.entries);
   });
 
-  test('cancels it through Temporal before the creation', async () => {
+  test('cancels through Temporal before the create', async () => {
     const { world, payouts } = await awaitingApproval();
     await world.finish(payouts.handle(ref).cancel());
     const result = { outcome: 'NOT_CREATED', reason: { code: 'CANCELLED' } };
     expect(await world.finish(payouts.result(ref))).toMatchObject(result);
   });
 
-  test('terminates it: reconciliation starts it again, and it does not pay twice', async () => {
+  test('after a termination, reconciliation starts it again, and it does not pay twice', async () => {
     const { there, world, payouts, run } = await awaitingApproval();
     await world.finish(payouts.handle(ref).terminate('by a person'));
     expect(typesOf(run).at(-1)).toBe('WORKFLOW_EXECUTION_TERMINATED');
@@ -178,7 +178,7 @@ describe('whoever steers a payout', () => {
     expect(debitsOf(there)).toBe(1);
   });
 
-  test('H6 resets it, and again, before lists show any run that sent: its order is found', async () => {
+  test('H6 after two resets before lists show a run that sent, its order is found', async () => {
     const there = worldOf({ settings: { readLagMs: 5_000 } });
     const { world, server, service, payouts, provider } = there;
     const ledger = () => provider.control.ledgerOf(partnerOrderId);
@@ -198,7 +198,7 @@ describe('whoever steers a payout', () => {
     expect([ledger().creates.length, world.violations]).toEqual([1, []]);
   });
 
-  test('resets it to an earlier workflow task: it does not pay twice', async () => {
+  test('after a reset to an earlier workflow task, it does not pay twice', async () => {
     const { there, world, payouts, run } = await awaitingApproval();
     const finished = run.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
     const second = there.server.reset(run, finished?.id ?? 0, 'a try');
@@ -211,7 +211,7 @@ describe('whoever steers a payout', () => {
     await replaysIn(there, second.entries);
   });
 
-  test('lists it a little later, by status and search attribute', async () => {
+  test('is listed a little later, by status and search attribute', async () => {
     const { there, world } = await awaitingApproval();
     const count = (query: string) =>
       world.finish(there.client.workflow.count(query).then(({ count }) => count));
@@ -239,7 +239,7 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
     holder.life.process.kill();
     const alive = processes.filter(({ life }) => life !== undefined);
     for (const process of alive) process.cutOff = true;
-    // Without the retry of our clients, which would hide it.
+    // Without the retry of our clients, which would hide the failure.
     const client = there.service.client({ dataConverter: there.converter, interceptors: {} });
     const answer = client.workflow
       .getHandle(payoutId(1))
@@ -264,22 +264,22 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
     };
   }
 
-  test('on the clock of the task before: it is refused, and the payout goes on', async () => {
+  test('on the clock of the previous task: it is rejected, and the payout continues', async () => {
     const { answered, endsWell } = await queriedWhileTimerFires();
     expect(await answered()).toMatchObject({ message: expect.stringContaining('StaleWorkflowClock') });
     await endsWell();
   });
 
-  test('on the clock of a task that nobody completed: it is refused, and the payout goes on', async () => {
+  test('on the clock of a task that was not completed: it is rejected, and the payout continues', async () => {
     const { run, holder, world, answered, endsWell } = await queriedWhileTimerFires();
-    // It dies with the task that it has just been given.
+    // It dies with the task that it has just received.
     if (run.task) run.startTask(run.task, holder);
     await world.run({ done: () => run.task?.attempt === 2, withinMs: 20_000 });
     expect(await answered()).toMatchObject({ message: expect.stringContaining('StaleWorkflowClock') });
     await endsWell();
   });
 
-  test('core answers it with the task of an update, but without the update: one failed task, and the payout goes on', async () => {
+  test('core answers it with the task of an update, but without the update: one failed task, and the payout continues', async () => {
     const there = worldOf({ workers: 2 });
     const { world, server, processes, payouts } = there;
     await world.finish(there.start(1, { approval: 'required' }));
@@ -289,7 +289,7 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
     if (!(holder instanceof SimulatedWorker)) throw new Error('no worker has it in memory');
     const other = processes.find((process) => process !== holder.life.process);
     if (!other) throw new Error('there is one worker');
-    // The query waits for any worker; the holder is given the update.
+    // The query waits for any worker; the update goes to the holder.
     for (const process of processes) process.cutOff = true;
     run.sticky = undefined;
     const client = there.service.client({ dataConverter: there.converter, interceptors: {} });
@@ -314,7 +314,7 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
     await replaysIn(there, run.entries);
   });
 
-  test('a query of a payout that waits in memory is answered at once', async () => {
+  test('a query of a payout that is in memory is answered at once', async () => {
     const there = worldOf({ env: { PAYOUTS_POLL_FIRST: '5s' }, settings: { finalAfterMs: 20_000 } });
     const { world, server } = there;
     await world.finish(there.start(1, { platform: 'sim:success notify=none' }));
@@ -338,10 +338,10 @@ test('a planted nondeterminism is found', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'simulation-planted-'));
   const planted = join(folder, 'workflows.js');
   const code = readFileSync(inject('workflowBundle'), 'utf8');
-  // The text beside the create says how often this process has made one.
-  const spoilt = code.replace('const summary = `create: pay ', `const summary = \`create: pay ${PLANTED}`);
-  expect(spoilt).not.toBe(code);
-  writeFileSync(planted, `let made = 0;\n${spoilt}`);
+  // The text beside the create counts how many this process has made.
+  const modified = code.replace('const summary = `create: pay ', `const summary = \`create: pay ${PLANTED}`);
+  expect(modified).not.toBe(code);
+  writeFileSync(planted, `let made = 0;\n${modified}`);
   const there = worldOf({ workflows: await loadWorkflows(planted), faults: { ...NO_FAULTS, evicted: 1 } });
   const { world } = there;
   await world.finish(there.start(1));

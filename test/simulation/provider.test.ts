@@ -23,7 +23,7 @@ import { CREATE, KEY, QUOTE } from '../payments/support/samples.ts';
 
 const SHOP = 'https://shop.example/hook';
 const CALM: Trip = { connectMs: 5, requestMs: 10, answerMs: 20, fate: 'arrives' };
-const THERE_AND_BACK_MS = 35;
+const ROUND_TRIP_MS = 35;
 const TIMEOUTS: Timeouts = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000, totalMs: 60_000 };
 const APP = { appId: 'demo-app', appSecret: 'demo-secret' };
 
@@ -91,7 +91,7 @@ class Scene {
     this.token = (await this.world.finish(this.client.applicationToken())).accessToken;
   }
 
-  /** What a payout of its own does, up to its create. */
+  /** What a payout does, up to its create. */
   async pay(partnerOrderId = KEY.partnerOrderId) {
     const { lockRateId } = await this.world.finish(this.client.quote(QUOTE));
     return this.world.finish(this.client.createPayout({ ...CREATE, partnerOrderId, lockRateId }));
@@ -108,7 +108,7 @@ async function signedIn(options: SceneOptions = {}): Promise<Scene> {
   return scene;
 }
 
-/** Real timers that are set stand still; the real clock and randomness are others in each run. */
+/** Real timers stand still; the real clock and randomness differ in each run. */
 function elsewhere(atMs: number): void {
   vi.useFakeTimers({ now: atMs, toFake: ['setTimeout', 'setInterval', 'Date', 'performance'] });
   const random = vi.spyOn(Math, 'random').mockReturnValue((atMs % 1000) / 1000);
@@ -124,9 +124,9 @@ describe('a payout in virtual time', () => {
     const { world, client, control } = scene;
     const begunMs = world.now;
     const order = await scene.pay();
-    expect(world.now - begunMs).toBe(2 * THERE_AND_BACK_MS);
+    expect(world.now - begunMs).toBe(2 * ROUND_TRIP_MS);
     expect(control.calls({ operation: 'createCnyOrder' })).toMatchObject([
-      { atMs: begunMs + THERE_AND_BACK_MS + 15, at: new Date(begunMs + 50).toISOString(), status: 200 },
+      { atMs: begunMs + ROUND_TRIP_MS + 15, at: new Date(begunMs + 50).toISOString(), status: 200 },
     ]);
     expect(await world.finish(client.tradeResult(KEY))).toMatchObject({
       orderId: order.orderId,
@@ -166,7 +166,7 @@ describe('a payout in virtual time', () => {
 });
 
 describe('one seed', () => {
-  /** Some of everything that is by chance, digested. */
+  /** Something of everything that is random, as a digest. */
   async function digestOf(seed: number): Promise<string> {
     const scene = await signedIn({
       seed,
@@ -205,7 +205,7 @@ describe('one seed', () => {
     });
     await world.finish(Promise.all(work));
     await scene.wait(60_000);
-    // Some succeeded, which is two entries each, and some did not.
+    // Some succeeded, which is two entries each, and some failed.
     expect(outcomes.length).toBeGreaterThan(12);
     expect(outcomes.length).toBeLessThan(24);
     const answers = scene.answers.map((answer) =>
@@ -223,7 +223,7 @@ describe('one seed', () => {
     return createHash('sha256').update(JSON.stringify(all)).digest('hex');
   }
 
-  test('gives the same bytes everywhere and at any real time, and another seed others', async () => {
+  test('gives the same bytes on any machine at any real time; another seed gives others', async () => {
     elsewhere(Date.UTC(2026, 0, 1));
     const first = await digestOf(7);
     expect(await digestOf(8)).not.toBe(first);
@@ -233,8 +233,8 @@ describe('one seed', () => {
   });
 });
 
-describe('a fault is to a client what it is over HTTP:', () => {
-  /** How a create under the fault ends, and what the ledger says of it. */
+describe('a fault has the same effect on the client as over HTTP:', () => {
+  /** How a create ends under the fault, and what the ledger records. */
   async function ended(
     client: PaymentsClient,
     control: SimulatorControl,
@@ -293,7 +293,7 @@ describe('a fault is to a client what it is over HTTP:', () => {
     expect(inProcess).toEqual(await overHttp(fault));
   });
 
-  test('a delay and a pause are as long as they say, and a held create is of unknown outcome', async () => {
+  test('a delay and a pause last as specified, and a held create has an unknown outcome', async () => {
     const scene = await signedIn({ settings: { lockLifetimeMs: 120_000 } });
     const { world, client, control } = scene;
     const tookMs = async (fault: FaultInput) => {
@@ -303,8 +303,8 @@ describe('a fault is to a client what it is over HTTP:', () => {
       control.removeFault(id);
       return world.now - beganMs;
     };
-    expect(await tookMs({ kind: 'latency', ms: 20_000 })).toBe(20_000 + THERE_AND_BACK_MS);
-    expect(await tookMs({ kind: 'slow-body', ms: 7_000 })).toBe(7_000 + THERE_AND_BACK_MS);
+    expect(await tookMs({ kind: 'latency', ms: 20_000 })).toBe(20_000 + ROUND_TRIP_MS);
+    expect(await tookMs({ kind: 'slow-body', ms: 7_000 })).toBe(7_000 + ROUND_TRIP_MS);
     const { id } = control.addFault({ operation: 'createCnyOrder', fault: { kind: 'hold-until-released' } });
     expect(await failureOf(scene.pay())).toMatchObject({ code: 'AMBIGUOUS', transportCode: 'TOTAL_TIMEOUT' });
     expect(control.ledgerOf(KEY.partnerOrderId).debits).toBe(0);
@@ -313,7 +313,7 @@ describe('a fault is to a client what it is over HTTP:', () => {
     expect(control.ledgerOf(KEY.partnerOrderId).debits).toBe(1);
   });
 
-  test('an answer says when to come again, and what time it is', async () => {
+  test('an answer contains Retry-After and Date', async () => {
     const limited: unknown[] = [];
     const gate = { pass: async () => {}, limited: (ms: number | undefined) => limited.push(ms) };
     const { world, client, control } = await signedIn({ client: { gate } });
@@ -326,7 +326,7 @@ describe('a fault is to a client what it is over HTTP:', () => {
     expect(dates).toEqual([new Date(sentMs + 15).toUTCString()]);
   });
 
-  test('calls over the budget are answered 429, by the time of their arrival', async () => {
+  test('calls over the rate limit are answered 429, by the time of their arrival', async () => {
     const { world, client, control } = await signedIn({ settings: { callsPerSecond: 2 } });
     await world.finish(world.sleep(1_000));
     const codes = await world.finish(
@@ -339,7 +339,7 @@ describe('a fault is to a client what it is over HTTP:', () => {
   });
 });
 
-describe('on the way to the provider', () => {
+describe('network faults on the way to the provider', () => {
   test.each([
     ['is refused', { fate: 'refused' }, 'UNAVAILABLE', 'ECONNREFUSED', 5, 0],
     ['takes too long to connect', { connectMs: 10_000 }, 'UNAVAILABLE', 'UND_ERR_CONNECT_TIMEOUT', 10_000, 0],
@@ -374,7 +374,7 @@ describe('on the way to the provider', () => {
     expect(await world.finish(client.quote(QUOTE))).toMatchObject({ targetCurrency: 'CNY' });
   });
 
-  test('a create that has left acts although its sender gives up', async () => {
+  test('a create that was sent acts although its sender gives up', async () => {
     const scene = await signedIn();
     const { world, client, control } = scene;
     const { lockRateId } = await world.finish(client.quote(QUOTE));
@@ -387,7 +387,7 @@ describe('on the way to the provider', () => {
     expect(control.counts().debits).toBe(1);
   });
 
-  test('a request that has left acts although its process dies, which sends no other', async () => {
+  test('a request that was sent acts although its process dies, which sends no other', async () => {
     const scene = await signedIn();
     const { world, control } = scene;
     let isAlive = true;
@@ -402,7 +402,7 @@ describe('on the way to the provider', () => {
     });
     const path = '/v2/token/get?app_id=demo-app&app_secret=demo-secret';
     const ends: unknown[] = [];
-    // The second waits for the connection of the first.
+    // The second call waits for the connection of the first.
     for (let count = 0; count < 2; count += 1)
       world.spawn(transport.exchange({ method: 'GET', path, headers: {} }).then((end) => ends.push(end)));
     world.at(6, () => {
@@ -413,18 +413,18 @@ describe('on the way to the provider', () => {
     expect(ends).toEqual([]);
   });
 
-  test('requests over the number of connections wait in line, and are withheld when it gets late', async () => {
+  test('requests beyond the number of connections queue, and are withheld once their deadline passes', async () => {
     const scene = await signedIn({ client: { connections: 1 } });
     const { world, client, control } = scene;
     const beganMs = world.now;
-    const deadline = beganMs + 2 * THERE_AND_BACK_MS + 1;
+    const deadline = beganMs + 2 * ROUND_TRIP_MS + 1;
     const calls = [1, 2, 3].map(() => failureOf(client.tradeResult(KEY, { deadline })));
     const codes = (await world.finish(Promise.all(calls))).map(({ code }) => code);
     expect(codes).toEqual(['ORDER_NOT_EXIST', 'ORDER_NOT_EXIST', 'NOT_SENT']);
     expect(control.calls({ operation: 'queryResult' }).map(({ atMs }) => atMs - beganMs)).toEqual([15, 50]);
   });
 
-  test('an answer over the size limit is broken, and a closed transport withholds', async () => {
+  test('an answer over the size limit is rejected, and a closed transport withholds', async () => {
     const { world, client } = new Scene({ client: { maxBodyBytes: 20 } });
     expect(await world.finish(failureOf(client.applicationToken()))).toMatchObject({
       code: 'MALFORMED_ANSWER',
@@ -439,7 +439,7 @@ describe('on the way to the provider', () => {
 });
 
 describe('notifications', () => {
-  test('are repeated by the clock of the world until the receiver takes one in time', async () => {
+  test('are repeated by the clock of the world until the receiver accepts one in time', async () => {
     const slowly = (world: World) => world.sleep(8_000).then(() => 200);
     const answers = [
       () => Promise.resolve(503),
@@ -467,7 +467,7 @@ describe('notifications', () => {
     );
   });
 
-  test('an early one is there before the answer to the create', async () => {
+  test('an early one arrives before the answer to the create', async () => {
     const scene = await signedIn();
     scene.control.setScenario(KEY.partnerOrderId, 'success notify=early');
     await scene.pay();
@@ -479,7 +479,7 @@ describe('notifications', () => {
 describe('a simulated user', () => {
   const redirectUri = 'https://shop.example/callback';
 
-  test('allows, and the code buys tokens once', async () => {
+  test('allows, and the code is exchanged once', async () => {
     const { world, client, simulator } = await signedIn({ client: { redirectUri } });
     const link = client.authorizationUrl({ state: 'here' }).toString();
     const back = new URL(simulator.decide(link, { decision: 'allow', openId: 'user-7' }));
@@ -489,7 +489,7 @@ describe('a simulated user', () => {
     expect(await world.finish(failureOf(client.exchangeCode(code)))).toMatchObject({ serviceCode: '40102' });
   });
 
-  test('denies, and is sent nowhere by a link that the page refuses', async () => {
+  test('denies, and a link that the page rejects redirects nowhere', async () => {
     const { client, simulator } = await signedIn({ client: { redirectUri } });
     const link = client.authorizationUrl().toString();
     expect(simulator.decide(link, { decision: 'deny' })).toBe(`${redirectUri}?error=access_denied`);

@@ -1,4 +1,4 @@
-/** The simulated Temporal writes what the real server writes: the same payouts go through both, and leave the same events. */
+/** The simulated Temporal matches the real server: the same payouts run on both, and leave the same history events. */
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { PayoutWorld as SimulatedWorld } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
@@ -7,17 +7,17 @@ import type { SimulatorControl } from '../../simulator/index.ts';
 import type { PayoutRef, Payouts } from '../../src/client/payouts.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import type { PayoutPhase, PayoutRequest } from '../../src/domain/payout.ts';
-import { freshNumber, NO_POLLS, PayoutWorld, QUICK } from '../support/payout-world.ts';
+import { NO_POLLS, newPartnerOrderId, PayoutWorld, QUICK } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 /** One of the two, as a scenario sees it. */
 interface Stage {
   payouts: Payouts;
   provider: Pick<SimulatorControl, 'addFault'>;
-  /** Time goes on until then. */
+  /** Lets time pass until then. */
   settled<T>(work: Promise<T>): Promise<T>;
   until(ref: PayoutRef, phase: PayoutPhase): Promise<unknown>;
-  /** Names of the events of its latest run. */
+  /** Names of the history events of its latest run. */
   events(ref: PayoutRef): Promise<string[]>;
 }
 
@@ -75,24 +75,28 @@ function simulated(env: Environment): Stage {
 }
 
 async function pay({ payouts, settled }: Stage, scenario: string, over: Partial<PayoutRequest> = {}) {
-  const request = payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over });
+  const request = payoutRequest(newPartnerOrderId(), { platform: `sim:${scenario}`, ...over });
   await settled(payouts.start(request));
   return { partnerOrderId: request.partnerOrderId };
 }
 
-function spoilt(stage: Stage, kind: 'drop-before' | 'drop-after', scenario = 'success'): Promise<PayoutRef> {
-  const partnerOrderId = freshNumber();
+function payWithFault(
+  stage: Stage,
+  kind: 'drop-before' | 'drop-after',
+  scenario = 'success',
+): Promise<PayoutRef> {
+  const partnerOrderId = newPartnerOrderId();
   stage.provider.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault: { kind } });
   return pay(stage, scenario, { partnerOrderId });
 }
 
-type Life = (stage: Stage) => Promise<PayoutRef>;
+type Case = (stage: Stage) => Promise<PayoutRef>;
 
-const LIVES: Record<string, Life> = {
+const CASES: Record<string, Case> = {
   polled: (stage) => pay(stage, 'success notify=none'),
   split: (stage) => pay(stage, 'partial splits=3 failed=1 notify=none'),
   'out of limits': (stage) => pay(stage, 'success', { limits: { minRate: '99' } }),
-  'its answer was lost': (stage) => spoilt(stage, 'drop-after', 'success notify=none'),
+  'its answer was lost': (stage) => payWithFault(stage, 'drop-after', 'success notify=none'),
   async approved(stage) {
     const ref = await pay(stage, 'success notify=none', { approval: 'required' });
     await stage.until(ref, 'AWAITING_APPROVAL');
@@ -118,14 +122,14 @@ const LIVES: Record<string, Life> = {
     return ref;
   },
   async reviewed(stage) {
-    const ref = await spoilt(stage, 'drop-before');
+    const ref = await payWithFault(stage, 'drop-before');
     await stage.until(ref, 'NEEDS_REVIEW');
     await stage.settled(stage.payouts.resolve(ref, { by, created: false, then: 'end' }));
     return ref;
   },
 };
 
-const UNPOLLED_LIVES: Record<string, Life> = {
+const UNPOLLED_CASES: Record<string, Case> = {
   async notified(stage) {
     const ref = await pay(stage, 'success final=0s notify=none');
     await stage.until(ref, 'PROCESSING');
@@ -141,11 +145,8 @@ const UNPOLLED_LIVES: Record<string, Life> = {
   },
 };
 
-/**
- * How often something is asked for again, and how many workflow tasks it takes, depends on the speed of the machine; what
- * is asked for, and in which order, does not.
- */
-async function shape(stage: Stage, life: Life): Promise<string[]> {
+/** The number of queries and of workflow tasks depends on the speed of the machine; their kind and order do not. */
+async function shape(stage: Stage, life: Case): Promise<string[]> {
   const ref = await life(stage);
   await stage.settled(stage.payouts.result(ref));
   const events = (await stage.events(ref)).filter((name) => !name.startsWith('WORKFLOW_TASK_'));
@@ -154,16 +155,16 @@ async function shape(stage: Stage, life: Life): Promise<string[]> {
     .split(' ');
 }
 
-/** Blocks that repeat themselves, written once. */
+/** Repeated blocks, written once. */
 function once(text: string): string {
   const shorter = text.replace(/((?:\S+ ){2,16}?)\1+/g, '$1');
   return shorter === text ? text : once(shorter);
 }
 
-test.each(Object.entries(LIVES))('%s', async (_, life) => {
+test.each(Object.entries(CASES))('%s', async (_, life) => {
   expect(await shape(simulated({}), life)).toEqual(await shape(real(polled), life));
 });
 
-test.each(Object.entries(UNPOLLED_LIVES))('%s', async (_, life) => {
+test.each(Object.entries(UNPOLLED_CASES))('%s', async (_, life) => {
   expect(await shape(simulated(NO_POLLS), life)).toEqual(await shape(real(unpolled), life));
 });

@@ -20,8 +20,8 @@ async function approved(there: PayoutWorld): Promise<void> {
   await there.world.finish(there.payouts.approve({ partnerOrderId }, { by: 'olga' }));
 }
 
-describe('H53 Temporal restored to before a payout paid', () => {
-  test('that was there: it confirms, and adopts its order', async () => {
+describe('H53 Temporal is restored to before a payout paid', () => {
+  test('a payout that Temporal still has confirms, and adopts its order', async () => {
     const there = new PayoutWorld({ workflows, seed: 1 });
     const { world, payouts, provider, server } = there;
     await world.finish(there.start(1, approval));
@@ -35,7 +35,7 @@ describe('H53 Temporal restored to before a payout paid', () => {
     expect(provider.control.ledgerOf(partnerOrderId).creates).toHaveLength(1);
   });
 
-  test('that it forgot and that is started again: cancelled, it still tells of the order', async () => {
+  test('a forgotten payout that is started again and canceled still reports the order', async () => {
     const there = new PayoutWorld({ workflows, seed: 1 });
     const { world, payouts, provider, server } = there;
     const snapshot = snapshotOf(server);
@@ -53,7 +53,7 @@ describe('H53 Temporal restored to before a payout paid', () => {
   });
 
   test.each(['waits', 'cancels'])(
-    'that it forgot, and whose order no query shows yet: started again, it waits for the order; somebody %s',
+    'a forgotten payout whose order no query shows yet waits for the order when started again; a person %s',
     async (then) => {
       const there = new PayoutWorld({ workflows, seed: 1, settings: { readLagMs: 9_000 } });
       const { world, payouts, provider, server } = there;
@@ -74,7 +74,7 @@ describe('H53 Temporal restored to before a payout paid', () => {
     },
   );
 
-  test('a payout that starts soon after it is paid once the confirmation window has passed', async () => {
+  test('a payout that starts soon after the restore is paid once the confirmation window has passed', async () => {
     const env = { PAYOUTS_CONFIRMATION_WINDOW: '60s' };
     const there = new PayoutWorld({ workflows, seed: 1, env });
     const { world, payouts, provider, server } = there;
@@ -87,7 +87,7 @@ describe('H53 Temporal restored to before a payout paid', () => {
     expect(provider.control.ledgerOf(partnerOrderId).creates).toHaveLength(1);
   });
 
-  test('H6 one that starts soon after it, sends, and is reset: a person decides, and nothing is sent again', async () => {
+  test('H6 a payout that starts soon after the restore, sends, and is reset: a person decides, and nothing is sent again', async () => {
     const there = new PayoutWorld({ workflows, seed: 1, settings: { readLagMs: 48 * HOUR_MS } });
     const { world, payouts, provider, server } = there;
     provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault: { kind: 'drop-after' } });
@@ -99,7 +99,7 @@ describe('H53 Temporal restored to before a payout paid', () => {
       expect(provider.control.ledgerOf(partnerOrderId).creates).toHaveLength(1);
     };
     await inReview();
-    // The run that sent; the payout was continued as new since.
+    // The run that sent. The payout continued as new since then.
     const run = server.runs.find(({ workflowId }) => workflowId === payoutId(1));
     const finished = run?.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
     if (run) server.reset(run, finished?.id ?? 0, 'a try');

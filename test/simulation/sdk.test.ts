@@ -5,7 +5,7 @@ import { loadWorkflows, newActivity, SDK_VERSION } from '../../simulation/sdk.ts
 
 const require = createRequire(import.meta.url);
 
-test('the SDK is the one whose internals simulation/sdk.ts was read against', () => {
+test('the SDK has the version for which simulation/sdk.ts was checked', () => {
   const installed: { version: string } = JSON.parse(
     readFileSync(require.resolve('@temporalio/worker/package.json'), 'utf8'),
   );

@@ -13,7 +13,7 @@ beforeAll(async () => {
   workflows = await loadWorkflows(inject('workflowBundle'));
 });
 
-test('the same seed is the same world', async () => {
+test('the same seed gives the same world', async () => {
   const [one, again, other] = [
     await runSeed(workflows, 6),
     await runSeed(workflows, 6),
@@ -23,7 +23,7 @@ test('the same seed is the same world', async () => {
   expect(other.digest).not.toBe(one.digest);
 });
 
-test(`${SEEDS} seeds hold every invariant, and the real core replays all that they wrote`, async () => {
+test(`${SEEDS} seeds hold every invariant, and the real core replays all their histories`, async () => {
   const histories: { workflowId: string; history: ReturnType<typeof exported> }[] = [];
   let converter: Awaited<ReturnType<typeof runSeed>>['converter'] | undefined;
   for (let seed = 1; seed <= SEEDS; seed += 1) {
@@ -33,7 +33,7 @@ test(`${SEEDS} seeds hold every invariant, and the real core replays all that th
     for (const { workflowId, entries } of report.runs)
       histories.push({ workflowId: `${workflowId} of seed ${seed}`, history: exported(entries) });
   }
-  // One worker for all of them, which takes one at a time.
+  // One worker for all of them, one at a time.
   const options = {
     ...{ workflowBundle: { codePath: inject('workflowBundle') }, replayName: 'simulation' },
     ...(converter && { dataConverter: converter }),

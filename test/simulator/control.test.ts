@@ -6,27 +6,27 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { simulatorEnvironment } from '../../simulator/environment.ts';
 import { type SimulatorControlClient, simulatorControl } from '../../simulator/index.ts';
 import { RingLog } from '../../simulator/state/ring-log.ts';
-import { freshNumber, Service, until, valueAt } from './support/service.ts';
+import { newPartnerOrderId, SimulatorClient, until, valueAt } from './support/simulator-client.ts';
 
 describe('the control API', () => {
-  let service: Service;
+  let service: SimulatorClient;
   let client: SimulatorControlClient;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
     client = simulatorControl(service.simulator.url);
   });
   afterEach(() => service.control.reset());
   afterAll(() => service.close());
 
   async function open(): Promise<string> {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     await service.pay(number, 'stuck');
     return number;
   }
   const data = async (number: string) => valueAt((await service.result(number)).json, 'data');
   const detail = async (number: string) => valueAt((await service.detail(number)).json, 'data');
 
-  test('tells the same over HTTP as in process', async () => {
+  test('returns the same over HTTP as in process', async () => {
     const number = await open();
     const { control } = service;
     expect(await client.ledger()).toEqual(control.ledger());
@@ -40,8 +40,8 @@ describe('the control API', () => {
     expect(await client.faults()).toEqual([]);
   });
 
-  test('plantOrder: an order that no create of ours made, of another beneficiary, under our number', async () => {
-    const number = freshNumber();
+  test('plantOrder: adds an order that was not created through us, for another beneficiary, under our partnerOrderId', async () => {
+    const number = newPartnerOrderId();
     const { orderId } = service.control.plantOrder({
       partnerOrderId: number,
       instructedAmount: { currency: 'CNY', amount: '55.50' },
@@ -57,7 +57,7 @@ describe('the control API', () => {
     expect(() => service.control.plantOrder({ partnerOrderId: number, originCurrency: 'XXX' })).toThrow();
   });
 
-  test('changeOrder: the account that the money goes to', async () => {
+  test('changeOrder: changes the account of the beneficiary', async () => {
     const number = await open();
     service.control.changeOrder(number, { receiver: { bankAccountNumber: '1' } });
     const [order] = service.control.ledgerOf(number).orders;
@@ -67,8 +67,8 @@ describe('the control API', () => {
     });
   });
 
-  test('changes the same over HTTP as in process', async () => {
-    const number = freshNumber();
+  test('makes the same changes over HTTP as in process', async () => {
+    const number = newPartnerOrderId();
     await client.setScenario(number, 'failure');
     await client.setAccounts('payer-1', [{ currency: 'USD', available: '500.00' }]);
     expect((await client.changeSettings({ feeRate: '0.01' })).feeRate).toBe('0.01');
@@ -91,7 +91,7 @@ describe('the control API', () => {
     expect((await client.settings()).feeRate).toBe('0.005');
   });
 
-  test('says what is wrong with a request, and what does not exist', async () => {
+  test('reports invalid requests and missing objects', async () => {
     await expect(client.setScenario('x', 'nonsense')).rejects.toThrow(/400.*nonsense is none of/);
     await expect(client.changeOrder('x', { status: 'SUCCESS' })).rejects.toThrow(/404.*no order x/);
     await expect(client.changeApp('x', {})).rejects.toThrow(/404/);
@@ -99,7 +99,7 @@ describe('the control API', () => {
     expect(() => service.control.changeSettings({ callsPerSecond: 0 })).toThrow();
   });
 
-  test('an order changes as told: status, audit, completeness, v2 status, lock, splits', async () => {
+  test('changes an order: status, audit, completeness, v2 status, lock, splits', async () => {
     const number = await open();
     const { control } = service;
     control.changeOrder(number, { auditStatus: 'MYSTERY', status: 'ODD' });
@@ -127,7 +127,7 @@ describe('the control API', () => {
     expect(() => control.changeOrder(number, { splits: [{ index: 9 }] })).toThrow(/no split 9/);
   });
 
-  test('any field of any answer can be changed, removed or made nonsense, with every digit', async () => {
+  test('changes, removes or corrupts any field of any answer, and keeps every digit', async () => {
     const number = await open();
     await client.changeOrder(number, {
       answers: { queryResult: { status: 7, target_currency: null, receive_target_amount: '12' } },
@@ -143,7 +143,7 @@ describe('the control API', () => {
     expect(await data(number)).toMatchObject({ status: 'PROCESSING', target_currency: 'CNY' });
   });
 
-  test('trade answers can name another client than the one that asked', async () => {
+  test('trade answers can name another client than the request', async () => {
     const number = await open();
     service.control.changeOrder(number, { echoClientId: 'somebody-else' });
     expect(await data(number)).toMatchObject({ client_id: 'somebody-else' });
@@ -152,7 +152,7 @@ describe('the control API', () => {
     expect(await data(number)).toMatchObject({ client_id: 'client-1' });
   });
 
-  test('the status page shows orders, the budget and faults, and escapes what it shows', async () => {
+  test('the status page shows orders, the rate limit and faults, and escapes what it shows', async () => {
     await service.pay('<b>&number', 'stuck');
     service.control.addFault({ id: 'my-rule', operation: 'fee', fault: { kind: 'garbage' } });
     const page = await service.get('/_sim', { authorization: '' });
@@ -160,7 +160,7 @@ describe('the control API', () => {
     expect(page.text).toMatch(/Calls in the last second[\s\S]*PROCESSING[\s\S]*my-rule/);
   });
 
-  test('reset forgets everything but tokens', async () => {
+  test('reset clears everything except tokens', async () => {
     await open();
     service.control.reset();
     expect(service.control.ledger()).toEqual({
@@ -175,7 +175,7 @@ describe('the control API', () => {
   });
 });
 
-test('the call log forgets its oldest entries and keeps the count', () => {
+test('the call log drops its oldest entries and keeps the count', () => {
   const log = new RingLog<number>(100);
   for (let entry = 0; entry < 1000; entry += 1) log.add(entry);
   expect(log.list().length).toBeLessThanOrEqual(125);
@@ -197,7 +197,7 @@ describe('the program', () => {
   }
 
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'prints one line once it listens, and ends at once with 0 on %s, even with requests held',
+    'prints one line once it listens, and exits 0 immediately on %s, even with held requests',
     async (signal) => {
       const running = run({
         SIMULATOR_LISTEN: '127.0.0.1:0',
@@ -224,7 +224,7 @@ describe('the program', () => {
     },
   );
 
-  test('takes an empty variable for an absent one', () => {
+  test('treats an empty variable as absent', () => {
     const read = simulatorEnvironment({ SIMULATOR_SETTINGS: '', SIMULATOR_APPS: '', SIMULATOR_LISTEN: '' });
     expect(read).toEqual({ SIMULATOR_LISTEN: '127.0.0.1:8090' });
   });
@@ -233,7 +233,7 @@ describe('the program', () => {
     [{ SIMULATOR_LISTEN: 'nowhere' }, /host:port/],
     [{ SIMULATOR_LISTEN: '127.0.0.1:0', SIMULATOR_SETTINGS: '{"speed":1}' }, /speed/],
     [{ SIMULATOR_LISTEN: '127.0.0.1:0', SIMULATOR_APPS: '{' }, /SIMULATOR_APPS/],
-  ])('refuses to start with %j and says why', async (env, why) => {
+  ])('refuses to start with %j and prints the reason', async (env, why) => {
     const running = run(env);
     let complaint = '';
     running.stderr?.on('data', (chunk) => {

@@ -1,18 +1,25 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createBody, feeBody, freshNumber, Service, textAt, valueAt } from './support/service.ts';
+import {
+  createBody,
+  feeBody,
+  newPartnerOrderId,
+  SimulatorClient,
+  textAt,
+  valueAt,
+} from './support/simulator-client.ts';
 
 const TRADE = ['queryResult', 'queryPayDetail'] as const;
 const tradePath = (name: string) => `/v1/mid-open-api/trade/payout/${name}`;
 
 describe('every endpoint answers as the specification says', () => {
-  let service: Service;
+  let service: SimulatorClient;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
   });
   afterAll(() => service.close());
 
-  test('the example call shows what arrived, without the token', async () => {
+  test('the example call returns the request without the token', async () => {
     const reply = await service.get('/v2/httpbin/get?a=1');
     expect(reply.json).toMatchObject({ code: 0, message: 'OK', data: { args: { a: '1' } } });
     expect(reply.text).not.toContain(service.token);
@@ -28,7 +35,7 @@ describe('every endpoint answers as the specification says', () => {
     expect(valueAt(detail.json, 'data')).toMatchObject({ id, payer_id: 'p1', currency: 'USD' });
   });
 
-  test('the spelling currnecy is read as well', async () => {
+  test('accepts the spelling currnecy', async () => {
     const opened = await service.post('/v1/accounts/receiving-account', { payer_id: 'p2', currnecy: 'EUR' });
     expect(opened.status).toBe(201);
     expect(valueAt(opened.json, 'data.currency')).toBe('EUR');
@@ -38,16 +45,16 @@ describe('every endpoint answers as the specification says', () => {
     [{ currency: 'USD' }, 'payer_id'],
     [{ payer_id: 'p1' }, 'currency'],
     [{ payer_id: 'p1', currency: 'USD', bank_location: 'Mars' }, 'bank_location'],
-  ])('a receiving account request %j is refused for its %s', async (body, field) => {
+  ])('refuses the receiving account request %j because of %s', async (body, field) => {
     const reply = await service.post('/v1/accounts/receiving-account', body);
     expect(reply.json).toEqual({ code: 900002, message: `illegal param: ${field}`, data: null });
   });
 
-  test('an unknown receiving account is refused', async () => {
+  test('refuses an unknown receiving account', async () => {
     expect((await service.get('/v1/payments/receving-account/none')).json).toMatchObject({ code: 40400 });
   });
 
-  test('a quote holds its lock, the balance, rate, fee and both amounts', async () => {
+  test('a quote contains its lock, the balance, rate, fee and both amounts', async () => {
     const reply = await service.quote();
     expect(reply.json).toMatchObject({
       code: 0,
@@ -62,7 +69,7 @@ describe('every endpoint answers as the specification says', () => {
     });
   });
 
-  test('an amount in the currency of origin is what leaves the account before the fee', async () => {
+  test('an amount in the origin currency is what leaves the account before the fee', async () => {
     const reply = await service.quote({ instructed_amount: { currency: 'USD', amount: 200 } });
     expect(valueAt(reply.json, 'data')).toMatchObject({
       pay_money: { amount: 201 },
@@ -78,15 +85,15 @@ describe('every endpoint answers as the specification says', () => {
     [{ instructed_amount: { currency: 'CNY', amount: 1.005 } }, 'instructed_amount.amount'],
     [{ instructed_amount: { currency: 'GBP', amount: 1 } }, 'instructed_amount.currency'],
     [{ exchange: { origin_currency: 'USD', target_currency: 'XXX' } }, 'exchange'],
-  ])('a quote with %j is refused for its %s', async (change, field) => {
+  ])('refuses a quote with %j because of %s', async (change, field) => {
     expect((await service.quote(change)).json).toMatchObject({
       code: 900002,
       message: `illegal param: ${field}`,
     });
   });
 
-  test('a payout order comes back from create and from its query, in camelCase', async () => {
-    const number = freshNumber();
+  test('create and order query return the order in camelCase', async () => {
+    const number = newPartnerOrderId();
     const created = await service.pay(number, 'stuck');
     expect(created.json).toMatchObject({
       code: 0,
@@ -112,15 +119,15 @@ describe('every endpoint answers as the specification says', () => {
     [{ outOrderId: 'x'.repeat(65) }, 'outOrderId'],
     [{ receiver: { ...createBody('x').receiver, idCardNumber: undefined } }, 'receiver.idCardNumber'],
     [{ exchange: { originCurrency: 'USD', targetCurrency: 'EUR' } }, 'exchange.targetCurrency'],
-  ])('a create with %j is refused for its %s and pays nothing', async (change, field) => {
+  ])('refuses a create with %j because of %s, and pays nothing', async (change, field) => {
     const before = service.control.counts().orders;
-    const reply = await service.create({ ...createBody(freshNumber()), lockRateId: 'x', ...change });
+    const reply = await service.create({ ...createBody(newPartnerOrderId()), lockRateId: 'x', ...change });
     expect(reply.json).toMatchObject({ code: 900002, message: `illegal param: ${field}` });
     expect(service.control.counts().orders).toBe(before);
   });
 
-  test.each(TRADE)('%s speaks style B, echoes the client, and knows what does not exist', async (name) => {
-    const number = freshNumber();
+  test.each(TRADE)('%s uses style B, echoes the client, and reports unknown orders', async (name) => {
+    const number = newPartnerOrderId();
     await service.pay(number, 'stuck');
     const ask = (partner_order_id: string) =>
       service.post(tradePath(name), { client_id: 'c-9', partner_order_id });
@@ -151,7 +158,7 @@ describe('every endpoint answers as the specification says', () => {
     });
   });
 
-  test('an unknown client has no accounts, a poor one has 1.00, and nonsense is refused', async () => {
+  test('an unknown client has no accounts, a poor one has 1.00, and invalid input is refused', async () => {
     const ask = (body: object) => service.post('/v1/mid-open-api/account/query', body);
     expect((await ask({ client_id: 'unknown-1' })).text).toBe('{"code":200,"message":"SUCCESS","data":null}');
     expect((await ask({ client_id: 'poor-1' })).text).toContain('"avail_balance":1.00');
@@ -162,11 +169,11 @@ describe('every endpoint answers as the specification says', () => {
     expect((await ask({ client_id: 'c', extra_info: '{' })).json).toMatchObject({ code: 900002 });
   });
 
-  test('an address that the specification does not have is not found', async () => {
+  test('a path outside the specification is not found', async () => {
     expect((await service.get('/v9/nothing')).status).toBe(404);
   });
 
-  test('a signature over the raw body is asked for where the settings say so', async () => {
+  test('requires a signature over the raw body if configured', async () => {
     service.control.changeSettings({ signatureSecret: 'key' });
     const rawBody = '{"client_id":"c","partner_order_id":"none"}';
     const path = tradePath('queryResult');
@@ -181,7 +188,7 @@ describe('every endpoint answers as the specification says', () => {
     expect([unsigned, wrong, right].map((reply) => valueAt(reply.json, 'code'))).toEqual([401, 401, 900004]);
   });
 
-  test('where the style of /v1 answers is set to bare, there is no envelope around them', async () => {
+  test('with the bare style, /v1 answers have no envelope', async () => {
     service.control.changeSettings({ v1Envelope: 'bare' });
     const reply = await service.post('/v1/payments/fee', feeBody());
     service.control.changeSettings({ v1Envelope: 'A' });

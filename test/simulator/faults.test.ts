@@ -4,19 +4,25 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { OPERATIONS } from '../../simulator/faults/rules.ts';
 import type { FaultInput } from '../../simulator/index.ts';
 import { standingClock } from '../support/standing-clock.ts';
-import { createBody, freshNumber, Service, until, valueAt } from './support/service.ts';
+import {
+  createBody,
+  newPartnerOrderId,
+  SimulatorClient,
+  until,
+  valueAt,
+} from './support/simulator-client.ts';
 
 describe('faults', () => {
-  let service: Service;
+  let service: SimulatorClient;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
   });
   beforeEach(() => service.control.reset());
   afterAll(() => service.close());
 
-  /** Pays once under a fresh number while `fault` is in force for it. */
+  /** Pays once under a fresh outOrderId with `fault` in force for it. */
   async function payWith(fault: FaultInput) {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     const lockRateId = await service.lock();
     service.control.addFault({ operation: 'createCnyOrder', partnerOrderId: number, times: 1, fault });
     const body = { ...createBody(number), lockRateId };
@@ -24,7 +30,7 @@ describe('faults', () => {
     return { number, reply, ledger: service.control.ledgerOf(number) };
   }
 
-  test('drop-before: the socket ends, nothing is paid, and the ledger knows the body that came', async () => {
+  test('drop-before: the socket closes, nothing is paid, and the ledger has the request body', async () => {
     const { reply, ledger, number } = await payWith({ kind: 'drop-before' });
     expect(reply).toBeInstanceOf(Error);
     expect(ledger).toMatchObject({
@@ -37,7 +43,7 @@ describe('faults', () => {
     ]);
   });
 
-  test('drop-after: the socket ends, and the payment was made', async () => {
+  test('drop-after: the socket closes, and the payment was made', async () => {
     const { reply, ledger, number } = await payWith({ kind: 'drop-after' });
     expect(reply).toBeInstanceOf(Error);
     expect(ledger).toMatchObject({ debits: 1, creates: [{ effect: 'committed', answered: 'dropped' }] });
@@ -86,11 +92,11 @@ describe('faults', () => {
   ] as const)('%s: a rule without an end', async (_, fault, answer) => {
     service.control.addFault({ operation: 'createCnyOrder', fault });
     for (let count = 0; count < 30; count += 1)
-      expect(await service.pay(freshNumber())).toMatchObject(answer);
+      expect(await service.pay(newPartnerOrderId())).toMatchObject(answer);
     expect(service.control.counts()).toMatchObject({ creates: 30, orders: 0 });
   });
 
-  test.each(OPERATIONS)('%s can be answered 900002', async (operation) => {
+  test.each(OPERATIONS)('%s can be answered with 900002', async (operation) => {
     service.control.addFault({ operation, fault: { kind: 'envelope', code: 900002 } });
     const replies = [
       await service.post('/v3/b2b/oauth/token', {}),
@@ -100,7 +106,7 @@ describe('faults', () => {
       await service.get('/v1/accounts/receiving-account/p/USD'),
       await service.get('/v1/payments/receving-account/a'),
       await service.quote(),
-      await service.create(createBody(freshNumber())),
+      await service.create(createBody(newPartnerOrderId())),
       await service.order('o'),
       await service.result('p'),
       await service.detail('p'),
@@ -117,14 +123,14 @@ describe('faults', () => {
     expect(ledger.debits).toBe(1);
   });
 
-  test('cut-body: half of the promised body does arrive', async () => {
+  test('cut-body: half of the announced body arrives', async () => {
     service.control.addFault({ operation: 'httpbin', fault: { kind: 'cut-body' } });
     const seen = await rawGet(service, '/v2/httpbin/get');
     const length = Number(/content-length: (\d+)/.exec(seen)?.[1]);
     expect(seen.split('\r\n\r\n')[1]?.length).toBe(Math.floor(length / 2));
   });
 
-  test('rate-limited-but-executes: says 429, pays all the same, and shows it late', async () => {
+  test('rate-limited-but-executes: answers 429, pays nevertheless, and shows the order late', async () => {
     const clock = standingClock();
     const { reply, ledger, number } = await payWith({ kind: 'rate-limited-but-executes', showAfterMs: 300 });
     expect(reply).toMatchObject({ status: 429, json: { code: 429 } });
@@ -140,9 +146,9 @@ describe('faults', () => {
     ['before', 0],
     ['after', 1],
   ] as const)(
-    'hold-until-released %s the effect: %d debits while it waits, one afterwards',
+    'hold-until-released %s the effect: %d debits while held, one afterwards',
     async (effect, held) => {
-      const number = freshNumber();
+      const number = newPartnerOrderId();
       const lockRateId = await service.lock();
       const { id } = service.control.addFault({
         operation: 'createCnyOrder',
@@ -158,8 +164,8 @@ describe('faults', () => {
     },
   );
 
-  test('a held request takes effect on release although its sender has gone', async () => {
-    const number = freshNumber();
+  test('a held request takes effect on release although its sender is gone', async () => {
+    const number = newPartnerOrderId();
     const lockRateId = await service.lock();
     const { id } = service.control.addFault({ fault: { kind: 'hold-until-released' } });
     const body = JSON.stringify({ ...createBody(number), lockRateId });
@@ -190,7 +196,7 @@ describe('faults', () => {
     expect(() => service.control.releaseFault(id)).toThrow(/no fault/);
   });
 
-  test('a rule hits its operation and its number only', async () => {
+  test('a rule matches only its operation and its outOrderId', async () => {
     service.control.addFault({
       operation: 'queryResult',
       partnerOrderId: 'mine',
@@ -204,8 +210,8 @@ describe('faults', () => {
     expect(replies.map((reply) => reply.status)).toEqual([500, 200, 200]);
   });
 
-  test('an order query is matched by the partner number of its order', async () => {
-    const number = freshNumber();
+  test('an order query is matched by the outOrderId of its order', async () => {
+    const number = newPartnerOrderId();
     const created = await service.pay(number);
     service.control.addFault({
       operation: 'queryDetail',
@@ -215,7 +221,7 @@ describe('faults', () => {
     expect((await service.order(String(valueAt(created.json, 'data.orderId')))).status).toBe(500);
   });
 
-  test('the same seed means the same faults, another seed means others', async () => {
+  test('the same seed gives the same faults, another seed gives others', async () => {
     const run = async (seed: number) => {
       service.control.removeFaults();
       service.control.addFault({
@@ -241,13 +247,13 @@ describe('faults', () => {
     { fault: { kind: 'explode' } },
     { operation: 'nothing', fault: { kind: 'garbage' } },
     { fault: { kind: 'garbage' }, kinds: [{ kind: 'garbage' }] },
-  ])('the rule %j is refused', async (rule) => {
+  ])('rejects the rule %j', async (rule) => {
     expect((await service.post('/_sim/faults', rule)).status).toBe(400);
   });
 });
 
-/** Everything that comes back on a bare socket, cut or not. */
-async function rawGet(service: Service, path: string): Promise<string> {
+/** Everything that comes back on a bare socket, complete or cut. */
+async function rawGet(service: SimulatorClient, path: string): Promise<string> {
   const { port } = new URL(service.simulator.url);
   const socket = connect(Number(port), '127.0.0.1');
   let seen = '';

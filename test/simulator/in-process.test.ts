@@ -1,4 +1,4 @@
-/** The simulator without a socket answers as the one behind a socket does. */
+/** The simulator answers the same without a socket as behind one. */
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -9,7 +9,7 @@ import {
   startSimulator,
 } from '../../simulator/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
-import { feeBody, textAt } from './support/service.ts';
+import { feeBody, textAt } from './support/simulator-client.ts';
 
 const TOKEN = '/v2/token/get?app_id=demo-app&app_secret=demo-secret';
 const ORDER = '/v2/b2b/currents/queryDetail';
@@ -44,7 +44,7 @@ const inHere: Ask = async (asked) => {
   return { status: answer.status, headers: answer.headers, text: answer.body.toString() };
 };
 
-/** With a token of its own; fresh ids, and what a connection adds, are left out. */
+/** With its own token. Omits fresh ids, and the headers that a connection adds. */
 async function comparable(ask: Ask, { headers, ...rest }: InProcessRequest): Promise<Told> {
   const { text: tokenText } = await ask({ method: 'GET', path: TOKEN, headers: {} });
   const authorization = `Bearer ${textAt(JSON.parse(tokenText), 'data.access_token')}`;
@@ -67,7 +67,7 @@ function posted(text: string): InProcessRequest {
   };
 }
 
-describe('the answer is the one over HTTP to', () => {
+describe('the answer equals the one over HTTP to', () => {
   test.each<[string, InProcessRequest, number]>([
     ['a request for a token', got(TOKEN), 200],
     ['a field that is given twice', got(`${TOKEN}&app_id=demo-app`), 200],
@@ -76,15 +76,15 @@ describe('the answer is the one over HTTP to', () => {
     ['another method', { ...got(TOKEN), method: 'POST' }, 404],
     ['a slash too much', got('/v2/token/get/'), 404],
     ['other letters', got(TOKEN.replace('token', 'Token')), 404],
-    ['an address of nothing', got('/v2/nothing?x=1'), 404],
-    ['a token that is none', { ...got(`${ORDER}/PO1`), headers: { Authorization: 'T' } }, 401],
+    ['an unknown path', got('/v2/nothing?x=1'), 404],
+    ['an invalid token', { ...got(`${ORDER}/PO1`), headers: { Authorization: 'T' } }, 401],
     ['a query of an order', got(`${ORDER}/PO%2F1?x=1`), 200],
     ['a query of an empty order', got(`${ORDER}/`), 200],
     ['a query of a long order', got(`${ORDER}/${LONG}`), 200],
     ['a query of an order whose encoding is long', got(`${ORDER}/%41${LONG.slice(1)}`), 200],
     ['a query of a balance', got('/v1/accounts/receiving-account/p%20/USD'), 200],
     ['a request for a quote', posted(JSON.stringify(feeBody())), 200],
-    ['a body that is no JSON', posted('{'), 200],
+    ['a body that is not JSON', posted('{'), 200],
     ['no body', { method: 'POST', path: FEE, headers: {} }, 200],
   ])('%s', async (_what, asked, status) => {
     const told = await comparable(inHere, asked);
@@ -92,13 +92,13 @@ describe('the answer is the one over HTTP to', () => {
     expect(told.status).toBe(status);
   });
 
-  test('a query of too long an order, but for the words', async () => {
+  test('a query of too long an order, except for the message', async () => {
     const asked = got(`${ORDER}/${LONG}x`);
     expect((await inHere(asked)).status).toBe(414);
     expect((await overHttp(asked)).status).toBe(414);
   });
 
-  test('what shows the request', async () => {
+  test('the example call that returns the request', async () => {
     const asked = { ...got('/v2/httpbin/get?a=1&b='), headers: { 'X-Request-Id': 'r-1' } };
     const shown = async (ask: Ask): Promise<unknown> => JSON.parse((await comparable(ask, asked)).text);
     expect(await shown(overHttp)).toMatchObject({ data: { args: { a: '1', b: '' } } });
@@ -110,13 +110,13 @@ describe('the answer is the one over HTTP to', () => {
   });
 });
 
-test('closing cuts what is open, with what was sent of it, and later requests are dropped', async () => {
+test('closing cuts open answers, with the part that was sent, and drops later requests', async () => {
   const closing = simulatorInProcess({ surroundings: PROCESS_SURROUNDINGS, deliver: async () => 200 });
   closing.control.addFault({ times: 1, fault: { kind: 'hold-until-released' } });
   const held = closing.request(got(TOKEN));
   closing.control.addFault({ fault: { kind: 'slow-body', ms: 600_000 } });
   const half = closing.request(got(TOKEN));
-  // Both have arrived; the half is sent in the microtasks that follow.
+  // Both have arrived. The half is sent in the microtasks that follow.
   await new Promise(setImmediate);
   expect(closing.control.faults().map(({ hit }) => hit)).toEqual([1, 1]);
   await closing.close();

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { convertBack, convertForward, formatMinor, parseMinor, parseRate } from '../../simulator/money.ts';
-import { createBody, freshNumber, Service, textAt } from './support/service.ts';
+import { createBody, newPartnerOrderId, SimulatorClient, textAt } from './support/simulator-client.ts';
 
 describe('amounts keep every digit', () => {
-  let service: Service;
+  let service: SimulatorClient;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
   });
   afterAll(() => service.close());
 
   test.each(['9999999999999999.99', '9007199254740993.01', '0.01', '10'])(
-    '%s goes in as a JSON number and comes out of every answer with the same digits',
+    '%s enters as a JSON number and leaves in every answer with the same digits',
     async (amount) => {
-      const number = freshNumber();
+      const number = newPartnerOrderId();
       const wire = `${formatMinor(parseMinor(amount) ?? 0n)}`;
       const quoted = await service.call('POST', '/v1/payments/fee', {
         rawBody: `{"instructed_amount":{"currency":"CNY","amount":${amount}},"exchange":{"origin_currency":"USD","target_currency":"CNY"},"payer_id":"p","type":"WITHDRAW"}`,
@@ -30,17 +30,17 @@ describe('amounts keep every digit', () => {
     },
   );
 
-  test('a balance of 9999999999999999.99 is shown exactly, and a debit is taken off exactly', async () => {
-    const payer_id = freshNumber();
+  test('shows a balance of 9999999999999999.99 exactly, and subtracts a debit exactly', async () => {
+    const payer_id = newPartnerOrderId();
     const quoted = await service.quote({ payer_id });
     expect(quoted.text).toContain('"avail_money":{"currency":"USD","amount":9999999999999999.99}');
     const lockRateId = textAt(quoted.json, 'data.lock_rate_id');
-    await service.create({ ...createBody(freshNumber()), lockRateId, platform: 'sim:stuck' });
+    await service.create({ ...createBody(newPartnerOrderId()), lockRateId, platform: 'sim:stuck' });
     expect((await service.quote({ payer_id })).text).toContain('"amount":9999999999999899.49}');
   });
 
   test.each(['1e3', '1.001', '99999999999999999', '-1', '0', '"5"', 'null'])(
-    'the amount %s is refused',
+    'refuses the amount %s',
     async (amount) => {
       const reply = await service.call('POST', '/v1/payments/fee', {
         rawBody: `{"instructed_amount":{"currency":"CNY","amount":${amount}},"exchange":{"origin_currency":"USD","target_currency":"CNY"},"payer_id":"p","type":"WITHDRAW"}`,
@@ -61,7 +61,7 @@ describe('conversion', () => {
     expect(convertBack(100n, parseRate('8') ?? rate)).toBe(13n);
   });
 
-  test.each(['', '0', 'x', '1.', '-1', '1e2'])('%j is no rate', (text) => {
+  test.each(['', '0', 'x', '1.', '-1', '1e2'])('rejects the rate %j', (text) => {
     expect(parseRate(text)).toBeUndefined();
   });
 });

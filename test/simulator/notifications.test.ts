@@ -1,14 +1,14 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { Receiver } from './support/receiver.ts';
-import { freshNumber, Service, until, valueAt } from './support/service.ts';
+import { newPartnerOrderId, SimulatorClient, until, valueAt } from './support/simulator-client.ts';
 
 describe('notifications', () => {
-  let service: Service;
+  let service: SimulatorClient;
   let receiver: Receiver;
   beforeAll(async () => {
     receiver = await Receiver.start();
-    service = await Service.start({ settings: { notificationBackoffMs: [10, 20, 30] } });
+    service = await SimulatorClient.start({ settings: { notificationBackoffMs: [10, 20, 30] } });
     service.control.changeApp('demo-app', { notifyUrl: receiver.url });
   });
   afterEach(() => service.control.reset());
@@ -27,12 +27,12 @@ describe('notifications', () => {
   const log = (number: string) => service.control.ledgerOf(number).notifications;
 
   async function paid(scenario: string): Promise<{ number: string; orderId: unknown }> {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     const reply = await service.pay(number, scenario);
     return { number, orderId: valueAt(reply.json, 'data.orderId') };
   }
 
-  test('sent: one at the final state, with number, order and status', async () => {
+  test('sent: one in the final state, with outOrderId, order and status', async () => {
     const { number, orderId } = await paid('partial');
     expect(await untilTold(number)).toEqual([
       { order_id: orderId, partner_order_id: number, status: 'PARTIAL_SUCCESS' },
@@ -41,13 +41,13 @@ describe('notifications', () => {
     expect(log(number)).toMatchObject([{ mode: 'sent', attempt: 1, outcome: 200 }]);
   });
 
-  test('they speak camelCase where the settings say so', async () => {
+  test('uses camelCase if configured', async () => {
     service.control.changeSettings({ notificationStyle: 'camel' });
     const { number, orderId } = await paid('success');
     expect(await untilTold(number)).toEqual([{ orderId, partnerOrderId: number, status: 'SUCCESS' }]);
   });
 
-  test.each(['none', 'lost'])('%s: nothing comes', async (mode) => {
+  test.each(['none', 'lost'])('%s: none arrives', async (mode) => {
     const { number } = await paid(`success notify=${mode}`);
     await service.untilStatus(number, 'SUCCESS');
     const after = await paid('success');
@@ -62,26 +62,26 @@ describe('notifications', () => {
     expect(second).toEqual(first);
   });
 
-  test('early: it is there before the answer to create', async () => {
+  test('early: arrives before the answer to create', async () => {
     const { number } = await paid('success notify=early');
     expect(about(number)).toMatchObject([{ status: 'SUCCESS' }]);
     expect((await service.result(number)).json).toMatchObject({ data: { status: 'SUCCESS' } });
   });
 
-  test('late: it comes after the end, by as much as asked', async () => {
+  test('late: arrives after the end, by the requested delay', async () => {
     const { number } = await paid('success notify=late:200ms');
     await until(() => log(number).length === 1 || undefined);
     const finishedAt = service.control.ledgerOf(number).orders[0]?.finishedAt ?? '';
     expect(Date.parse(log(number)[0]?.at ?? '') - Date.parse(finishedAt)).toBeGreaterThan(190);
   });
 
-  test('out-of-order: a PROCESSING comes after the SUCCESS', async () => {
+  test('out-of-order: PROCESSING arrives after SUCCESS', async () => {
     const { number } = await paid('success notify=out-of-order');
     const told = await untilTold(number, 2);
     expect(told.map((notification) => valueAt(notification, 'status'))).toEqual(['SUCCESS', 'PROCESSING']);
   });
 
-  test('forged: says SUCCESS while the order is open, with a signature nobody agreed on', async () => {
+  test('forged: says SUCCESS while the order is open, with an invalid signature', async () => {
     service.control.changeSettings({ notificationSecret: 'agreed' });
     const { number } = await paid('failure final=1h notify=forged');
     expect(await untilTold(number)).toMatchObject([{ status: 'SUCCESS' }]);
@@ -100,7 +100,7 @@ describe('notifications', () => {
   });
 
   test.each(['plain secret', `whsec_${Buffer.from('binary').toString('base64')}`])(
-    'signed with %s as Standard Webhooks do',
+    'signed with %s as in Standard Webhooks',
     async (secret) => {
       service.control.changeSettings({ notificationSecret: secret });
       const { number } = await paid('success');
@@ -110,14 +110,14 @@ describe('notifications', () => {
     },
   );
 
-  test('repeated until the receiver says 2xx, under the same id', async () => {
+  test('repeated under the same id until the receiver answers 2xx', async () => {
     receiver.answers.push(500, 503);
     const { number } = await paid('success');
     await until(() => log(number).length === 3 || undefined);
     expect(log(number).map((entry) => entry.outcome)).toEqual([500, 503, 200]);
   });
 
-  test('given up after the last retry, without harm to the simulator', async () => {
+  test('abandoned after the last retry, without harm to the simulator', async () => {
     service.control.changeApp('demo-app', { notifyUrl: 'http://127.0.0.1:1/nobody' });
     const { number } = await paid('success');
     await until(() => log(number).length === 4 || undefined);
@@ -125,7 +125,7 @@ describe('notifications', () => {
     expect((await service.result(number)).json).toMatchObject({ code: 200 });
   });
 
-  test('the control API sends whatever a test wants: another status, order, body or signature', async () => {
+  test('the control API sends any status, order, body or signature', async () => {
     const { number } = await paid('stuck');
     await service.control.notify({
       partnerOrderId: number,

@@ -1,17 +1,24 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type OrderRecord, randomAnswer, randomRecord } from '../../simulator/index.ts';
-import { type BelievedEnd, believedEnd, minorOf, toldEnd } from './support/comparing-client.ts';
-import { createBody, freshNumber, type Reply, Service, until, valueAt } from './support/service.ts';
+import { type AcceptedEnd, acceptedEnd, minorOf, reportedEnd } from './support/accepted-end.ts';
+import {
+  createBody,
+  newPartnerOrderId,
+  type Reply,
+  SimulatorClient,
+  until,
+  valueAt,
+} from './support/simulator-client.ts';
 
 const seeds = Array.from({ length: 1_000 }, (_, seed) => seed);
 
 describe('randomRecord', () => {
-  test('a seed always draws the same record, another seed another one', () => {
+  test('a seed gives the same record, another seed another one', () => {
     expect(randomRecord('queryResult', 7)).toBe(randomRecord('queryResult', 7));
     expect(new Set(seeds.map((seed) => randomRecord('queryResult', seed))).size).toBe(seeds.length);
   });
 
-  test('every trade result keeps to the spec: mandatory fields, lengths, amounts of at most 18 digits', () => {
+  test('every trade result conforms to the spec: mandatory fields, lengths, amounts of at most 18 digits', () => {
     for (const seed of seeds) {
       const text = randomRecord('queryResult', seed);
       const record: unknown = JSON.parse(text);
@@ -30,7 +37,7 @@ describe('randomRecord', () => {
     }
   });
 
-  test('what the spec allows does occur: every status, both spellings, text for numbers, the largest amount', () => {
+  test('every case that the spec allows occurs: all statuses, both spellings, text for numbers, the largest amount', () => {
     const results = seeds.map((seed) => randomRecord('queryResult', seed)).join('\n');
     for (const word of ['PROCESSING', 'FAILED', 'SUCCESS', 'PARTIAL_SUCCESS', 'RETURNED', 'DECLINED'])
       expect(results).toContain(`"${word}"`);
@@ -63,21 +70,18 @@ describe('randomAnswer', () => {
     'queryResult',
     'queryPayDetail',
     'accountQuery',
-  ] as const)(
-    '%s: every documented code, as number and as text, and codes that nobody documented',
-    (operation) => {
-      const codes = new Set(
-        seeds.map((seed) => valueAt(JSON.parse(randomAnswer(operation, seed).body), 'code')),
-      );
-      for (const code of [429, 900000, 900002, 900004, 401, 403]) {
-        expect(codes).toContain(code);
-        expect(codes).toContain(String(code));
-      }
-      expect(codes.size).toBeGreaterThan(40);
-    },
-  );
+  ] as const)('%s: every documented code, as number and as text, and undocumented codes', (operation) => {
+    const codes = new Set(
+      seeds.map((seed) => valueAt(JSON.parse(randomAnswer(operation, seed).body), 'code')),
+    );
+    for (const code of [429, 900000, 900002, 900004, 401, 403]) {
+      expect(codes).toContain(code);
+      expect(codes).toContain(String(code));
+    }
+    expect(codes.size).toBeGreaterThan(40);
+  });
 
-  test('changes a true record in a few places, and lets it stand otherwise', () => {
+  test('changes a few places of a true record, and keeps the rest', () => {
     const truth = { order_id: 'o', client_id: 'c', partner_order_id: 'p', status: 'SUCCESS', x: 1 };
     const answers = seeds.map((seed) => randomAnswer('queryResult', seed, { truth: JSON.stringify(truth) }));
     const changed = answers.filter(({ sort }) => sort === 'changed').map(({ body }) => JSON.parse(body).data);
@@ -90,7 +94,7 @@ describe('randomAnswer', () => {
     expect(changed.filter((data) => data.status !== 'SUCCESS').length).toBeGreaterThan(10);
   });
 
-  test('invents an end that agrees with itself, where it is told the amounts', () => {
+  test('invents a consistent end when it knows the amounts', () => {
     const money = (amount: string) => ({ currency: 'CNY', amount });
     const terms = { target: money('9999999999999999.99'), pay: money('2.00'), fee: money('1.00') };
     const answers = seeds.map((seed) => randomAnswer('queryPayDetail', seed, { terms }));
@@ -103,14 +107,14 @@ describe('randomAnswer', () => {
 });
 
 describe('the fault random-answer', () => {
-  let service: Service;
+  let service: SimulatorClient;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
   });
   beforeEach(() => service.control.reset());
   afterAll(() => service.close());
 
-  function lieAboutTrades(seed: number, probability: number): void {
+  function falsifyTrades(seed: number, probability: number): void {
     for (const operation of ['queryResult', 'queryPayDetail'] as const)
       service.control.addFault({
         id: operation,
@@ -121,7 +125,7 @@ describe('the fault random-answer', () => {
       });
   }
 
-  test('a seed means the same lies about the same orders, whatever else is asked meanwhile', async () => {
+  test('a seed gives the same false answers for the same orders, whatever else is queried meanwhile', async () => {
     const sortsWith = async (seed: number, noise: number) => {
       service.control.reset();
       service.control.addFault({ operation: 'queryResult', seed, fault: { kind: 'random-answer' } });
@@ -140,9 +144,9 @@ describe('the fault random-answer', () => {
   test.each([
     ['commit', 1],
     ['none', 0],
-  ] as const)('with effect %s a create leaves %d debits, whatever it answers', async (effect, debits) => {
+  ] as const)('with effect %s, a create leaves %d debits, whatever it answers', async (effect, debits) => {
     for (let seed = 0; seed < 60; seed += 1) {
-      const number = freshNumber();
+      const number = newPartnerOrderId();
       service.control.addFault({
         id: 'lie',
         operation: 'createCnyOrder',
@@ -159,7 +163,7 @@ describe('the fault random-answer', () => {
     expect(untouched).toBe(effect === 'none');
   });
 
-  test('a create without effect may be answered with the order that would have been made, and its lock stays good', async () => {
+  test('a create without effect may return the order that would have been made, and its lock stays usable', async () => {
     const lockRateId = await service.lock();
     let pretended: Reply | undefined;
     for (let seed = 0; seed < 100 && !pretended; seed += 1) {
@@ -181,7 +185,7 @@ describe('the fault random-answer', () => {
   test('a committed create is never answered with a code that means "not created"', async () => {
     const { lockExpiredCode, insufficientCode, repeatedCode, lockMismatchCode, accountNotUsableCode } =
       service.control.changeSettings({ lockExpiredCode: 429_001, insufficientCode: 900_000 });
-    // What is drawn depends on the seed and the number, so that it is the same in each run.
+    // Seed and outOrderId determine the draw, so that it is the same in each run.
     service.control.addFault({
       ...{ operation: 'createCnyOrder', seed: 1 },
       fault: { kind: 'random-answer', effect: 'commit' },
@@ -202,11 +206,11 @@ describe('the fault random-answer', () => {
   });
 
   test.each([
-    ['unanswered, after the time of lag', 'drop-after', 0, false],
-    ['unanswered, within the time of lag', 'drop-after', 60_000, true],
+    ['unanswered, after the lag', 'drop-after', 0, false],
+    ['unanswered, within the lag', 'drop-after', 60_000, true],
     ['answered', undefined, 0, true],
-  ] as const)('"order not exist" about an order whose create was %s', async (_, fault, denyMs, isDenied) => {
-    // The number and the seed decide what is drawn, so that it is the same in each run.
+  ] as const)('"order not exist" for an order whose create was %s', async (_, fault, denyMs, isDenied) => {
+    // Seed and outOrderId determine the draw, so that it is the same in each run.
     const number = `denied-${fault ?? 'answered'}-${denyMs}`;
     if (fault) service.control.addFault({ operation: 'createCnyOrder', times: 1, fault: { kind: fault } });
     await service.pay(number, 'slow').catch(() => undefined);
@@ -227,57 +231,57 @@ describe('the fault random-answer', () => {
     'partial final=0ms',
     'stuck',
   ])(
-    '%s: whoever compares is never told an untrue end, and whoever does not compare is',
+    '%s: a client that compares answers never sees a false end, and one that does not compare does',
     async (scenario) => {
       let fooled = 0;
       for (let count = 0; count < 4; count += 1) {
-        const number = freshNumber();
+        const number = newPartnerOrderId();
         await service.pay(number, scenario);
         const [order] = service.control.ledgerOf(number).orders;
         if (!order) throw new Error('there is no order');
-        lieAboutTrades(count, 0.8);
+        falsifyTrades(count, 0.8);
         const results = await repeat(100, () => service.result(number));
         const details = await repeat(100, () => service.detail(number));
-        for (const end of believed(results, details, number, order.target.amount))
+        for (const end of acceptedEnds(results, details, number, order.target.amount))
           expect(end).toEqual(endIn(order));
-        const ends = results.flatMap(({ json }) => toldEnd(json, number) ?? []);
+        const ends = results.flatMap(({ json }) => reportedEnd(json, number) ?? []);
         fooled += ends.filter(({ status }) => status !== order.status).length;
       }
       expect(fooled).toBeGreaterThan(0);
     },
   );
 
-  test('nobody is told the end of an order that does not exist by both trade queries', async () => {
-    lieAboutTrades(1, 1);
+  test('the two trade queries never both report the end of an order that does not exist', async () => {
+    falsifyTrades(1, 1);
     let claimed = 0;
     for (let count = 0; count < 10; count += 1) {
-      const number = freshNumber();
+      const number = newPartnerOrderId();
       const results = await repeat(80, () => service.result(number));
       const details = await repeat(80, () => service.detail(number));
-      expect(believed(results, details, number)).toEqual([]);
-      claimed += results.filter(({ json }) => toldEnd(json, number)).length;
+      expect(acceptedEnds(results, details, number)).toEqual([]);
+      claimed += results.filter(({ json }) => reportedEnd(json, number)).length;
     }
     expect(claimed).toBeGreaterThan(0);
   });
 
-  test('error answers may say when to come again', async () => {
+  test('error answers may contain Retry-After', async () => {
     service.control.addFault({ fault: { kind: 'random-answer' } });
-    await until(async () => (await service.result(freshNumber())).headers['retry-after'] || undefined);
+    await until(async () => (await service.result(newPartnerOrderId())).headers['retry-after'] || undefined);
   });
 });
 
-function endIn({ status, orderId, splits }: OrderRecord): BelievedEnd {
+function endIn({ status, orderId, splits }: OrderRecord): AcceptedEnd {
   const lines = splits.map(
     (split) => `${split.distributeId} ${split.status} ${minorOf(split.target.amount)} ${split.refunded}`,
   );
   return { status, orderId, splits: lines.sort() };
 }
 
-function believed(results: Reply[], details: Reply[], number: string, target?: string): BelievedEnd[] {
-  const told = (replies: Reply[]) => replies.flatMap(({ json }) => toldEnd(json, number) ?? []);
+function acceptedEnds(results: Reply[], details: Reply[], number: string, target?: string): AcceptedEnd[] {
+  const told = (replies: Reply[]) => replies.flatMap(({ json }) => reportedEnd(json, number) ?? []);
   const ofDetails = told(details);
   return told(results).flatMap((result) =>
-    ofDetails.flatMap((detail) => believedEnd(result, detail, target) ?? []),
+    ofDetails.flatMap((detail) => acceptedEnd(result, detail, target) ?? []),
   );
 }
 

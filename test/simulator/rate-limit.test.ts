@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { RateLimit } from '../../simulator/state/rate-limit.ts';
 import { standingClock } from '../support/standing-clock.ts';
-import { Service } from './support/service.ts';
+import { SimulatorClient } from './support/simulator-client.ts';
 
 const admit = (rateLimit: RateLimit, times: readonly number[], limit = 20, rejectedCount = false) =>
   times.map((atMs) => rateLimit.admit('app', atMs, limit, rejectedCount));
@@ -16,20 +16,20 @@ describe('the window slides exactly', () => {
     expect(admit(rateLimit, [1000])).toEqual([true]);
   });
 
-  test('it has no edges: ten late in one second and ten early in the next leave no room', () => {
+  test('it has no edges: ten late in one second and ten early in the next exhaust it', () => {
     const rateLimit = new RateLimit();
     expect(admit(rateLimit, [...every(10, 1, 900), ...every(10, 1, 1100)])).not.toContain(false);
     expect(admit(rateLimit, [1500, 1899])).toEqual([false, false]);
     expect(admit(rateLimit, [1900])).toEqual([true]);
   });
 
-  test('calls 50 ms apart pass for ever', () => {
+  test('calls 50 ms apart always pass', () => {
     const rateLimit = new RateLimit();
     expect(admit(rateLimit, every(500, 50))).not.toContain(false);
     expect(rateLimit.counts()['app']).toMatchObject({ rejected: 0, maxCallsInAnySecond: 20 });
   });
 
-  test('rejected calls use up the rateLimit only where the settings say so', () => {
+  test('rejected calls count only if configured', () => {
     const times = every(40, 50);
     const lenient = admit(new RateLimit(), times, 10, false);
     const strict = admit(new RateLimit(), times, 10, true);
@@ -37,13 +37,13 @@ describe('the window slides exactly', () => {
     expect(strict.filter(Boolean).length).toBe(10);
   });
 
-  test('arrivals that come slightly out of order are counted all the same', () => {
+  test('arrivals slightly out of order count too', () => {
     const rateLimit = new RateLimit();
     expect(admit(rateLimit, [5, 3, 4, 1, 2], 5)).not.toContain(false);
     expect(admit(rateLimit, [6], 5)).toEqual([false]);
   });
 
-  test('the busiest second is known for all arrivals and for those served', () => {
+  test('reports the busiest second of all arrivals and of those served', () => {
     const rateLimit = new RateLimit();
     admit(rateLimit, every(30, 1));
     expect(rateLimit.counts()['app']).toEqual({
@@ -55,7 +55,7 @@ describe('the window slides exactly', () => {
     });
   });
 
-  test('every application has its own rateLimit', () => {
+  test('each application has its own rate limit', () => {
     const rateLimit = new RateLimit();
     expect(rateLimit.admit('one', 0, 1, false)).toBe(true);
     expect(rateLimit.admit('two', 0, 1, false)).toBe(true);
@@ -64,17 +64,17 @@ describe('the window slides exactly', () => {
 });
 
 describe('over real sockets', () => {
-  let service: Service | undefined;
+  let service: SimulatorClient | undefined;
   afterEach(() => service?.close());
 
   test.each([
     ['http', 429],
     ['envelope', 200],
   ] as const)(
-    'a call over the rateLimit is answered 429 by %s, is counted, and pays nothing',
+    'a call over the rate limit gets 429 by %s, is counted, and pays nothing',
     async (style, status) => {
       const clock = standingClock();
-      service = await Service.start();
+      service = await SimulatorClient.start();
       const lockRateId = await service.lock();
       service.control.changeSettings({ callsPerSecond: 1, rateLimitStyle: style });
       clock.advance(1_000);
@@ -89,8 +89,8 @@ describe('over real sockets', () => {
     },
   );
 
-  test('token calls count for the application that they name, and the control API never counts', async () => {
-    service = await Service.start();
+  test('token calls count for the application that they name, and control calls never count', async () => {
+    service = await SimulatorClient.start();
     const url = '/v2/token/get?app_id=demo-app&app_secret=demo-secret';
     await service.get(url, { authorization: '' });
     await service.post('/v3/b2b/oauth/token', { app_id: 'demo-app' }, { authorization: '' });

@@ -1,16 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseScenario, SCENARIOS } from '../../simulator/orders/scenario.ts';
-import { createBody, freshNumber, Service, textAt, until, valueAt } from './support/service.ts';
+import {
+  createBody,
+  newPartnerOrderId,
+  SimulatorClient,
+  textAt,
+  until,
+  valueAt,
+} from './support/simulator-client.ts';
 
-describe('an order lives as its scenario says', () => {
-  let service: Service;
+describe('an order follows its scenario', () => {
+  let service: SimulatorClient;
   beforeAll(async () => {
-    service = await Service.start();
+    service = await SimulatorClient.start();
   });
   afterAll(() => service.close());
 
   async function paid(scenario: string): Promise<string> {
-    const number = freshNumber();
+    const number = newPartnerOrderId();
     expect((await service.pay(number, scenario)).json).toMatchObject({ code: 0 });
     return number;
   }
@@ -20,7 +27,7 @@ describe('an order lives as its scenario says', () => {
     const orderId = service.control.ledgerOf(number).orders[0]?.orderId ?? '';
     return valueAt((await service.order(orderId)).json, 'data.status');
   };
-  /** Asks again until the trade's answers look as wanted. */
+  /** Queries again until the trade's answers match. */
   const untilDetail = (number: string, wanted: object) =>
     until(async () => {
       const seen = await detail(number);
@@ -57,7 +64,7 @@ describe('an order lives as its scenario says', () => {
     expect(await v2Status(number)).toBe('success');
   });
 
-  test('failure: an error text, an empty create_time, and the payment that failed', async () => {
+  test('failure: an error text, an empty create_time, and the failed payment', async () => {
     const number = await paid('failure');
     await service.untilStatus(number, 'FAILED');
     expect(await data(number)).toMatchObject({
@@ -69,13 +76,13 @@ describe('an order lives as its scenario says', () => {
     expect(await v2Status(number)).toBe('fail');
   });
 
-  test('failure detail=none: final, and no payment was ever executed', async () => {
+  test('failure detail=none: final, without any executed payment', async () => {
     const number = await paid('failure detail=none');
     await service.untilStatus(number, 'FAILED');
     expect(await detail(number)).toMatchObject({ pay_distribute_detail: [], failed_target_amount: 0 });
   });
 
-  test('failed-received: FAILED, and the sums and payments say that all of it arrived', async () => {
+  test('failed-received: FAILED, although sums and payments say that everything arrived', async () => {
     const number = await paid('failed-received');
     await service.untilStatus(number, 'FAILED');
     expect(await data(number)).toMatchObject({
@@ -93,7 +100,7 @@ describe('an order lives as its scenario says', () => {
     expect(await data(forAWhile)).toMatchObject({ status: 'SUCCESS' });
   });
 
-  test('debit-differs: the detail says that more was taken than the order costs', async () => {
+  test('debit-differs: the detail reports a larger debit than the order costs', async () => {
     const number = await paid('debit-differs percent=10 answers=1');
     await service.untilStatus(number, 'SUCCESS');
     const taken = (amount: number) => ({ pay_account_detail: [{ pay_amount: amount, fee_amount: 0.5 }] });
@@ -121,8 +128,8 @@ describe('an order lives as its scenario says', () => {
     });
   });
 
-  test('no-out-order-id: the order does not repeat our number; trade queries find it by it', async () => {
-    const number = freshNumber();
+  test('no-out-order-id: the order does not echo the outOrderId; trade queries find it by that id', async () => {
+    const number = newPartnerOrderId();
     const created = await service.pay(number, 'no-out-order-id');
     expect(valueAt(created.json, 'data.receiver.outOrderId')).toBeNull();
     const order = await service.order(textAt(created.json, 'data.orderId'));
@@ -130,7 +137,7 @@ describe('an order lives as its scenario says', () => {
     expect(await data(number)).toMatchObject({ partner_order_id: number });
   });
 
-  test('refund after=0ms: the payment has come back before anybody can have looked', async () => {
+  test('refund after=0ms: the payment is returned before any query can see it', async () => {
     const number = await paid('refund after=0ms final=0ms');
     expect(await data(number)).toMatchObject({ status: 'SUCCESS' });
     expect(await detail(number)).toMatchObject({
@@ -142,7 +149,7 @@ describe('an order lives as its scenario says', () => {
     ['percent=3', 'success'],
     ['field=name', 'success'],
     ['field=iban', 'other-beneficiary'],
-  ])('%s is refused in the scenario %s', (parameter, name) => {
+  ])('rejects %s in the scenario %s', (parameter, name) => {
     expect(() => parseScenario(`${name} ${parameter}`)).toThrow(/belong|none of/);
   });
 
@@ -151,7 +158,7 @@ describe('an order lives as its scenario says', () => {
     ['partial splits=3 failed=1', 'PARTIAL_SUCCESS', 3, 1],
     ['partial splits=7 failed=5', 'PARTIAL_SUCCESS', 7, 5],
   ])(
-    '%s: ends as %s with %d payments of which %d failed, adding up to the cent',
+    '%s: ends as %s with %d payments of which %d failed, exact to the cent',
     async (scenario, status, all, failed) => {
       const number = await paid(scenario);
       await service.untilStatus(number, status);
@@ -170,7 +177,7 @@ describe('an order lives as its scenario says', () => {
     },
   );
 
-  test('rejected: the audit says so, and the order failed without a payment', async () => {
+  test('rejected: the audit rejects the order, which fails without a payment', async () => {
     const number = await paid('rejected');
     await service.untilStatus(number, 'FAILED');
     expect(await data(number)).toMatchObject({ audit_status: 'REJECTED' });
@@ -180,7 +187,7 @@ describe('an order lives as its scenario says', () => {
   test.each([
     ['returned', 'RETURNED'],
     ['declined', 'DECLINED'],
-  ])('%s: waits for material, and goes on once final= says so', async (name, auditStatus) => {
+  ])('%s: waits for material, and continues after final=', async (name, auditStatus) => {
     const waiting = await paid(name);
     expect(await data(waiting)).toMatchObject({ status: 'PROCESSING', audit_status: auditStatus });
     const goesOn = await paid(`${name} final=50ms`);
@@ -188,7 +195,7 @@ describe('an order lives as its scenario says', () => {
     expect(await data(goesOn)).toMatchObject({ audit_status: 'APPROVED' });
   });
 
-  test('stuck and slow: open until the control API ends them', async () => {
+  test('stuck and slow: stay open until the control API ends them', async () => {
     for (const scenario of ['stuck', 'slow final=1h']) {
       const number = await paid(scenario);
       expect(await data(number)).toMatchObject({ status: 'PROCESSING' });
@@ -197,7 +204,7 @@ describe('an order lives as its scenario says', () => {
     }
   });
 
-  test('refund: money comes back after the success', async () => {
+  test('refund: money is returned after the success', async () => {
     const number = await paid('refund after=50ms');
     await service.untilStatus(number, 'SUCCESS');
     await untilDetail(number, {
@@ -220,21 +227,21 @@ describe('an order lives as its scenario says', () => {
     expect(await detail(number)).toMatchObject({ pay_distribute_detail: [{ status: 'SUCCESS' }] });
   });
 
-  test('sums-wrong: the payments do not add up, for so many answers or for good', async () => {
+  test('sums-wrong: the payments do not add up, for a number of answers or permanently', async () => {
     const number = await paid('sums-wrong answers=1');
     await service.untilStatus(number, 'SUCCESS');
     expect(await detail(number)).toMatchObject({ pay_distribute_detail: [{ target_amount: 356.16 }, {}] });
     expect(await detail(number)).toMatchObject({ pay_distribute_detail: [{ target_amount: 356.17 }, {}] });
   });
 
-  test('an oddity ends after the time given by for=', async () => {
+  test('an anomaly ends after for=', async () => {
     const number = await paid('sums-wrong for=100ms');
     await service.untilStatus(number, 'SUCCESS');
     await untilDetail(number, { pay_distribute_detail: [{ target_amount: 356.17 }, {}] });
   });
 
-  test('drift: the order is made at a rate 5 % worse than the one locked', async () => {
-    const reply = await service.pay(freshNumber(), 'drift');
+  test('drift: the order has a rate 5 % worse than the locked one', async () => {
+    const reply = await service.pay(newPartnerOrderId(), 'drift');
     expect(reply.json).toMatchObject({
       data: {
         exchange: { exchangeRate: 6.76723 },
@@ -245,42 +252,42 @@ describe('an order lives as its scenario says', () => {
   });
 
   test('lock-ignored: the order names no lock', async () => {
-    expect((await service.pay(freshNumber(), 'lock-ignored')).json).toMatchObject({
+    expect((await service.pay(newPartnerOrderId(), 'lock-ignored')).json).toMatchObject({
       code: 0,
       data: { lockRateId: null },
     });
   });
 
-  test('v2-disagrees: the order query fails what the trade query succeeded', async () => {
+  test('v2-disagrees: the order query reports failure, the trade query success', async () => {
     const number = await paid('v2-disagrees');
     await service.untilStatus(number, 'SUCCESS');
     expect(await v2Status(number)).toBe('fail');
   });
 
-  test('unknown-status: a word the specification does not have', async () => {
+  test('unknown-status: a status outside the specification', async () => {
     const number = await paid('unknown-status status=ODD');
     expect(await data(number)).toMatchObject({ status: 'ODD' });
   });
 
-  test('a scenario set for a number counts before the one in the request', async () => {
-    const number = freshNumber();
+  test('a scenario set for an outOrderId takes precedence over the one in the request', async () => {
+    const number = newPartnerOrderId();
     service.control.setScenario(number, 'failure');
     await service.pay(number, 'success');
     await service.untilStatus(number, 'FAILED');
   });
 
-  test('a platform that is no scenario means success', async () => {
-    const number = freshNumber();
+  test('a platform that is not a scenario means success', async () => {
+    const number = newPartnerOrderId();
     await service.pay(number, 'x', { platform: 'AMAZON' });
     await service.untilStatus(number, 'SUCCESS');
   });
 
-  test('a misspelt scenario is refused, not taken for a success', async () => {
-    const reply = await service.pay(freshNumber(), 'sucess');
+  test('rejects a misspelled scenario instead of treating it as success', async () => {
+    const reply = await service.pay(newPartnerOrderId(), 'sucess');
     expect(textAt(reply.json, 'message')).toMatch(/^illegal param: platform: sucess is none of/);
   });
 
-  test('times come in seconds where the settings say so', async () => {
+  test('times are in seconds if configured', async () => {
     service.control.changeSettings({ timestampUnit: 's' });
     const before = Math.floor(Date.now() / 1000);
     const number = await paid('stuck');
@@ -290,7 +297,7 @@ describe('an order lives as its scenario says', () => {
     expect(seconds).toBeLessThanOrEqual(Date.now() / 1000);
   });
 
-  test('the detail can be a lone object, and empty can be null or absent', async () => {
+  test('the detail can be a single object, and empty can be null or absent', async () => {
     service.control.changeSettings({ detailShape: 'object', emptyDetail: 'null' });
     const open = await paid('stuck');
     expect(await detail(open)).toMatchObject({ pay_account_detail: null });
@@ -303,7 +310,7 @@ describe('an order lives as its scenario says', () => {
 });
 
 describe('scenario texts', () => {
-  test.each(SCENARIOS)('%s stands by its name alone', (name) => {
+  test.each(SCENARIOS)('%s needs no parameters', (name) => {
     expect(parseScenario(name).name).toBe(name);
   });
 
@@ -319,7 +326,7 @@ describe('scenario texts', () => {
     'success notify=shouted',
     'failure detail=some',
     'success constructor=1',
-  ])('%j is refused', (text) => {
+  ])('rejects %j', (text) => {
     expect(() => parseScenario(text)).toThrow();
   });
 });

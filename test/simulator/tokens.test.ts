@@ -1,23 +1,23 @@
 import { request } from 'undici';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { freshNumber, Service, textAt, valueAt } from './support/service.ts';
+import { newPartnerOrderId, SimulatorClient, textAt, valueAt } from './support/simulator-client.ts';
 
 const APP = { app_id: 'demo-app', app_secret: 'demo-secret' };
 const CALLBACK = 'http://127.0.0.1:9/callback';
 
-let service: Service | undefined;
-async function started(settings: object = {}): Promise<Service> {
+let service: SimulatorClient | undefined;
+async function started(settings: object = {}): Promise<SimulatorClient> {
   await service?.close();
-  service = await Service.start({ settings });
+  service = await SimulatorClient.start({ settings });
   return service;
 }
 afterAll(() => service?.close());
 
-const exchange = (sim: Service, body: object) =>
+const exchange = (sim: SimulatorClient, body: object) =>
   sim.post('/v3/b2b/oauth/token', { ...APP, ...body }, { authorization: '' });
 
 describe('the application token', () => {
-  test('lives for as long as it says, and only for who knows the secret', async () => {
+  test('expires as announced, and is granted only for the right secret', async () => {
     const sim = await started({ applicationTokenSeconds: 1 });
     const got = await sim.get('/v2/token/get?app_id=demo-app&app_secret=demo-secret', { authorization: '' });
     expect(got.json).toMatchObject({ code: 0, data: { expires_in: 1 } });
@@ -25,7 +25,7 @@ describe('the application token', () => {
     expect(wrong.json).toMatchObject({ code: 40101, data: null });
   });
 
-  test('missing, invalid and expired tokens are refused with 401 and told apart in the call log', async () => {
+  test('missing, invalid and expired tokens get 401 and differ in the call log', async () => {
     const sim = await started();
     const none = await sim.get('/v2/httpbin/get', { authorization: '' });
     const odd = await sim.get('/v2/httpbin/get', { authorization: 'Bearer nonsense' });
@@ -35,7 +35,7 @@ describe('the application token', () => {
     expect(sim.control.calls().map((call) => call.token)).toEqual(['missing', 'invalid', 'expired']);
   });
 
-  test('the refusal can come as an envelope under HTTP 200', async () => {
+  test('a rejection can be an envelope with HTTP 200', async () => {
     const sim = await started({ unauthorizedStyle: 'envelope' });
     expect(await sim.get('/v2/httpbin/get', { authorization: '' })).toMatchObject({
       status: 200,
@@ -47,7 +47,7 @@ describe('the application token', () => {
     ['any', [900004, 900004]],
     ['bearer', [900004, 401]],
     ['bare', [401, 900004]],
-  ] as const)('trade endpoints with the scheme %s take the forms %j', async (tradeAuthScheme, codes) => {
+  ] as const)('trade endpoints with the scheme %s accept the forms %j', async (tradeAuthScheme, codes) => {
     const sim = await started({ tradeAuthScheme });
     const replies = await Promise.all(
       [`Bearer ${sim.token}`, sim.token].map((authorization) =>
@@ -61,15 +61,15 @@ describe('the application token', () => {
     expect(replies.map((reply) => valueAt(reply.json, 'code'))).toEqual(codes);
   });
 
-  test('an endpoint family set to user tokens refuses the application token', async () => {
+  test('endpoints configured for user tokens reject the application token', async () => {
     const sim = await started({ tradeToken: 'user' });
-    expect((await sim.result(freshNumber())).status).toBe(401);
+    expect((await sim.result(newPartnerOrderId())).status).toBe(401);
     expect((await sim.get('/v2/httpbin/get')).status).toBe(200);
   });
 });
 
 describe('the user authorization', () => {
-  let sim: Service;
+  let sim: SimulatorClient;
   beforeEach(async () => {
     sim = await started();
   });
@@ -99,7 +99,7 @@ describe('the user authorization', () => {
     expect(page.text).toContain('value="s&amp;1"');
   });
 
-  test('allowing sends the user back with a code and the state; the code works once', async () => {
+  test('allowing redirects with a code and the state; the code works once', async () => {
     const target = await decide('allow');
     expect(target.searchParams.get('state')).toBe('s&1');
     const code = target.searchParams.get('code');
@@ -114,12 +114,12 @@ describe('the user authorization', () => {
     expect((await sim.get('/v2/httpbin/get', { authorization: `Bearer ${access}` })).status).toBe(200);
   });
 
-  test('denying sends the user back with access_denied and the state', async () => {
+  test('denying redirects with access_denied and the state', async () => {
     const target = await decide('deny');
     expect(Object.fromEntries(target.searchParams)).toEqual({ error: 'access_denied', state: 's&1' });
   });
 
-  test('an unknown application or another address than the registered one leads nowhere', async () => {
+  test('an unknown application or an unregistered redirect URI does not redirect', async () => {
     sim.control.changeApp('demo-app', { redirectUri: 'https://registered.example/cb' });
     for (const over of [{ app_id: 'other' }, {}, { redirect_uri: 'javascript:alert(1)' }]) {
       const page = await sim.get(`/entrance/authorization?${query('snake', over)}`);
@@ -127,7 +127,7 @@ describe('the user authorization', () => {
     }
   });
 
-  test('a code that ran out is refused', async () => {
+  test('refuses an expired code', async () => {
     sim.control.changeSettings({ codeSeconds: 0 });
     const { code } = sim.control.authorize({ appId: 'demo-app' });
     const reply = await exchange(sim, { grant_type: 'authorization_code', code });
@@ -138,20 +138,20 @@ describe('the user authorization', () => {
     { grant_type: 'password' },
     { grant_type: 'refresh_token' },
     { grant_type: 'authorization_code' },
-  ])('the token request %j is refused as an illegal parameter', async (body) => {
+  ])('refuses the token request %j as an illegal parameter', async (body) => {
     expect((await exchange(sim, body)).json).toMatchObject({ code: 900002 });
   });
 });
 
 describe('refreshing a user token', () => {
-  const granted = async (sim: Service): Promise<string> => {
+  const granted = async (sim: SimulatorClient): Promise<string> => {
     const { code } = sim.control.authorize({ appId: 'demo-app', openId: 'olga' });
     return textAt(
       (await exchange(sim, { grant_type: 'authorization_code', code })).json,
       'data.refresh_token',
     );
   };
-  const refresh = (sim: Service, refresh_token: string) =>
+  const refresh = (sim: SimulatorClient, refresh_token: string) =>
     exchange(sim, { grant_type: 'refresh_token', refresh_token });
 
   test('gives a new pair; the previous refresh token works exactly once more', async () => {
@@ -178,7 +178,7 @@ describe('refreshing a user token', () => {
     expect((await refresh(sim, first)).json).toMatchObject({ code: 0 });
   });
 
-  test('an expired refresh token is refused', async () => {
+  test('refuses an expired refresh token', async () => {
     const sim = await started();
     const first = await granted(sim);
     expect(sim.control.expireTokens({ refresh: true })).toEqual({ expired: 1 });

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ReadSlots, SharedReads, TooManyReadsError, unlimitedReads } from '../../src/client/shared-reads.ts';
 
-/** Questions that are answered when the test says so. */
+/** Reads that are answered when the test says so. */
 function questions() {
   const asked: { resolve: (answer: string) => void; reject: (error: Error) => void }[] = [];
   const ask = () => new Promise<string>((resolve, reject) => asked.push({ resolve, reject }));
@@ -18,7 +18,7 @@ afterEach(() => {
 });
 
 describe('H62 status reads of one workflow', () => {
-  test('readers at the same time share one question', async () => {
+  test('concurrent readers share one query', async () => {
     const reads = new SharedReads<string>(unlimitedReads());
     const { asked, ask } = questions();
     const answers = Promise.all([reads.read('a', ask), reads.read('a', ask), reads.read('b', ask)]);
@@ -28,7 +28,7 @@ describe('H62 status reads of one workflow', () => {
     expect(await answers).toEqual(['A', 'A', 'B']);
   });
 
-  test('an answer is given again while it is fresh, and not after', async () => {
+  test('a fresh answer is reused, a stale one is not', async () => {
     const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000 });
     const { asked, ask } = questions();
     const first = reads.read('a', ask);
@@ -41,7 +41,7 @@ describe('H62 status reads of one workflow', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('without a time to stay fresh every answer is asked for anew', async () => {
+  test('without a freshness period, every answer is queried again', async () => {
     const reads = new SharedReads<string>(unlimitedReads());
     const { asked, ask } = questions();
     const first = reads.read('a', ask);
@@ -52,7 +52,7 @@ describe('H62 status reads of one workflow', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('a failure reaches all who waited for it, and nobody after them', async () => {
+  test('a failure reaches all readers that waited for it, and no later one', async () => {
     const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000 });
     const { asked, ask } = questions();
     const both = Promise.allSettled([reads.read('a', ask), reads.read('a', ask)]);
@@ -62,7 +62,7 @@ describe('H62 status reads of one workflow', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('who reads after a change shares neither a kept answer nor a question from before it', async () => {
+  test('a read after a change shares neither a cached answer nor an earlier query', async () => {
     const reads = new SharedReads<string>({ ...unlimitedReads(), freshMs: 1_000 });
     const { asked, ask } = questions();
     const before = reads.read('a', ask);
@@ -78,7 +78,7 @@ describe('H62 status reads of one workflow', () => {
 describe('H62 status reads of all workflows', () => {
   const limits = { inFlight: 2, waiting: 2, waitMs: 5_000 };
 
-  test('only so many are asked at once; the others follow in the order in which they came', async () => {
+  test('a limited number of queries runs at once; the others follow in order', async () => {
     const slots = new ReadSlots(limits);
     const { asked, ask } = questions();
     const answers = ['first', 'second', 'third', 'fourth'].map(() => slots.run(ask));
@@ -97,7 +97,7 @@ describe('H62 status reads of all workflows', () => {
     expect([await answers[0], await answers[3]]).toEqual(['1', '4']);
   });
 
-  test('one too many is refused at once, and one that has waited too long later; neither was asked', async () => {
+  test('a read beyond the queue is rejected at once, and one that has waited too long later; neither queries', async () => {
     const slots = new ReadSlots(limits);
     const { asked, ask } = questions();
     const waiting = [1, 2, 3, 4].map(() => slots.run(ask));

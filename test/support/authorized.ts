@@ -1,4 +1,4 @@
-/** A user who has authorized: the code from the simulator's page, exchanged as the callback does it. */
+/** A user who has authorized: exchanges the code from the simulator's page as the callback does. */
 
 import { randomUUID } from 'node:crypto';
 import { encryptionKeys } from '../../src/config/encryption.ts';

@@ -1,10 +1,10 @@
-/** Batches for tests: rows by scenario, and what the simulator says of each afterwards. */
+/** Batches for tests: rows by scenario, and the simulator's record of each. */
 
 import { Batches } from '../../src/client/batches.ts';
 import type { BatchRef } from '../../src/client/checked-batch.ts';
 import type { BatchState } from '../../src/domain/batch.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
+import { eventually, newPartnerOrderId, type PayoutWorld } from './payout-world.ts';
 import { payoutRequest } from './requests.ts';
 
 export function batchesOf(world: PayoutWorld): Batches {
@@ -12,7 +12,7 @@ export function batchesOf(world: PayoutWorld): Batches {
 }
 
 export function rowsOf(...scenarios: string[]): PayoutRequest[] {
-  return scenarios.map((scenario) => payoutRequest(freshNumber(), { platform: `sim:${scenario}` }));
+  return scenarios.map((scenario) => payoutRequest(newPartnerOrderId(), { platform: `sim:${scenario}` }));
 }
 
 export function manyRows(count: number, scenario = 'success'): PayoutRequest[] {

@@ -4,7 +4,7 @@ import { PATIENCE_MS } from './patience.ts';
 
 export { launchBrowser } from '../../scripts/browser.ts';
 
-/** A page that waits for what it is told to wait for, however slow the machine. */
+/** A page with timeouts long enough for any machine. */
 export async function patient(opening: Promise<Page>): Promise<Page> {
   const page = await opening;
   page.setDefaultTimeout(PATIENCE_MS);

@@ -19,10 +19,10 @@ export async function cli(environment: Environment, args: readonly string[], inp
   return ended(process.execPath, [...programArguments(MAIN), ...args], environment, input);
 }
 
-/** util-linux has it on every Linux but the barest; elsewhere its options are others. */
+/** util-linux provides it on nearly every Linux; elsewhere its options differ. */
 export const CAN_HAVE_TERMINAL = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
 
-/** The same on a terminal: `script` gives it one. */
+/** The same on a terminal, which `script` provides. */
 export async function cliOnTerminal(environment: Environment, args: readonly string[]): Promise<CliRun> {
   const command = [process.execPath, ...programArguments(MAIN), ...args].map(quotedForShell).join(' ');
   return ended('script', ['-qec', command, '/dev/null'], { TERM: 'xterm', ...environment });
@@ -32,7 +32,7 @@ function quotedForShell(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Runs a program to its end, with nothing of this process's environment but where programs are. */
+/** Runs a program to its end. Passes on no environment of this process except PATH. */
 export async function ended(
   program: string,
   args: readonly string[],

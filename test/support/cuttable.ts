@@ -1,4 +1,4 @@
-/** A TCP connection that can be cut in the middle, as a network does it: nothing is closed, nothing comes through. */
+/** A TCP connection that can be cut as a network does it: nothing is closed, nothing comes through. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 

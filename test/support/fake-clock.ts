@@ -1,4 +1,4 @@
-/** A clock that stands still until the test advances it. Between two timers everything that was waiting goes on. */
+/** A clock that stands still until the test advances it. Between two timers, all pending work runs. */
 import { AsyncResource } from 'node:async_hooks';
 import { setImmediate as settled } from 'node:timers/promises';
 import type { Clock } from '../../src/surroundings/surroundings.ts';
@@ -8,7 +8,7 @@ interface Timer {
   run: () => void;
 }
 
-/** A mix-up of the two clocks shows. */
+/** Makes a mix-up of the two clocks visible. */
 const WALL_AHEAD_MS = Date.UTC(2026, 0, 1);
 
 export class FakeClock implements Clock {
@@ -43,7 +43,7 @@ export class FakeClock implements Clock {
     await settled();
   }
 
-  /** Advances from timer to timer until the work is done; how long that took. */
+  /** Advances from timer to timer until the work is done. Returns how long that took. */
   async until(work: Promise<unknown>): Promise<number> {
     const begun = this.timeMs;
     let done = false;

@@ -1,4 +1,4 @@
-/** One engine for all test files of a run: the one of TEMPORAL_ADDRESS, or a dev server that ends with the run. */
+/** One Temporal server for all test files of a run: the one at TEMPORAL_ADDRESS, or a dev server that ends with the run. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,15 +10,15 @@ declare module 'vitest' {
   export interface ProvidedContext {
     temporalAddress: string;
     temporalUiUrl: string;
-    /** A file: bundled once for all the workers of a run. */
+    /** A file, bundled once for all workers of a run. */
     workflowBundle: string;
   }
 }
 
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
-  const folder = mkdtempSync(join(tmpdir(), 'payouts-test-engine-'));
+  const folder = mkdtempSync(join(tmpdir(), 'payouts-test-temporal-'));
   compilePrograms();
-  const server = await startDevServer({ logFile: join(folder, 'engine.log') });
+  const server = await startDevServer({ logFile: join(folder, 'temporal.log') });
   project.provide('workflowBundle', await bundledWorkflows());
   project.provide('temporalAddress', server.address);
   project.provide('temporalUiUrl', server.uiUrl);

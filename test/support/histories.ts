@@ -1,4 +1,4 @@
-/** The corpus of histories that running workflows may have written: each must replay for ever. */
+/** The corpus of histories that running workflows may have written: each must always replay. */
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { inject } from 'vitest';
 export const HISTORIES = join(import.meta.dirname, '../histories');
 const DIGESTS = join(HISTORIES, 'SHA256SUMS');
 
-/** Rejects with the SDK's `DeterminismViolationError` when today's code would have decided otherwise. */
+/** Rejects with the SDK's `DeterminismViolationError` when today's code gives other commands. */
 export async function replays(
   history: History,
   codePath = inject('workflowBundle'),
@@ -28,7 +28,7 @@ export async function replays(
   await replay;
 }
 
-/** One replay at a time: the last worker of a process to end shuts the SDK's runtime down under one that begins. */
+/** One replay at a time: the last worker of a process to end shuts down the SDK's runtime under one that starts. */
 let before: Promise<void> = Promise.resolve();
 
 /** `RECORD_HISTORIES=2 npx vitest run …` adds a generation to the corpus, and never rewrites one. */
@@ -44,7 +44,7 @@ export function recordedHistories(): string[] {
   return readdirSync(HISTORIES).filter((name) => name.endsWith('.json'));
 }
 
-/** As `sha256sum` writes it, for each file as it was recorded: whoever rewrites one has to say so there. */
+/** In the format of `sha256sum`, for each file as recorded: rewriting a file requires a change here. */
 export function recordedDigests(): Record<string, string> {
   const lines = readFileSync(DIGESTS, 'utf8').trim().split('\n');
   return Object.fromEntries(lines.map((line) => [line.slice(66), line.slice(0, 64)]));

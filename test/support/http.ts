@@ -1,4 +1,4 @@
-/** A service of ours on a real socket, and how tests talk to it. */
+/** An API server on a real socket, and helpers to call it. */
 import type { Client } from '@temporalio/client';
 import { request } from 'undici';
 import type { Environment } from '../../src/config/environment.ts';
@@ -11,12 +11,12 @@ const TEST: Environment = {
   PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
 };
 
-export interface OwnService {
+export interface TestApiServer {
   url: string;
   close(): Promise<void>;
 }
 
-export async function startService(client: Client, environment: Environment = {}): Promise<OwnService> {
+export async function startApiServer(client: Client, environment: Environment = {}): Promise<TestApiServer> {
   const server = await buildServer(client, serviceConfig({ ...TEST, ...environment }));
   const url = await server.listen({ host: '127.0.0.1', port: Number(environment['PORT'] ?? 0) });
   return { url, close: () => server.close() };
@@ -41,7 +41,7 @@ export async function post(
   return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };
 }
 
-/** As a sender does it: a busy service (503) is tried again. Answers the 202. */
+/** As a sender does it: retries a busy server (503). Returns the 202. */
 export async function accepted(url: string, body: object): Promise<HttpAnswer> {
   const answer = await post(url, body);
   if (answer.status === 503) return accepted(url, body);
@@ -54,7 +54,7 @@ export async function get(url: string, headers: Record<string, string> = {}): Pr
   return { status: answer.statusCode, headers: answer.headers, body: await bodyOf(answer.body) };
 }
 
-/** As a reader does it: a service that is busy (503) is asked again. */
+/** As a reader does it: retries a busy server (503). */
 export async function read(url: string, headers: Record<string, string> = {}): Promise<HttpAnswer> {
   const answer = await get(url, headers);
   return answer.status === 503 ? read(url, headers) : answer;

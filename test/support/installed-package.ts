@@ -1,4 +1,4 @@
-/** Another project that has installed a package of ours: its own folder, with what the package asks for and no more. */
+/** Another project that installed a package of ours: its own folder, with exactly the package's dependencies. */
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,9 @@ export interface Installed {
   remove(): void;
 }
 
-/** `pack` writes the archive into the folder and answers its path. No registry is asked: `also` are packages of this project, too. */
+/**
+ * `pack` writes the archive into the folder and returns its path. Contacts no registry: `also` are packages of this project.
+ */
 export async function installPackage(
   pack: (folder: string) => Promise<string>,
   also: readonly string[] = [],

@@ -1,4 +1,4 @@
-/** Key rings for tests, as a process reads them from its environment. */
+/** Key rings for tests, in the format of the environment variables. */
 import { randomBytes } from 'node:crypto';
 
 export function newKey(keyId: string): string {

@@ -1,4 +1,4 @@
-/** Which of our worker processes is the lease owner, by Temporal's word. */
+/** Which of our worker processes is the lease owner, according to Temporal. */
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { leaseWorkflowId } from '../../src/contract/ids.ts';
 import { eventually, type PayoutWorld } from './payout-world.ts';
@@ -22,7 +22,7 @@ async function ownerPid(world: PayoutWorld): Promise<number | undefined> {
   return Number.parseInt(pending.lastWorkerIdentity, 10);
 }
 
-/** The first worker starts it soon after it says that it is ready. */
+/** The first worker starts it soon after it reports that it is ready. */
 function notYet(error: unknown): { raw?: undefined } {
   if (error instanceof WorkflowNotFoundError) return {};
   throw error;

@@ -1,4 +1,4 @@
-/** The simulator's truth about one payout: what arrived, and what was paid. */
+/** The simulator's record of one payout: what arrived, and what was paid. */
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutWorld } from './payout-world.ts';
 
@@ -7,14 +7,14 @@ export interface Create {
   lockRateId: string | undefined;
 }
 
-/** Every create that arrived under this number, whatever became of it. */
+/** Every create that arrived under this partnerOrderId, with any result. */
 export function createsOf(world: PayoutWorld, { partnerOrderId }: PayoutRef): Create[] {
   return world.simulator.control
     .ledgerOf(partnerOrderId)
     .creates.map(({ body }) => ({ body, lockRateId: /"lockRateId":"([^"]*)"/.exec(body)?.[1] }));
 }
 
-/** How often money left under this number. */
+/** How often money was debited under this partnerOrderId. */
 export function debitsOf(world: PayoutWorld, { partnerOrderId }: PayoutRef): number {
   return world.simulator.control.ledgerOf(partnerOrderId).debits;
 }

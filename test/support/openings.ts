@@ -1,13 +1,13 @@
-/** Receiving accounts for tests: requests, and the simulator's truth about what was opened. */
+/** Receiving accounts for tests: requests, and the simulator's record of the opened accounts. */
 
 import { ProviderReads } from '../../src/client/reads.ts';
 import { type OpeningRef, ReceivingAccounts } from '../../src/client/receiving-accounts.ts';
 import type { OpeningRequest, ReceivingAccountState } from '../../src/domain/receiving-account.ts';
-import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
+import { eventually, newPartnerOrderId, type PayoutWorld } from './payout-world.ts';
 
-/** Each has a payer of its own, so that what one opens is in no other's list. */
+/** Each has its own payer, so that no list contains another's account. */
 export function openingRequest(over: Partial<OpeningRequest> = {}): OpeningRequest {
-  const number = freshNumber();
+  const number = newPartnerOrderId();
   return { requestId: `r-${number}`, payerId: number, currency: 'USD', usages: ['a-market'], ...over };
 }
 
@@ -15,7 +15,7 @@ export function accountsOf(world: PayoutWorld): ReceivingAccounts {
   return new ReceivingAccounts({ client: world.client, environment: 'test' });
 }
 
-/** The payer's accounts, by the service's own list. */
+/** The payer's accounts according to the provider. */
 export async function openedFor(
   world: PayoutWorld,
   { payerId, currency }: OpeningRequest,
@@ -24,7 +24,7 @@ export async function openedFor(
   return accountIds;
 }
 
-/** How many requests to open an account have arrived in all, whatever became of them. */
+/** How many requests to open an account have arrived, with any result. */
 export function sendsSeen(world: PayoutWorld): number {
   return world.simulator.control.calls({ operation: 'receivingAccountCreate' }).length;
 }

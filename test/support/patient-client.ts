@@ -1,6 +1,6 @@
 /**
- * How a test's own client sends a query: on a busy machine no worker may take it within the ten seconds that Temporal waits,
- * and then it is sent again. What the product does with such an answer has tests of its own.
+ * How the tests' own clients send queries: on a busy machine, no worker may take a query within the ten seconds that Temporal
+ * waits, and then it is sent again. Other tests cover how the product handles that.
  */
 import {
   type ClientInterceptors,

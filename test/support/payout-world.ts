@@ -1,6 +1,6 @@
 /**
- * A whole world for one test file: its own namespace on the shared engine, a simulator on a real socket, and
- * workers. What was started is stopped, whatever the test did.
+ * The environment of one test file: its own namespace on the shared Temporal server, a simulator on a real socket, and workers.
+ * Everything started is stopped, whatever the test did.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -37,10 +37,10 @@ import { workflowBundle } from '../../src/workers/workflow-bundle.ts';
 import { patientInterceptors } from './patient-client.ts';
 import { payoutRequest } from './requests.ts';
 
-// What the tests provoke is logged as warnings by the thousand; what they assert is never a log line.
+// Tests provoke thousands of warnings, and assert no log line.
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
-/** Short enough for a test, in the same proportions as the defaults. */
+/** Short enough for a test, in the proportions of the defaults. */
 export const QUICK: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',
   PAYMENTS_APP_ID: 'demo-app',
@@ -53,12 +53,12 @@ export const QUICK: Environment = {
   PAYOUTS_POLL_MAX: '1s',
 };
 
-/** gRPC's CANCELLED, DEADLINE_EXCEEDED, and FAILED_PRECONDITION: a workflow task was late or failed, and comes again. */
+/** gRPC's CANCELLED, DEADLINE_EXCEEDED, and FAILED_PRECONDITION: a workflow task was late or failed, and is retried. */
 const GAVE_UP: readonly number[] = [1, 4, 9];
 
 /**
- * Polls are out of the way: only a notification, or a person, makes this payout ask. No poll mends what a slow machine
- * missed, so a call takes as long as it likes.
+ * Without polls: only a notification or a person makes this payout query the provider. No poll repairs what a slow machine
+ * missed, so calls have no short timeout.
  */
 export const NO_POLLS: Environment = {
   PAYOUTS_POLL_FIRST: '1h',
@@ -69,9 +69,9 @@ export const NO_POLLS: Environment = {
 export interface WorldOptions {
   env?: Environment;
   settings?: SettingsChange;
-  /** Another engine than the one that all tests share. */
+  /** A Temporal server other than the shared one. */
   address?: string;
-  /** Without workers nothing moves until `startWorkers`. */
+  /** Without workers, nothing runs until `startWorkers`. */
   idle?: boolean;
 }
 
@@ -130,7 +130,7 @@ export class PayoutWorld {
     return world;
   }
 
-  /** The environment that a worker process of this world needs. */
+  /** The environment for a worker process of this world. */
   get workerEnvironment(): Environment {
     return { ...this.env, TEMPORAL_ADDRESS: this.address, TEMPORAL_NAMESPACE: this.namespace };
   }
@@ -150,7 +150,7 @@ export class PayoutWorld {
     this.running = { workers, done, stopKeeping: keepRenewals(client, config, PROCESS_SURROUNDINGS) };
   }
 
-  /** A client with payload keys of its own; without any it speaks plain. */
+  /** A client with its own payload keys; without keys it sends plain payloads. */
   speaking(keys: string | undefined): Client {
     const ring = encryptionKeys({ ...this.env, PAYOUTS_ENCRYPTION_KEYS: keys }).payloads;
     const { connection } = this.client;
@@ -173,46 +173,46 @@ export class PayoutWorld {
     await this.stopWorkers();
     await this.simulator.close();
     await this.native.close();
-    // The client's connection ends with the process of the test file: a call that is being tried again would throw into
-    // the void on a closed one (SDK 1.24).
+    // The client's connection ends with the process of the test file: a call that is being retried would throw an unhandled
+    // error on a closed connection (SDK 1.24).
   }
 
-  /** Starts a plain payout whose order lives by `scenario`; answers how to refer to it. */
+  /** Starts a plain payout whose order follows `scenario`. Returns its reference. */
   async pay(scenario: string, over: Partial<PayoutRequest> = {}): Promise<PayoutRef> {
-    const request = payoutRequest(freshNumber(), { platform: `sim:${scenario}`, ...over });
+    const request = payoutRequest(newPartnerOrderId(), { platform: `sim:${scenario}`, ...over });
     await this.payouts.start(request);
     return { partnerOrderId: request.partnerOrderId };
   }
 
-  /** Like `pay`, with one fault on the way of its first create, or of the first call of another operation. */
-  async paySpoilt(
+  /** Like `pay`, with one fault in its first create, or in the first call of another operation. */
+  async payWithFault(
     fault: FaultInput,
     scenario: string,
     operation: FaultRuleInput['operation'] = 'createCnyOrder',
   ): Promise<PayoutRef> {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     this.simulator.control.addFault({ operation, partnerOrderId, times: 1, fault });
     return this.pay(scenario, { partnerOrderId });
   }
 
-  /** A payout whose create stands still at the service, before or after its effect, until `release`. */
+  /** A payout whose create is held at the provider, before or after its effect, until `release`. */
   async payHeld(
     effect: 'before' | 'after',
     scenario: string,
   ): Promise<{ ref: PayoutRef; release: () => void }> {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const held = this.holdCreate(partnerOrderId, effect);
     const ref = await this.pay(scenario, { partnerOrderId });
     await eventually(held.arrived);
     return { ref, release: held.release };
   }
 
-  /** Makes the first create under this number stand still. */
+  /** Holds the first create under this partnerOrderId. */
   holdCreate(partnerOrderId: string, effect: 'before' | 'after') {
     return this.hold({ operation: 'createCnyOrder', partnerOrderId, times: 1 }, effect);
   }
 
-  /** Makes calls stand still at the service, before or after their effect, until `release`. */
+  /** Holds calls at the provider, before or after their effect, until `release`. */
   hold(which: Omit<FaultRuleInput, 'fault'>, effect: 'before' | 'after') {
     const { control } = this.simulator;
     const { id } = control.addFault({ ...which, fault: { kind: 'hold-until-released', effect } });
@@ -226,7 +226,7 @@ export class PayoutWorld {
     };
   }
 
-  /** Waits until the payout's state is as wanted: a fact to wait for, however slow the machine. */
+  /** Waits until the payout's state matches, on a machine of any speed. */
   async until(ref: PayoutRef, wanted: (state: PayoutState) => boolean): Promise<PayoutState> {
     return untilState(this.payouts, ref, wanted);
   }
@@ -235,7 +235,7 @@ export class PayoutWorld {
     return this.payouts.handle(ref).fetchHistory();
   }
 
-  /** What a run, the latest if none is named, did after the last call to the provider; nothing while one is under way. */
+  /** What a run, by default the latest, did after its last call to the provider; empty while a call is in flight. */
   async sinceLastCall(ref: PayoutRef, runId?: string) {
     const { workflowId } = this.payouts.handle(ref);
     const { events } = await this.client.workflow.getHandle(workflowId, runId).fetchHistory();
@@ -245,14 +245,14 @@ export class PayoutWorld {
     return since.some((event) => event.activityTaskScheduledEventAttributes) ? [] : since;
   }
 
-  /** Makes the history long enough to go on as new, by notifications that name another payout and wake nothing. */
+  /** Makes the history long enough for continue-as-new, with notifications that name another payout and wake nothing. */
   async lengthen(ref: PayoutRef): Promise<void> {
     const ignored = { receivedAt: new Date().toISOString(), partnerOrderId: 'another' };
     await Promise.all(Array.from({ length: 300 }, () => this.payouts.notify(ref, ignored)));
   }
 }
 
-/** Fails when the payout has ended without ever being as wanted. */
+/** Fails when the payout ends without ever matching. */
 export async function untilState(
   payouts: Payouts,
   ref: PayoutRef,
@@ -267,18 +267,18 @@ export async function untilState(
   });
 }
 
-/** A busy engine that gave up on a query is asked again; anything else is an error. */
+/** A busy server that gave up on a query is asked again; any other error is thrown. */
 function gaveUp(error: unknown): undefined {
   const cause = error instanceof ServiceError ? error.cause : undefined;
   if (isGrpcServiceError(cause) && GAVE_UP.includes(cause.code)) return undefined;
   throw error;
 }
 
-export function freshNumber(): string {
+export function newPartnerOrderId(): string {
   return `p-${randomUUID()}`;
 }
 
-/** Tries again until `look` gives something; the test's own time-out is the only limit. */
+/** Tries again until `look` returns a value. Only the test's own timeout limits it. */
 export async function eventually<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
   for (;;) {
     const seen = await look();
@@ -292,7 +292,7 @@ export async function createNamespace({ workflowService }: ConnectionLike, names
     namespace,
     workflowExecutionRetentionPeriod: msToTs('1 day'),
   });
-  // The engine's own cache of namespaces is refreshed in its own time.
+  // The server's cache of namespaces refreshes with a delay.
   await eventually(async () => {
     try {
       await workflowService.listOpenWorkflowExecutions({ namespace });

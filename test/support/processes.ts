@@ -1,4 +1,4 @@
-/** Real processes of ours, started as a person would, and surely gone after the test. */
+/** Real processes of ours, started as a person would, and stopped after the test in any case. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -9,13 +9,13 @@ const ROOT = join(import.meta.dirname, '../..');
 
 export interface OwnProcess {
   child: ChildProcess;
-  /** Everything it printed so far. */
+  /** Its output so far. */
   output(): string;
-  /** Sends the signal and waits for the end; answers the exit code, null when a signal ended it. */
+  /** Sends the signal and waits for the exit. Returns the exit code, or null when a signal ended the process. */
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Resolves once the program has printed `ready`; rejects with its output when it ends before. */
+/** Resolves once the program has printed `ready`. Rejects with its output when it exits before that. */
 export async function startProgram(
   program: string,
   environment: Environment,

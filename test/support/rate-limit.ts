@@ -1,4 +1,4 @@
-/** A rate limiter whose lease this process owns for as long as the test wants. */
+/** A rate limiter whose lease this process owns as long as the test needs it. */
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { RateLimiter, type Term } from '../../src/workers/rate-limit/limiter.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
@@ -34,7 +34,7 @@ export function openLimiter(callsPerSecond: number, over: Partial<Term> = {}) {
   return { limiter, clock };
 }
 
-/** One call, written as soon as it may be, and answered at once. */
+/** One call, written as soon as possible, and answered at once. */
 export async function send(
   limiter: RateLimiter,
   operation: GatedCall['operation'] = 'tradeResult',

@@ -1,28 +1,32 @@
-/** The reconciliation, run now instead of by its schedule; and what to compare afterwards. */
+/** Runs the reconciliation now instead of on its schedule, with helpers for assertions. */
 
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../../src/contract/ids.ts';
 import type { ReconciliationReport } from '../../src/domain/reconciliation.ts';
 import type { payoutReconciliation } from '../../src/workflows/aftercare/payout-reconciliation.ts';
-import { eventually, freshNumber, type PayoutWorld } from './payout-world.ts';
+import { eventually, newPartnerOrderId, type PayoutWorld } from './payout-world.ts';
 
 export async function reconcile(world: PayoutWorld): Promise<ReconciliationReport> {
   return world.client.workflow.execute<typeof payoutReconciliation>('payoutReconciliation', {
     taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowId: `${reconciliationId('test')}-${freshNumber()}`,
+    workflowId: `${reconciliationId('test')}-${newPartnerOrderId()}`,
     args: [{ environment: 'test' }],
   });
 }
 
-/** Visibility lags a little, so it may take another run. Resolves once a run of this payout is going on again. */
-export async function untilAdopted(world: PayoutWorld, ref: PayoutRef, stoppedRun: string): Promise<void> {
+/** Visibility lags, so it may take several runs. Resolves once a run of this payout is running again. */
+export async function untilStartedAgain(
+  world: PayoutWorld,
+  ref: PayoutRef,
+  stoppedRun: string,
+): Promise<void> {
   await eventually(async () => {
     await reconcile(world);
     return (await world.payouts.handle(ref).describe()).runId === stoppedRun ? undefined : true;
   });
 }
 
-/** Ends the payout's workflow as somebody does in the Temporal UI; answers which run that was. */
+/** Terminates the payout's workflow as an operator does in the Temporal UI. Returns the id of that run. */
 export async function terminate(world: PayoutWorld, ref: PayoutRef): Promise<string> {
   const handle = world.payouts.handle(ref);
   const { runId } = await handle.describe();

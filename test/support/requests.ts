@@ -1,4 +1,4 @@
-/** Payout requests for tests: plain and valid, to be bent by the test. */
+/** Plain, valid payout requests, to be modified by the test. */
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 
 export function payoutRequest(partnerOrderId: string, over: Partial<PayoutRequest> = {}): PayoutRequest {

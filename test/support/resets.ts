@@ -1,5 +1,5 @@
 import type { WorkflowHandle } from '@temporalio/client';
-import { freshNumber, type PayoutWorld } from './payout-world.ts';
+import { newPartnerOrderId, type PayoutWorld } from './payout-world.ts';
 
 /** Resets the workflow, as an operator can, to right before it scheduled the first (or nth) activity of this type. */
 export async function resetBefore(
@@ -21,7 +21,7 @@ export async function resetBefore(
     namespace: world.namespace,
     workflowExecution: { workflowId: handle.workflowId, runId },
     workflowTaskFinishEventId: task?.eventId ?? null,
-    requestId: freshNumber(),
+    requestId: newPartnerOrderId(),
     reason: 'test',
   });
 }

@@ -1,4 +1,4 @@
-/** Openings against a provider that answers by a script: what comes in which order is the test's own choice. */
+/** Openings against a scripted provider: the test determines what happens in which order. */
 
 import { activityInfo } from '@temporalio/activity';
 import { NativeConnection, Worker } from '@temporalio/worker';
@@ -17,17 +17,17 @@ import type { PayoutWorld } from './payout-world.ts';
 
 /** What the provider does for one payer. A thrown error is the activity's failure. */
 export interface Script {
-  /** The accounts before the send, at the `time`th reading, from 1 on. */
+  /** The accounts before the send, at the `time`th reading, from 1. */
   list?(time: number): string[] | null;
-  /** The accounts when they are looked at after `sends` sends. */
+  /** The accounts when they are listed after `sends` sends. */
   look?(sends: number): string[] | null | Promise<string[]>;
-  /** The answer to the `send`th send, from 1 on. */
+  /** The answer to the `send`th send, from 1. */
   open(send: number): OpenAnswer;
 }
 
 export interface ScriptedProvider {
   follow(payerId: string, script: Script): void;
-  /** How often it was asked for the accounts before a send, and to open one. */
+  /** How often it received a request for the accounts before a send, and one to open an account. */
   counts(payerId: string): { lists: number; sends: number };
   stop(): Promise<void>;
 }

@@ -1,14 +1,14 @@
-/** `npm run simulate` with these arguments. Rejects where its exit code is not 0. */
+/** `npm run simulate` with these arguments. Rejects if its exit code is not 0. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** A violation is told with its story, and a story is long. */
-const MOST_BYTES = 1e9;
+/** A violation is printed with its story, which is long. */
+const MAX_BYTES = 1e9;
 
 export function simulate(...args: readonly string[]) {
   return promisify(execFile)(process.execPath, ['--import', 'tsx', 'simulation/main.ts', ...args], {
-    ...{ cwd: ROOT, maxBuffer: MOST_BYTES },
+    ...{ cwd: ROOT, maxBuffer: MAX_BYTES },
   });
 }

@@ -1,14 +1,14 @@
-/** The monotonic clock of this process in the hand of a test: it stands still until the test moves it. */
+/** The monotonic clock of this process under control of the test: it stands still until the test moves it. */
 import { onTestFinished, vi } from 'vitest';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import type { Clock } from '../../src/surroundings/surroundings.ts';
 
-/** Also what `performance.now()` says, everywhere in this process: the simulator of the provider reads that. */
+/** Replaces `performance.now()` everywhere in this process, because the simulator of the provider reads that. */
 export interface StandingClock extends Clock {
   advance(ms: number): void;
 }
 
-/** Timers go on as ever; until the test is over. */
+/** Timers run as usual. Lasts until the test is over. */
 export function standingClock(): StandingClock {
   // Whole milliseconds add up exactly.
   let nowMs = Math.ceil(performance.now());

@@ -1,4 +1,4 @@
-/** Trade details drawn at random from what the wire schema accepts: amounts of 16 digits, odd times, any status. */
+/** Random trade details within the wire schema: amounts of 16 digits, invalid times, any status. */
 import fc from 'fast-check';
 import type { TradeDetail } from '../../src/domain/provider-records.ts';
 import { tradeDetailAnswer } from '../../src/payments/wire/trade.ts';
@@ -12,7 +12,7 @@ const status = fc.oneof(fc.constantFrom('PROCESSING', 'SUCCESS', 'PARTIAL_SUCCES
 const absent = <T>(value: fc.Arbitrary<T>) => fc.oneof(fc.constantFrom('', null, undefined), value);
 
 const split = fc.record({
-  // Few, so that numbers repeat.
+  // Few, so that ids repeat.
   distribute_id: fc.oneof(fc.constantFrom('S-1', 'S-2', 'S-3'), text(64)),
   target_currency: currency,
   target_amount: amount,

@@ -1,4 +1,4 @@
-/** Several worker processes of one world, and the work that keeps them busy. */
+/** Several worker processes of one world, and payouts that keep them busy. */
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
@@ -29,7 +29,7 @@ export class WorkerProcesses {
     return ownerAmong(this.world, this.started);
   }
 
-  /** Waits until the lease has gone to a process that is wanted. */
+  /** Waits until a wanted process owns the lease. */
   async ownedBy(wanted: (owner: OwnProcess) => boolean): Promise<OwnProcess> {
     return eventually(async () => {
       const owner = await this.owner();
@@ -43,8 +43,8 @@ export class WorkerProcesses {
   }
 }
 
-/** The id of the process that has the workflow in memory, by the SDK's own name of a worker: process id and host. */
-export async function whoHasIt(handle: WorkflowHandle): Promise<number> {
+/** The id of the process that has the workflow in memory, from the SDK's worker identity: process id and host. */
+export async function workerOf(handle: WorkflowHandle): Promise<number> {
   return eventually(async () => {
     const { events = [] } = await handle.fetchHistory();
     const completed = events?.findLast((event) => event.workflowTaskCompletedEventAttributes);
@@ -58,25 +58,25 @@ export function leaseOf(world: PayoutWorld, appId = 'demo-app') {
 }
 
 /** Starts payouts, and waits until calls are made at the limit. */
-export async function busy(world: PayoutWorld, payouts: number, limit: number): Promise<PayoutRef[]> {
+export async function payUntilBusy(world: PayoutWorld, payouts: number, limit: number): Promise<PayoutRef[]> {
   const refs = await Promise.all(Array.from({ length: payouts }, () => world.pay('success final=0s')));
-  await furtherCalls(world, limit);
+  await untilMoreCalls(world, limit);
   return refs;
 }
 
-/** Waits until that many more calls have arrived. */
-export async function furtherCalls(world: PayoutWorld, count: number): Promise<void> {
+/** Waits until this many more calls have arrived. */
+export async function untilMoreCalls(world: PayoutWorld, count: number): Promise<void> {
   const before = world.simulator.control.calls().length;
   await eventually(() => world.simulator.control.calls().length >= before + count || undefined);
 }
 
-/** A create that died with its process may be sent again once the provider does not know it: that is no second payment. */
+/** A create that died with its process may be sent again once the provider does not know it. That is not a second payment. */
 export async function allPaidOnce(world: PayoutWorld, refs: readonly PayoutRef[]): Promise<void> {
   for (const ref of refs) expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   for (const ref of refs) expect(debitsOf(world, ref)).toBe(1);
 }
 
-export function neverMoreThan(world: PayoutWorld, limit: number): void {
+export function expectAtMost(world: PayoutWorld, limit: number): void {
   const { answered429, maxCallsInAnySecond } = world.simulator.control.counts();
   expect(maxCallsInAnySecond).toBeLessThanOrEqual(limit);
   expect(answered429).toBe(0);

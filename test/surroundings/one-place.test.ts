@@ -1,4 +1,4 @@
-/** A simulation can only repeat what reads time and randomness in one place. */
+/** A simulation can reproduce only code that reads time and randomness in one place. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -6,17 +6,17 @@ import { describe, expect, test } from 'vitest';
 const ROOT = join(import.meta.dirname, '../..');
 const OWN = 'src/surroundings/process.ts';
 
-/** What a worker process loads and does not run in the sandbox of workflows, which has a clock of its own. */
+/** What a worker process loads and does not run in the workflow sandbox, which has its own clock. */
 const SANDBOXED = /^src\/(workflows|domain)\//;
 
-/** What may read the process's own time all the same. */
+/** Files that may read the process's time nevertheless. */
 const ALLOWED = new Map([
   [OWN, 'is the one place'],
   ['src/config/config.ts', 'checks a setting once, when a process starts'],
-  ['src/client/shared-reads.ts', 'serves status reads, for which no worker asks'],
+  ['src/client/shared-reads.ts', 'serves status reads, which no worker makes'],
 ]);
-/** Where a process is put together, or a library that callers build by themselves. */
-const PUTS_TOGETHER = ['src/workers/main.ts', 'src/temporal/connection.ts', 'src/client/payouts.ts'];
+/** Where a process is assembled, or a library that callers construct themselves. */
+const ASSEMBLERS = ['src/workers/main.ts', 'src/temporal/connection.ts', 'src/client/payouts.ts'];
 
 const FOLDERS = ['activities', 'encryption', 'payments', 'surroundings', 'temporal', 'workers'];
 const listed = FOLDERS.flatMap((folder) => filesIn(join('src', folder)));
@@ -24,7 +24,7 @@ const loaded = [...new Set([...listed, ...loadedBy('src/workers/main.ts')])]
   .filter((file) => !SANDBOXED.test(file))
   .sort();
 
-test('the files that are looked at are those of a worker process', () => {
+test('the checked files are those of a worker process', () => {
   for (const file of [
     'src/activities/payout/create-payout.ts',
     'src/payments/http-transport.ts',
@@ -36,12 +36,12 @@ test('the files that are looked at are those of a worker process', () => {
   for (const file of ALLOWED.keys()) expect(loaded).toContain(file);
 });
 
-describe('reads no clock, timer or randomness by itself:', () => {
+describe('reads no clock, timer or randomness directly:', () => {
   test.each(loaded.filter((file) => !ALLOWED.has(file)))('%s', (file) => {
     expect(readsOf(textOf(file))).toEqual([]);
   });
 
-  test.each([...ALLOWED])('%s is no such file: it %s', (file) => {
+  test.each([...ALLOWED])('%s is an exception: it %s', (file) => {
     expect(readsOf(textOf(file))).not.toEqual([]);
   });
 
@@ -69,7 +69,7 @@ describe('reads no clock, timer or randomness by itself:', () => {
     'const bytes = crypto.getRandomValues(new Uint8Array(12));',
     'const started = process.hrtime.bigint();',
     'const up = process.uptime();',
-  ])('finds what is read: %j', (text) => expect(readsOf(text)).not.toEqual([]));
+  ])('finds the read in %j', (text) => expect(readsOf(text)).not.toEqual([]));
 
   test.each([
     'const at = new Date(closedAfterMs).toISOString();',
@@ -83,11 +83,11 @@ describe('reads no clock, timer or randomness by itself:', () => {
   ])('finds nothing in %j', (text) => expect(readsOf(text)).toEqual([]));
 });
 
-test('only what puts a process together takes its own surroundings', () => {
-  expect(loaded.filter((file) => valuesFrom(file).includes(OWN))).toEqual([...PUTS_TOGETHER].sort());
+test('only code that assembles a process uses the process surroundings', () => {
+  expect(loaded.filter((file) => valuesFrom(file).includes(OWN))).toEqual([...ASSEMBLERS].sort());
 });
 
-describe('the simulator, which a simulation runs as well,', () => {
+describe('the simulator, which a simulation also runs,', () => {
   const own = 'simulator/surroundings.ts';
   const files = filesIn('simulator');
 
@@ -95,7 +95,7 @@ describe('the simulator, which a simulation runs as well,', () => {
     expect(files.flatMap(valuesFrom).filter((file) => file.startsWith('src/'))).toEqual([]);
   });
 
-  test('takes the surroundings of its process only where it is put together', () => {
+  test('uses the process surroundings only where it is assembled', () => {
     const taking = files.filter((file) => textOf(file).includes('PROCESS_SURROUNDINGS'));
     expect(taking.sort()).toEqual(['simulator/start.ts', own]);
     expect(readsOf(textOf(own))).not.toEqual([]);
@@ -106,7 +106,7 @@ describe('the simulator, which a simulation runs as well,', () => {
   });
 });
 
-test('workflow code does not see the surroundings of its worker', () => {
+test('workflow code cannot import the surroundings of its worker', () => {
   const sandboxed = [...loadedBy('src/workflows/index.ts')];
   expect(sandboxed).toContain('src/workflows/payout/run.ts');
   expect(sandboxed.filter((file) => file.startsWith('src/surroundings/'))).toEqual([]);
@@ -134,7 +134,7 @@ function filesIn(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
-/** The patterns that are found in what is no comment. */
+/** The patterns that match outside of comments. */
 function readsOf(text: string): string[] {
   const code = text.replace(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, '');
   return READS.filter((pattern) => pattern.test(code)).map(({ source }) => source);
@@ -144,7 +144,7 @@ function textOf(file: string): string {
   return readFileSync(join(ROOT, file), 'utf8');
 }
 
-/** The files of ours from which this one imports values. */
+/** The project files from which this one imports values. */
 function valuesFrom(file: string): string[] {
   const imports = textOf(file).matchAll(/^(?:import|export) (?!type\b)(?:[^;]*? from )?'(\.[^']+)';/gms);
   return [...imports].map(([, from = '']) => relative(ROOT, normalize(join(ROOT, dirname(file), from))));

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { repeat, sleep } from '../../src/surroundings/surroundings.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-/** What has come of it so far. */
+/** The state of the work so far. */
 function watched(work: Promise<void>) {
   const seen: { end: unknown } = { end: 'open' };
   work.then(
@@ -27,7 +27,7 @@ describe('a sleep', () => {
     expect(seen.end).toBe('over');
   });
 
-  test('is given up with the reason of its signal, and leaves no timer behind', async () => {
+  test('ends with the reason of its signal, and leaves no timer', async () => {
     const clock = new FakeClock();
     const stop = new AbortController();
     const seen = watched(sleep(clock, 100, stop.signal));
@@ -36,13 +36,13 @@ describe('a sleep', () => {
     expect([seen.end, clock.timersSet]).toEqual(['a shutdown', 0]);
   });
 
-  test('does not begin where its signal has aborted already', async () => {
+  test('does not start when its signal has already aborted', async () => {
     const clock = new FakeClock();
     await expect(sleep(clock, 100, AbortSignal.abort('a shutdown'))).rejects.toBe('a shutdown');
     expect(clock.timersSet).toBe(0);
   });
 
-  test('that has ended leaves nothing with its signal, which may live as long as the process', async () => {
+  test('leaves no listener on its signal, which may live as long as the process', async () => {
     const clock = new FakeClock();
     const { signal } = new AbortController();
     await clock.until(sleep(clock, 100, signal));
@@ -50,8 +50,8 @@ describe('a sleep', () => {
   });
 });
 
-describe('what is done again and again', () => {
-  test('is first done after one interval, and then after each', async () => {
+describe('a repeated task', () => {
+  test('runs after one interval, and then after each', async () => {
     const clock = new FakeClock();
     const times: number[] = [];
     const beganMs = clock.nowMs();
@@ -63,7 +63,7 @@ describe('what is done again and again', () => {
     expect([times.length, clock.timersSet]).toEqual([3, 0]);
   });
 
-  test('may stop itself', async () => {
+  test('can stop itself', async () => {
     const clock = new FakeClock();
     let times = 0;
     const stop = repeat(clock, 10, () => {
@@ -74,7 +74,7 @@ describe('what is done again and again', () => {
     expect([times, clock.timersSet]).toEqual([1, 0]);
   });
 
-  test('goes on after a time that threw', () => {
+  test('continues after an iteration that threw', () => {
     const due: (() => void)[] = [];
     const clock = {
       nowMs: () => 0,

@@ -15,7 +15,7 @@ import { handleErrors } from '../../src/starters/api/problem-responses.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { resetBefore } from '../support/resets.ts';
 
 const BASE = '/v1/oauth/default';
@@ -32,7 +32,7 @@ afterEach(async () => {
   await server.close();
 });
 
-/** An API server of its own, so that nothing is left of what another test has used up. */
+/** A separate API server, whose limits no other test has used up. */
 async function serve(options: Partial<AuthorizationsOptions> = {}): Promise<void> {
   server = fastify();
   handleErrors(server);
@@ -48,7 +48,7 @@ async function begin(): Promise<{ state: string; cookie: string }> {
   return { state, cookie: String(headers['set-cookie']).split(';')[0] ?? '' };
 }
 
-const comeBack = ({ state, cookie }: { state: string; cookie: string }, code: string) =>
+const requestCallback = ({ state, cookie }: { state: string; cookie: string }, code: string) =>
   server.inject({ url: `${BASE}/callback?${new URLSearchParams({ state, code })}`, headers: { cookie } });
 const codeOf = (openId: string) => world.simulator.control.authorize({ appId: 'demo-app', openId }).code;
 const exchanges = () =>
@@ -58,29 +58,29 @@ const started = async (type: string) => (await world.client.workflow.count(`Work
 const outcomeOf = (workflowId: string) =>
   world.client.workflow.getHandle<typeof userAuthorization>(workflowId).result();
 
-describe('H61 what anybody can ask for costs next to nothing', () => {
-  test('callbacks that were not begun here: no call, and nothing in Temporal', async () => {
+describe('H61 anonymous requests use few resources', () => {
+  test('callbacks without an attempt of ours: no provider call, and nothing in Temporal', async () => {
     const { cookie } = await begin();
     const [calls, workflows] = [exchanges(), await started('userAuthorization')];
     for (let i = 0; i < 200; i += 1) {
-      const answer = await comeBack({ state: `process.${'x'.repeat(47)}${i}`, cookie }, 'junk');
+      const answer = await requestCallback({ state: `process.${'x'.repeat(47)}${i}`, cookie }, 'junk');
       expect(answer.statusCode).toBe(400);
     }
     expect(exchanges()).toBe(calls);
     expect(await started('userAuthorization')).toBe(workflows);
   });
 
-  test('two hundred attempts that are begun: one look for the link', async () => {
+  test('two hundred new attempts: one fetch of the link', async () => {
     const before = await started('authorizationLink');
     await Promise.all(Array.from({ length: 200 }, begin));
-    // One that is counted late would be missed once; none is missed for good.
+    // A late count may miss one once; none is lost permanently.
     await eventually(async () => ((await started('authorizationLink')) === before + 1 ? true : undefined));
   });
 
-  test('callbacks with junk codes: only so many exchanges; the others may come again', async () => {
+  test('callbacks with invalid codes: a limited number of exchanges; the others can be retried', async () => {
     const before = exchanges();
     const attempts = await Promise.all(Array.from({ length: 60 }, begin));
-    const answers = await Promise.all(attempts.map((attempt) => comeBack(attempt, 'junk')));
+    const answers = await Promise.all(attempts.map((attempt) => requestCallback(attempt, 'junk')));
     const busy = answers.filter(({ statusCode }) => statusCode === 503);
     expect(busy.length).toBeGreaterThanOrEqual(30);
     expect(busy[0]?.headers['content-type']).toContain('application/problem+json');
@@ -89,12 +89,12 @@ describe('H61 what anybody can ask for costs next to nothing', () => {
     const turnedAway = attempts[answers.findIndex(({ statusCode }) => statusCode === 503)];
     if (!turnedAway) throw new Error('none was turned away');
     await eventually(async () => {
-      const { statusCode } = await comeBack(turnedAway, codeOf('later'));
+      const { statusCode } = await requestCallback(turnedAway, codeOf('later'));
       return statusCode === 503 ? undefined : (expect(statusCode).toBe(200) ?? true);
     });
   });
 
-  test('applications that do not exist: only so many looks, and those that exist go on', async () => {
+  test('unknown applications: a limited number of fetches, and known applications keep working', async () => {
     await begin();
     const before = await started('authorizationLink');
     const answers = await Promise.all(
@@ -106,12 +106,12 @@ describe('H61 what anybody can ask for costs next to nothing', () => {
   });
 });
 
-describe('H61 a browser is not kept waiting for ever', () => {
-  test('504 while the exchange goes on, which it does: the tokens arrive', async () => {
+describe('H61 a browser waits in bounded time', () => {
+  test('504 while the exchange is in flight, which continues: the tokens arrive', async () => {
     await server.close();
     await serve({ outcomeWithinMs: 500 });
     const held = world.hold({ operation: 'oauthToken', times: 1 }, 'before');
-    const answer = await comeBack(await begin(), codeOf('patient'));
+    const answer = await requestCallback(await begin(), codeOf('patient'));
     expect(answer.statusCode).toBe(504);
     expect(answer.headers['content-type']).toContain('application/problem+json');
     held.release();
@@ -133,10 +133,10 @@ describe('H61 a browser is not kept waiting for ever', () => {
   });
 });
 
-describe('H42 tokens that were got for a code, which works only once', () => {
+describe('H42 tokens from a code, which works only once', () => {
   test('a Workflow Reset does not send the code again', async () => {
-    const openId = freshNumber();
-    expect((await comeBack(await begin(), codeOf(openId))).statusCode).toBe(200);
+    const openId = newPartnerOrderId();
+    expect((await requestCallback(await begin(), codeOf(openId))).statusCode).toBe(200);
     const before = exchanges();
     const { workflowId } = await eventually(async () => {
       for await (const run of world.client.workflow.list({ query: "WorkflowType = 'userAuthorization'" }))
@@ -148,7 +148,7 @@ describe('H42 tokens that were got for a code, which works only once', () => {
     expect(exchanges()).toBe(before);
   });
 
-  test('are handed over as soon as Temporal takes them', async () => {
+  test('are handed over as soon as Temporal accepts them', async () => {
     let failures = 3;
     const failing: WorkflowClientInterceptor = {
       async signalWithStart(input, next) {
@@ -163,11 +163,11 @@ describe('H42 tokens that were got for a code, which works only once', () => {
       namespace: world.namespace,
       interceptors: { workflow: [failing] },
     });
-    const openId = freshNumber();
+    const openId = newPartnerOrderId();
     const grant = { access: 'a', fingerprint: 'f', livesMs: 3_600_000, refresh: 'r' };
     const owner = { environment: 'test', app: 'default', openId };
     await new TokenRenewals(client, PROCESS_SURROUNDINGS).handOver(owner, grant);
-    // And once more, as a handover does whose answer was lost.
+    // A second handover, as happens when the answer to the first is lost.
     await new TokenRenewals(client, PROCESS_SURROUNDINGS).handOver(owner, grant);
     const state = await eventually(() =>
       world.client.workflow
@@ -208,7 +208,7 @@ describe('H42 tokens that were got for a code, which works only once', () => {
     try {
       const ended = await idle.client.workflow.execute<typeof userAuthorization>('userAuthorization', {
         taskQueue: PAYOUTS_TASK_QUEUE,
-        workflowId: authorizationWorkflowId('default', freshNumber()),
+        workflowId: authorizationWorkflowId('default', newPartnerOrderId()),
         args: [{ environment: 'test', app: 'default', code: 'sealed' }],
       });
       expect(ended.outcome).toBe(outcome);

@@ -8,17 +8,17 @@ const states = new AttemptStates('production', new KeyRing(new Map([['t1', OLD]]
 const NOW = Date.UTC(2026, 0, 1);
 const state = states.issue('east', 'browser-1', NOW);
 
-describe('H49 the state of an attempt needs no memory, and cannot be made up', () => {
-  test('is taken back from the browser that began, within half an hour', () => {
+describe('H49 the state of an attempt is stateless and unforgeable', () => {
+  test('is accepted from the browser that started the attempt, within half an hour', () => {
     expect(states.check('east', 'browser-1', state, NOW + 1_000)).toBe('valid');
     expect(states.check('east', 'browser-1', state, NOW + 30 * 60_000)).toBe('expired');
   });
 
-  test('two are never the same', () => {
+  test('is never the same twice', () => {
     expect(states.issue('east', 'browser-1', NOW)).not.toBe(state);
   });
 
-  test('is of no use to another browser, application, environment or key', () => {
+  test('is invalid for another browser, application, environment or key', () => {
     expect(states.check('east', 'browser-2', state, NOW)).toBe('unknown');
     expect(states.check('west', 'browser-1', state, NOW)).toBe('unknown');
     const sandbox = new AttemptStates('sandbox', new KeyRing(new Map([['t1', OLD]])));
@@ -28,17 +28,17 @@ describe('H49 the state of an attempt needs no memory, and cannot be made up', (
     expect(new AttemptStates('production').check('east', 'browser-1', state, NOW)).toBe('unknown');
   });
 
-  test('does not survive any change', () => {
+  test('is invalid after any change', () => {
     for (let at = 0; at < state.length; at += 1) {
       const changed = `${state.slice(0, at)}${state[at] === 'A' ? 'B' : 'A'}${state.slice(at + 1)}`;
-      // The last character holds bits that base64 drops.
+      // The last character contains bits that base64 drops.
       if (at < state.length - 1) expect(states.check('east', 'browser-1', changed, NOW)).toBe('unknown');
     }
     for (const junk of ['', 'x', 'x'.repeat(43), '.', 't1.', `t1.${'A'.repeat(60)}`, `${state}.${state}`])
       expect(states.check('east', 'browser-1', junk, NOW)).toBe('unknown');
   });
 
-  test('outlives a rotation of the key', () => {
+  test('stays valid across a rotation of the key', () => {
     const rotated = new KeyRing(
       new Map([
         ['t2', NEW],

@@ -5,18 +5,18 @@ import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { tokenStateQuery } from '../../src/contract/token-messages.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
-import { type OwnService, startService } from '../support/http.ts';
+import { startApiServer, type TestApiServer } from '../support/http.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let base: string;
 
 beforeAll(async () => {
   const [port = 0] = await freePorts(1);
-  // A code works once: no exchange that takes long may be given up.
+  // A code works once, so an exchange must not time out.
   world = await PayoutWorld.start({ idle: true, env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
-  service = await startService(world.client, { PORT: `${port}` });
+  service = await startApiServer(world.client, { PORT: `${port}` });
   base = `${service.url}/v1/oauth/default`;
   world.simulator.control.changeApp('demo-app', { redirectUri: `${base}/callback` });
   await world.startWorkers({ PAYMENTS_REDIRECT_URI: `${base}/callback` });
@@ -32,7 +32,7 @@ const exchanges = () =>
 const tokenOf = (openId: string) =>
   world.client.workflow.getHandle(tokenWorkflowId('default', openId)).query(tokenStateQuery);
 
-/** Begins an attempt as a browser would: where it was sent, and the cookie it holds. */
+/** Starts an attempt as a browser does. Returns the redirect and the cookie. */
 async function begin(cookie?: string) {
   const answer = await request(`${base}/authorize`, { headers: cookie ? { cookie } : {} });
   await answer.body.dump();
@@ -41,7 +41,7 @@ async function begin(cookie?: string) {
   return { link, set, cookie: set.split(';')[0] ?? '', state: link.searchParams.get('state') ?? '' };
 }
 
-async function comeBack(query: Record<string, string>, cookie?: string) {
+async function requestCallback(query: Record<string, string>, cookie?: string) {
   const url = `${base}/callback?${new URLSearchParams(query)}`;
   const answer = await request(url, { headers: cookie ? { cookie } : {} });
   return { status: answer.statusCode, headers: answer.headers, html: await answer.body.text() };
@@ -63,14 +63,14 @@ describe('a person authorizes the application in a real browser', () => {
     await page.getByRole('button', { name: 'Allow' }).click();
     await page.getByRole('heading', { name: 'Access granted' }).waitFor();
     expect(await tokenOf('seller-7')).toMatchObject({ kind: 'user', renewals: 1, needsAttention: false });
-    // Back and reload is a replay: the code is not sent again.
+    // Going back and reloading is a replay: the code is not sent again.
     const before = exchanges();
     await page.reload();
     await page.getByRole('heading', { name: 'This link does not work' }).waitFor();
     expect(exchanges()).toBe(before);
   });
 
-  test('denies it: the page says so, and nothing is exchanged', async () => {
+  test('denies access: the page says so, and no code is exchanged', async () => {
     const before = exchanges();
     const page = await patient(browser.newPage());
     await page.goto(`${base}/authorize`);
@@ -80,8 +80,8 @@ describe('a person authorizes the application in a real browser', () => {
   });
 });
 
-describe('H49 a callback that is forged or replayed', () => {
-  test('the state cannot be guessed, and the cookie is for this flow and no script', async () => {
+describe('H49 a forged or replayed callback', () => {
+  test('the state is unguessable, and the cookie is limited to this flow and inaccessible to scripts', async () => {
     const [one, two] = [await begin(), await begin()];
     expect(one.state).toMatch(/^[\w-]+\.[\w-]{48,}$/);
     expect(one.state).not.toBe(two.state);
@@ -101,33 +101,37 @@ describe('H49 a callback that is forged or replayed', () => {
       async () => ({ query: { state: 'x'.repeat(43) }, cookie: (await begin()).cookie }),
     ],
     ['without a state', async () => ({ query: {}, cookie: (await begin()).cookie })],
-  ])('%s: refused, and the code is not exchanged', async (_how, make) => {
+  ])('%s: rejected, and the code is not exchanged', async (_how, make) => {
     const { query, cookie } = await make();
     const before = exchanges();
-    const answer = await comeBack({ ...query, code: code('victim') }, cookie);
+    const answer = await requestCallback({ ...query, code: code('victim') }, cookie);
     expect(answer.status).toBe(400);
     expect(answer.html).toContain('This link does not work');
     expect(exchanges()).toBe(before);
   });
 
-  test('one from another browser does not spend the attempt of the right one; that one works once', async () => {
+  test("a callback from another browser does not use up the attempt; the right browser's works once", async () => {
     const mine = await begin();
     expect(
-      (await comeBack({ state: mine.state, code: code('mallory') }, (await begin()).cookie)).status,
+      (await requestCallback({ state: mine.state, code: code('mallory') }, (await begin()).cookie)).status,
     ).toBe(400);
-    const granted = await comeBack({ state: mine.state, code: code('seller-8') }, mine.cookie);
+    const granted = await requestCallback({ state: mine.state, code: code('seller-8') }, mine.cookie);
     expect(granted.status).toBe(200);
     expect(granted.headers['referrer-policy']).toBe('no-referrer');
     expect(granted.headers['cache-control']).toBe('no-store');
-    expect((await comeBack({ state: mine.state, code: code('seller-8') }, mine.cookie)).status).toBe(400);
+    expect((await requestCallback({ state: mine.state, code: code('seller-8') }, mine.cookie)).status).toBe(
+      400,
+    );
     await expect(tokenOf('mallory')).rejects.toThrow();
   });
 
-  test('fifty at once with the same state: one exchange', async () => {
+  test('fifty concurrent callbacks with the same state: one exchange', async () => {
     const mine = await begin();
     const before = exchanges();
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () => comeBack({ state: mine.state, code: code('seller-9') }, mine.cookie)),
+      Array.from({ length: 50 }, () =>
+        requestCallback({ state: mine.state, code: code('seller-9') }, mine.cookie),
+      ),
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(exchanges() - before).toBe(1);
@@ -135,42 +139,42 @@ describe('H49 a callback that is forged or replayed', () => {
 });
 
 describe('the exchange of the code', () => {
-  test('whose answer is lost is never repeated, and the page says so', async () => {
+  test('is not repeated when its answer is lost, and the page says so', async () => {
     world.simulator.control.addFault({ operation: 'oauthToken', times: 1, fault: { kind: 'drop-after' } });
     const before = exchanges();
     const mine = await begin();
-    const answer = await comeBack({ state: mine.state, code: code('seller-10') }, mine.cookie);
+    const answer = await requestCallback({ state: mine.state, code: code('seller-10') }, mine.cookie);
     expect(answer.html).toContain('a code works only once');
     expect(exchanges() - before).toBe(1);
   });
 
-  test('that was surely not received is tried again', async () => {
+  test('is retried when the provider certainly did not receive it', async () => {
     world.simulator.control.addFault({
       operation: 'oauthToken',
       times: 1,
       fault: { kind: 'status', status: 429 },
     });
     const mine = await begin();
-    const answer = await comeBack({ state: mine.state, code: code('seller-11') }, mine.cookie);
+    const answer = await requestCallback({ state: mine.state, code: code('seller-11') }, mine.cookie);
     expect(answer.status).toBe(200);
   });
 
-  test('with a code that the service does not take: told, and nothing is started', async () => {
+  test('with a code that the provider rejects: the page says so, and nothing is started', async () => {
     const mine = await begin();
-    const answer = await comeBack({ state: mine.state, code: 'never-issued' }, mine.cookie);
+    const answer = await requestCallback({ state: mine.state, code: 'never-issued' }, mine.cookie);
     expect(answer.html).toContain('did not accept');
   });
 
-  test('both spellings of the link are understood', async () => {
+  test('both spellings of the link are supported', async () => {
     expect([...(await begin()).link.searchParams.keys()]).toContain('redirect_uri');
     await world.stopWorkers();
     await world.startWorkers({ PAYMENTS_AUTH_SPELLING: 'camel' });
-    // An API server keeps a link for five minutes.
+    // An API server caches a link for five minutes.
     await service.close();
-    service = await startService(world.client);
+    service = await startApiServer(world.client);
     base = `${service.url}/v1/oauth/default`;
     const { link, cookie, state } = await begin();
     expect([...link.searchParams.keys()]).toEqual(['appId', 'responseType', 'redirectUri', 'state']);
-    expect((await comeBack({ state, code: code('seller-12') }, cookie)).status).toBe(200);
+    expect((await requestCallback({ state, code: code('seller-12') }, cookie)).status).toBe(200);
   });
 });

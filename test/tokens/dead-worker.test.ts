@@ -5,7 +5,7 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import type { OwnProcess } from '../support/processes.ts';
-import { WorkerProcesses, whoHasIt } from '../support/workers.ts';
+import { WorkerProcesses, workerOf } from '../support/workers.ts';
 
 /** `PENDING_WORKFLOW_TASK_STATE_STARTED` */
 const STARTED = 2;
@@ -23,21 +23,21 @@ afterEach(async () => {
 });
 
 const renewal = () => world.client.workflow.getHandle(tokenWorkflowId('default'));
-/** Rejects when there is no answer within 10 s, which is as long as a call waits for its token. */
+/** Rejects without an answer within 10 s, which is how long a call waits for its token. */
 const grant = () => new TokenRenewals(world.client, PROCESS_SURROUNDINGS).grant(OWNER);
 
-/** Two workers; answers the one that has the renewal in memory. */
+/** Starts two workers. Returns the one that has the renewal in memory. */
 async function holder(): Promise<OwnProcess> {
   const first = await workers.start();
   await eventually(() => grant().catch(() => undefined));
   const second = await workers.start();
-  const pid = await whoHasIt(renewal());
+  const pid = await workerOf(renewal());
   return second.child.pid === pid ? second : first;
 }
 
-test('H44 a worker that dies with the renewal in hand keeps the token from nobody', async () => {
+test('H44 a worker that dies during a renewal blocks the token for no other worker', async () => {
   const worker = await holder();
-  // Frozen, it takes the next workflow task, for it is the worker that has the renewal in memory.
+  // Frozen, it gets the next workflow task, because it has the renewal in memory.
   worker.child.kill('SIGSTOP');
   await renewal().signal(authorizedSignal.name, 'nothing that it understands');
   await eventually(async () => {

@@ -18,7 +18,7 @@ describe('H40 every history of a renewal replays', () => {
   const handle = (openId?: string) => world.client.workflow.getHandle(tokenWorkflowId('default', openId));
   const renew = (openId?: string) => handle(openId).executeUpdate(renewUpdate);
 
-  const LIVES: Record<string, () => Promise<string | undefined>> = {
+  const CASES: Record<string, () => Promise<string | undefined>> = {
     async 'token-renewed-on-demand'() {
       await world.payouts.result(await world.pay('success final=0s'));
       for (let i = 0; i < 3; i += 1) await Promise.all([renew(), renew(), renew()]);
@@ -44,8 +44,8 @@ describe('H40 every history of a renewal replays', () => {
     },
   };
 
-  test.each(Object.keys(LIVES))('a life that was just lived: %s', async (name) => {
-    const openId = await LIVES[name]?.();
+  test.each(Object.keys(CASES))('replays a new history: %s', async (name) => {
+    const openId = await CASES[name]?.();
     const history = await handle(openId).fetchHistory();
     record(name, history);
     await replays(history);

@@ -9,13 +9,13 @@ import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { PATIENT } from '../support/patience.ts';
 import { eventually, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
-/** Half of it is left when a token is renewed at the latest: more than any machine stands still. */
-const LIVES_S = 20;
-/** Of one token after the other. Twelve are a day's worth of renewals. */
-const LIVES = Number(process.env['TOKEN_LIVES'] ?? 2);
+/** A token is renewed with at least half of this left, which is more than any machine stalls. */
+const LIFETIME_S = 20;
+/** Consecutive lifetimes of one token. Twelve are a day of renewals. */
+const LIFETIMES = Number(process.env['TOKEN_LIVES'] ?? 2);
 
-/** Calls that left with a token the service did not accept. */
-const unauthorised = (world: PayoutWorld) =>
+/** Calls that were sent with a token that the provider rejected. */
+const unauthorized = (world: PayoutWorld) =>
   world.simulator.control.calls().filter(({ token }) => token !== 'valid' && token !== 'not-needed');
 const tokenCalls = (world: PayoutWorld) =>
   world.simulator.control.calls().filter(({ operation }) => operation === 'token').length;
@@ -32,11 +32,11 @@ const handle = (world: PayoutWorld, openId?: string) =>
 describe('the application token is renewed long before it expires', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
-    world = await PayoutWorld.start({ settings: { applicationTokenSeconds: LIVES_S } });
+    world = await PayoutWorld.start({ settings: { applicationTokenSeconds: LIFETIME_S } });
   });
   afterAll(() => world.stop());
 
-  test('H44 over several lives, with payouts in flight: no call leaves with a dead token, one renewal a period', async () => {
+  test('H44 over several lifetimes, with open payouts: no call is sent with an expired token, one renewal per period', async () => {
     const begun = performance.now();
     const ends: Promise<unknown>[] = [];
     const renewals = async () => (await handle(world).query(tokenStateQuery)).renewals;
@@ -44,30 +44,30 @@ describe('the application token is renewed long before it expires', () => {
       const ref = await world.pay('slow final=1s');
       ends.push(world.payouts.result(ref));
       await sleep(1_000);
-    } while (performance.now() - begun < LIVES * LIVES_S * 1_000 || (await renewals()) < 3);
+    } while (performance.now() - begun < LIFETIMES * LIFETIME_S * 1_000 || (await renewals()) < 3);
     await Promise.all(ends);
-    expect(unauthorised(world)).toEqual([]);
-    // One may be on its way just now: its call has arrived, and the workflow does not know of its answer yet.
-    // The calls are counted last, so that a renewal between the two cannot make up for a call too many.
+    expect(unauthorized(world)).toEqual([]);
+    // One may be in flight: its call has arrived, and the workflow does not have its answer yet.
+    // The calls are counted last, so that a renewal in between cannot hide an extra call.
     const unaccounted = async () => {
       const { renewals } = await handle(world).query(tokenStateQuery);
       return tokenCalls(world) - renewals;
     };
     await expect.poll(unaccounted, PATIENT).toBe(0);
     const state = await handle(world).query(tokenStateQuery);
-    const periods = (performance.now() - begun) / (LIVES_S * 1_000 * 0.25);
+    const periods = (performance.now() - begun) / (LIFETIME_S * 1_000 * 0.25);
     expect(state.renewals).toBeLessThanOrEqual(Math.ceil(periods * 1.1) + 1);
     expect(state.needsAttention).toBe(false);
     const calls = world.simulator.control.calls().length;
-    console.log(`${state.renewals} renewals, ${calls} calls, ${ends.length} payouts, 0 unauthorised answers`);
+    console.log(`${state.renewals} renewals, ${calls} calls, ${ends.length} payouts, 0 unauthorized answers`);
   });
 
-  test('H43 twenty who ask at once get one renewal', async () => {
-    // In a world where nothing else renews meanwhile.
+  test('H43 twenty concurrent requests share one renewal', async () => {
+    // In a world without other renewals at that time.
     const quiet = await PayoutWorld.start();
     try {
       await quiet.payouts.result(await quiet.pay('success'));
-      // Those beyond five are told to come again, as a worker does.
+      // Requests beyond five are asked to retry, as a worker does.
       const grant = (request: GrantRequest) =>
         eventually(
           async () => (await handle(quiet).executeUpdate(grantUpdate, { args: [request] })) ?? undefined,
@@ -84,7 +84,7 @@ describe('the application token is renewed long before it expires', () => {
     }
   });
 
-  test('H44 a token that the service takes back is replaced at once, and the payout does not notice', async () => {
+  test('H44 a token that the provider revokes is replaced at once, and the payout continues', async () => {
     const ref = await world.pay('stuck');
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     world.simulator.control.expireTokens({ kind: 'application' });
@@ -94,7 +94,7 @@ describe('the application token is renewed long before it expires', () => {
   });
 });
 
-test('H44 a renewal that many fetch from goes on as new, with the token and the time of its next renewal', async () => {
+test('H44 a renewal with many requests continues as new, with the token and the time of its next renewal', async () => {
   const world = await PayoutWorld.start();
   try {
     await world.payouts.result(await world.pay('success final=0s'));
@@ -112,8 +112,8 @@ test('H44 a renewal that many fetch from goes on as new, with the token and the 
   }
 });
 
-describe('a service that rejects every token it gives', () => {
-  test('is not asked for more of them, and as soon as it is well calls go on with the one at hand', async () => {
+describe('a provider that rejects every token that it grants', () => {
+  test('gets no further token requests, and once it recovers, calls continue with the current token', async () => {
     const world = await PayoutWorld.start({ env: NO_POLLS });
     try {
       const ref = await world.pay('stuck');
@@ -133,9 +133,9 @@ describe('a service that rejects every token it gives', () => {
   });
 });
 
-describe('the service is away when the token should be renewed', () => {
-  test('for most of what is left of its life: nobody notices, and it is flagged meanwhile', async () => {
-    // It is flagged when about a third of its life is left: a payout has that long.
+describe('the provider is unavailable when the token is due', () => {
+  test('for most of the remaining lifetime: payouts continue, and the renewal is flagged meanwhile', async () => {
+    // It is flagged with about a third of the lifetime left, which is the time that a payout has.
     const world = await PayoutWorld.start({ settings: { applicationTokenSeconds: 40 } });
     try {
       await world.payouts.result(await world.pay('success'));
@@ -148,14 +148,14 @@ describe('the service is away when the token should be renewed', () => {
         return reasons.some(({ code }) => code === 'RENEWAL_LATE') || undefined;
       });
       await world.payouts.result(await world.pay('success'));
-      expect(unauthorised(world)).toEqual([]);
+      expect(unauthorized(world)).toEqual([]);
       world.simulator.control.removeFault(id);
       await eventually(async () => {
         const { needsAttention, renewals } = await handle(world).query(tokenStateQuery);
         return (!needsAttention && renewals > 1) || undefined;
       });
       await world.payouts.result(await world.pay('success'));
-      expect(unauthorised(world)).toEqual([]);
+      expect(unauthorized(world)).toEqual([]);
     } finally {
       await world.stop();
     }

@@ -9,14 +9,14 @@ import { FakeClock } from '../support/fake-clock.ts';
 
 const PLACE = { environment: 'test', app: 'default' };
 const MINUTE = 60_000;
-const LIVES = 120 * MINUTE;
+const LIFETIME_MS = 120 * MINUTE;
 
 let clock: FakeClock;
 beforeEach(() => {
   clock = new FakeClock();
 });
 
-/** A renewal that gives one token and never another. */
+/** A renewal that grants one token and never another. */
 class Renewal implements GrantSource {
   readonly asked: (string | undefined)[] = [];
   private readonly issuedAtMs = clock.wallMs();
@@ -41,26 +41,26 @@ const { random } = PROCESS_SURROUNDINGS;
 const seal = new TokenSeal(undefined, random);
 const held = (renewal: GrantSource) => new RenewedTokens(PLACE, renewal, seal, { clock, random });
 
-describe('a token whose renewal does not come about', () => {
-  test('H44 is used until ten minutes before its end, however often it was looked at', async () => {
-    const tokens = held(new Renewal(LIVES));
+describe('a token whose renewal fails', () => {
+  test('H44 is used until ten minutes before its expiry, however often it was fetched', async () => {
+    const tokens = held(new Renewal(LIFETIME_MS));
     for (let minute = 0; minute < 110; minute += 1) {
       expect(await tokens.token({ kind: 'application' })).toBe('at-1');
       await clock.advance(MINUTE);
     }
     await expect(tokens.token({ kind: 'application' })).rejects.toThrow('expired');
-    // A process that comes late keeps the same distance.
-    await expect(held(new Renewal(LIVES)).token({ kind: 'application' })).resolves.toBe('at-1');
+    // A process that starts late keeps the same margin.
+    await expect(held(new Renewal(LIFETIME_MS)).token({ kind: 'application' })).resolves.toBe('at-1');
   });
 
-  test('H44 a process that fetches it shortly before its end keeps the same margin', async () => {
-    const renewal = new Renewal(LIVES);
+  test('H44 a process that fetches it shortly before its expiry keeps the same margin', async () => {
+    const renewal = new Renewal(LIFETIME_MS);
     await clock.advance(111 * MINUTE);
     await expect(held(renewal).token({ kind: 'application' })).rejects.toThrow('expired');
   });
 
-  test('is looked for a few times, and not by every call', async () => {
-    const renewal = new Renewal(LIVES);
+  test('is fetched again a few times, and not by every call', async () => {
+    const renewal = new Renewal(LIFETIME_MS);
     const tokens = held(renewal);
     for (let second = 0; second < 109 * 60; second += 1) {
       await tokens.token({ kind: 'application' });
@@ -77,7 +77,7 @@ describe('H44 what invalidates a token', () => {
       response.writeHead(status, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ code, message: 'no' }));
     });
-    const renewal = new Renewal(LIVES);
+    const renewal = new Renewal(LIFETIME_MS);
     const tokens = held(renewal);
     const client = clientFor(server.origin, { tokens });
     for (let i = 0; i < 2; i += 1) await client.tradeResult(query).catch(() => undefined);
@@ -89,7 +89,7 @@ describe('H44 what invalidates a token', () => {
     [403, 'FORBIDDEN'],
     [403, '900002'],
     [200, '403'],
-  ])('HTTP %i with code %s forbids a call, and everybody goes on with the token', async (status, code) => {
+  ])('HTTP %i with code %s forbids a call, and all calls keep the token', async (status, code) => {
     expect(await answered(status, code)).toEqual([false]);
   });
 
@@ -98,12 +98,12 @@ describe('H44 what invalidates a token', () => {
     [401, '900000'],
     [200, '401'],
     [403, '401'],
-  ])('HTTP %i with code %s has the very token replaced', async (status, code) => {
+  ])('HTTP %i with code %s replaces that very token', async (status, code) => {
     expect(await answered(status, code)).toEqual([false, true]);
   });
 
-  test('a rejection of a token that is not in use any more replaces nothing', async () => {
-    const renewal = new Renewal(LIVES);
+  test('rejecting a token that is no longer in use replaces nothing', async () => {
+    const renewal = new Renewal(LIFETIME_MS);
     const tokens = held(renewal);
     await tokens.token({ kind: 'application' });
     tokens.rejected('application', undefined, 'at-0');

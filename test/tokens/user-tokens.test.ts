@@ -10,7 +10,7 @@ import { eventually, NO_POLLS, PayoutWorld, type WorldOptions } from '../support
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
 
-/** A code or a refresh token works once: no call that takes long may be given up. */
+/** A code or a refresh token works once, so these calls must not time out. */
 const PATIENT_CALLS = { PAYMENTS_CALL_TIMEOUT: '1m' };
 const USER_TOKENS = { ...PATIENT_CALLS, PAYMENTS_GATEWAY_TOKEN: 'user', PAYMENTS_TRADE_TOKEN: 'user' };
 
@@ -19,7 +19,7 @@ const handle = (world: PayoutWorld, openId: string) =>
 const state = (world: PayoutWorld, openId: string) => handle(world, openId).query(tokenStateQuery);
 const refreshes = (world: PayoutWorld) =>
   world.simulator.control.calls().filter(({ operation }) => operation === 'oauthToken').length;
-const unauthorised = (world: PayoutWorld) =>
+const unauthorized = (world: PayoutWorld) =>
   world.simulator.control.calls().filter(({ token }) => token !== 'valid' && token !== 'not-needed');
 
 async function inWorld(options: WorldOptions, work: (world: PayoutWorld) => Promise<void>): Promise<void> {
@@ -36,56 +36,56 @@ describe('payouts with the token of a user', () => {
   beforeAll(async () => {
     world = await PayoutWorld.start({
       env: USER_TOKENS,
-      // Half of it is left when a token is renewed at the latest: more than any machine stands still.
+      // A token is renewed with at least half of this left, which is more than any machine stalls.
       settings: { gatewayToken: 'user', tradeToken: 'user', userTokenSeconds: 20 },
     });
   });
   afterAll(() => world.stop());
 
-  test('one life after another: no call leaves with a dead token, and the refresh token rotates', async () => {
+  test('over several lifetimes: no call is sent with an expired token, and the refresh token rotates', async () => {
     const openId = await authorized(world);
     const before = refreshes(world);
     while (refreshes(world) - before < 3) {
       const ref = await world.pay('slow final=2s', { openId });
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     }
-    expect(unauthorised(world)).toEqual([]);
+    expect(unauthorized(world)).toEqual([]);
     expect((await state(world, openId)).needsAttention).toBe(false);
   });
 
-  test('without an openId it is bad input, named', async () => {
+  test('without an openId: bad input, with the field named', async () => {
     const { partnerOrderId } = await world.payouts.start(payoutRequest(`p-${randomUUID()}`));
     await expect(world.payouts.result({ partnerOrderId })).rejects.toMatchObject({
       cause: { type: 'InvalidPayoutRequest', message: expect.stringContaining('openId') },
     });
   });
 
-  test('of one who never authorized: nothing is sent, and it goes on when they do', async () => {
+  test('of a user who never authorized: nothing is sent, and the payout continues once they do', async () => {
     const openId = `late-${randomUUID()}`;
     const ref = await world.pay('success', { openId });
     await world.until(ref, ({ phase }) => phase === 'QUOTING');
     await authorized(world, openId);
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
-    expect(unauthorised(world)).toEqual([]);
+    expect(unauthorized(world)).toEqual([]);
   });
 });
 
-describe('H42 the answer of a refresh is lost', () => {
+describe('H42 the answer to a refresh is lost', () => {
   const LONG = { userTokenSeconds: 3_600 };
 
-  test('the service still takes the previous refresh token: the next try has it, and all is well', async () => {
+  test('the provider still accepts the previous refresh token: the next attempt succeeds', async () => {
     await inWorld({ env: NO_POLLS, settings: LONG }, async (world) => {
       const openId = await authorized(world);
       world.simulator.control.addFault({ operation: 'oauthToken', times: 1, fault: { kind: 'drop-after' } });
       await handle(world, openId).executeUpdate(renewUpdate);
       expect(await state(world, openId)).toMatchObject({ renewals: 2, needsAttention: false });
-      // And the one it holds now is the right one.
+      // And the refresh token that it now holds is the current one.
       await handle(world, openId).executeUpdate(renewUpdate);
       expect(await state(world, openId)).toMatchObject({ renewals: 3, needsAttention: false });
     });
   });
 
-  test('the service takes it no more: flagged, never a loop; the access token goes on, a new authorization mends it', async () => {
+  test('the provider rejects it: flagged, never a loop; the access token stays in use, a new authorization fixes it', async () => {
     await inWorld(
       { env: USER_TOKENS, settings: { ...LONG, previousRefreshTokenValid: false } },
       async (world) => {
@@ -122,7 +122,7 @@ describe('H42 the answer of a refresh is lost', () => {
 describe('H42 a Workflow Reset of a renewal', () => {
   const STRICT = { userTokenSeconds: 3_600, previousRefreshTokenValid: false };
 
-  /** Refreshed twice, then reset to the moment before `activityType` was scheduled for the first time. */
+  /** Refreshed twice, then reset to before `activityType` was scheduled for the first time. */
   async function resetWorld(
     activityType: string,
     work: (world: PayoutWorld, openId: string) => Promise<void>,
@@ -137,7 +137,7 @@ describe('H42 a Workflow Reset of a renewal', () => {
     });
   }
 
-  /** The provider refuses every refresh token but the newest, and the renewal would be flagged. */
+  /** The provider rejects every refresh token but the newest, which would flag the renewal. */
   async function renewsWell(world: PayoutWorld, openId: string) {
     await handle(world, openId).executeUpdate(renewUpdate);
     expect(await state(world, openId)).toMatchObject({ needsAuthorization: false, needsAttention: false });
@@ -148,14 +148,14 @@ describe('H42 a Workflow Reset of a renewal', () => {
     ).toEqual([]);
   }
 
-  test('to before a refresh: the rotated refresh token is not sent, the newest is', async () => {
+  test('to before a refresh: sends the newest refresh token, not the rotated one', async () => {
     await resetWorld('refreshUserToken', async (world, openId) => {
       await renewsWell(world, openId);
       await renewsWell(world, openId);
     });
   });
 
-  test('to its very beginning, and then again: the same', async () => {
+  test('to its first event, twice: the same', async () => {
     await resetWorld('recallGrant', async (world, openId) => {
       await renewsWell(world, openId);
       await resetBefore(world, handle(world, openId), 'recallGrant');
@@ -163,7 +163,7 @@ describe('H42 a Workflow Reset of a renewal', () => {
     });
   });
 
-  test('that is then terminated: the run after it knows the newest too', async () => {
+  test('followed by a termination: the next run has the newest token too', async () => {
     await resetWorld('refreshUserToken', async (world, openId) => {
       await handle(world, openId).terminate('a mistake in the UI');
       await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).ensure({
@@ -176,8 +176,8 @@ describe('H42 a Workflow Reset of a renewal', () => {
   });
 });
 
-describe('a renewal that is ended by force', () => {
-  test('is taken up from its last history', async () => {
+describe('a terminated renewal', () => {
+  test('is started again from its last history', async () => {
     await inWorld({ settings: { userTokenSeconds: 3_600 } }, async (world) => {
       const openId = await authorized(world);
       const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
@@ -191,7 +191,7 @@ describe('a renewal that is ended by force', () => {
     });
   });
 
-  test('keeps none of the others from being taken up when it cannot be', async () => {
+  test('does not keep the others from being started again when it cannot be', async () => {
     await inWorld({ settings: { userTokenSeconds: 3_600 } }, async (world) => {
       const [one, two] = [await authorized(world), await authorized(world)];
       for (const openId of [one, two]) await handle(world, openId).terminate('a mistake in the UI');
@@ -225,7 +225,7 @@ describe('a renewal that is ended by force', () => {
     });
   });
 
-  test('before it did anything: the grant that it was handed is not lost', async () => {
+  test('before its first action: the grant that it received is not lost', async () => {
     await inWorld({ idle: true, settings: { userTokenSeconds: 3_600 } }, async (world) => {
       const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
       const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
@@ -242,7 +242,7 @@ describe('a renewal that is ended by force', () => {
     });
   });
 
-  test('in the middle of a refresh that used up the token: flagged', async () => {
+  test('during a refresh that used up the token: flagged', async () => {
     await inWorld(
       { settings: { userTokenSeconds: 3_600, previousRefreshTokenValid: false } },
       async (world) => {
@@ -263,7 +263,7 @@ describe('a renewal that is ended by force', () => {
     );
   });
 
-  test('a cancelled one has been stopped on purpose and stays so', async () => {
+  test('that was canceled instead stays stopped', async () => {
     await inWorld({}, async (world) => {
       const openId = await authorized(world);
       await handle(world, openId).cancel();

@@ -11,10 +11,10 @@ import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
 import { newKey } from '../support/keys.ts';
-import { freshNumber } from '../support/payout-world.ts';
+import { newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
-let engine: DevServer;
+let temporal: DevServer;
 let connection: Connection;
 let browser: Browser;
 let codec: Awaited<ReturnType<typeof buildCodecServer>>;
@@ -25,19 +25,19 @@ const BEARER = 'operators-bearer-key-1';
 beforeAll(async () => {
   const [port = 0] = await freePorts(1);
   codecUrl = `http://127.0.0.1:${port}`;
-  engine = await startDevServer({ always: true, codecEndpoint: codecUrl });
+  temporal = await startDevServer({ always: true, codecEndpoint: codecUrl });
   const keys = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1') };
   codec = await buildCodecServer(
-    codecConfig({ ...keys, PAYOUTS_CODEC_KEYS: BEARER, PAYOUTS_CODEC_ORIGINS: engine.uiUrl }),
+    codecConfig({ ...keys, PAYOUTS_CODEC_KEYS: BEARER, PAYOUTS_CODEC_ORIGINS: temporal.uiUrl }),
   );
   await codec.listen({ host: '127.0.0.1', port });
-  connection = await Connection.connect({ address: engine.address });
+  connection = await Connection.connect({ address: temporal.address });
   const client = new Client({
     connection,
     dataConverter: dataConverter(encryptionKeys(keys).payloads, PROCESS_SURROUNDINGS.random),
   });
-  const { workflowId, runId } = await new Payouts({ client }).start(payoutRequest(freshNumber()));
-  url = `${engine.uiUrl}/namespaces/default/workflows/${encodeURIComponent(workflowId)}/${runId}`;
+  const { workflowId, runId } = await new Payouts({ client }).start(payoutRequest(newPartnerOrderId()));
+  url = `${temporal.uiUrl}/namespaces/default/workflows/${encodeURIComponent(workflowId)}/${runId}`;
   browser = await launchBrowser();
 });
 
@@ -45,12 +45,12 @@ afterAll(async () => {
   await browser?.close();
   await codec?.close();
   await connection?.close();
-  await engine?.stop();
+  await temporal?.stop();
 });
 
-test('H47 the Temporal UI shows payloads to an operator who signed in at the codec server, and to nobody else', async () => {
+test('H47 the Temporal UI shows payloads only to an operator who signed in at the codec server', async () => {
   const context = await browser.newContext();
-  // What an operator chooses in the UI's own codec dialog: this server, and to send its cookies along.
+  // The operator's choices in the UI's codec dialog: this server, and to send its cookies.
   await context.addInitScript(`
     localStorage.setItem('overrideRemoteCodecConfiguration', 'true');
     localStorage.setItem('endpoint', '"${codecUrl}"');

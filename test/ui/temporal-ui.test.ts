@@ -7,10 +7,10 @@ import { operatorsStorage } from '../../scripts/screenshots/operators-storage.ts
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
-describe('an operator opens the Temporal UI in a real browser', () => {
+describe('an operator uses the Temporal UI in a real browser', () => {
   let world: PayoutWorld;
   let browser: Browser;
   let inReview: PayoutRef;
@@ -20,7 +20,7 @@ describe('an operator opens the Temporal UI in a real browser', () => {
   beforeAll(async () => {
     world = await PayoutWorld.start();
     browser = await launchBrowser();
-    inReview = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    inReview = await world.payWithFault({ kind: 'drop-before' }, 'success');
     toApprove = await world.pay('success', { approval: 'required' });
     partial = await world.pay('partial splits=3 failed=1');
     await world.payouts.result(partial);
@@ -32,14 +32,14 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     await world?.stop();
   });
 
-  test('and filters the list by attention, phase and outcome, which stand in its columns', async () => {
+  test('filters the list by attention, phase and outcome, which are columns of the list', async () => {
     const page = await operatorsPage();
     await find(page, 'Needs somebody', inReview, toApprove);
     await page.getByRole('columnheader', { name: 'PayoutPhase' }).waitFor();
     const row = page.getByRole('row').filter({ hasText: inReview.partnerOrderId });
     await row.getByText('NEEDS_REVIEW').waitFor();
     expect(await row.getByText('true').count()).toBeGreaterThan(0);
-    // A link with a name is kept as a view of this browser.
+    // A named link is stored as a view of this browser.
     await page.getByText('Needs somebody').first().waitFor();
     await keepPicture(page, 'needs-somebody');
     await find(page, 'To approve', toApprove, inReview);
@@ -51,7 +51,7 @@ describe('an operator opens the Temporal UI in a real browser', () => {
       .waitFor();
   });
 
-  test('and reads the phase and the story of a payout without opening a payload', async () => {
+  test('reads the phase and the story of a payout without opening a payload', async () => {
     const page = await operatorsPage();
     const url = await addressOf(partial);
     await page.goto(url);
@@ -64,7 +64,7 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     await keepPicture(page, 'payout');
   });
 
-  test('and sees of one that waits what it would cost, until when, and the timer by its name', async () => {
+  test('reads the cost and the expiry of a payout that waits, and its timer by name', async () => {
     const page = await operatorsPage();
     const details = (address: string) => address.replace(/history$/, 'user-metadata');
     await page.goto(details(await addressOf(toApprove)));
@@ -78,11 +78,11 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     await keepPicture(page, 'in-review');
   });
 
-  test('and approves a payout that somebody else started', async () => {
-    const body = payoutRequest(freshNumber(), { approval: 'required', platform: 'sim:success' });
+  test('approves a payout that another caller started', async () => {
+    const body = payoutRequest(newPartnerOrderId(), { approval: 'required', platform: 'sim:success' });
     await world.payouts.start(body, { startedBy: 'shop' });
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-    // Without a codec server: this page would ask it to encrypt.
+    // Without a codec server, which this page would ask to encrypt.
     const page = await patient(browser.newPage({ viewport: { width: 1400, height: 1600 } }));
     expect(await approve(page, body, 'shop')).toContain('who started a payout cannot approve it');
     expect((await world.payouts.state(body)).phase).toBe('AWAITING_APPROVAL');
@@ -90,7 +90,7 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
   });
 
-  /** As a person does it: More Actions, Send an Update. Answers what the engine said, payloads decoded. */
+  /** As a person does it: More Actions, Send an Update. Returns Temporal's answer with decoded payloads. */
   async function approve(page: Page, ref: PayoutRef, by: string): Promise<string> {
     await page.goto(await addressOf(ref));
     await page.getByRole('button', { name: 'More Actions' }).click();
@@ -112,7 +112,7 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     return patient(context.newPage());
   }
 
-  /** By the link of the documentation; the list is written a moment after the payout. */
+  /** By the link of the documentation. The list shows a payout shortly after it starts. */
   async function find(page: Page, name: string, found: PayoutRef, passedOver: PayoutRef): Promise<void> {
     const filter = SAVED_FILTERS.find((one) => one.name === name);
     if (!filter) throw new Error(`no filter ${name}`);
@@ -132,7 +132,7 @@ describe('an operator opens the Temporal UI in a real browser', () => {
     return `${inject('temporalUiUrl')}/${path}`;
   }
 
-  /** `UI_PICTURES=folder npm test -- test/ui` keeps what the browser saw. */
+  /** `UI_PICTURES=folder npm test -- test/ui` saves the screenshots. */
   async function keepPicture(page: Page, name: string): Promise<void> {
     const folder = process.env['UI_PICTURES'];
     if (!folder) return;

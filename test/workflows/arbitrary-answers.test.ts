@@ -20,7 +20,7 @@ import { payoutRequest } from '../support/requests.ts';
 const request: CheckedPayoutRequest = { ...payoutRequest('p-1'), app: 'default', approval: 'none' };
 const RUNS = 3_000;
 
-/** Answers that the spec's tables allow, read as the provider client reads them; undefined where it refuses them. */
+/** Answers that the spec's tables allow, read as the provider client reads them; undefined if it rejects them. */
 function answers<T>(operation: OperationName, schema: { safeParse(value: unknown): { data?: T } }) {
   return fc
     .integer({ min: 0 })
@@ -34,7 +34,7 @@ interface Drawn {
   quote: Quote;
 }
 
-/** Everything that the payout workflow makes of its answers. */
+/** Everything that the payout workflow derives from its answers. */
 function judge({ result, detail, order, quote }: Drawn, targetCurrency: string): void {
   const agreed = agreedQuote(quote);
   tradeAttention(result);
@@ -64,7 +64,7 @@ describe('H57 verdicts are total over everything that the wire schemas accept', 
         if (!result || !detail || !order || !quote) return;
         read += 1;
         judge({ result, detail, order, quote }, 'CNY');
-        // Wholly random answers disagree at once; alike in their heads, they reach the later checks.
+        // Unrelated random answers disagree at once. With equal heads, they reach the later checks.
         const { orderId, status, targetCurrency, complete } = result;
         const alike = { ...detail, orderId, status, targetCurrency, complete };
         judge({ result, detail: alike, order, quote }, targetCurrency);

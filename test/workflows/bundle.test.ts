@@ -15,35 +15,35 @@ describe('workflow code is deterministic by construction', () => {
     modules = sourcesOf(parsed);
   });
 
-  test('the bundle is the one that is looked at', () => {
+  test('the bundle is the inspected one', () => {
     expect(modules.some((name) => name.endsWith('src/workflows/payout/payout.ts'))).toBe(true);
     expect(modules.some((name) => name.includes('@temporalio/workflow'))).toBe(true);
   });
 
-  test.each(['zod', 'undici', 'lossless-json', 'fastify'])('%s is not in it', (library) => {
+  test.each(['zod', 'undici', 'lossless-json', 'fastify'])('does not contain %s', (library) => {
     expect(modules.filter((name) => name.includes(`node_modules/${library}/`))).toEqual([]);
   });
 
-  test('no activity, client, worker or starter of ours is in it', () => {
+  test('contains no activity, client, worker or starter', () => {
     const ours = modules.filter((name) => /\/src\/[a-z]+\//.test(name) && !name.includes('node_modules'));
-    // The failure converter runs in the sandbox too; it imports nothing of ours.
+    // The failure converter runs in the sandbox too, and imports no other file of ours.
     const allowed =
       /\/src\/(workflows\/|domain\/|contract\/(ids|failure-types|[a-z-]+-messages)\.ts|encryption\/failure-converter\.ts)/;
     const elsewhere = ours.filter((name) => !allowed.test(name));
     expect(elsewhere).toEqual([]);
   });
 
-  test('it stays small, for every worker reads it when it starts', () => {
+  test('stays small, because every worker loads it at startup', () => {
     expect(code.length).toBeLessThan(2_750_000);
   });
 
-  test('workflows share their modules, which else take a hundred KiB of each', () => {
+  test('workflows share their modules, which would otherwise take a hundred KiB each', () => {
     const [, preloaded = ''] = /function preloadModules\(\) \{([^}]*)\}/.exec(code) ?? [];
     expect(preloaded).toContain('src/workflows/index.ts');
   });
 });
 
-describe('workflow and domain files import only what may be in the sandbox', () => {
+describe('workflow and domain files import only sandboxed code', () => {
   const root = join(import.meta.dirname, '../../src');
   const files = ['workflows', 'domain'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -62,7 +62,7 @@ describe('workflow and domain files import only what may be in the sandbox', () 
     expect(text).not.toMatch(/\bprocess\.|\brequire\(|from 'node:/);
   });
 
-  test.each(files)('%s keeps nothing that one workflow could leave to another', (file) => {
+  test.each(files)('%s keeps no state that one workflow could leave to another', (file) => {
     expect(keptBy(readFileSync(join(root, file), 'utf8'))).toEqual([]);
   });
 
@@ -75,10 +75,10 @@ describe('workflow and domain files import only what may be in the sandbox', () 
     'export const COUNT = { calls: 0 };\nfunction f() {\n  COUNT.calls += 1;\n}',
     'const LAST: string[] = [];\nfunction f() {\n  LAST[0] = 1;\n}',
     'class Life {\n  static last = 0;\n}',
-  ])('what is kept is found: %j', (text) => expect(keptBy(text)).toHaveLength(1));
+  ])('finds the state in %j', (text) => expect(keptBy(text)).toHaveLength(1));
 });
 
-/** Modules are shared by all workflows in a process: what of them could change. */
+/** Workflows of a process share their modules: returns what could change in them. */
 function keptBy(text: string): string[] {
   const variables = text.match(/^(export )?(let|var) .*$|^ {2}static (?!readonly\b).* = .*$/gm) ?? [];
   const containers =

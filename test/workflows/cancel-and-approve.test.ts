@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {
@@ -10,7 +10,7 @@ afterAll(() => world.stop());
 
 const by = 'olga';
 
-describe('H9 a cancel ends a payout before its creation, and is refused after it', () => {
+describe('H9 cancel ends a payout before its create, and is rejected after it', () => {
   test('while scheduled', async () => {
     const ref = await world.pay('success', { notBefore: new Date(Date.now() + 3_600_000).toISOString() });
     await world.until(ref, ({ phase }) => phase === 'SCHEDULED');
@@ -23,9 +23,9 @@ describe('H9 a cancel ends a payout before its creation, and is refused after it
     expect(createsOf(world, ref)).toEqual([]);
   });
 
-  test.each(['accountQuery', 'fee'] as const)('while %s is under way', async (operation) => {
+  test.each(['accountQuery', 'fee'] as const)('during %s', async (operation) => {
     const held = world.hold({ operation }, 'before');
-    const ref = await world.pay('success', { clientId: freshNumber() });
+    const ref = await world.pay('success', { clientId: newPartnerOrderId() });
     await eventually(held.arrived);
     await world.payouts.cancel(ref, { by });
     held.release();
@@ -36,24 +36,21 @@ describe('H9 a cancel ends a payout before its creation, and is refused after it
     expect(createsOf(world, ref)).toEqual([]);
   });
 
-  test.each(['update', "Temporal's own cancellation"])(
-    'while the create is under way, by %s: no effect',
-    async (how) => {
-      const { ref, release } = await world.payHeld('before', 'success');
-      if (how === 'update')
-        await expect(world.payouts.cancel(ref, { by })).rejects.toMatchObject({
-          cause: { type: 'NotAcceptedNow', message: 'the creation has begun' },
-        });
-      else await world.payouts.handle(ref).cancel();
-      release();
-      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
-      expect(debitsOf(world, ref)).toBe(1);
-      const { reasons } = await world.payouts.state(ref);
-      expect(reasons.map(({ code }) => code)).toEqual(how === 'update' ? [] : ['CANCEL_TOO_LATE']);
-    },
-  );
+  test.each(['update', "Temporal's own cancellation"])('during the create, by %s: no effect', async (how) => {
+    const { ref, release } = await world.payHeld('before', 'success');
+    if (how === 'update')
+      await expect(world.payouts.cancel(ref, { by })).rejects.toMatchObject({
+        cause: { type: 'NotAcceptedNow', message: 'the creation has begun' },
+      });
+    else await world.payouts.handle(ref).cancel();
+    release();
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    expect(debitsOf(world, ref)).toBe(1);
+    const { reasons } = await world.payouts.state(ref);
+    expect(reasons.map(({ code }) => code)).toEqual(how === 'update' ? [] : ['CANCEL_TOO_LATE']);
+  });
 
-  test('after the creation: refused with the reason, and Temporal’s own is noted without effect', async () => {
+  test("after the create: the update is rejected with the reason, and Temporal's cancellation is noted without effect", async () => {
     const ref = await world.pay('stuck');
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     await expect(world.payouts.cancel(ref, { by })).rejects.toMatchObject({
@@ -65,7 +62,7 @@ describe('H9 a cancel ends a payout before its creation, and is refused after it
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
 
-  test("Temporal's own cancellation before the creation means the same as the update", async () => {
+  test("before the create, Temporal's cancellation has the same effect as the update", async () => {
     const ref = await world.pay('success', { notBefore: new Date(Date.now() + 3_600_000).toISOString() });
     await world.until(ref, ({ phase }) => phase === 'SCHEDULED');
     await world.payouts.handle(ref).cancel();
@@ -83,7 +80,7 @@ describe('approval', () => {
     return { ref, state };
   };
 
-  test('waits with its quote on show, and goes on once approved', async () => {
+  test('waits, shows its quote, and continues once approved', async () => {
     const { ref, state } = await waiting();
     expect(state.quote?.target).toEqual({ currency: 'CNY', amount: '100.00' });
     expect(Date.parse(state.approvalExpiresAt ?? '')).toBeGreaterThan(Date.now());
@@ -92,7 +89,7 @@ describe('approval', () => {
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
 
-  test('refused, cancelled, or decided twice', async () => {
+  test('refused, canceled, or decided twice', async () => {
     const refused = await waiting();
     await world.payouts.refuse(refused.ref, { by, note: 'wrong seller' });
     expect(await world.payouts.result(refused.ref)).toMatchObject({
@@ -109,7 +106,7 @@ describe('approval', () => {
     });
   });
 
-  test('expires by the setting', async () => {
+  test('expires as configured', async () => {
     const quick = await PayoutWorld.start({ env: { PAYOUTS_APPROVAL_EXPIRES: '500ms' } });
     try {
       const ref = await quick.pay('success', { approval: 'required' });

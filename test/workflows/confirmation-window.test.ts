@@ -1,4 +1,4 @@
-/** How long a create of unknown outcome is asked about, by the times that the server recorded. */
+/** How long a create of unknown outcome is confirmed, by the times that the server recorded. */
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
@@ -51,14 +51,14 @@ async function confirmed(ref: PayoutRef): Promise<{ elapsedMs: number; timersMs:
 }
 
 describe('the confirmation window', () => {
-  test('H2 lasts as long as it is set, counted from the end of the deadline of the create', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
-    // Looked at without a query.
+  test('H2 lasts as configured, from the end of the deadline of the create', async () => {
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
+    // Read without a query.
     await eventually(async () => (await phaseShown(ref)) === 'NEEDS_REVIEW' || undefined);
     const { elapsedMs, timersMs } = await confirmed(ref);
     const whole = activityTimeoutMs(CALL_TIMEOUT_MS) + WINDOW_MS;
     expect(elapsedMs).toBeGreaterThanOrEqual(whole);
-    // However slow the machine: what the workflow chose to wait is no longer than that.
+    // On any machine, the waits that the workflow chose are no longer than this.
     expect(timersMs).toBeLessThanOrEqual(whole);
     expect(createsOf(world, ref).length).toBe(1);
   });

@@ -1,4 +1,4 @@
-/** The amount in the create's body as it arrived, character by character. */
+/** The amount in the body of the create as it arrives, character by character. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf } from '../support/ledger.ts';
 import { PayoutWorld } from '../support/payout-world.ts';

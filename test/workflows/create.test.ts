@@ -6,18 +6,18 @@ import { eventually, PayoutWorld } from '../support/payout-world.ts';
 /** The confirmation window begins where the create's own deadline ends: with a call timeout of 2 s, after 9 s. */
 const SHORT_WINDOW = { PAYMENTS_CALL_TIMEOUT: '2s', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
 
-// At the same time, for each of them waits for most of its time.
-describe.concurrent('a create whose outcome nobody knows', () => {
+// In parallel, because each of them mostly waits.
+describe.concurrent('a create of unknown outcome', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
     world = await PayoutWorld.start({ env: SHORT_WINDOW });
   });
   afterAll(() => world.stop());
 
-  test('H134 an answer that takes longer than the timeout of heartbeats counts', async () => {
+  test('H134 an answer that takes longer than the heartbeat timeout counts', async () => {
     const world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
     try {
-      const ref = await world.paySpoilt({ kind: 'latency', ms: 15_000, effect: 'after' }, 'success');
+      const ref = await world.payWithFault({ kind: 'latency', ms: 15_000, effect: 'after' }, 'success');
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       const { events } = await world.history(ref);
       const asked = (events ?? []).map(
@@ -30,7 +30,7 @@ describe.concurrent('a create whose outcome nobody knows', () => {
     }
   });
 
-  test('H2 an open payout asks a person once PAYMENTS_REPEATED_CREATE=safe is gone', async () => {
+  test('H2 an open payout goes to review once PAYMENTS_REPEATED_CREATE=safe is removed', async () => {
     const world = await PayoutWorld.start({
       env: {
         PAYMENTS_CALL_TIMEOUT: '2s',
@@ -39,7 +39,7 @@ describe.concurrent('a create whose outcome nobody knows', () => {
       },
     });
     try {
-      const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+      const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
       await world.until(ref, ({ phase }) => phase === 'RECONCILING');
       await world.stopWorkers();
       await world.startWorkers({ PAYMENTS_REPEATED_CREATE: 'review' });
@@ -56,7 +56,7 @@ describe.concurrent('a create whose outcome nobody knows', () => {
       settings: { repeatedCreate: 'refuse' },
     });
     try {
-      const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+      const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
       expect(createsOf(world, ref).length).toBe(2);
       expect(debitsOf(world, ref)).toBe(1);
@@ -65,8 +65,8 @@ describe.concurrent('a create whose outcome nobody knows', () => {
     }
   });
 
-  test('H1 the create is lost on its way: nothing is sent again without a person, and retry pays once', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+  test('H1 the create is lost in transit: nothing is sent again without a person, and retry pays once', async () => {
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     expect(state.needsAttention).toBe(true);
     expect(createsOf(world, ref).length).toBe(1);
@@ -76,17 +76,17 @@ describe.concurrent('a create whose outcome nobody knows', () => {
     expect(createsOf(world, ref).length).toBe(2);
   });
 
-  test('H2 the order shows up long after the confirmation window, in review: at most one debit', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'success readLag=1h');
+  test('H2 the order appears long after the confirmation window, in review: at most one debit', async () => {
+    const ref = await world.payWithFault({ kind: 'drop-after' }, 'success readLag=1h');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
-    await showsUp(world, ref);
+    await orderAppears(world, ref);
   });
 
-  test('H2 resolve with an order is believed only when number and amounts match', async () => {
+  test('H2 resolve with an order is accepted only when ids and amounts match', async () => {
     const other = await world.pay('success');
     const { orderId: theirs = '' } = await world.payouts.result(other);
-    // The trade query does not know the order for a long time; the order query by id does.
-    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'success readLag=1h');
+    // The trade query does not find the order for a long time; the order query by id does.
+    const ref = await world.payWithFault({ kind: 'drop-after' }, 'success readLag=1h');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const wrong = world.payouts.resolve(ref, { by: 'olga', created: true, orderId: theirs });
     await expect(wrong).rejects.toMatchObject({
@@ -95,8 +95,8 @@ describe.concurrent('a create whose outcome nobody knows', () => {
     expect((await world.payouts.state(ref)).phase).toBe('NEEDS_REVIEW');
   });
 
-  test('H103 a decision that comes while the service is being asked is acted on, not forgotten', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+  test('H103 a decision that arrives during a query is applied afterwards', async () => {
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const held = world.hold({ operation: 'queryResult', ...ref, times: 1 }, 'before');
     await eventually(held.arrived);
@@ -105,11 +105,11 @@ describe.concurrent('a create whose outcome nobody knows', () => {
     expect((await world.payouts.result(ref)).reason?.code).toBe('RESOLVED_NOT_CREATED');
   });
 
-  test('H5 codes that nobody listed are UNKNOWN, not failed', async () => {
+  test('H5 unlisted codes give an unknown outcome, not a failure', async () => {
     const codes = [30077, '31999', 401, 500, 900000, 900002];
     const refs = await Promise.all(
       codes.map(async (code) => {
-        return world.paySpoilt({ kind: 'envelope', code, effect: 'commit' }, 'success');
+        return world.payWithFault({ kind: 'envelope', code, effect: 'commit' }, 'success');
       }),
     );
     const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
@@ -123,14 +123,14 @@ describe.concurrent('a create whose outcome nobody knows', () => {
     ['a body cut short', { kind: 'cut-body' }],
     ['data: null', { kind: 'data-null' }],
     ['a redirect', { kind: 'redirect-307', location: 'http://127.0.0.1:9/' }],
-  ] as const)('H26 %s instead of the answer: one debit at most, one POST', async (_name, fault) => {
-    const ref = await world.paySpoilt(fault, 'success');
+  ] as const)('H26 %s instead of the answer: at most one debit, one POST', async (_name, fault) => {
+    const ref = await world.payWithFault(fault, 'success');
     const state = await world.until(ref, ({ phase }) => phase === 'DONE' || phase === 'NEEDS_REVIEW');
     expect(createsOf(world, ref).length).toBe(1);
     expect(debitsOf(world, ref)).toBe(state.phase === 'DONE' ? 1 : 0);
   });
 
-  test('H26 silence past the timeout, and the create takes effect after it: one debit, one POST', async () => {
+  test('H26 silence beyond the timeout, and the create takes effect later: one debit, one POST', async () => {
     const { ref, release } = await world.payHeld('before', 'success');
     await world.until(ref, ({ phase }) => phase === 'RECONCILING' || phase === 'NEEDS_REVIEW');
     release();
@@ -139,8 +139,8 @@ describe.concurrent('a create whose outcome nobody knows', () => {
     expect(debitsOf(world, ref)).toBe(1);
   });
 
-  test('H4 H3 a 429 that was not served is sent again by itself, with the same body but for the lock', async () => {
-    const ref = await world.paySpoilt({ kind: 'status', status: 429 }, 'success');
+  test('H4 H3 a 429 that was not served is sent again automatically, with the same body except for the lock', async () => {
+    const ref = await world.payWithFault({ kind: 'status', status: 429 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     const creates = createsOf(world, ref);
     expect(creates.length).toBe(2);
@@ -150,17 +150,17 @@ describe.concurrent('a create whose outcome nobody knows', () => {
   });
 });
 
-/** The provider shows the order of the only create; the payout ends without a person. */
-async function showsUp(world: PayoutWorld, ref: PayoutRef): Promise<void> {
+/** The provider shows the order of the only create, and the payout ends without a person. */
+async function orderAppears(world: PayoutWorld, ref: PayoutRef): Promise<void> {
   world.simulator.control.changeOrder(ref.partnerOrderId, { visible: true });
   expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
 }
 
-describe('a create whose end is known, or soon found', () => {
+describe('a create whose outcome is known, or soon found', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
-    // Patient: a hundred payouts at once on a busy machine must not look like an outage.
+    // Long timeouts: a hundred payouts at once on a busy machine must not look like an outage.
     world = await PayoutWorld.start({
       env: { PAYMENTS_CALL_TIMEOUT: '20s', PAYOUTS_CONFIRMATION_WINDOW: '5m' },
     });
@@ -170,7 +170,7 @@ describe('a create whose end is known, or soon found', () => {
   test('H1 H12 the answer is lost 100 times: one debit each, one lock each', async () => {
     const refs = await Promise.all(
       Array.from({ length: 100 }, async () => {
-        return world.paySpoilt({ kind: 'drop-after' }, 'success');
+        return world.payWithFault({ kind: 'drop-after' }, 'success');
       }),
     );
     const results = await Promise.all(refs.map((ref) => world.payouts.result(ref)));
@@ -184,21 +184,21 @@ describe('a create whose end is known, or soon found', () => {
   test.each([
     ['H2 the answer is lost', { kind: 'drop-after' }, 'success readLag=1h'],
     [
-      'H4 a 429 executes all the same',
+      'H4 a 429 executes nevertheless',
       { kind: 'rate-limited-but-executes', showAfterMs: 3_600_000 },
       'success',
     ],
-  ] as const)('%s, and the order shows up late: one debit, no person', async (_what, fault, scenario) => {
-    const ref = await world.paySpoilt(fault, scenario);
+  ] as const)('%s, and the order appears late: one debit, no person', async (_what, fault, scenario) => {
+    const ref = await world.payWithFault(fault, scenario);
     await world.until(ref, ({ phase }) => phase === 'RECONCILING');
-    await showsUp(world, ref);
+    await orderAppears(world, ref);
   });
 
   test.each([
     [30005, 'REFUSED_BY_PROVIDER'],
     [30002, 'INSUFFICIENT_BALANCE'],
   ])('H5 the listed code %d leads to %s', async (code, reason) => {
-    const ref = await world.paySpoilt({ kind: 'envelope', code }, 'success');
+    const ref = await world.payWithFault({ kind: 'envelope', code }, 'success');
     expect(await world.payouts.result(ref)).toMatchObject({
       outcome: 'NOT_CREATED',
       reason: { code: reason },
@@ -206,8 +206,8 @@ describe('a create whose end is known, or soon found', () => {
     expect(debitsOf(world, ref)).toBe(0);
   });
 
-  test('H3 a lock that ran out leads to a new quote, within the limits', async () => {
-    const ref = await world.paySpoilt({ kind: 'envelope', code: 30001 }, 'success');
+  test('H3 an expired lock leads to a new quote, within the limits', async () => {
+    const ref = await world.payWithFault({ kind: 'envelope', code: 30001 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     const creates = createsOf(world, ref);
     expect(creates.length).toBe(2);
@@ -215,7 +215,7 @@ describe('a create whose end is known, or soon found', () => {
     expect(debitsOf(world, ref)).toBe(1);
   });
 
-  test('H13 an order at another rate, or with another lock, is told', async () => {
+  test('H13 an order at another rate, or with another lock, is flagged', async () => {
     const drift = await world.pay('drift');
     const ignored = await world.pay('lock-ignored');
     await Promise.all([world.payouts.result(drift), world.payouts.result(ignored)]);
@@ -226,7 +226,7 @@ describe('a create whose end is known, or soon found', () => {
     ]);
   });
 
-  test('H17 accounts that cannot pay are refused before anything is created', async () => {
+  test('H17 accounts that cannot pay are refused before the create', async () => {
     const rows = [
       ['abnormal-1', 'ACCOUNT_NOT_USABLE'],
       ['closed-1', 'ACCOUNT_NOT_USABLE'],
@@ -244,7 +244,7 @@ describe('a create whose end is known, or soon found', () => {
     }
   });
 
-  test('a quote outside the limits is not accepted, and nothing is created', async () => {
+  test('a quote outside the limits is rejected, and nothing is created', async () => {
     const ref = await world.pay('success', { limits: { maxPay: { currency: 'USD', amount: '1.00' } } });
     expect(await world.payouts.result(ref)).toMatchObject({
       outcome: 'NOT_CREATED',

@@ -1,10 +1,10 @@
-/** A person's decision, and an order that turns up: each while the other is under way. */
+/** A person's decision and an order that appears, each while the other is being processed. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const by = 'olga';
@@ -14,12 +14,12 @@ const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
 
 let world: PayoutWorld;
 beforeAll(async () => {
-  // Only a person makes these payouts ask, so each test says what happens in which order.
+  // Only a person makes these payouts query the provider, so each test determines the order of events.
   world = await PayoutWorld.start({ env: NO_POLLS });
 });
 afterAll(() => world.stop());
 
-/** Confirms before it creates anything, for its memo does not say that it is new. */
+/** A payout that confirms before it creates, because its memo does not say that it is new. */
 async function startDoubtful(body: PayoutRequest): Promise<void> {
   await world.client.workflow.start('payout', {
     taskQueue: 'payouts',
@@ -28,9 +28,9 @@ async function startDoubtful(body: PayoutRequest): Promise<void> {
   });
 }
 
-/** Finds somebody else's order under its own number, which takes it to review without any wait. */
+/** A payout that finds another order under its partnerOrderId, which sends it to review without a wait. */
 async function payReviewed(over: Partial<PayoutRequest> = {}): Promise<PayoutRef & { orderId: string }> {
-  const body = payoutRequest(freshNumber(), { platform: 'sim:success final=0s', ...over });
+  const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s', ...over });
   const { partnerOrderId } = body;
   const { orderId } = world.simulator.control.plantOrder({ partnerOrderId, scenario: 'slow final=1h' });
   await startDoubtful(body);
@@ -44,9 +44,9 @@ async function endsWell(ref: PayoutRef, orderId?: string): Promise<void> {
   expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', ...(orderId && { orderId }) });
 }
 
-describe('H103 an order turns up', () => {
-  test('a decision to end does not stand against one that nobody knew of', async () => {
-    // The only way to a review in which no order is known leads through the confirmation window.
+describe('H103 an order appears', () => {
+  test('a decision to end does not stand against an order that was unknown when it was made', async () => {
+    // The only way to a review without a known order leads through the confirmation window.
     const windowed = await PayoutWorld.start({
       env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
     });
@@ -58,11 +58,11 @@ describe('H103 an order turns up', () => {
       expect(state.sentence).toContain(orderId);
     };
     try {
-      const differing = await windowed.paySpoilt({ kind: 'drop-before' }, 'success');
-      const unread = await windowed.paySpoilt({ kind: 'drop-before' }, 'success');
+      const differing = await windowed.payWithFault({ kind: 'drop-before' }, 'success');
+      const unread = await windowed.payWithFault({ kind: 'drop-before' }, 'success');
       for (const ref of [differing, unread]) await windowed.until(ref, isReviewed);
       await endsAndFinds(differing);
-      // By now the person has been told: the same decision counts.
+      // By now the person has seen the order: the same decision counts.
       await windowed.payouts.resolve(differing, { by, created: false, then: 'end' });
       expect((await windowed.payouts.result(differing)).reason?.code).toBe('RESOLVED_NOT_CREATED');
       windowed.simulator.control.addFault({ operation: 'queryDetail', fault: UNREADABLE });
@@ -72,9 +72,9 @@ describe('H103 an order turns up', () => {
     }
   });
 
-  test('one that cannot be read counts as a send: nothing is sent while it is out of sight again', async () => {
+  test('an unreadable order counts as a send: nothing is sent while it is invisible again', async () => {
     const { control } = world.simulator;
-    const body = payoutRequest(freshNumber());
+    const body = payoutRequest(newPartnerOrderId());
     const { partnerOrderId } = body;
     const { bankAccountNumber, bankAccountName, bankName } = body.receiver;
     const receiver = { bankAccountNumber, bankAccountName, bankName };
@@ -95,7 +95,7 @@ describe('H103 an order turns up', () => {
     expect(createsOf(world, body)).toEqual([]);
   });
 
-  test('one that a person named meanwhile is kept, whatever the provider answers to the payout itself', async () => {
+  test('an order that a person names meanwhile is kept, whatever the provider answers for the payout', async () => {
     const { orderId, ...ref } = await payReviewed();
     const held = world.hold({ operation: 'queryDetail', times: 1 }, 'before');
     await world.payouts.poll(ref);
@@ -110,7 +110,7 @@ describe('H103 an order turns up', () => {
 });
 
 describe('H58 a decision to send again', () => {
-  test('asks for another approval, even after one was refused', async () => {
+  test('requires another approval, even after a refusal', async () => {
     const { orderId: _other, ...ref } = await payReviewed({ approval: 'required' });
     world.simulator.control.changeOrder(ref.partnerOrderId, { visible: false });
     const sendAgain = async () => {
@@ -138,8 +138,8 @@ describe("H9 updates work after Temporal's own cancellation", () => {
     await endsWell(ref, orderId);
   });
 
-  test('cancel, of a payout that is being confirmed: it counts, for nothing has been sent', async () => {
-    const body = payoutRequest(freshNumber());
+  test('cancel of a payout that is being confirmed counts, because nothing has been sent', async () => {
+    const body = payoutRequest(newPartnerOrderId());
     const { partnerOrderId } = body;
     const asked = world.hold({ operation: 'queryResult', partnerOrderId, times: 1 }, 'before');
     await startDoubtful(body);
@@ -157,7 +157,7 @@ describe("H9 updates work after Temporal's own cancellation", () => {
 });
 
 describe('H39 a long history', () => {
-  test('a decision to send again is carried out, for the run that has confirmed it goes on', async () => {
+  test('a decision to send again is carried out, because the run that confirmed it continues', async () => {
     const { orderId: _other, ...ref } = await payReviewed();
     world.simulator.control.changeOrder(ref.partnerOrderId, { visible: false });
     await world.lengthen(ref);

@@ -1,4 +1,4 @@
-/** The provider answers the create with an order that its queries deny, or name otherwise. */
+/** The provider answers the create with an order that its queries deny, or report differently. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutState } from '../../src/domain/payout.ts';
@@ -11,7 +11,7 @@ const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
 
 let world: PayoutWorld;
 beforeAll(async () => {
-  // Every answer comes later than the confirmation window, and only a person makes these payouts ask.
+  // Every answer comes after the confirmation window, and only a person makes these payouts query the provider.
   world = await PayoutWorld.start({
     env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
   });
@@ -29,18 +29,18 @@ async function paid(): Promise<PayoutRef> {
   return ref;
 }
 
-/** The trade query does not know the order, and the order query answers with another. */
+/** The trade query does not find the order, and the order query answers with another one. */
 const DENIED = { visible: false, answers: { queryDetail: { orderId: 'another' } } };
 const KNOWN = { visible: true, answers: { queryDetail: null } };
 
-/** The first denial begins the window, the second is later than its end. */
+/** The first denial starts the window, the second comes after its end. */
 async function askTwice(ref: PayoutRef): Promise<void> {
   await world.payouts.poll(ref);
   await world.payouts.poll(ref);
 }
 
-describe('H132 the trade query does not know an order that was created', () => {
-  test('but the order query does: it stays open and flagged, and ends as the provider says', async () => {
+describe('H132 the trade query does not find an order that was created', () => {
+  test('but the order query does: the payout stays open and flagged, and ends as the provider says', async () => {
     const ref = await paid();
     const { partnerOrderId } = ref;
     const denial = world.simulator.control.addFault({
@@ -59,14 +59,14 @@ describe('H132 the trade query does not know an order that was created', () => {
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
 
-  test("and the order query knows it as somebody else's: a person decides", async () => {
+  test("and the order query returns another beneficiary's: a person decides", async () => {
     const ref = await paid();
     change(ref, { visible: false, answers: { queryDetail: { receiver: { outOrderId: 'another' } } } });
     await askTwice(ref);
     expect((await world.until(ref, isReviewed)).sentence).toContain('the provider does not know it');
   });
 
-  test('a decision that came while it was adopted does not wait for the next review', async () => {
+  test('a decision that arrives during the adoption does not wait for the next review', async () => {
     const ref = await paid();
     change(ref, DENIED);
     await askTwice(ref);
@@ -85,13 +85,13 @@ describe('H132 the trade query does not know an order that was created', () => {
     change(ref, DENIED);
     await askTwice(ref);
     await world.until(ref, isReviewed);
-    // Refused as soon as anything is sent again.
+    // Rejected as soon as anything is sent again.
     await askTwice(ref);
     await askTwice(ref);
     expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
   });
 
-  test('a decision does not stand while the order query knows the order', async () => {
+  test('a decision does not stand while the order query finds the order', async () => {
     const ref = await paid();
     change(ref, DENIED);
     await askTwice(ref);
@@ -105,8 +105,8 @@ describe('H132 the trade query does not know an order that was created', () => {
   });
 });
 
-describe('H54 the trade query names another order, again and again', () => {
-  test('that is not this payout: a person decides', async () => {
+describe('H54 the trade query repeatedly names another order', () => {
+  test('that does not match this payout: a person decides', async () => {
     const { orderId } = await world.payouts.result(await world.pay('success final=0s').then(polled));
     const ref = await paid();
     change(ref, { status: 'SUCCESS', answers: { queryResult: { order_id: orderId } } });
@@ -124,7 +124,7 @@ describe('H54 the trade query names another order, again and again', () => {
 
 describe('H103 a decision in review', () => {
   test('does not wait for a provider that never answers', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, isReviewed);
     const { partnerOrderId } = ref;
     world.simulator.control.addFault({

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput, FaultRuleInput } from '../../simulator/index.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 /**
- * Every code that the spec documents, at every operation that a payout uses: only bad input fails a workflow. Before
- * any send, what cannot get better ends the payout NOT_CREATED; after one, it stays open until the provider answers.
+ * Every documented code at every operation that a payout uses: only bad input fails a workflow. Before any send, a permanent
+ * refusal ends the payout NOT_CREATED; after a send, the payout stays open until the provider answers.
  */
 const CODES = [429, 900000, 900002, 900004];
 const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '200ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
@@ -23,8 +23,8 @@ describe('H55 a documented code before any send', () => {
   test.each([
     ['fee', 900002],
     ['accountQuery', 900002],
-  ] as const)('%s answered %d ends the payout NOT_CREATED', async (operation, code) => {
-    const clientId = freshNumber();
+  ] as const)('%s answered with %d ends the payout NOT_CREATED', async (operation, code) => {
+    const clientId = newPartnerOrderId();
     const held = world.simulator.control.addFault({ operation, fault: { kind: 'envelope', code } });
     const ref = await world.pay('success', { clientId });
     const result = await world.payouts.result(ref);
@@ -37,17 +37,17 @@ describe('H55 a documented code before any send', () => {
     (['fee', 'accountQuery'] as Operation[]).flatMap((operation) =>
       CODES.filter((code) => code !== 900002).map((code) => [operation, code] as const),
     ),
-  )('%s answered %d, twice, delays the payout and nothing else', async (operation, code) => {
+  )('%s answered with %d, twice, only delays the payout', async (operation, code) => {
     world.simulator.control.addFault({ operation, times: 2, fault: { kind: 'envelope', code } });
-    const ref = await world.pay('success', { clientId: freshNumber() });
+    const ref = await world.pay('success', { clientId: newPartnerOrderId() });
     const { outcome } = await world.payouts.result(ref);
-    // A code that this operation does not document may also be its final word: never a failure.
+    // A code that is undocumented for this operation may also be final, but never a failure.
     expect(['SUCCESS', 'NOT_CREATED']).toContain(outcome);
     expect(debitsOf(world, ref)).toBe(outcome === 'SUCCESS' ? 1 : 0);
   });
 
-  test('a doubtful start whose confirmation is called illegal stays open, flagged, and goes on when answered', async () => {
-    const body = payoutRequest(freshNumber(), { platform: 'sim:success' });
+  test('a doubtful start whose confirmation is refused as illegal stays open, flagged, and continues once answered', async () => {
+    const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
     const rule = world.simulator.control.addFault({
       operation: 'queryResult',
       partnerOrderId: body.partnerOrderId,
@@ -67,48 +67,51 @@ describe('H55 a documented code before any send', () => {
 
 describe('H55 a documented code after a send', () => {
   const confirms = CODES.filter((code) => code !== 900004);
-  test.each(confirms)('the confirmation answered %d is no answer: the payout stays open', async (code) => {
-    const partnerOrderId = freshNumber();
-    const { control } = world.simulator;
-    control.addFault({
-      operation: 'createCnyOrder',
-      partnerOrderId,
-      times: 1,
-      fault: { kind: 'drop-after' },
-    });
-    const rule = control.addFault({
-      operation: 'queryResult',
-      partnerOrderId,
-      fault: { kind: 'envelope', code },
-    });
-    const ref = await world.pay('success', { partnerOrderId });
-    const state = await world.until(ref, ({ phase }) => phase === 'RECONCILING');
-    expect(state.outcome).toBeUndefined();
-    if (code === 900002)
-      await world.until(ref, ({ reasons }) => reasons.some((one) => one.code === 'PROVIDER_NOT_ANSWERING'));
-    control.removeFault(rule.id);
-    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
-    expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
-  });
+  test.each(confirms)(
+    'the confirmation answered with %d is not an answer: the payout stays open',
+    async (code) => {
+      const partnerOrderId = newPartnerOrderId();
+      const { control } = world.simulator;
+      control.addFault({
+        operation: 'createCnyOrder',
+        partnerOrderId,
+        times: 1,
+        fault: { kind: 'drop-after' },
+      });
+      const rule = control.addFault({
+        operation: 'queryResult',
+        partnerOrderId,
+        fault: { kind: 'envelope', code },
+      });
+      const ref = await world.pay('success', { partnerOrderId });
+      const state = await world.until(ref, ({ phase }) => phase === 'RECONCILING');
+      expect(state.outcome).toBeUndefined();
+      if (code === 900002)
+        await world.until(ref, ({ reasons }) => reasons.some((one) => one.code === 'PROVIDER_NOT_ANSWERING'));
+      control.removeFault(rule.id);
+      expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+      expect([createsOf(world, ref).length, debitsOf(world, ref)]).toEqual([1, 1]);
+    },
+  );
 
   const afterCreate = (['queryResult', 'queryPayDetail'] as Operation[]).flatMap((operation) =>
     CODES.map((code) => [operation, code] as const),
   );
-  test.each(afterCreate)('%s answered %d for a while changes nothing', async (operation, code) => {
+  test.each(afterCreate)('%s answered with %d for a while has no lasting effect', async (operation, code) => {
     const fault: FaultInput = { kind: 'envelope', code };
-    const ref = await world.paySpoilt(fault, 'success', operation);
+    const ref = await world.payWithFault(fault, 'success', operation);
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect(debitsOf(world, ref)).toBe(1);
   });
 
   test.each(CODES)(
-    'the order query answered %d for a found order: compared later, then adopted',
+    'the order query answered with %d for a found order: compared later, then adopted',
     async (code) => {
-      const partnerOrderId = freshNumber();
+      const partnerOrderId = newPartnerOrderId();
       const { control } = world.simulator;
       const lost: FaultInput = { kind: 'drop-after' };
       control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault: lost });
-      // The order query names only the order's id, so this rule strikes the next of any payout: one runs here at a time.
+      // The order query has only the order's id, so this rule matches any payout's next one: only one runs here at a time.
       control.addFault({ operation: 'queryDetail', times: 1, fault: { kind: 'envelope', code } });
       const ref = await world.pay('success', { partnerOrderId });
       expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');

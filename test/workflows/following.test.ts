@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
-/** In the order in which they came. */
+/** In order of arrival. */
 function queriesOf(world: PayoutWorld, { partnerOrderId }: PayoutRef): string[] {
   const calls = world.simulator.control.calls({ partnerOrderId });
   return calls.map(({ operation }) => operation).filter((name) => /^query(Result|PayDetail)$/.test(name));
@@ -14,7 +14,7 @@ const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) =
 describe('a created order is followed to its end', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
-    // Patient: what no test here wants is a call that is made again because the machine is slow.
+    // Long timeouts: no test here may have calls that repeat because the machine is slow.
     world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '20s' } });
   });
   afterAll(() => world.stop());
@@ -43,13 +43,13 @@ describe('a created order is followed to its end', () => {
     { kind: 'drop-before' },
     { kind: 'drop-after' },
     { kind: 'garbage' },
-  ] as const)('a detail that $kind withheld is asked for once more, and the result is not', async (fault) => {
-    const ref = await world.paySpoilt(fault, 'success final=0s', 'queryPayDetail');
+  ] as const)('a detail withheld by $kind is queried once more, and the result is not', async (fault) => {
+    const ref = await world.payWithFault(fault, 'success final=0s', 'queryPayDetail');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect(queriesOf(world, ref)).toEqual(['queryResult', 'queryPayDetail', 'queryPayDetail']);
   });
 
-  test('while the order is open, its detail is not asked for', async () => {
+  test('the detail is not queried while the order is open', async () => {
     const ref = await world.pay('stuck');
     await eventually(() => queriesOf(world, ref).length > 2 || undefined);
     expect(new Set(queriesOf(world, ref))).toEqual(new Set(['queryResult']));
@@ -58,7 +58,7 @@ describe('a created order is followed to its end', () => {
     expect(queriesOf(world, ref).slice(-2)).toEqual(['queryResult', 'queryPayDetail']);
   });
 
-  test('H14 the largest amount goes through with every digit', async () => {
+  test('H14 the largest amount keeps every digit', async () => {
     const ref = await world.pay('success', {
       originCurrency: 'CNY',
       instructedAmount: { currency: 'CNY', amount: '9007199254740993.01' },
@@ -68,7 +68,7 @@ describe('a created order is followed to its end', () => {
     expect(result.splits[0]?.target.amount).toBe('9007199254740993.01');
   });
 
-  test('H23 a detail that is late is asked for again, and never read as zero', async () => {
+  test('H23 a late detail is queried again, and never read as zero', async () => {
     const ref = await world.pay('stuck');
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     const { control } = world.simulator;
@@ -81,7 +81,7 @@ describe('a created order is followed to its end', () => {
     expect((await world.payouts.state(ref)).needsAttention).toBe(false);
   });
 
-  test('H18 sums that disagree are asked for again, then flagged, and believed only once they agree', async () => {
+  test('H18 sums that disagree are queried again, then flagged, and accepted only once they agree', async () => {
     const short = await world.pay('sums-wrong answers=2');
     const lasting = await world.pay('sums-wrong');
     expect((await world.payouts.result(short)).outcome).toBe('SUCCESS');
@@ -91,7 +91,7 @@ describe('a created order is followed to its end', () => {
   });
 
   test.each(['returned', 'declined'])(
-    'H24 an order sent back for material (%s) is flagged, and polling goes on',
+    'H24 an order sent back for material (%s) is flagged, and polling continues',
     async (scenario) => {
       const ref = await world.pay(scenario);
       const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('AWAITING_MATERIAL'));
@@ -103,30 +103,30 @@ describe('a created order is followed to its end', () => {
     },
   );
 
-  test('H24 a status that the specification does not name is kept as written, and is not the end', async () => {
+  test('H24 an unspecified status is kept verbatim, and is not final', async () => {
     const ref = await world.pay('unknown-status status=SETTLED_ODDLY');
     const state = await world.until(ref, ({ reasons }) => codes(reasons).includes('UNKNOWN_STATUS'));
     expect(state.reasons.map(({ message }) => message).join()).toMatch(/SETTLED_ODDLY/);
     expect(state.outcome).toBeUndefined();
   });
 
-  test('H21 the trade query wins over the order query, and the conflict is told', async () => {
-    // The order is read by the order query only where the create's own answer was lost.
-    const ref = await world.paySpoilt({ kind: 'drop-after' }, 'v2-disagrees final=0s');
+  test('H21 the trade query takes precedence over the order query, and the conflict is flagged', async () => {
+    // The order query runs only when the answer to the create was lost.
+    const ref = await world.payWithFault({ kind: 'drop-after' }, 'v2-disagrees final=0s');
     const result = await world.payouts.result(ref);
     expect(result.outcome).toBe('SUCCESS');
     expect(codes((await world.payouts.state(ref)).reasons)).toContain('PROVIDER_CONTRADICTS_ITSELF');
   });
 
-  test('H25 times in seconds and an empty create_time are read or left out, and drive nothing', async () => {
+  test('H25 times in seconds and an empty create_time are read or omitted, and have no effect', async () => {
     const ref = await world.pay('failure detail=none');
     const result = await world.payouts.result(ref);
     expect(result.createdAt).toBeUndefined();
     expect(result.outcome).toBe('FAILED');
   });
 
-  test('H27 H28 a query that the service calls illegal does not fail the payout', async () => {
-    const partnerOrderId = freshNumber();
+  test('H27 H28 a query that the provider calls illegal does not fail the payout', async () => {
+    const partnerOrderId = newPartnerOrderId();
     const ref = await world.pay('success', { partnerOrderId });
     const rule = await world.simulator.control.addFault({
       operation: 'queryResult',
@@ -141,8 +141,8 @@ describe('a created order is followed to its end', () => {
     expect((await world.payouts.state(ref)).reasons).toEqual([]);
   });
 
-  test('H28 queries that fail for as long as they like leave the payout open, with the time of the last answer', async () => {
-    const partnerOrderId = freshNumber();
+  test('H28 queries that fail indefinitely leave the payout open, with the time of the last answer', async () => {
+    const partnerOrderId = newPartnerOrderId();
     const rule = await world.simulator.control.addFault({
       operation: 'queryResult',
       partnerOrderId,
@@ -160,8 +160,8 @@ describe('a created order is followed to its end', () => {
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
 
-  test('H15 an answer that names another client or number is not believed', async () => {
-    const partnerOrderId = freshNumber();
+  test('H15 an answer with another client or partnerOrderId is rejected', async () => {
+    const partnerOrderId = newPartnerOrderId();
     const ref = await world.pay('stuck', { partnerOrderId });
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     world.simulator.control.changeOrder(partnerOrderId, { echoClientId: 'somebody-else' });
@@ -171,7 +171,7 @@ describe('a created order is followed to its end', () => {
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
 
-  test('a call that waits too long for its answer is flagged, and the flag goes with the answer', async () => {
+  test('a call that waits too long for its answer is flagged until the answer comes', async () => {
     const impatient = await PayoutWorld.start({ env: { PAYOUTS_CALL_WAITS: '1s' } });
     try {
       const rule = impatient.simulator.control.addFault({
@@ -179,7 +179,7 @@ describe('a created order is followed to its end', () => {
         fault: { kind: 'status', status: 503 },
       });
       const ref = await impatient.pay('success');
-      // The call before it may have waited that long too.
+      // The previous call may also have waited that long.
       await impatient.until(
         ref,
         ({ phase, reasons }) => phase === 'QUOTING' && codes(reasons).includes('CALL_WAITS'),

@@ -13,32 +13,32 @@ import {
   replays,
 } from '../support/histories.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
-describe('a payout costs the engine little', () => {
+describe('a payout costs Temporal little', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
-    // Polls are out of the way, but come before the watch over waiting calls would end, as they do by default.
+    // Polls are rare, but come before the watch over waiting calls ends, as with the defaults.
     world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '1m', PAYOUTS_POLL_FIRST: '2m' } });
   });
   afterAll(() => world.stop());
 
-  test('a happy payout is at most 33 events and, with the account check, 5 API calls', async () => {
-    // A worker on a busy machine is late for a workflow task now and then, which adds events: the best of several counts.
-    const costs = [await costOf(freshNumber())];
+  test('a successful payout takes at most 33 history events and, with the account check, 5 API calls', async () => {
+    // A worker on a busy machine is sometimes late for a workflow task, which adds history events: the best of several counts.
+    const costs = [await costOf(newPartnerOrderId())];
     while (Math.min(...costs.map(({ events }) => events)) > 33 && costs.length < 10)
-      costs.push(await costOf(freshNumber()));
+      costs.push(await costOf(newPartnerOrderId()));
     const [best] = costs.sort((one, other) => one.events - other.events);
     expect(best?.events).toBeLessThanOrEqual(33);
     expect(best?.calls).toEqual(['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail']);
   });
 
-  /** Of one payout whose client nobody has asked about. */
+  /** The cost of one payout whose client has not been queried. */
   async function costOf(clientId: string): Promise<{ events: number; calls: string[] }> {
     const calls = () => world.simulator.control.calls().filter(({ operation }) => operation !== 'token');
     const before = calls().length;
     const ref = await world.pay('success final=0s', { clientId });
-    // Looked at without a query: one that comes while the request is checked costs a workflow task.
+    // Read without a query, which costs a workflow task while the request is being checked.
     await eventually(async () => (await phaseShown(world, ref)) === 'PROCESSING' || undefined);
     await world.payouts.notify(ref, { receivedAt: new Date().toISOString() });
     await world.payouts.result(ref);
@@ -49,7 +49,7 @@ describe('a payout costs the engine little', () => {
 });
 
 describe('H39 the history of a payout that stays open is bounded', () => {
-  test('it goes on as new below 500 events, and what it knows goes along', async () => {
+  test('it continues as new below 500 events, and keeps its state', async () => {
     const world = await PayoutWorld.start({ env: { PAYOUTS_POLL_FIRST: '10ms', PAYOUTS_POLL_MAX: '10ms' } });
     try {
       const ref = await world.pay('stuck');
@@ -70,7 +70,7 @@ describe('H39 the history of a payout that stays open is bounded', () => {
     }
   });
 
-  test('also once a person has said which order it is', async () => {
+  test('also once a person has named its order', async () => {
     const world = await PayoutWorld.start({
       env: {
         PAYMENTS_CALL_TIMEOUT: '500ms',
@@ -80,7 +80,7 @@ describe('H39 the history of a payout that stays open is bounded', () => {
       },
     });
     try {
-      const ref = await world.paySpoilt({ kind: 'drop-after' }, 'stuck readLag=1h');
+      const ref = await world.payWithFault({ kind: 'drop-after' }, 'stuck readLag=1h');
       await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
       const [order] = world.simulator.control.ledgerOf(ref.partnerOrderId).orders;
       await world.payouts.resolve(ref, { by: 'olga', created: true, orderId: order?.orderId ?? '' });
@@ -91,7 +91,7 @@ describe('H39 the history of a payout that stays open is bounded', () => {
     }
   });
 
-  test('also where nothing but updates makes it ask: they are answered, and it goes on as new', async () => {
+  test('also when only updates make it query: they are answered, and it continues as new', async () => {
     const world = await PayoutWorld.start({ env: NO_POLLS });
     try {
       const ref = await world.pay('slow final=1h');
@@ -129,9 +129,9 @@ describe('H40 every recorded history replays', () => {
     await unpolled.stop();
   });
 
-  const lost = (kind: 'drop-before' | 'drop-after') => world.paySpoilt({ kind }, 'success');
+  const lost = (kind: 'drop-before' | 'drop-after') => world.payWithFault({ kind }, 'success');
 
-  const LIVES: Record<string, () => Promise<PayoutRef>> = {
+  const CASES: Record<string, () => Promise<PayoutRef>> = {
     polled: () => world.pay('success'),
     'partly-failed': () => world.pay('partial splits=3 failed=1'),
     'sent-back-for-material': () => world.pay('returned final=2s'),
@@ -139,7 +139,7 @@ describe('H40 every recorded history replays', () => {
     'answer-lost': () => lost('drop-after'),
     'out-of-limits': () => world.pay('success', { limits: { minRate: '99' } }),
     'detail-asked-for-again': () =>
-      world.paySpoilt({ kind: 'status', status: 429 }, 'success', 'queryPayDetail'),
+      world.payWithFault({ kind: 'status', status: 429 }, 'success', 'queryPayDetail'),
     async notified() {
       const ref = await unpolled.pay('success final=0s');
       await unpolled.until(ref, ({ phase }) => phase === 'PROCESSING');
@@ -169,8 +169,8 @@ describe('H40 every recorded history replays', () => {
     },
   };
 
-  test.each(Object.keys(LIVES))('a life that was just lived: %s', async (name) => {
-    const ref = (await LIVES[name]?.()) ?? { partnerOrderId: '' };
+  test.each(Object.keys(CASES))('replays a new history: %s', async (name) => {
+    const ref = (await CASES[name]?.()) ?? { partnerOrderId: '' };
     const place = name === 'notified' ? unpolled : world;
     await place.payouts.result(ref);
     const history = await place.history(ref);
@@ -178,12 +178,12 @@ describe('H40 every recorded history replays', () => {
     await replays(history);
   });
 
-  test('the corpus, old and new', async () => {
+  test('the whole corpus', async () => {
     for (const file of recordedHistories())
       await replays(historyFromJSON(JSON.parse(readFileSync(join(HISTORIES, file), 'utf8'))));
   });
 
-  test('the corpus stands as it was recorded', () => {
+  test('the corpus is unchanged', () => {
     const files = recordedHistories();
     expect(Object.fromEntries(files.map((file) => [file, digestOf(file)]))).toEqual(recordedDigests());
     expect(files.length).toBeGreaterThan(0);

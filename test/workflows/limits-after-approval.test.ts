@@ -1,4 +1,4 @@
-/** A lock runs out while a payout waits for approval: the new quote has to keep the caller's limits too. */
+/** A lock expires while a payout waits for approval: the new quote must be within the caller's limits too. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { createsOf } from '../support/ledger.ts';
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterEach(() => world.simulator.control.changeSettings({ rates: asFound.rates, feeRate: asFound.feeRate }));
 afterAll(() => world.stop());
 
-/** A payout that waits for approval with a lock that has run out. */
+/** A payout that waits for approval with an expired lock. */
 async function waiting(limits: PayoutRequest['limits']) {
   const ref = await world.pay('success', { approval: 'required', ...(limits && { limits }) });
   const { quote } = await world.until(ref, ({ phase }) => phase === 'AWAITING_APPROVAL');
@@ -31,7 +31,7 @@ const dearer = () =>
     feeRate: '0.05',
   });
 
-describe('approved after its lock ran out', () => {
+describe('approved after its lock expired', () => {
   test.each([
     ['maxPay', { maxPay: usd('15.00') }],
     ['minRate', { minRate: '7' }],
@@ -48,7 +48,7 @@ describe('approved after its lock ran out', () => {
     expect(createsOf(world, ref)).toEqual([]);
   });
 
-  test('with a new quote inside the limits it is paid at that quote', async () => {
+  test('with a new quote within the limits, it is paid at that quote', async () => {
     const limits = { maxPay: usd('20.00'), minRate: '6', maxFee: usd('2.00') };
     const { ref, quote } = await waiting(limits);
     dearer();

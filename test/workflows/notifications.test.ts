@@ -4,12 +4,12 @@ import type { Notification } from '../../src/contract/payout-messages.ts';
 import { createsOf } from '../support/ledger.ts';
 import { NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
 
-const heard = (over: Partial<Notification> = {}): Notification => ({
+const hint = (over: Partial<Notification> = {}): Notification => ({
   receivedAt: new Date().toISOString(),
   ...over,
 });
 
-describe('a notification wakes a query and is never believed', () => {
+describe('a notification triggers a query and decides nothing', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
     world = await PayoutWorld.start({ env: NO_POLLS });
@@ -28,41 +28,41 @@ describe('a notification wakes a query and is never believed', () => {
 
   test('the end is learned by notification', async () => {
     const ref = await processing('success final=0s');
-    await world.payouts.notify(ref, heard({ partnerOrderId: ref.partnerOrderId, status: 'SUCCESS' }));
+    await world.payouts.notify(ref, hint({ partnerOrderId: ref.partnerOrderId, status: 'SUCCESS' }));
     expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
     expect(queries(ref)).toBe(1);
   });
 
-  test('H19 a notification that lies changes nothing but when the next query is made', async () => {
+  test('H19 a false notification changes only when the next query is made', async () => {
     const ref = await processing('stuck');
-    await world.payouts.notify(ref, heard({ partnerOrderId: ref.partnerOrderId, status: 'SUCCESS' }));
+    await world.payouts.notify(ref, hint({ partnerOrderId: ref.partnerOrderId, status: 'SUCCESS' }));
     const state = await world.until(ref, ({ sentence }) => sentence.includes('PROCESSING'));
     expect(state).toMatchObject({ phase: 'PROCESSING', needsAttention: false });
     expect(state.outcome).toBeUndefined();
     expect(queries(ref)).toBe(1);
   });
 
-  test('H29 one that comes before the create has answered is kept, and answered after it', async () => {
+  test('H29 a notification before the answer to the create is kept, and handled after it', async () => {
     const { ref, release } = await world.payHeld('before', 'success final=0s');
-    await world.payouts.notify(ref, heard({ orderId: 'not-known-here-yet' }));
+    await world.payouts.notify(ref, hint({ orderId: 'not-known-here-yet' }));
     release();
     expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
   });
 
-  test('H29 one that comes with the start itself, before any handler has run, is not lost', async () => {
+  test('H29 a notification with the start itself, before any handler has run, is not lost', async () => {
     await world.stopWorkers();
     const ref = await world.pay('success final=0s');
-    await world.payouts.notify(ref, heard());
+    await world.payouts.notify(ref, hint());
     await world.startWorkers();
     expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
   });
 
-  test('H31 H36 H38 a thousand doubled and shuffled ones cost a bounded number of queries, one at a time', async () => {
+  test('H31 H36 H38 a thousand duplicates in random order cost a bounded number of queries, one at a time', async () => {
     const ref = await processing('stuck');
     const storm = Array.from({ length: 1_000 }, (_, at) =>
       world.payouts.notify(
         ref,
-        heard({ partnerOrderId: ref.partnerOrderId, status: at % 2 === 0 ? 'SUCCESS' : 'FAILED' }),
+        hint({ partnerOrderId: ref.partnerOrderId, status: at % 2 === 0 ? 'SUCCESS' : 'FAILED' }),
       ),
     );
     await Promise.all(storm);
@@ -75,10 +75,10 @@ describe('a notification wakes a query and is never believed', () => {
     expect(createsOf(world, ref).length).toBe(1);
   });
 
-  test('one for another payout is left aside', async () => {
+  test('a notification for another payout is ignored', async () => {
     const ref = await processing('success final=0s');
-    await world.payouts.notify(ref, heard({ partnerOrderId: 'somebody-else', status: 'SUCCESS' }));
-    await world.payouts.notify(ref, heard({ orderId: 'another-order' }));
+    await world.payouts.notify(ref, hint({ partnerOrderId: 'somebody-else', status: 'SUCCESS' }));
+    await world.payouts.notify(ref, hint({ orderId: 'another-order' }));
     expect((await world.payouts.state(ref)).phase).toBe('PROCESSING');
     expect(queries(ref)).toBe(0);
     await world.payouts.poll(ref);
@@ -86,9 +86,9 @@ describe('a notification wakes a query and is never believed', () => {
   });
 
   test.each([
-    ['text that is no JSON', [{ metadata: { encoding: bytes('json/plain') }, data: bytes('{{{') }]],
+    ['text that is not JSON', [{ metadata: { encoding: bytes('json/plain') }, data: bytes('{{{') }]],
     ['no metadata', [{ data: new Uint8Array([0, 255]) }]],
-    ['an encoding nobody knows', [{ metadata: { encoding: bytes('binary/odd') }, data: bytes('x') }]],
+    ['an unknown encoding', [{ metadata: { encoding: bytes('binary/odd') }, data: bytes('x') }]],
     [
       'two payloads, both broken',
       [{ data: bytes('x') }, { metadata: { encoding: bytes('json/plain') }, data: bytes('[') }],
@@ -106,7 +106,7 @@ describe('a notification wakes a query and is never believed', () => {
     expect(await world.payouts.result(ref)).toMatchObject({ outcome: 'SUCCESS', learnedBy: 'notification' });
   });
 
-  test('H35 updates with nonsense are refused with their reason, and harm nothing', async () => {
+  test('H35 invalid updates are rejected with their reason, without effect', async () => {
     const ref = await processing('success final=0s');
     const handle = world.payouts.handle(ref);
     for (const [name, args] of [

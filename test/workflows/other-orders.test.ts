@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const SHORT_CALLS = { PAYMENTS_CALL_TIMEOUT: '500ms', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
@@ -16,9 +16,9 @@ afterAll(() => world.stop());
 
 type Patch = Record<string, unknown>;
 
-/** The create's answer is lost, and the order that is found answers the order query with `patch`. */
+/** The create's answer is lost, and the order query answers for the found order with `patch`. */
 async function payFound(patch: Patch): Promise<PayoutRef> {
-  const partnerOrderId = freshNumber();
+  const partnerOrderId = newPartnerOrderId();
   const held = world.holdCreate(partnerOrderId, 'after');
   const ref = await world.pay('slow final=1h', { partnerOrderId });
   await eventually(held.arrived);
@@ -39,7 +39,7 @@ const receiver = (over: Patch) => ({
   },
 });
 
-/** The create takes effect and is answered with an order of our own making. */
+/** The create takes effect and is answered with an order that the test defines. */
 function answered(over: Patch): FaultInput {
   const money = { currency: 'CNY', amount: 100 };
   const data = {
@@ -75,7 +75,7 @@ describe('H54 an order under our partnerOrderId that is not this payout', () => 
     expect(createsOf(world, ref).length).toBe(1);
   });
 
-  test('it is adopted as soon as the provider answers the truth', async () => {
+  test('it is adopted as soon as the provider gives the correct answer', async () => {
     const ref = await payFound(receiver({ bankAccountName: 'Somebody Else' }));
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const { control } = world.simulator;
@@ -86,7 +86,7 @@ describe('H54 an order under our partnerOrderId that is not this payout', () => 
     expect(debitsOf(world, ref)).toBe(1);
   });
 
-  test('fields that the spec allows to be null say nothing: the order is adopted, also by resolve', async () => {
+  test('fields that the spec allows to be null prove nothing: the order is adopted, also by resolve', async () => {
     const found = await payFound(receiver({}));
     await world.until(found, ({ phase }) => phase === 'PROCESSING');
     const named = await payFound(receiver({ bankName: 'Another Bank' }));
@@ -96,21 +96,21 @@ describe('H54 an order under our partnerOrderId that is not this payout', () => 
     });
     const [order] = world.simulator.control.ledgerOf(named.partnerOrderId).orders;
     const by = 'olga';
-    // Polls adopt it too, and may be quicker.
+    // Polls adopt it too, and may be faster.
     const said = world.payouts.resolve(named, { by, created: true, orderId: order?.orderId ?? '' });
     await said.catch(() => undefined);
     await world.until(named, ({ phase }) => phase === 'PROCESSING');
   });
 
-  test('the create answered another beneficiary: that is no answer, and the order is confirmed', async () => {
-    const partnerOrderId = freshNumber();
+  test("the create's answer has another beneficiary: it is rejected, and the order is confirmed", async () => {
+    const partnerOrderId = newPartnerOrderId();
     const fault = answered({ receiver: { bankAccountNumber: '1' } });
     world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
     const held = world.hold({ operation: 'queryResult', partnerOrderId }, 'before');
     const ref = await world.pay('success', { partnerOrderId });
     const seen = await world.until(ref, ({ phase }) => phase === 'RECONCILING');
     held.release();
-    // A busy machine may flag slow answers too.
+    // A busy machine may also flag slow answers.
     expect(seen.reasons.map(({ code }) => code)).toContain('ORDER_DIFFERS_FROM_REQUEST');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect((await world.payouts.state(ref)).reasons).toEqual([]);
@@ -118,7 +118,7 @@ describe('H54 an order under our partnerOrderId that is not this payout', () => 
   });
 
   test('an earlier start under this id had another body: its order is not adopted', async () => {
-    const body = payoutRequest(freshNumber(), { platform: 'sim:success' });
+    const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
     await world.payouts.start(body);
     await world.payouts.result(body);
     await world.client.workflow.start('payout', {
@@ -132,9 +132,9 @@ describe('H54 an order under our partnerOrderId that is not this payout', () => 
   });
 });
 
-describe('H21 the trade query names another order than the create answered', () => {
-  test('it wins with an order that is this payout, and the payout is flagged to its end', async () => {
-    const ref = await world.paySpoilt(answered({ orderId: 'never-existed' }), 'success');
+describe('H21 the trade query names another order than the create', () => {
+  test('it takes precedence with an order that matches, and the payout is flagged until its end', async () => {
+    const ref = await world.payWithFault(answered({ orderId: 'never-existed' }), 'success');
     const result = await world.payouts.result(ref);
     const [order] = world.simulator.control.ledgerOf(ref.partnerOrderId).orders;
     expect(result).toMatchObject({ outcome: 'SUCCESS', orderId: order?.orderId });
@@ -143,7 +143,7 @@ describe('H21 the trade query names another order than the create answered', () 
     expect(reasons.map(({ code }) => code)).toContain('SEVERAL_ORDERS');
   });
 
-  test('an order that is not this payout never becomes its outcome', async () => {
+  test('an order that does not match never becomes the outcome', async () => {
     const other = await world.pay('success');
     const { orderId } = await world.payouts.result(other);
     const ref = await world.pay('slow final=1h');

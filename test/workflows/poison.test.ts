@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { payoutBatchWorkflowId, tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate } from '../../src/contract/token-messages.ts';
 import { batchesOf, manyRows } from '../support/batches.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 const ENCODED = { encoding: bytes('json/plain') };
@@ -23,7 +23,7 @@ describe('H35 signals that cannot be decoded', () => {
       input: { payloads },
     });
 
-  test('H35 to the renewal of a token: it goes on renewing', async () => {
+  test('H35 sent to a token renewal: it keeps renewing', async () => {
     const renewal = world.client.workflow.getHandle(tokenWorkflowId('default', undefined));
     await eventually(() => renewal.describe().catch(() => undefined));
     await poison(renewal.workflowId, 'authorized');
@@ -32,10 +32,10 @@ describe('H35 signals that cannot be decoded', () => {
     expect(state).toMatchObject({ needsAttention: false, needsAuthorization: false });
   });
 
-  test('H35 to a batch: it goes on paying', async () => {
+  test('H35 sent to a batch: it keeps paying', async () => {
     const payouts = manyRows(3);
     const batches = batchesOf(world);
-    const batchId = freshNumber();
+    const batchId = newPartnerOrderId();
     const workflowId = payoutBatchWorkflowId('default', batchId);
     await world.client.workflow.start('payoutBatch', {
       taskQueue: 'payouts',

@@ -2,14 +2,14 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import { expect, test } from 'vitest';
 import type { CallRecord } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 
-/** Slow enough that those who begin keep the budget for themselves for a long while. */
+/** So slow that starting payouts use the whole rate limit for a while. */
 const CALLS_PER_SECOND = 8;
-/** Twice so many: the second ones begin once the poll has come forward. */
-const BEGINNERS = 60;
+/** Started twice: the second group starts once the poll has been promoted. */
+const STARTING_PAYOUTS = 60;
 
-test('H38 polls come last, but one that has waited too long is asked among those who begin', async () => {
+test('H38 polls come last, but one that has waited too long runs among starting payouts', async () => {
   const world = await PayoutWorld.start({
     env: { PAYMENTS_CALLS_PER_SECOND: `${CALLS_PER_SECOND}`, PAYOUTS_CALL_WAITS: '3s' },
     settings: { callsPerSecond: CALLS_PER_SECOND },
@@ -20,14 +20,14 @@ test('H38 polls come last, but one that has waited too long is asked among those
     const calls = () => world.simulator.control.calls();
     const isOurs = ({ partnerOrderId }: CallRecord) => partnerOrderId === ref.partnerOrderId;
     const polls = () => calls().filter(isOurs).length;
-    /** Where it stands among all calls. */
+    /** Its position among all calls. */
     const nthPoll = (nth: number) => calls().indexOf(calls().filter(isOurs)[nth - 1] ?? never());
-    // Each its own client, and no lock is accepted: two calls, and never a third that would go first.
+    // Each has its own client, and no lock is accepted: two calls, and never a third with higher priority.
     const nothing = { limits: { maxPay: { currency: 'USD', amount: '0.01' } } };
     const begin = () =>
       Promise.all(
-        Array.from({ length: BEGINNERS }, () =>
-          world.pay('success', { clientId: freshNumber(), ...nothing }),
+        Array.from({ length: STARTING_PAYOUTS }, () =>
+          world.pay('success', { clientId: newPartnerOrderId(), ...nothing }),
         ),
       );
     await begin();
@@ -35,14 +35,14 @@ test('H38 polls come last, but one that has waited too long is asked among those
       calls()
         .slice(0, until)
         .filter(({ operation }) => operation === 'accountQuery' || operation === 'fee').length;
-    // By then nothing is on its way that was fetched before them.
+    // By then no call that was taken from the queue earlier is in flight.
     await eventually(() => begun() > CALLS_PER_SECOND + 2 || undefined);
     const before = polls();
-    await eventually(() => hasComeForward(world, ref));
+    await eventually(() => isPromoted(world, ref));
     await begin();
     await eventually(() => polls() > before || undefined);
-    // Behind the first ones, and before nearly all of the second.
-    expect(begun(nthPoll(before + 1))).toBeLessThan(3 * BEGINNERS);
+    // After the first group, and before nearly all of the second.
+    expect(begun(nthPoll(before + 1))).toBeLessThan(3 * STARTING_PAYOUTS);
     await world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'SUCCESS' });
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect((await world.payouts.state(ref)).reasons).toEqual([]);
@@ -51,7 +51,7 @@ test('H38 polls come last, but one that has waited too long is asked among those
   }
 });
 
-test('H18 polls are quick while a final status does not agree with itself, and slow again once it is gone', async () => {
+test('H18 polls are frequent while a final status contradicts the detail, and rare again afterwards', async () => {
   const world = await PayoutWorld.start({ env: NO_POLLS });
   try {
     const ref = await world.pay('sums-wrong final=0s');
@@ -65,7 +65,7 @@ test('H18 polls are quick while a final status does not agree with itself, and s
       });
     expect(await nextPoll()).toBeLessThan(60_000);
     world.simulator.control.changeOrder(ref.partnerOrderId, { status: 'PROCESSING' });
-    // The first may be answered by a query that was under way before.
+    // The first poll may be answered by a query that was already in flight.
     await world.payouts.poll(ref);
     await world.payouts.poll(ref);
     expect(await nextPoll()).toBeGreaterThan(30 * 60_000);
@@ -78,7 +78,7 @@ function never(): never {
   throw new Error('there are fewer polls');
 }
 
-async function hasComeForward(world: PayoutWorld, ref: PayoutRef): Promise<true | undefined> {
+async function isPromoted(world: PayoutWorld, ref: PayoutRef): Promise<true | undefined> {
   const { events } = await world.history(ref);
   return events?.some((event) => event.activityTaskCancelRequestedEventAttributes) || undefined;
 }

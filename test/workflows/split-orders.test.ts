@@ -1,4 +1,4 @@
-/** Orders that the provider divides: nothing ends before every payment has, and the sums are the ledger's. */
+/** Orders that the provider splits: no payout ends before every payment has, and the sums are those of the ledger. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { addMoney, type Money, sumMoney } from '../../src/domain/money.ts';
@@ -21,7 +21,7 @@ function orderOf({ partnerOrderId }: PayoutRef) {
   return order;
 }
 
-/** What the ledger says was paid out, and what was not. */
+/** The paid and the failed sum according to the ledger. */
 function sumsOf(ref: PayoutRef): { received: Money; failed: Money } {
   const { splits, target } = orderOf(ref);
   const of = (wanted: string) =>
@@ -32,13 +32,13 @@ function sumsOf(ref: PayoutRef): { received: Money; failed: Money } {
   return { received: of('SUCCESS'), failed: of('FAILED') };
 }
 
-describe('H20 a final status with payments still open is not the end', () => {
+describe('H20 a final status with open payments is not the end', () => {
   test.each(['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'])('%s', async (status) => {
     const ref = await world.pay('stuck splits=3');
     await world.until(ref, ({ phase }) => phase === 'PROCESSING');
     world.simulator.control.changeOrder(ref.partnerOrderId, { status, complete: false });
     const before = answered(ref, 'queryResult');
-    // One query at a time: when the third arrives, what the others said has been considered.
+    // One query at a time: when the third arrives, the previous answers have been evaluated.
     const state = await world.until(ref, () => answered(ref, 'queryResult') >= before + 3);
     expect(state.outcome).toBeUndefined();
     expect(answered(ref, 'queryPayDetail')).toBe(0);
@@ -73,7 +73,7 @@ describe('H18 the sums of several payments', () => {
     ['that failed', 0],
     ['that succeeded', 4],
   ])(
-    'a payment %s that is a cent short keeps a partial success open, until it is right',
+    'a payment %s that is one cent short keeps a partial success open until it is corrected',
     async (_which, index) => {
       const ref = await world.pay('stuck splits=5');
       await world.until(ref, ({ phase }) => phase === 'PROCESSING');
@@ -100,13 +100,13 @@ describe('H13 debits other than quoted', () => {
     return { debited: debits.map(({ pay }) => pay.amount), attention, ordered: orderOf(ref).pay.amount };
   };
 
-  test('an answer that the next ones take back is not reported', async () => {
+  test('an answer that later ones correct is not reported', async () => {
     const { debited, attention, ordered } = await ended('debit-differs percent=10 answers=2');
     expect(debited).toEqual([ordered]);
     expect(attention).toEqual([]);
   });
 
-  test('what the provider keeps saying is reported, and flagged', async () => {
+  test('what the provider keeps reporting is reported, and flagged', async () => {
     const { debited, attention, ordered } = await ended('debit-differs percent=10');
     expect(debited).not.toEqual([ordered]);
     expect(attention).toEqual(['DEBITS_DIFFER_FROM_QUOTE']);

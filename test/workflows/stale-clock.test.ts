@@ -1,4 +1,4 @@
-/** What the guard of the clock refuses, and that it refuses nothing else. */
+/** What the stale-clock guard rejects, and that it rejects nothing else. */
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -36,7 +36,7 @@ afterAll(async () => {
   await client.connection.close();
 });
 
-/** With a worker while `work` runs, and none after it. */
+/** With a worker while `work` runs, and none afterwards. */
 async function withWorker<T>(work: () => Promise<T>): Promise<T> {
   const worker = await Worker.create({
     connection,
@@ -62,13 +62,13 @@ async function failedTasks(handle: WorkflowHandle): Promise<number> {
   return (events ?? []).filter((event) => event.workflowTaskFailedEventAttributes).length;
 }
 
-/** Waits until the history holds such an event. */
+/** Waits until the history contains such a history event. */
 async function recorded(handle: WorkflowHandle, kind: keyof NonNullable<History['events']>[number]) {
   await eventually(async () => (await historyOf(handle)).events?.some((event) => event[kind]) || undefined);
 }
 
-/** Whatever arrives while no worker runs is news that no workflow task has started for. */
-describe('H52 a query does not make a workflow act on what no workflow task has brought', () => {
+/** Whatever arrives while no worker runs is news for which no workflow task has started. */
+describe('H52 a query does not make a workflow act on news that no workflow task has delivered', () => {
   const timer = () => client.workflow.start<typeof waits>('waits', { ...options(), args: [1_500, 1_500] });
   const long = () => client.workflow.start<typeof waits>('waits', { ...options(), args: [60_000, 60_000] });
   const options = () => ({ taskQueue: QUEUE, workflowId: `waits-${randomUUID()}` });
@@ -105,7 +105,7 @@ describe('H52 a query does not make a workflow act on what no workflow task has 
     await replays(await historyOf(handle));
   });
 
-  /** A worker for the activity alone, until it has answered. */
+  /** A worker for the activity only, until it has answered. */
   async function answerElsewhere(): Promise<void> {
     const answered = new EventEmitter();
     const worker = await Worker.create({
@@ -118,7 +118,7 @@ describe('H52 a query does not make a workflow act on what no workflow task has 
   }
 });
 
-describe('H52 the guard of the clock refuses nothing that a workflow task has brought', () => {
+describe('H52 the stale-clock guard rejects nothing that a workflow task has delivered', () => {
   let first: History;
   let second: History;
   let failed: number;
@@ -141,7 +141,7 @@ describe('H52 the guard of the clock refuses nothing that a workflow task has br
     });
   });
 
-  /** An update that is turned away leaves a workflow task behind that no history shows. */
+  /** A rejected update leaves a workflow task that no history shows. */
   async function oneRound(handle: WorkflowHandle): Promise<void> {
     const update = (updateId: string) => handle.executeUpdate(goUpdate, { updateId });
     await eventually(() => update(randomUUID()).then(undefined, () => true));
@@ -150,7 +150,7 @@ describe('H52 the guard of the clock refuses nothing that a workflow task has br
     expect(await update('taken')).toBe(1);
   }
 
-  test('no workflow task fails, with cancellations of every kind, updates taken and refused, and local activities', () => {
+  test('no workflow task fails, with cancellations of every kind, accepted and rejected updates, and local activities', () => {
     expect(failed).toBe(0);
   });
 
@@ -159,18 +159,18 @@ describe('H52 the guard of the clock refuses nothing that a workflow task has br
     await replays(second);
   });
 
-  test('a server whose clock was set back in the middle is no reason either', async () => {
+  test("also when the server's clock is set back midway", async () => {
     await replays(setBack(second));
   });
 
-  test('the test can fail: where the server does not tell the size of a history, the clock alone decides', async () => {
+  test('the test can fail: without history sizes from the server, only the clock decides', async () => {
     await expect(replays(withoutSizes(setBack(second)))).rejects.toThrow('workflow task failure');
   });
 });
 
 const HOUR_MS = 3_600_000;
 
-/** As if the server's clock had been set back by an hour, halfway. */
+/** Simulates a server clock that is set back by an hour, midway. */
 function setBack(history: History): History {
   let seen = 0;
   const half = (history.events?.length ?? 0) / 2;

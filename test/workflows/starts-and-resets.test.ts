@@ -3,7 +3,7 @@ import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
 import { replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
 
@@ -15,7 +15,7 @@ afterAll(() => world.stop());
 
 const bodyOf = (partnerOrderId: string) => payoutRequest(partnerOrderId, { platform: 'sim:success' });
 
-/** What a service in another language does when it knows nothing of our policies. */
+/** A start by a program in another language that does not know our policies. */
 function foreignStart(partnerOrderId: string, options: { terminateExisting?: boolean } = {}) {
   return world.client.workflow.start('payout', {
     taskQueue: 'payouts',
@@ -25,17 +25,17 @@ function foreignStart(partnerOrderId: string, options: { terminateExisting?: boo
   });
 }
 
-describe('H7 one number, one payout', () => {
+describe('H7 one partnerOrderId, one payout', () => {
   test('50 racing starts pay once', async () => {
-    const body = bodyOf(freshNumber());
+    const body = bodyOf(newPartnerOrderId());
     const starts = await Promise.all(Array.from({ length: 50 }, () => world.payouts.start(body)));
     expect(new Set(starts.map(({ runId }) => runId)).size).toBe(1);
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
     expect(createsOf(world, body).length).toBe(1);
   });
 
-  test('the same body again joins, running or ended; another body is refused', async () => {
-    const body = bodyOf(freshNumber());
+  test('the same body joins, running or ended; another body is rejected', async () => {
+    const body = bodyOf(newPartnerOrderId());
     const first = await world.payouts.start(body);
     const rewritten = { ...body, instructedAmount: { amount: '100', currency: 'CNY' }, app: 'default' };
     expect(await world.payouts.start(rewritten)).toEqual(first);
@@ -46,8 +46,8 @@ describe('H7 one number, one payout', () => {
     expect(createsOf(world, body).length).toBe(1);
   });
 
-  test('a foreign start of a fresh number asks first, then pays once', async () => {
-    const partnerOrderId = freshNumber();
+  test('a foreign start of a new partnerOrderId confirms first, then pays once', async () => {
+    const partnerOrderId = newPartnerOrderId();
     const handle = await foreignStart(partnerOrderId);
     expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
     expect(createsOf(world, { partnerOrderId }).length).toBe(1);
@@ -59,7 +59,7 @@ describe('H7 one number, one payout', () => {
   });
 
   test('a foreign start after completion finds the order and does not pay again', async () => {
-    const body = bodyOf(freshNumber());
+    const body = bodyOf(newPartnerOrderId());
     await world.payouts.start(body);
     await world.payouts.result(body);
     const handle = await foreignStart(body.partnerOrderId);
@@ -68,26 +68,26 @@ describe('H7 one number, one payout', () => {
   });
 
   test.each(['before', 'after'] as const)(
-    'a foreign start that terminates the first while its create is under way, %s the effect: one POST',
+    'a foreign start that terminates the first run during its create, %s the effect: one POST',
     async (effect) => {
-      const body = bodyOf(freshNumber());
+      const body = bodyOf(newPartnerOrderId());
       const held = world.holdCreate(body.partnerOrderId, effect);
       await world.payouts.start(body);
       await eventually(held.arrived);
       const handle = await foreignStart(body.partnerOrderId, { terminateExisting: true });
-      // Where the order is there already, it asks only once and may be seen at its end.
+      // If the order already exists, one query suffices, and the run may already have ended.
       await world.until(body, ({ phase }) => phase === 'RECONCILING' || phase === 'DONE');
       held.release();
       expect(await handle.result()).toMatchObject({ outcome: 'SUCCESS' });
       expect(createsOf(world, body).length).toBe(1);
       expect(debitsOf(world, body)).toBe(1);
-      // It was asked for its state from its first moment on.
+      // Its state was queried from the start.
       await replays(await world.history(body));
     },
   );
 
-  test('H8 with PAYOUTS_CREATE_CHECK=always a number whose history is gone is asked for first', async () => {
-    const body = bodyOf(freshNumber());
+  test('H8 with PAYOUTS_CREATE_CHECK=always, a partnerOrderId whose history is gone is confirmed first', async () => {
+    const body = bodyOf(newPartnerOrderId());
     await world.payouts.start(body);
     await world.payouts.result(body);
     const { workflowId } = world.payouts.handle(body);
@@ -115,8 +115,8 @@ describe('H7 one number, one payout', () => {
 });
 
 describe('bad input', () => {
-  test('is refused before anything is started, with every bad field', async () => {
-    const body = { ...bodyOf(freshNumber()), clientId: '', originCurrency: 'usd' };
+  test('is rejected before anything starts, with every bad field', async () => {
+    const body = { ...bodyOf(newPartnerOrderId()), clientId: '', originCurrency: 'usd' };
     const refused = await world.payouts.start(body).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(InvalidPayoutRequestError);
     expect(refused).toMatchObject({
@@ -126,11 +126,11 @@ describe('bad input', () => {
   });
 
   test.each([
-    ['no object', () => null],
+    ['a value that is not an object', () => null],
     ['bad fields', () => ({ ...bodyOf('x'), clientId: '' })],
     ['an application that is not configured', () => ({ ...bodyOf('x'), app: 'nobody' })],
   ])('a foreign start with %s fails the workflow as InvalidPayoutRequest', async (_name, body) => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const request = body();
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -146,8 +146,8 @@ describe('bad input', () => {
     });
   });
 
-  test('H101 a start under another workflow id is bad input, for the id is what makes the number unique', async () => {
-    const partnerOrderId = freshNumber();
+  test('H101 a start under another workflow id is bad input, because the id makes the partnerOrderId unique', async () => {
+    const partnerOrderId = newPartnerOrderId();
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
       workflowId: `my-own-id-${partnerOrderId}`,
@@ -159,8 +159,8 @@ describe('bad input', () => {
     expect(createsOf(world, { partnerOrderId })).toEqual([]);
   });
 
-  test('H16 a start that was meant for another environment is bad input', async () => {
-    const partnerOrderId = freshNumber();
+  test('H16 a start for another environment is bad input', async () => {
+    const partnerOrderId = newPartnerOrderId();
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
       workflowId: `payout:default:${partnerOrderId}`,
@@ -172,8 +172,8 @@ describe('bad input', () => {
     });
   });
 
-  test('a number that was only ever bad input may be used again, corrected', async () => {
-    const partnerOrderId = freshNumber();
+  test('a partnerOrderId that was only ever bad input may be used again, corrected', async () => {
+    const partnerOrderId = newPartnerOrderId();
     const bad = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
       workflowId: `payout:default:${partnerOrderId}`,
@@ -193,7 +193,7 @@ describe('H6 a Workflow Reset never pays again', () => {
   test.each(['quoteForClient', 'createPayout', 'fetchTradeWithDetail'])(
     'after its end, to before %s: the order is found',
     async (activity) => {
-      const body = bodyOf(freshNumber());
+      const body = bodyOf(newPartnerOrderId());
       await world.payouts.start(body);
       await world.payouts.result(body);
       await reset(body.partnerOrderId, activity);
@@ -202,9 +202,9 @@ describe('H6 a Workflow Reset never pays again', () => {
     },
   );
 
-  test('a clearance of the run before the reset clears nothing: an order is found, not ended as NOT_CREATED', async () => {
+  test('a clearance of the run before the reset does not apply: an order is found, not ended as NOT_CREATED', async () => {
     const { control } = world.simulator;
-    const body = { ...bodyOf(freshNumber()), originCurrency: 'HKD', limits: { minRate: '0.9' } };
+    const body = { ...bodyOf(newPartnerOrderId()), originCurrency: 'HKD', limits: { minRate: '0.9' } };
     // A doubtful start confirms first, which clears this run.
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -221,7 +221,7 @@ describe('H6 a Workflow Reset never pays again', () => {
   });
 
   test('a cancel of the run after the reset does not stand against the order that is found', async () => {
-    const body = bodyOf(freshNumber());
+    const body = bodyOf(newPartnerOrderId());
     await world.payouts.start(body);
     await world.payouts.result(body);
     const held = world.hold({ operation: 'fee' }, 'before');
@@ -237,16 +237,16 @@ describe('H6 a Workflow Reset never pays again', () => {
     expect(createsOf(world, body).length).toBe(1);
   });
 
-  test('after its end, to before a detail that was asked for on its own: the order is found', async () => {
-    const ref = await world.paySpoilt({ kind: 'status', status: 429 }, 'success', 'queryPayDetail');
+  test('after its end, to before a separate detail query: the order is found', async () => {
+    const ref = await world.payWithFault({ kind: 'status', status: 429 }, 'success', 'queryPayDetail');
     await world.payouts.result(ref);
     await reset(ref.partnerOrderId, 'fetchTradeDetail');
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     expect(createsOf(world, ref).length).toBe(1);
   });
 
-  test('while the create is under way: one POST', async () => {
-    const body = bodyOf(freshNumber());
+  test('during the create: one POST', async () => {
+    const body = bodyOf(newPartnerOrderId());
     const held = world.holdCreate(body.partnerOrderId, 'before');
     await world.payouts.start(body);
     await eventually(held.arrived);
@@ -257,8 +257,8 @@ describe('H6 a Workflow Reset never pays again', () => {
     expect(debitsOf(world, body)).toBe(state.phase === 'DONE' ? 1 : 0);
   });
 
-  test('before anything was sent: no other run ever set out to create, so it is created, once', async () => {
-    const body = { ...bodyOf(freshNumber()), approval: 'required' as const };
+  test('before anything was sent: no other run has started a create, so it is created, once', async () => {
+    const body = { ...bodyOf(newPartnerOrderId()), approval: 'required' as const };
     await world.payouts.start(body);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await reset(body.partnerOrderId, 'quoteForClient');

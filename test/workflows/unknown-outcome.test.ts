@@ -3,30 +3,30 @@ import type { FaultInput } from '../../simulator/index.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest, PayoutState } from '../../src/domain/payout.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 /** The confirmation window begins where the create's own deadline ends: with a call timeout of 2 s, after 9 s. */
 const SHORT_WINDOW = { PAYMENTS_CALL_TIMEOUT: '2s', PAYOUTS_CONFIRMATION_WINDOW: '1s' };
 
-/** A busy machine may see it only once a person is asked. */
+/** A busy machine may show it only in review. */
 const isUnknown = ({ phase }: PayoutState) => phase === 'RECONCILING' || phase === 'NEEDS_REVIEW';
 const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
 
-// At the same time, for each of them waits for most of its time.
-describe.concurrent('H58 after a send of unknown outcome, nothing ends the payout NOT_CREATED but a person', () => {
+// In parallel, because each of them mostly waits.
+describe.concurrent('H58 after a send of unknown outcome, only a person ends the payout NOT_CREATED', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
     world = await PayoutWorld.start({ env: { ...SHORT_WINDOW, PAYMENTS_LOCK_LIFETIME: '3s' } });
   });
   afterAll(() => world.stop());
 
-  /** A payout whose first create is answered 429 and held back as `shows`; then `change` happens. */
+  /** A payout whose first create is answered 429 and held back as `shows`; then `change` runs. */
   async function afterBusy(
     over: Partial<PayoutRequest>,
     change: (ref: PayoutRef) => unknown,
   ): Promise<PayoutRef> {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const fault: FaultInput = { kind: 'rate-limited-but-executes', showAfterMs: 3_600_000 };
     world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
     const ref = await world.pay('success', { partnerOrderId, ...over });
@@ -35,7 +35,7 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     return ref;
   }
 
-  /** It stays open; once the provider shows the order, it ends as the ledger says. */
+  /** It stays open, and ends as the ledger says once the provider shows the order. */
   async function staysOpenUntilFound(ref: PayoutRef, because: string): Promise<void> {
     const state = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     expect(state.sentence).toContain(because);
@@ -49,7 +49,7 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
   }
 
   test('the balance is gone', async () => {
-    const id = freshNumber();
+    const id = newPartnerOrderId();
     const ref = await afterBusy({ clientId: id, payerId: id }, () =>
       world.simulator.control.setAccounts(id, [{ currency: 'USD', available: '0.01' }]),
     );
@@ -81,7 +81,7 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
   });
 
   test('an approval of the new quote is refused', async () => {
-    const partnerOrderId = freshNumber();
+    const partnerOrderId = newPartnerOrderId();
     const fault: FaultInput = { kind: 'rate-limited-but-executes', showAfterMs: 3_600_000 };
     world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
     const body = { partnerOrderId, approval: 'required', originCurrency: 'EUR' } as const;
@@ -100,8 +100,8 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     await staysOpenUntilFound(ref, 'APPROVAL_REFUSED');
   });
 
-  test('a person still ends it, and the follow-up knows that a create was sent', async () => {
-    const ref = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+  test('a person ends it, and the follow-up knows that a create was sent', async () => {
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     await world.payouts.resolve(ref, { by: 'olga', created: false, then: 'end' });
     const result = await world.payouts.result(ref);
@@ -110,13 +110,13 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
   });
 
-  test('the memo says so as long as it runs, and a run that is started again after retention confirms', async () => {
-    const sent = await world.paySpoilt({ kind: 'drop-before' }, 'success');
+  test('the memo says so while it runs, and a run that is started again after retention confirms', async () => {
+    const sent = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(sent, isUnknown);
     const { memo } = await world.payouts.handle(sent).describe();
     expect(memo).toMatchObject({ createSent: true });
-    // No other run is left under this number, so nothing but the memo says that one has sent.
-    const body = payoutRequest(freshNumber(), { platform: 'sim:success' });
+    // No other run under this partnerOrderId is left, so only the memo says that one has sent.
+    const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
     await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
       workflowId: `payout:default:${body.partnerOrderId}`,
@@ -138,7 +138,7 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
   });
 
-  describe('H132 the provider does not know an order any more that it created', () => {
+  describe('H132 the provider no longer finds an order that it created', () => {
     async function denied(): Promise<PayoutRef> {
       const ref = await world.pay('stuck');
       await world.until(ref, ({ phase }) => phase === 'PROCESSING');
@@ -149,7 +149,7 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
       return ref;
     }
 
-    test('it goes to review, and on by itself once the order is there again', async () => {
+    test('it goes to review, and continues by itself once the order is found again', async () => {
       const ref = await denied();
       world.simulator.control.changeOrder(ref.partnerOrderId, {
         visible: true,
@@ -169,8 +169,8 @@ describe.concurrent('H58 after a send of unknown outcome, nothing ends the payou
     });
   });
 
-  test('a refused create that was never preceded by another ends it, and leaves a mark for the follow-up', async () => {
-    const ref = await world.paySpoilt({ kind: 'envelope', code: 30005 }, 'success');
+  test('a refused first create ends the payout, and marks it for the follow-up', async () => {
+    const ref = await world.payWithFault({ kind: 'envelope', code: 30005 }, 'success');
     expect((await world.payouts.result(ref)).outcome).toBe('NOT_CREATED');
     expect((await world.payouts.handle(ref).describe()).memo).toMatchObject({ createSent: true });
   });

@@ -26,7 +26,7 @@ export function clientFor(origin: string, options: Partial<PaymentsClientOptions
   return client;
 }
 
-/** The `PaymentsError` that `call` rejects with; anything else fails the test. */
+/** The `PaymentsError` that `call` rejects with. Fails the test on any other result. */
 export async function failureOf(call: Promise<unknown>): Promise<PaymentsError> {
   const thrown = await call.then(
     (value) => ({ value }),

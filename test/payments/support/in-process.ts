@@ -1,4 +1,4 @@
-/** A provider that answers without a network, in the time of a test's clock. */
+/** A provider that answers without a network, on the test's clock. */
 import {
   type Exchange,
   runAttempt,
@@ -9,7 +9,7 @@ import {
 import { sleep } from '../../../src/surroundings/surroundings.ts';
 
 export interface InProcessOptions {
-  /** From the request to a connection. */
+  /** From the request to an established connection. */
   connectsAfterMs?: number;
   /** From the first byte to the answer. */
   answersAfterMs?: number;
@@ -17,7 +17,7 @@ export interface InProcessOptions {
 }
 
 export class InProcessTransport implements Transport {
-  /** What has been written. */
+  /** The requests that were written. */
   readonly seen: WireRequest[] = [];
   private readonly options: TransportOptions;
   private readonly provider: InProcessOptions;

@@ -4,7 +4,7 @@ import { clientFor, failureOf } from './client.ts';
 import { callOf, successBody } from './samples.ts';
 import { answers, startServer } from './server.ts';
 
-/** The answer to `operation` when the service's record is `data`. */
+/** The answer to `operation` when the provider's record is `data`. */
 export async function read(operation: ApiOperation, data: string): Promise<unknown> {
   const server = await startServer(answers(200, successBody(operation, data)));
   return callOf(clientFor(server.origin), operation);

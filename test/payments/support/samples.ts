@@ -1,4 +1,4 @@
-/** One call of each operation with the answer the specification's sample gives. Written by hand, from the spec. */
+/** One call of each operation, with the answer of the specification's sample. Written by hand from the spec. */
 
 import type { CreatePayoutRequest } from '../../../src/domain/provider-records.ts';
 import type { PaymentsClient } from '../../../src/payments/client.ts';
@@ -44,7 +44,7 @@ const ORDER = `{"payMoney":{"currency":"USD","amount":101.5},"targetMoney":{"cur
 const TRADE = `"order_id":"O-1","client_id":"C-1","partner_order_id":"P-1","complete_flag":true,
  "target_currency":"CNY","create_time":1700000000,"finish_time":1700000100000,"status":"SUCCESS"`;
 
-/** The record inside the envelope (or bare) of a success. */
+/** The record inside the envelope of a success, or the bare record. */
 export const DATA: Record<ApiOperation, string> = {
   ping: '{"args":{},"url":"/v2/httpbin/get"}',
   exchangeCode: tokens(),

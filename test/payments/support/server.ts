@@ -1,4 +1,4 @@
-/** A scripted server on loopback that remembers every request it read to the end. */
+/** A scripted server on loopback that records every request that it read completely. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -21,7 +21,7 @@ export interface ScriptedServer {
   close: () => Promise<void>;
 }
 
-/** Closed by itself when the test that started it ends, unless `keep` is set. */
+/** Closes when the test that started it ends, unless `keep` is set. */
 export async function startServer(script: Script, keep = false): Promise<ScriptedServer> {
   let connections = 0;
   const server = createServer({ keepAliveTimeout: 60_000 }, async (incoming, response) => {
@@ -60,7 +60,7 @@ export async function startServer(script: Script, keep = false): Promise<Scripte
   return scripted;
 }
 
-/** A port on loopback that nobody listens on. */
+/** A loopback port without a listener. */
 export async function deadOrigin(): Promise<string> {
   const server = await startServer(() => undefined, true);
   await server.close();

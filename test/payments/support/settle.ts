@@ -1,6 +1,6 @@
 import { PaymentsError } from '../../../src/payments/errors.ts';
 
-/** `OK`, or the error's code, with the meaning of a refused create behind it. */
+/** `OK`, or the error's code, followed by the meaning of a refused create. */
 export async function settle(call: Promise<unknown>): Promise<[string, PaymentsError?]> {
   try {
     await call;

@@ -1,4 +1,4 @@
-/** A little receiver of notifications that remembers what came, and answers what it is told to. */
+/** A small receiver of notifications that records what arrives, and returns configured statuses. */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +11,7 @@ export interface Arrived {
 export class Receiver {
   readonly arrived: Arrived[] = [];
   readonly url: string;
-  /** Statuses for the next answers; afterwards 200. */
+  /** Statuses for the next answers, then 200. */
   readonly answers: number[] = [];
   readonly #server: Server;
 

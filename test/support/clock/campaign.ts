@@ -1,6 +1,6 @@
 /**
- * Payouts, a batch, follow-ups and a token renewal, while worker processes are killed in turn and every open workflow
- * is queried twice a second. Afterwards every history is read.
+ * Payouts, a batch, follow-ups and a token renewal, while worker processes are killed in turn and every open workflow is
+ * queried twice a second. Afterwards every history is read.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,7 +13,7 @@ import { clientInterceptors, isStaleClock } from '../../../src/temporal/queries.
 import { batchesOf, manyRows } from '../batches.ts';
 import { replays } from '../histories.ts';
 import { debitsOf } from '../ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../payout-world.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../payout-world.ts';
 import { type OwnProcess, startProgram } from '../processes.ts';
 
 export interface CampaignOptions {
@@ -27,13 +27,13 @@ export interface CampaignReport {
   queries: number;
   /** Queries that came ahead of a workflow task, and were sent again. */
   refused: number;
-  /** Those that failed all the same in this way. */
+  /** Queries that failed in this way in spite of the retries. */
   givenUp: number;
   workflows: Record<string, number>;
-  /** Failed workflow tasks by cause, but for those whose completion met a new event. */
+  /** Failed workflow tasks by cause, except those whose completion met a new history event. */
   failedTasks: Record<string, number>;
   notReplaying: string[];
-  /** Payouts, rows of the batch among them, by how they ended. */
+  /** Payouts, rows of the batch included, by outcome. */
   outcomes: Record<string, number>;
   wronglyPaid: string[];
 }
@@ -41,14 +41,14 @@ export interface CampaignReport {
 const WORKERS = 2;
 const KILL_EVERY_MS = 9_000;
 /** However long a worker takes to start. */
-const FEWEST_KILLS = 3;
-const ASK_EVERY_MS = 500;
+const MIN_KILLS = 3;
+const QUERY_EVERY_MS = 500;
 const ANSWERS_WITHIN_MS = 3_000;
 const LOOK_EVERY_MS = 1_000;
 const ROWS = 8;
-/** The time that payouts have to end once the kills and the queries are over. */
+/** The time that payouts have to end after the kills and queries. */
 const ENDS_WITHIN_MS = 240_000;
-/** Temporal's number: an event arrived while the task was at work, so it is done again. */
+/** Temporal's code: a history event arrived during the task, so the task runs again. */
 const UNHANDLED_COMMAND = 1;
 
 const ENVIRONMENT: Environment = {
@@ -65,17 +65,17 @@ export async function campaign({ codePath, killForMs, payouts }: CampaignOptions
     env: { ...ENVIRONMENT, PAYOUTS_WORKFLOW_BUNDLE: codePath },
     settings: { applicationTokenSeconds: 60 },
   });
-  const troop = new Troop(world);
+  const troop = new KilledWorkers(world);
   try {
     await troop.start();
-    const questions = new Questions(world);
+    const questions = new QueryLoop(world);
     const requests = manyRows(payouts, 'success final=10s');
     const rows = manyRows(ROWS, 'success final=5s');
     const asking = questions.ask();
     await Promise.all([
       troop.strike(killForMs),
       startOverTime(world, requests, killForMs / 2),
-      batchesOf(world).start({ batchId: freshNumber(), payouts: rows }),
+      batchesOf(world).start({ batchId: newPartnerOrderId(), payouts: rows }),
     ]);
     questions.stop();
     await asking;
@@ -95,8 +95,8 @@ export async function campaign({ codePath, killForMs, payouts }: CampaignOptions
   }
 }
 
-/** Worker processes, one of which dies every now and then. */
-class Troop {
+/** Worker processes, one of which is killed periodically. */
+class KilledWorkers {
   kills = 0;
   private readonly world: PayoutWorld;
   private readonly workers: OwnProcess[] = [];
@@ -111,7 +111,7 @@ class Troop {
 
   async strike(forMs: number): Promise<void> {
     const untilMs = performance.now() + forMs;
-    while (performance.now() < untilMs || this.kills < FEWEST_KILLS) {
+    while (performance.now() < untilMs || this.kills < MIN_KILLS) {
       const [worker] = this.workers.splice(0, 1);
       await Promise.all([worker?.stop('SIGKILL').then(() => this.another()), sleep(KILL_EVERY_MS)]);
       this.kills += 1;
@@ -128,8 +128,8 @@ class Troop {
   }
 }
 
-/** Asks every open workflow, of whatever type, by a query that all of them answer. */
-class Questions {
+/** Queries every open workflow of any type, with a query that all of them answer. */
+class QueryLoop {
   readonly counts = { queries: 0, refused: 0, givenUp: 0 };
   private readonly client: Client;
   private readonly asked = new Set<string>();
@@ -179,7 +179,7 @@ class Questions {
       await this.client.withDeadline(Date.now() + ANSWERS_WITHIN_MS, ask).catch((error: unknown) => {
         if (isStaleClock(error)) this.counts.givenUp += 1;
       });
-      await sleep(ASK_EVERY_MS);
+      await sleep(QUERY_EVERY_MS);
     }
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The stale clock on purpose: the worker that has a workflow in memory dies, a query is sent, and only then the
- * workflow's timer fires. The query gives up on the dead worker first, for it has waited longer than the workflow task,
- * so the other worker gets the query before the task, however slow the machine.
+ * Produces the stale clock: the worker that has a workflow in memory dies, a query is sent, and only then the workflow's timer
+ * fires. The query gives up on the dead worker before the workflow task does, because it has waited longer, so the other worker
+ * gets the query before the task on any machine.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
 import { replays } from '../histories.ts';
 import { createNamespace } from '../payout-world.ts';
 import { type OwnProcess, startProgram } from '../processes.ts';
-import { whoHasIt } from '../workers.ts';
+import { workerOf } from '../workers.ts';
 import { elapsedQuery, type waits } from './workflows.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('./workflows.ts', import.meta.url));
@@ -25,14 +25,14 @@ export const TIMER_MS = 5_000;
 const STICKY_MS = 7_000;
 
 export interface Played {
-  /** What the query said, and what the next one said. */
+  /** The result of the query, and of the next one. */
   answers: (number | Error)[];
   elapsedMs: number;
   history: History;
   replay: Error | undefined;
 }
 
-/** The workflows beside this file, bundled as the project's are; `guarded`: with the guard of the clock. */
+/** The workflows beside this file, bundled as the project's are. `guarded`: with the stale-clock guard. */
 export async function clockBundle(guarded: boolean) {
   const options = { ...bundleOptions(WORKFLOWS), logger: new DefaultLogger('WARN') };
   return bundleWorkflowCode(guarded ? options : { ...options, workflowInterceptorModules: [] });
@@ -63,7 +63,7 @@ async function play(client: Client, workers: readonly OwnProcess[], codePath: st
   const workflowId = 'waits';
   const args: [number, number] = [TIMER_MS, TIMER_MS];
   const handle = await client.workflow.start<typeof waits>('waits', { taskQueue: QUEUE, workflowId, args });
-  const pid = await whoHasIt(handle);
+  const pid = await workerOf(handle);
   await workers.find(({ child }) => child.pid === pid)?.stop('SIGKILL');
   const answers = [await answerOf(handle), await answerOf(handle)];
   const { elapsedMs } = await handle.result();

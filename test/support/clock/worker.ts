@@ -1,4 +1,4 @@
-/** A worker process for the workflows beside this file; `CLOCK_BUNDLE` is a file. */
+/** A worker process for the workflows beside this file. `CLOCK_BUNDLE` is a file. */
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../../../src/encryption/data-converter.ts';
 

@@ -1,4 +1,4 @@
-/** Workflows whose commands depend on their clock, so that a wrong clock leaves its mark in the history. */
+/** Workflows whose commands depend on their clock, so that a wrong clock shows in the history. */
 import {
   ActivityCancellationType,
   CancellationScope,
@@ -24,17 +24,17 @@ export const goSignal = defineSignal('go');
 export const goUpdate = defineUpdate<number>('go-update');
 
 export interface Waited {
-  /** By the workflow's clock, when it went on. */
+  /** By the workflow's clock, when it continued. */
   elapsedMs: number;
 }
 
-/** Waits for an answer from elsewhere. */
+/** Waits for an answer from outside. */
 export async function waitsForActivity(): Promise<string> {
   setHandler(elapsedQuery, () => 0);
   return proxyActivities<Quick>({ taskQueue: 'elsewhere', startToCloseTimeout: '1m' }).quick();
 }
 
-/** Waits for `forMs`, or for the signal; what it does then depends on how long that was. */
+/** Waits for `forMs`, or for the signal. Its next commands depend on how long that took. */
 export async function waits(forMs: number, longMs: number): Promise<Waited> {
   const begunMs = Date.now();
   let told = false;
@@ -49,7 +49,7 @@ export async function waits(forMs: number, longMs: number): Promise<Waited> {
   return { elapsedMs };
 }
 
-/** Everything that answers within one workflow task, or comes from elsewhere: none of it is refused. */
+/** Everything that completes within one workflow task, or comes from outside: none of it is rejected. */
 export async function doesEverything(round = 0): Promise<number> {
   let updates = 0;
   let signals = 0;
@@ -81,7 +81,7 @@ export async function doesEverything(round = 0): Promise<number> {
   return workflowInfo().historyLength;
 }
 
-/** An activity that is cancelled `afterMs` after it was scheduled; 0: in the same workflow task. */
+/** An activity that is canceled `afterMs` after it was scheduled; 0: in the same workflow task. */
 async function cancelled(cancellationType: ActivityCancellationType, afterMs: number): Promise<void> {
   const { slow } = proxyActivities<Slow>({ startToCloseTimeout: '5s', cancellationType });
   const scope = new CancellationScope();

@@ -10,7 +10,7 @@ import type { PayoutWorld } from '../payout-world.ts';
 
 const WORKFLOWS = fileURLToPath(new URL('./workflows.ts', import.meta.url));
 
-/** A worker of this world for batches alone; ends when `stop` is called. */
+/** A worker of this world for batches only. Ends when `stop` is called. */
 export async function instantWorker(world: PayoutWorld): Promise<{ stop(): Promise<void> }> {
   const config = workerConfig(world.workerEnvironment);
   const connection = await NativeConnection.connect({ address: world.address });

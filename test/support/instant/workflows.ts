@@ -1,11 +1,11 @@
-/** Batches as they are, with payouts that end at once: what is measured is the batch. */
+/** The real batches, with payouts that end at once: the batch is what is measured. */
 import { condition, defineSignal, setHandler, upsertSearchAttributes } from '@temporalio/workflow';
 import type { PayoutRequest } from '../../../src/domain/payout.ts';
 
 export { payoutBatch } from '../../../src/workflows/batch/payout-batch.ts';
 export { payoutBatchPart } from '../../../src/workflows/batch/payout-batch-part.ts';
 
-/** Lets a payout end that was asked for with the platform `held`. */
+/** Ends a payout that was requested with the platform `held`. */
 export const release = defineSignal('release');
 
 export async function payout({ partnerOrderId, platform }: PayoutRequest) {

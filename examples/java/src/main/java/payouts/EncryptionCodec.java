@@ -16,7 +16,7 @@ import javax.crypto.SecretKey;
 import javax.crypto.spec.GCMParameterSpec;
 import javax.crypto.spec.SecretKeySpec;
 
-/** Encrypts payloads as Temporal's own samples do: AES-256-GCM over the serialised payload. */
+/** Encrypts payloads as Temporal's samples do: AES-256-GCM over the serialized payload. */
 final class EncryptionCodec implements PayloadCodec {
   private static final String ENCODING = "encoding";
   private static final String KEY_ID = "encryption-key-id";

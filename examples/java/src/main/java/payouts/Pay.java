@@ -23,20 +23,20 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Pays what a JSON file asks for, and prints how it ended: {@code java -jar target/pay.jar ../payout.json}
+ * Pays the request in a JSON file and prints its result: {@code java -jar target/pay.jar ../payout.json}
  *
- * <p>Run it again and it joins the same payout, running or ended: nothing is paid twice.
+ * <p>Running it again joins the same payout, running or ended: nothing is paid twice.
  */
 public final class Pay {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   public static void main(String[] args) throws IOException {
     JsonNode request = JSON.readTree(new File(args[0]));
-    ClientConfigProfile engine = ClientConfigProfile.load();
+    ClientConfigProfile temporal = ClientConfigProfile.load();
     WorkflowServiceStubs connection =
-        WorkflowServiceStubs.newServiceStubs(engine.toWorkflowServiceStubsOptions());
+        WorkflowServiceStubs.newServiceStubs(temporal.toWorkflowServiceStubsOptions());
     try {
-      WorkflowStub payout = startOrJoin(client(engine, connection), request);
+      WorkflowStub payout = startOrJoin(client(temporal, connection), request);
       notify(payout, request);
       JsonNode state = payout.query("state", JsonNode.class);
       System.out.println(state.get("phase").asText() + ": " + state.get("sentence").asText());
@@ -49,17 +49,17 @@ public final class Pay {
     }
   }
 
-  private static WorkflowClient client(ClientConfigProfile engine, WorkflowServiceStubs connection) {
+  private static WorkflowClient client(ClientConfigProfile temporal, WorkflowServiceStubs connection) {
     EncryptionCodec codec = EncryptionCodec.fromText(System.getenv("PAYOUTS_ENCRYPTION_KEYS"));
     // Failures are encrypted too.
     var converter =
         new CodecDataConverter(DefaultDataConverter.newDefaultInstance(), List.of(codec), true);
     WorkflowClientOptions options =
-        engine.toWorkflowClientOptions().toBuilder().setDataConverter(converter).build();
+        temporal.toWorkflowClientOptions().toBuilder().setDataConverter(converter).build();
     return WorkflowClient.newInstance(connection, options);
   }
 
-  /** A number starts one payout, ever. The memo promises the worker that these policies saw to it. */
+  /** A partnerOrderId starts one payout. The memo tells the worker that these policies guarantee it. */
   private static WorkflowStub startOrJoin(WorkflowClient client, JsonNode request) {
     String app = request.path("app").asText("default");
     String payoutId = "payout:" + app + ":" + request.get("partnerOrderId").asText();
@@ -85,24 +85,24 @@ public final class Pay {
     }
   }
 
-  /** A hint that something happened: the payout asks the provider before it acts on it. */
+  /** A notification is a hint: it makes the payout query the provider. */
   private static void notify(WorkflowStub payout, JsonNode request) {
     String number = request.get("partnerOrderId").asText();
     try {
       payout.signal(
           "notification", Map.of("receivedAt", Instant.now().toString(), "partnerOrderId", number));
     } catch (WorkflowNotFoundException ended) {
-      // It needs no hints any more.
+      // An ended payout needs no hint.
     }
   }
 
-  /** A payout fails on bad input only; its first detail names every bad field. */
+  /** A payout fails only on bad input. The first detail names every bad field. */
   private static String explained(WorkflowFailedException failure) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-      if (!(cause instanceof ApplicationFailure told)) continue;
-      if (!told.getType().equals("InvalidPayoutRequest")) continue;
+      if (!(cause instanceof ApplicationFailure failed)) continue;
+      if (!failed.getType().equals("InvalidPayoutRequest")) continue;
       StringBuilder fields = new StringBuilder();
-      for (JsonNode field : told.getDetails().get(0, JsonNode.class))
+      for (JsonNode field : failed.getDetails().get(0, JsonNode.class))
         fields.append("%s %s%n".formatted(field.get("path").asText(), field.get("message").asText()));
       return fields.toString();
     }

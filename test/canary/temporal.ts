@@ -1,23 +1,23 @@
-/** The engine under search, and everything that it has stored. */
+/** The Temporal server under search, and everything that it has stored. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startDevServer } from '../../scripts/dev-server.ts';
 
-export interface CanaryEngine {
+export interface CanaryTemporal {
   address: string;
-  /** Its own log, and its tables or files. The engine is stopped by this, so that all of it is written. */
+  /** Its log, and its tables or files. This stops the server, so that everything is written. */
   stored(): Promise<Map<string, Buffer>>;
   stop(): Promise<void>;
 }
 
-export async function sqliteEngine(): Promise<CanaryEngine> {
+export async function sqliteTemporal(): Promise<CanaryTemporal> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-canary-'));
   const server = await startDevServer({
     always: true,
     ui: false,
     dbFile: join(folder, 'temporal.db'),
-    logFile: join(folder, 'engine.log'),
+    logFile: join(folder, 'temporal.log'),
     logLevel: 'debug',
   });
   return {

@@ -1,4 +1,4 @@
-/** Whether what a payout said of itself is what the provider's own ledger says. */
+/** Compares the result of a payout with the provider's ledger. */
 import type { LedgerOf, OrderRecord } from '../simulator/index.ts';
 import { formatMinor, parseMinor } from '../simulator/money.ts';
 import type { PayoutResult } from '../src/domain/payout.ts';
@@ -8,8 +8,8 @@ interface Money {
   amount: string;
 }
 
-/** What is wrong, in plain words; nothing where all is well. */
-export function lies(result: PayoutResult, ledger: LedgerOf): string[] {
+/** The discrepancies in plain words; empty if there are none. */
+export function discrepancies(result: PayoutResult, ledger: LedgerOf): string[] {
   const { outcome, orderId } = result;
   const [order, ...others] = ledger.orders;
   const found = [
@@ -28,10 +28,10 @@ export function lies(result: PayoutResult, ledger: LedgerOf): string[] {
       ledger.debits !== 1 && `${outcome}, and money left ${ledger.debits} times`,
       ...(order ? differences(result, order) : []),
     );
-  return found.filter((lie) => typeof lie === 'string');
+  return found.filter((text) => typeof text === 'string');
 }
 
-/** The sums, the payments and the debit of an order. Texts, times and the audit status are not judged. */
+/** Sums, payments and debits of an order. Texts, times and the audit status are not compared. */
 function differences(
   { received, failed, debits, splits }: PayoutResult,
   order: OrderRecord,
@@ -58,7 +58,7 @@ function listed(splits: PayoutResult['splits'] | OrderRecord['splits']): string 
     .join();
 }
 
-/** Undefined where something is in another currency. */
+/** Undefined if any amount is in another currency. */
 function sumOf(currency: string, amounts: readonly Money[]): Money | undefined {
   let sum = 0n;
   for (const money of amounts) {

@@ -1,4 +1,4 @@
-/** Workflows that cannot go on, made so on purpose: they are found, told, and repaired as docs/operations.md says. */
+/** Workflows that are deliberately stuck: they are found, reported, and repaired as docs/operations.md says. */
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,15 +16,15 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
-import { get, startService } from '../support/http.ts';
+import { get, startApiServer } from '../support/http.ts';
 import { createsOf } from '../support/ledger.ts';
+import { modifiedBundle } from '../support/modified-version/bundle.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
-import { spoiltBundle } from '../support/spoilt/bundle.ts';
 
 const place = { environment: 'test', app: 'default' };
-const folder = mkdtempSync(join(tmpdir(), 'payouts-spoilt-'));
-const spoilt = join(folder, 'workflows.js');
+const folder = mkdtempSync(join(tmpdir(), 'payouts-modified-'));
+const modified = join(folder, 'workflows.js');
 const token = tokenWorkflowId('default');
 const CAUSE = 'NON_DETERMINISTIC_ERROR';
 let world: PayoutWorld;
@@ -33,8 +33,8 @@ let toRollBack: PayoutRef;
 let failing: FailingWorkflow[];
 
 beforeAll(async () => {
-  writeFileSync(spoilt, await spoiltBundle());
-  world = await PayoutWorld.start({ env: { PAYOUTS_WORKFLOW_BUNDLE: spoilt } });
+  writeFileSync(modified, await modifiedBundle());
+  world = await PayoutWorld.start({ env: { PAYOUTS_WORKFLOW_BUNDLE: modified } });
   [toReset, toRollBack] = [await world.pay('slow final=1h'), await world.pay('slow final=1h')];
   for (const ref of [toReset, toRollBack]) await untilProcessing(ref);
   await world.stopWorkers();
@@ -43,7 +43,7 @@ beforeAll(async () => {
   void renewal.executeUpdate(renewUpdate).catch(() => undefined);
   failing = await eventually(async () => {
     const report = await reconcile(world);
-    // The cause is of the newest attempt: on a busy machine one may time out between two that fail.
+    // The cause is that of the newest attempt: on a busy machine one may time out between two that fail.
     const isTold = report.failing.length >= 3 && report.failing.every(({ cause }) => cause === CAUSE);
     return isTold ? report.failing : undefined;
   });
@@ -56,7 +56,7 @@ afterAll(async () => {
 
 const workflowId = (ref: PayoutRef) => world.payouts.handle(ref).workflowId;
 
-/** A query would fail until the other version has done the thing that it does more. */
+/** A query would fail until the other version has run its additional command. */
 async function untilProcessing(ref: PayoutRef): Promise<void> {
   await eventually(async () => {
     const { searchAttributes } = await world.payouts.handle(ref).describe();
@@ -71,7 +71,7 @@ async function typed(...args: string[]): Promise<string> {
 }
 
 describe('H52 a workflow whose task keeps failing is reported', () => {
-  test('the reconciliation finds it, whatever its type, and says why', () => {
+  test('the reconciliation finds it, whatever its type, with the cause', () => {
     const told = failing.map(({ workflowId: id, type, cause }) => ({ id, type, cause }));
     const cause = CAUSE;
     expect(told).toEqual(
@@ -84,7 +84,7 @@ describe('H52 a workflow whose task keeps failing is reported', () => {
     expect(failing.every(({ attempt }) => attempt >= 3)).toBe(true);
   });
 
-  test('one that can go on is not among them', async () => {
+  test('the reconciliation does not report a healthy workflow', async () => {
     const { count } = await world.client.workflow.count("WorkflowType = 'rateLimitLease'");
     expect(count).toBeGreaterThan(0);
     expect(failing.map(({ type }) => type)).not.toContain('rateLimitLease');
@@ -116,15 +116,15 @@ describe('H52 a workflow whose task keeps failing is reported', () => {
 
   test('a metric counts it', async () => {
     const keys = { PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('prometheus', { verbs: ['metrics'] })]) };
-    const service = await startService(world.client, keys);
+    const service = await startApiServer(world.client, keys);
     const { body } = await get(`${service.url}/metrics`, as('prometheus'));
     await service.close();
     expect(String(body)).toMatch(/^payouts_workflow_tasks_failing 3$/m);
   });
 });
 
-describe('H52 and is repaired by what the runbook says', () => {
-  test('a token renewal is terminated: the application gets a token by one call, and so can everything else be repaired', async () => {
+describe('H52 the runbook repairs it', () => {
+  test('terminating a token renewal: the application gets a token by one call, which the other repairs need', async () => {
     const fetched = tokenCalls();
     await typed('workflow', 'terminate', '-w', token, '--reason', 'stands still');
     const grant = await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).grant(place);
@@ -132,7 +132,7 @@ describe('H52 and is repaired by what the runbook says', () => {
     expect(tokenCalls()).toBe(fetched + 1);
   });
 
-  test('a reset to the last good workflow task: the payout goes on and is paid once', async () => {
+  test('resetting to the last good workflow task: the payout continues and is paid once', async () => {
     const id = workflowId(toReset);
     const { events } = await world.history(toReset);
     const failed = events?.findLast((event) => event.workflowTaskFailedEventAttributes);
@@ -148,17 +148,17 @@ describe('H52 and is repaired by what the runbook says', () => {
     expect(createsOf(world, toReset).length).toBe(1);
   });
 
-  test('the version that began it: the payout goes on by itself', async () => {
+  test('running the version that started it: the payout continues by itself', async () => {
     await world.stopWorkers();
-    await world.startWorkers({ PAYOUTS_WORKFLOW_BUNDLE: spoilt });
-    // The other version began this renewal, so it stands still now.
+    await world.startWorkers({ PAYOUTS_WORKFLOW_BUNDLE: modified });
+    // The other version started this renewal, so it is stuck now.
     await typed('workflow', 'terminate', '-w', token, '--reason', 'stands still');
     world.simulator.control.changeOrder(toRollBack.partnerOrderId, { status: 'SUCCESS' });
     expect((await world.payouts.result(toRollBack)).outcome).toBe('SUCCESS');
     expect(createsOf(world, toRollBack).length).toBe(1);
   });
 
-  test('then nothing is reported any more', async () => {
+  test('afterwards no workflow is reported', async () => {
     expect((await reconcile(world)).failing).toEqual([]);
   });
 });

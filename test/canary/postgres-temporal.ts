@@ -1,12 +1,12 @@
-/** The Temporal server that production runs, with a PostgreSQL of its own, for the search through rows. */
+/** The Temporal server that production runs, with its own PostgreSQL, for the search through rows. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Postgres } from '../../scripts/temporal-server/postgres.ts';
 import { DATABASES, startTemporalServer } from '../../scripts/temporal-server.ts';
-import type { CanaryEngine } from './engine.ts';
+import type { CanaryTemporal } from './temporal.ts';
 
-export async function postgresEngine(): Promise<CanaryEngine> {
+export async function postgresTemporal(): Promise<CanaryTemporal> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-canary-pg-'));
   const server = await startTemporalServer({ folder, logLevel: 'debug', historyShards: 4 });
   return {
@@ -14,7 +14,7 @@ export async function postgresEngine(): Promise<CanaryEngine> {
     stored: async () => {
       await server.kill('SIGTERM');
       const tables = Object.keys(DATABASES).flatMap((name) => rowsOf(server.database, name));
-      return new Map([['engine.log', readFileSync(server.logFile)], ...tables]);
+      return new Map([['temporal.log', readFileSync(server.logFile)], ...tables]);
     },
     stop: async () => {
       await server.stop();
@@ -23,7 +23,7 @@ export async function postgresEngine(): Promise<CanaryEngine> {
   };
 }
 
-/** Each table as PostgreSQL writes it in binary, so that nothing is compressed, escaped or in hexadecimal. */
+/** Each table in the binary format of PostgreSQL, so that nothing is compressed, escaped or in hexadecimal. */
 function rowsOf(postgres: Postgres, database: string): [string, Buffer][] {
   const tables = postgres.query(database, "select tablename from pg_tables where schemaname = 'public'");
   const names = tables.toString().trim().split('\n');

@@ -1,4 +1,4 @@
-/** A stage on which everything can be killed: an engine with its database on disk, a simulator, one worker process. */
+/** A Temporal server with its database on disk, a simulator and one worker process, each of which can be killed. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,38 +14,38 @@ import { type OwnProcess, startProgram } from './processes.ts';
 
 export const DATABASE = 'temporal.db';
 
-export class MortalStage {
+export class KillableStage {
   readonly folder: string;
-  readonly engine: DevServer;
+  readonly temporal: DevServer;
   readonly simulator: Simulator;
   readonly payouts: Payouts;
   private readonly connection: Connection;
   private worker: OwnProcess | undefined;
 
-  private constructor(folder: string, engine: DevServer, simulator: Simulator, connection: Connection) {
+  private constructor(folder: string, temporal: DevServer, simulator: Simulator, connection: Connection) {
     this.folder = folder;
-    this.engine = engine;
+    this.temporal = temporal;
     this.simulator = simulator;
     this.connection = connection;
     const client = new Client({ connection, interceptors: patientInterceptors() });
     this.payouts = new Payouts({ client, environment: 'test' });
   }
 
-  static async start(): Promise<MortalStage> {
+  static async start(): Promise<KillableStage> {
     const folder = mkdtempSync(join(tmpdir(), 'payouts-mortal-'));
-    const engine = await startDevServer({ always: true, ui: false, dbFile: join(folder, DATABASE) });
+    const temporal = await startDevServer({ always: true, ui: false, dbFile: join(folder, DATABASE) });
     const simulator = await startSimulator({ settings: { callsPerSecond: 1_000 } });
-    const connection = await Connection.connect({ address: engine.address });
-    return new MortalStage(folder, engine, simulator, connection);
+    const connection = await Connection.connect({ address: temporal.address });
+    return new KillableStage(folder, temporal, simulator, connection);
   }
 
   async startWorker(env: Environment = {}): Promise<void> {
-    const { engine, simulator } = this;
+    const { temporal, simulator } = this;
     const all = {
       ...QUICK,
       PAYMENTS_BASE_URL: simulator.url,
       PAYMENTS_AUTH_URL: simulator.url,
-      TEMPORAL_ADDRESS: engine.address,
+      TEMPORAL_ADDRESS: temporal.address,
       ...env,
     };
     this.worker = await startProgram('src/workers/main.ts', all, /worker ready/);
@@ -63,7 +63,7 @@ export class MortalStage {
     await this.killWorker();
     await this.connection.close();
     await this.simulator.close();
-    await this.engine.stop();
+    await this.temporal.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

@@ -1,13 +1,13 @@
-/** A version of our workflows that does one thing more: what it began, the other versions cannot go on with. */
+/** A version of our workflows with one additional command: no other version can continue what it started. */
 import { sleep, type WorkflowInterceptorsFactory, workflowInfo } from '@temporalio/workflow';
 
-const SPOILT: readonly string[] = ['payout', 'tokenRenewal'];
+const MODIFIED_TYPES: readonly string[] = ['payout', 'tokenRenewal'];
 
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   inbound: [
     {
       async execute(input, next) {
-        if (SPOILT.includes(workflowInfo().workflowType)) await sleep(1);
+        if (MODIFIED_TYPES.includes(workflowInfo().workflowType)) await sleep(1);
         return next(input);
       },
     },

@@ -1,10 +1,10 @@
-/** A client that believes an end only where result, detail and its own request agree: the checks of docs/simulator.md. */
-import { valueAt } from './service.ts';
+/** A client that accepts an end only when result, detail and its own request agree: the checks of docs/simulator.md. */
+import { valueAt } from './simulator-client.ts';
 
-export interface BelievedEnd {
+export interface AcceptedEnd {
   status: string;
   orderId: string;
-  /** One line for each payment: number, status, minor units, whether it was returned. */
+  /** One line for each payment: id, status, minor units, whether it was returned. */
   splits: string[];
 }
 
@@ -18,8 +18,8 @@ interface Told {
 
 const FINAL = ['SUCCESS', 'PARTIAL_SUCCESS', 'FAILED'];
 
-/** The end that an answer tells by its head and sums alone, before anything is compared with another answer. */
-export function toldEnd(json: unknown, partnerOrderId: string, clientId = 'client-1'): Told | undefined {
+/** The end according to the head and sums of one answer, before the comparison with another answer. */
+export function reportedEnd(json: unknown, partnerOrderId: string, clientId = 'client-1'): Told | undefined {
   const field = (name: string) => valueAt(json, `data.${name}`);
   const [status, orderId] = [String(field('status')), field('order_id')];
   const isAbout = field('partner_order_id') === partnerOrderId && field('client_id') === clientId;
@@ -31,20 +31,20 @@ export function toldEnd(json: unknown, partnerOrderId: string, clientId = 'clien
   return { status, orderId, received, failed, splits: listOf(field('pay_distribute_detail')) };
 }
 
-export function believedEnd(
+export function acceptedEnd(
   result: Told | undefined,
   detail: Told | undefined,
   target?: string,
-): BelievedEnd | undefined {
+): AcceptedEnd | undefined {
   if (!result || !detail || !agree(result, detail)) return undefined;
   const { status, orderId, splits } = detail;
   const lines = splits.map(splitLine);
   if (lines.includes(undefined)) return undefined;
-  const believed = { status, orderId, splits: lines.map(String).sort() };
-  if (splits.length === 0) return status === 'FAILED' && result.received === 0n ? believed : undefined;
+  const accepted = { status, orderId, splits: lines.map(String).sort() };
+  if (splits.length === 0) return status === 'FAILED' && result.received === 0n ? accepted : undefined;
   const [received, failed] = [sumOf(splits, 'SUCCESS'), sumOf(splits, 'FAILED')];
   const fits = received === result.received && failed === result.failed && status === statusOf(splits);
-  return fits && (target === undefined || received + failed === minorOf(target)) ? believed : undefined;
+  return fits && (target === undefined || received + failed === minorOf(target)) ? accepted : undefined;
 }
 
 function agree(result: Told, detail: Told): boolean {
@@ -68,7 +68,7 @@ function sumOf(splits: readonly unknown[], status: string): bigint {
     .reduce<bigint>((sum, split) => sum + (minorOf(valueAt(split, 'target_amount')) ?? 0n), 0n);
 }
 
-/** As leniently as can be: whatever is missing and not needed for a sum is let pass. */
+/** Lenient: ignores missing fields that no sum needs. */
 function splitLine(split: unknown): string | undefined {
   const [id, status] = [valueAt(split, 'distribute_id'), valueAt(split, 'status')];
   const minor = minorOf(valueAt(split, 'target_amount'));
@@ -83,7 +83,7 @@ function listOf(value: unknown): unknown[] {
   return typeof value === 'object' && value !== null && Object.keys(value).length > 0 ? [value] : [];
 }
 
-/** Exact for amounts under ten billion, which is all that these tests pay. */
+/** Exact for amounts below ten billion, the only ones in these tests. */
 export function minorOf(value: unknown): bigint | undefined {
   const match = /^(\d{1,16})(?:\.(\d{1,2}))?$/.exec(String(value));
   return match ? BigInt(`${match[1]}${(match[2] ?? '').padEnd(2, '0')}`) : undefined;

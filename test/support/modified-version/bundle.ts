@@ -4,8 +4,8 @@ import { bundleOptions } from '../../../src/workers/workflow-bundle.ts';
 
 const INTERCEPTOR = fileURLToPath(new URL('./interceptor.ts', import.meta.url));
 
-/** The project's workflows as the other version has them. */
-export async function spoiltBundle(): Promise<string> {
+/** The project's workflows as in the modified version. */
+export async function modifiedBundle(): Promise<string> {
   const { workflowInterceptorModules = [], ...options } = bundleOptions();
   const { code } = await bundleWorkflowCode({
     ...options,

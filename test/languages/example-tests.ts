@@ -1,4 +1,4 @@
-/** What every language's example has to show, with its own Temporal SDK and its own codec. */
+/** The tests of the examples in other languages, each with its own Temporal SDK and its own codec. */
 import type { Payload } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildExample, type Language, whyUnavailable } from '../../scripts/setup/examples.mjs';
@@ -8,13 +8,13 @@ import { readStartEvent } from '../../src/temporal/start-event.ts';
 import { type ExampleRun, runExample } from '../support/examples.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, NO_POLLS, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, NO_POLLS, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
-/** In a fresh clone the example's packages are fetched and compiled first. */
+/** In a fresh clone, the example's packages are downloaded and compiled first. */
 const FIRST_BUILD_MS = 15 * 60_000;
 
-export async function promisesOf(language: Language, title: string): Promise<void> {
+export async function testExample(language: Language, title: string): Promise<void> {
   const missing = await whyUnavailable(language);
   if (missing !== undefined) console.warn(`skipped: ${missing}`);
 
@@ -23,7 +23,7 @@ export async function promisesOf(language: Language, title: string): Promise<voi
     let world: PayoutWorld;
     const request = newRequest();
     let first: ExampleRun;
-    // On a machine too busy for an SDK's own deadlines the same command is given again, as anybody would.
+    // On a machine too slow for an SDK's own deadlines, the same command runs again, as a person would run it.
     const run = (asked: PayoutRequest) =>
       eventually(async () => {
         const ended = await runExample(program, world.workerEnvironment, asked);
@@ -31,14 +31,14 @@ export async function promisesOf(language: Language, title: string): Promise<voi
       });
     beforeAll(async () => {
       program = await buildExample(language);
-      // The first key encrypts; nothing but a notification makes a payout look for its end.
+      // The first key encrypts. Only a notification makes a payout query its order.
       const keys = { PAYOUTS_ENCRYPTION_KEYS: [newKey('new'), newKey('old')].join(',') };
       world = await PayoutWorld.start({ env: { ...NO_POLLS, ...keys } });
       first = await run(request);
     }, FIRST_BUILD_MS);
     afterAll(() => world?.stop());
 
-    test('a payout is started, notified, read and awaited', () => {
+    test('starts a payout, notifies it, reads it and waits for its result', () => {
       const { code, stderr, state, result } = first;
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(state).toMatch(/^[A-Z_]+: .+\.$/);
@@ -49,7 +49,7 @@ export async function promisesOf(language: Language, title: string): Promise<voi
       });
     });
 
-    test('what it sends is encrypted with the first key, and says where it comes from', async () => {
+    test('encrypts with the first key, and records its origin', async () => {
       const workflowId = payoutWorkflowId('default', request.partnerOrderId);
       const { events } = await world.client.workflow.getHandle(workflowId).fetchHistory();
       const start = events?.[0]?.workflowExecutionStartedEventAttributes;
@@ -66,14 +66,14 @@ export async function promisesOf(language: Language, title: string): Promise<voi
       expect(memo).toEqual({ rejectDuplicate: true, environment: 'test' });
     });
 
-    test('run again after the end, it joins the same payout and pays nothing more', async () => {
+    test('joins the same payout when it runs again, and pays nothing more', async () => {
       const again = await run(request);
       expect({ code: again.code, stderr: again.stderr }).toEqual({ code: 0, stderr: '' });
       expect(again.result()).toEqual(first.result());
       expect(createsOf(world, request)).toHaveLength(1);
     });
 
-    test('bad input ends it with every bad field named', async () => {
+    test('names every bad field of bad input', async () => {
       const { code, stderr } = await run({ ...newRequest(), originCurrency: 'usd', clientId: '' });
       expect(code).toBe(1);
       expect(stderr).toContain('clientId must not be empty');
@@ -82,12 +82,12 @@ export async function promisesOf(language: Language, title: string): Promise<voi
   });
 }
 
-/** What ends as soon as somebody looks. */
+/** A payout that ends at its first query. */
 function newRequest(): PayoutRequest {
-  return payoutRequest(freshNumber(), { platform: 'sim:success final=0s' });
+  return payoutRequest(newPartnerOrderId(), { platform: 'sim:success final=0s' });
 }
 
-/** The id of the key that encrypted it; nothing where it is plain. */
+/** The id of the key that encrypted the payload; undefined for a plain payload. */
 function keyOf({ metadata }: Payload): string | undefined {
   const text = (name: string) => Buffer.from(metadata?.[name] ?? []).toString();
   return text('encoding') === 'binary/encrypted' ? text('encryption-key-id') : undefined;

@@ -8,7 +8,7 @@ import { authorized } from '../support/authorized.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 
-describe('H61 the gate lets token calls go by what waits for them', () => {
+describe('H61 token calls pass the calls that wait for them', () => {
   const order = (calls: GatedCall[]) => {
     const turns = new Turns();
     for (const call of calls) turns.add({ call, go: () => undefined, refuse: () => undefined });
@@ -20,7 +20,7 @@ describe('H61 the gate lets token calls go by what waits for them', () => {
   const create = { operation: 'createPayout' } as const;
   const application = { operation: 'applicationToken' } as const;
 
-  test('application token, urgent refresh, create; then due refreshes and exchanges with all the rest', () => {
+  test('order: application token, urgent refresh, create; then due refreshes and exchanges with the rest', () => {
     const quote = { operation: 'quote' } as const;
     expect(order([exchange, dueRefresh, quote, create, urgentRefresh, application])).toEqual([
       application,
@@ -38,8 +38,8 @@ describe('H61 the gate lets token calls go by what waits for them', () => {
   });
 });
 
-describe('H61 the slots of calls that wait behind creates', () => {
-  test('are opened at a pace, and only so many at once', async () => {
+describe('H61 slots of calls that wait behind creates', () => {
+  test('open at a fixed pace, and only a limited number at once', async () => {
     const clock = new FakeClock();
     const slots = new PacedSlots(2, 1_000, clock);
     const { signal } = new AbortController();
@@ -64,7 +64,7 @@ describe('H61 the slots of calls that wait behind creates', () => {
   });
 });
 
-describe('H61 a token endpoint that hangs', () => {
+describe('H61 a hanging token endpoint', () => {
   let world: PayoutWorld;
   beforeAll(async () => {
     world = await PayoutWorld.start({
@@ -76,13 +76,13 @@ describe('H61 a token endpoint that hangs', () => {
 
   const renewal = (openId?: string) => world.client.workflow.getHandle(tokenWorkflowId('default', openId));
 
-  test('for users keeps neither the application token nor a payout waiting', async () => {
+  test('for users, delays neither the application token nor a payout', async () => {
     const users = await Promise.all(Array.from({ length: 4 }, () => authorized(world)));
     const held = world.hold({ operation: 'oauthToken' }, 'before');
     try {
       for (const openId of users)
         await renewal(openId).startUpdate(renewUpdate, { waitForStage: 'ACCEPTED' });
-      // Both slots of the line are taken, and two refreshes wait for one.
+      // Both slots of the queue are taken, and two refreshes wait for one.
       await eventually(() =>
         world.simulator.control.faults().some((rule) => rule.held >= 2) ? true : undefined,
       );
@@ -94,7 +94,7 @@ describe('H61 a token endpoint that hangs', () => {
     }
   });
 
-  test('each line has a queue of its own', () => {
+  test('each kind of token call has its own queue', () => {
     const queues = TOKEN_LINES.map((line) => tokenTaskQueue('test', 'default', line));
     expect(new Set(queues).size).toBe(TOKEN_LINES.length);
   });

@@ -4,7 +4,7 @@ import type { ProbeFinding } from '../../src/domain/open-points.ts';
 import { OPEN_POINTS } from '../../src/domain/open-points.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 
-describe('doctor asks the service, through a worker, which open points hold', () => {
+describe('doctor probes the open points through a worker', () => {
   let world: PayoutWorld;
   let reads: ProviderReads;
   beforeAll(async () => {
@@ -16,11 +16,11 @@ describe('doctor asks the service, through a worker, which open points hold', ()
   const verdict = (findings: ProbeFinding[], id: string) => findings.find((one) => one.id === id)?.verdict;
   const probe = async (question = {}) => (await reads.probe('default', question)).findings;
 
-  test('every point of the register has a finding', async () => {
+  test('reports a finding for every open point', async () => {
     expect((await probe()).map(({ id }) => id)).toEqual(OPEN_POINTS.map(({ id }) => id));
   });
 
-  test('a service as we take it to be: what can be told holds, and nothing is created', async () => {
+  test('confirms the assumptions of a provider that matches them, and creates nothing', async () => {
     const ref = await world.pay('success');
     await world.payouts.result(ref);
     const before = world.simulator.control.ledger().orders.length;
@@ -45,7 +45,7 @@ describe('doctor asks the service, through a worker, which open points hold', ()
     expect(world.simulator.control.ledger().orders).toHaveLength(before);
   });
 
-  test('a service that wants the user token for trades: that point does not hold', async () => {
+  test('reports that trade queries require the user token', async () => {
     world.simulator.control.changeSettings({ tradeToken: 'user' });
     const findings = await probe();
     world.simulator.control.changeSettings({ tradeToken: 'any' });
@@ -53,20 +53,20 @@ describe('doctor asks the service, through a worker, which open points hold', ()
     expect(verdict(findings, 'gateway-token')).toBe('holds');
   });
 
-  test('a service that wants a signature: that point does not hold', async () => {
+  test('reports that trade queries require a signature', async () => {
     world.simulator.control.changeSettings({ signatureSecret: 'not ours' });
     const findings = await probe();
     world.simulator.control.changeSettings({ signatureSecret: '' });
     expect(verdict(findings, 'signature')).toBe('does not hold');
   });
 
-  test('an order number that the service does not know as ours: that point does not hold', async () => {
+  test('reports that the provider does not find orders by our partnerOrderId', async () => {
     const findings = await probe({ clientId: 'client-1', partnerOrderId: 'never-created' });
     expect(verdict(findings, 'partner-number')).toBe('does not hold');
     expect(verdict(findings, 'timestamps')).toBe('not probed');
   });
 
-  test('a service that is away decides nothing', async () => {
+  test('reaches no verdict while the provider is unavailable', async () => {
     const { id } = world.simulator.control.addFault({
       operation: 'queryResult',
       fault: { kind: 'status', status: 503 },

@@ -10,28 +10,28 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { eventually, freshNumber, PayoutWorld } from '../support/payout-world.ts';
-import { reconcile, terminate, untilAdopted } from '../support/reconciliation.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { reconcile, terminate, untilStartedAgain } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
 beforeAll(async () => {
-  // The pause after too many stops is long enough to be seen by a reconciliation of a busy machine.
+  // The pause after too many stops is long enough for a reconciliation on a busy machine to see it.
   world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '10s', PAYOUTS_RECONCILE_EVERY: '10s' } });
 });
 afterAll(() => world.stop());
 
 const bodyOf = (over: Partial<PayoutRequest> = {}) =>
-  payoutRequest(freshNumber(), { platform: 'sim:success', ...over });
+  payoutRequest(newPartnerOrderId(), { platform: 'sim:success', ...over });
 const outcomeOf = async (body: PayoutRequest) => (await world.payouts.result(body)).outcome;
 const memoOf = async (body: PayoutRequest) => (await world.payouts.handle(body).describe()).memo;
 
 describe('H10 a payout whose workflow was stopped is started again, and pays once', () => {
-  test('terminated before anything was sent', async () => {
+  test('terminated before the first send', async () => {
     const body = bodyOf({ approval: 'required' });
     await world.payouts.start(body, { batch: 'payday', startedBy: 'shop' });
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-    await untilAdopted(world, body, await terminate(world, body));
+    await untilStartedAgain(world, body, await terminate(world, body));
     expect(await memoOf(body)).toMatchObject({
       rejectDuplicate: false,
       environment: 'test',
@@ -45,30 +45,27 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     expect(createsOf(world, body).length).toBe(1);
   });
 
-  test.each(['before', 'after'] as const)(
-    'terminated in the middle of its create, %s the effect',
-    async (effect) => {
-      const body = bodyOf();
-      const held = world.holdCreate(body.partnerOrderId, effect);
-      await world.payouts.start(body);
-      await eventually(held.arrived);
-      const stopped = await terminate(world, body);
-      await untilAdopted(world, body, stopped);
-      held.release();
-      expect(await outcomeOf(body)).toBe('SUCCESS');
-      expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
-    },
-  );
+  test.each(['before', 'after'] as const)('terminated during its create, %s the effect', async (effect) => {
+    const body = bodyOf();
+    const held = world.holdCreate(body.partnerOrderId, effect);
+    await world.payouts.start(body);
+    await eventually(held.arrived);
+    const stopped = await terminate(world, body);
+    await untilStartedAgain(world, body, stopped);
+    held.release();
+    expect(await outcomeOf(body)).toBe('SUCCESS');
+    expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
+  });
 
-  test('terminated with its order created, with the last money, by an approval that nobody gives again', async () => {
-    const payerId = `payer-${freshNumber()}`;
+  test('terminated with its order created, with the last money, after an approval that is not repeated', async () => {
+    const payerId = `payer-${newPartnerOrderId()}`;
     const body = bodyOf({ payerId, approval: 'required', platform: 'sim:slow final=1h' });
     await world.payouts.start(body);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.approve(body, { by: 'olga' });
     const { orderId } = await world.until(body, ({ phase }) => phase === 'PROCESSING');
     world.simulator.control.setAccounts(payerId, [{ currency: 'USD', available: '0.00' }]);
-    await untilAdopted(world, body, await terminate(world, body));
+    await untilStartedAgain(world, body, await terminate(world, body));
     const state = await world.until(body, ({ phase }) => phase === 'PROCESSING');
     expect(state.orderId).toBe(orderId);
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
@@ -87,35 +84,35 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
       args: [body],
       workflowExecutionTimeout: '2s',
     });
-    // However far it came in that time.
+    // Regardless of its progress in that time.
     await handle.result().catch(() => undefined);
-    await untilAdopted(world, body, handle.firstExecutionRunId);
+    await untilStartedAgain(world, body, handle.firstExecutionRunId);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.approve(body, { by: 'olga' });
     expect(await outcomeOf(body)).toBe('SUCCESS');
     expect(createsOf(world, body).length).toBe(1);
   });
 
-  test('stopped again and again: flagged, and its turns come ever later', async () => {
+  test('stopped repeatedly: flagged, and restarted with growing pauses', async () => {
     const body = bodyOf({ platform: 'sim:slow final=1h' });
     await world.payouts.start(body);
     for (let stops = 1; stops <= 3; stops += 1) {
       await world.until(body, ({ phase }) => phase === 'PROCESSING');
-      await untilAdopted(world, body, await terminate(world, body));
+      await untilStartedAgain(world, body, await terminate(world, body));
     }
     const { reasons } = await world.until(body, ({ phase }) => phase === 'PROCESSING');
     expect(reasons).toMatchObject([{ code: 'STOPPED_REPEATEDLY' }]);
     const stopped = await terminate(world, body);
     await eventually(async () => ((await reconcile(world)).waiting === 1 ? true : undefined));
-    await untilAdopted(world, body, stopped);
+    await untilStartedAgain(world, body, stopped);
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
     expect(await outcomeOf(body)).toBe('SUCCESS');
     expect(createsOf(world, body).length).toBe(1);
   });
 });
 
-describe('H10 a run that fails as bad input hides no earlier one', () => {
-  /** Starts the payout's workflow as a stranger may, over whatever runs under its id. Resolves once it has failed. */
+describe('H10 a run that fails as bad input hides no earlier run', () => {
+  /** Starts the payout's workflow as a foreign caller can, over any run under its id. Resolves once it has failed. */
   async function failOver(body: PayoutRequest, argument: unknown, memo: Record<string, unknown> = {}) {
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -128,11 +125,15 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     return handle.firstExecutionRunId;
   }
 
-  test('a payout that has sent something is started again with what the run that sent was started with', async () => {
+  test('a payout that has sent is started again with the argument of the run that sent', async () => {
     const body = bodyOf({ platform: 'sim:slow final=1h' });
     await world.payouts.start(body, { startedBy: 'shop' });
     await world.until(body, ({ phase }) => phase === 'PROCESSING');
-    await untilAdopted(world, body, await failOver(body, { nonsense: true }, { environment: 'production' }));
+    await untilStartedAgain(
+      world,
+      body,
+      await failOver(body, { nonsense: true }, { environment: 'production' }),
+    );
     expect(await memoOf(body)).toMatchObject({
       environment: 'test',
       startedBy: 'shop',
@@ -145,7 +146,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
   });
 
-  test('nor does a good request for somebody else, terminated before it had asked for anything', async () => {
+  test('also after a valid request for another beneficiary, terminated before its first call', async () => {
     const body = bodyOf({ platform: 'sim:slow final=1h' });
     await world.payouts.start(body);
     const { orderId } = await world.until(body, ({ phase }) => phase === 'PROCESSING');
@@ -158,33 +159,33 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     });
     await other.terminate('by a test');
     await world.startWorkers();
-    await untilAdopted(world, body, other.firstExecutionRunId);
+    await untilStartedAgain(world, body, other.firstExecutionRunId);
     expect((await world.until(body, ({ phase }) => phase === 'PROCESSING')).orderId).toBe(orderId);
     expect((await world.payouts.startDetails(body)).request.payerId).toBe(body.payerId);
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
     expect(await outcomeOf(body)).toBe('SUCCESS');
   });
 
-  test('a payout that was paid and reported answers its outcome again', async () => {
+  test('a payout that was paid and reported returns its outcome again', async () => {
     const body = bodyOf();
     await world.payouts.start(body);
     const result = await world.payouts.result(body);
-    await untilAdopted(world, body, await failOver(body, {}));
+    await untilStartedAgain(world, body, await failOver(body, {}));
     expect(await world.payouts.result(body)).toMatchObject({ outcome: 'SUCCESS', orderId: result.orderId });
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
   });
 
-  test('a payout that was stopped before it had sent anything goes on too', async () => {
+  test('a payout that was stopped before its first send continues too', async () => {
     const body = bodyOf({ approval: 'required' });
     await world.payouts.start(body);
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-    await untilAdopted(world, body, await failOver(body, {}));
+    await untilStartedAgain(world, body, await failOver(body, {}));
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.cancel(body, { by: 'olga' });
     expect(await outcomeOf(body)).toBe('NOT_CREATED');
   });
 
-  test('one that was reported as not created after a send is never sent again', async () => {
+  test('a payout that was reported as not created after a send is never sent again', async () => {
     const body = bodyOf();
     world.simulator.control.addFault({
       operation: 'createCnyOrder',
@@ -197,18 +198,18 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     const last = await failOver(body, {});
     await visiblyFailed(last);
     expect(await reconcile(world)).toMatchObject({ adopted: 0, waiting: 0 });
-    // The number is used up, for a correct request too.
+    // The partnerOrderId is used up, for a valid request too.
     await expect(world.payouts.start({ ...body, payerId: 'payer-2' })).rejects.toThrow(PayoutConflictError);
     expect((await world.payouts.handle(body).describe()).runId).toBe(last);
   });
 
-  test('a history that is gone proves nothing: another good request will do, and without one a person is told', async () => {
+  test('a deleted history proves nothing: another valid request is used; without one, a person is alerted', async () => {
     const [known, lost] = [bodyOf({ approval: 'required' }), bodyOf({ approval: 'required' })];
     const gone: string[] = [];
     for (const body of [known, lost]) {
       await world.payouts.start(body);
       await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
-      if (body === known) await untilAdopted(world, body, await terminate(world, body));
+      if (body === known) await untilStartedAgain(world, body, await terminate(world, body));
       gone.push((await world.payouts.handle(body).describe()).runId);
       await visiblyFailed(await failOver(body, {}));
     }
@@ -226,10 +227,10 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
       { workflowId: ids[1], why: expect.stringMatching(/may have sent a create/) },
     ]);
     expect((await world.payouts.startDetails(known)).request).toMatchObject({ payerId: known.payerId });
-    await untilAdopted(world, lost, (await world.payouts.handle(lost).describe()).runId);
+    await untilStartedAgain(world, lost, (await world.payouts.handle(lost).describe()).runId);
     await world.until(lost, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.cancel(lost, { by: 'olga' });
-    // What may have been sent is confirmed over the whole window, and then a person decides.
+    // A possible send is confirmed over the whole window, and then a person decides.
     await world.until(known, ({ phase }) => phase === 'NEEDS_REVIEW');
     await world.payouts.resolve(known, { by: 'olga', created: false, then: 'end' });
     for (const body of [known, lost]) expect(await outcomeOf(body)).toBe('NOT_CREATED');
@@ -240,21 +241,21 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     const [hidden, other] = rows;
     if (!hidden || !other) throw new Error('two rows');
     const batches = batchesOf(world);
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: rows });
     for (const row of rows)
       await eventually(() => world.until(row, ({ phase }) => phase === 'PROCESSING').catch(() => undefined));
     const failed = await failOver(hidden, {});
     await visiblyFailed(failed);
-    // The batch hears of the other one's end only by looking at both.
+    // The batch learns the other row's end only by reading both.
     world.simulator.control.changeOrder(other.partnerOrderId, { status: 'SUCCESS' });
     await eventually(async () => (await batches.state(ref)).done > 0 || undefined);
     expect((await batches.state(ref)).outcomes).toMatchObject({ SUCCESS: 1, invalid: 0 });
-    await untilAdopted(world, hidden, failed);
+    await untilStartedAgain(world, hidden, failed);
     world.simulator.control.changeOrder(hidden.partnerOrderId, { status: 'SUCCESS' });
     expect((await batches.result(ref)).outcomes).toMatchObject({ SUCCESS: 2, invalid: 0 });
     expect(createsOf(world, hidden).length).toBe(1);
-    // It has two stopped runs, and a list that lags does not know the last one's end.
+    // It has two stopped runs, and a lagging list does not show the end of the last one.
     const engine = { client: withoutEnds(), clock: PROCESS_SURROUNDINGS.clock };
     const open: OpenPayouts = {
       phase: 'PROCESSING',
@@ -271,7 +272,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
   }
 
-  /** A client whose lists do not have the runs that came to an end. */
+  /** A client whose lists omit closed runs. */
   function withoutEnds(): Client {
     const { workflow } = world.client;
     const behind = new Proxy(workflow, {
@@ -287,7 +288,7 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
     });
   }
 
-  /** A client to which Temporal says that these runs' histories have been deleted. */
+  /** A client for which Temporal reports the histories of these runs as deleted. */
   function withoutHistories(runs: readonly string[]): Client {
     const { workflowService } = world.client;
     const deaf = new Proxy(workflowService, {
@@ -306,21 +307,21 @@ describe('H10 a run that fails as bad input hides no earlier one', () => {
   }
 });
 
-describe('what is none of its business is left alone', () => {
-  test('bad input, another environment, an application that is not served, and what goes on or has ended', async () => {
+describe('reconciliation ignores other workflows', () => {
+  test('bad input, another environment, an application that is not served, and running or ended payouts', async () => {
     const ended = bodyOf();
     await world.payouts.start(ended);
     await world.payouts.result(ended);
     const restarted = bodyOf({ notBefore: '2099-01-01T00:00:00Z' });
     await world.payouts.start(restarted);
-    await untilAdopted(world, restarted, await terminate(world, restarted));
+    await untilStartedAgain(world, restarted, await terminate(world, restarted));
     const left = await Promise.all([
       foreign(bodyOf({ clientId: '' })),
       foreign(bodyOf(), { environment: 'production' }),
       foreign(bodyOf({ app: 'nobody' })),
     ]);
     const runs = async () => (await world.client.workflow.count("WorkflowType = 'payout'")).count;
-    // Everything that was stopped is visible before it is looked for.
+    // Everything that was stopped is visible before the search.
     await eventually(async () => {
       const query = "WorkflowType = 'payout' AND ExecutionStatus = 'Failed'";
       return (await world.client.workflow.count(query)).count >= left.length || undefined;
@@ -331,7 +332,7 @@ describe('what is none of its business is left alone', () => {
     await world.payouts.cancel(restarted, { by: 'olga' });
   });
 
-  test('one that cannot be read for want of a key is told, until somebody has seen to it', async () => {
+  test('a payout that cannot be read without its key is reported until a person fixes it', async () => {
     const body = bodyOf();
     const stranger = world.speaking(`k9:${randomBytes(32).toString('base64')}`);
     const handle = await stranger.workflow.start('payout', {
@@ -363,21 +364,21 @@ describe('what is none of its business is left alone', () => {
   }
 });
 
-describe('a batch', () => {
-  test('H10 learns the end of a payout that was terminated and started again', async () => {
+describe('a batch and reconciliation', () => {
+  test('H10 a batch learns the end of a payout that was terminated and started again', async () => {
     const rows = rowsOf('slow final=1h', 'slow final=1h');
     const [stopped, other] = rows;
     if (!stopped || !other) throw new Error('two rows');
     const batches = batchesOf(world);
-    const ref = { batchId: freshNumber() };
+    const ref = { batchId: newPartnerOrderId() };
     await batches.start({ ...ref, payouts: rows });
     for (const row of rows)
       await eventually(() => world.until(row, ({ phase }) => phase === 'PROCESSING').catch(() => undefined));
     const run = await terminate(world, stopped);
-    // The batch hears of the other one's end only by looking at both.
+    // The batch learns the other row's end only by reading both.
     world.simulator.control.changeOrder(other.partnerOrderId, { status: 'SUCCESS' });
     await eventually(async () => (await batches.state(ref)).done > 0 || undefined);
-    await untilAdopted(world, stopped, run);
+    await untilStartedAgain(world, stopped, run);
     world.simulator.control.changeOrder(stopped.partnerOrderId, { status: 'SUCCESS' });
     expect((await batches.result(ref)).outcomes).toMatchObject({ SUCCESS: 2, stopped: 0 });
     expect(createsOf(world, stopped).length).toBe(1);

@@ -1,4 +1,4 @@
-/** A simulator on a real socket, and the few calls that nearly every test makes. */
+/** A simulator on a real socket, with the calls that nearly every test makes. */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
@@ -8,7 +8,7 @@ export interface Reply {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   text: string;
-  /** Undefined when the text is no JSON. */
+  /** Undefined when the text is not JSON. */
   json: unknown;
 }
 
@@ -16,11 +16,11 @@ export interface CallOptions {
   body?: unknown;
   rawBody?: string;
   headers?: Record<string, string>;
-  /** Instead of the application token; empty: no header at all. */
+  /** Replaces the application token; empty: no header. */
   authorization?: string;
 }
 
-export class Service {
+export class SimulatorClient {
   readonly simulator: Simulator;
   readonly #agent = new Agent({ connections: 50 });
   #token = '';
@@ -29,9 +29,9 @@ export class Service {
     this.simulator = simulator;
   }
 
-  static async start(options: SimulatorOptions = {}): Promise<Service> {
+  static async start(options: SimulatorOptions = {}): Promise<SimulatorClient> {
     const settings = { callsPerSecond: 1000, finalAfterMs: 20, ...options.settings };
-    const service = new Service(await startSimulator({ ...options, settings }));
+    const service = new SimulatorClient(await startSimulator({ ...options, settings }));
     const answer = await service.get('/v2/token/get?app_id=demo-app&app_secret=demo-secret', {
       authorization: '',
     });
@@ -90,7 +90,7 @@ export class Service {
     return this.post('/v2/b2b/currents/createCnyOrder', body);
   }
 
-  /** Quotes and creates; answers the create's reply. */
+  /** Quotes and creates. Returns the reply to the create. */
   async pay(partnerOrderId: string, scenario = 'success', change: object = {}): Promise<Reply> {
     const lockRateId = await this.lock();
     return this.create({
@@ -119,7 +119,7 @@ export class Service {
     return this.get(`/v2/b2b/currents/queryDetail/${orderId}`);
   }
 
-  /** Asks until the trade has this status. */
+  /** Queries until the trade has this status. */
   async untilStatus(partnerOrderId: string, status: string): Promise<Reply> {
     return until(async () => {
       const reply = await this.result(partnerOrderId);
@@ -156,11 +156,11 @@ export function createBody(outOrderId: string) {
   };
 }
 
-export function freshNumber(): string {
+export function newPartnerOrderId(): string {
   return `p-${randomUUID()}`;
 }
 
-/** Tries again until `look` gives something; the test's own time-out is the only limit. */
+/** Tries again until `look` returns a value. Only the test's own timeout limits it. */
 export async function until<T>(look: () => Promise<T | undefined> | T | undefined): Promise<T> {
   for (;;) {
     const seen = await look();

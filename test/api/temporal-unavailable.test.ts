@@ -1,16 +1,16 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { get, type OwnService, post, startService } from '../support/http.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let world: PayoutWorld;
-let service: OwnService;
+let service: TestApiServer;
 let at: string;
 
 beforeAll(async () => {
   world = await PayoutWorld.start({ idle: true });
-  service = await startService(world.client);
+  service = await startApiServer(world.client);
   at = `${service.url}/v1/payouts`;
 });
 
@@ -21,8 +21,8 @@ afterAll(async () => {
 
 const AWAY = { status: 503, body: { title: 'Service unavailable' }, headers: { 'retry-after': '5' } };
 
-test('without a worker a payout is started all the same; to look at it or to decide is 503, in bounded time', async () => {
-  const body = payoutRequest(freshNumber());
+test('without a worker, starting a payout succeeds; reads and decisions return 503 in bounded time', async () => {
+  const body = payoutRequest(newPartnerOrderId());
   expect((await post(at, body)).status).toBe(202);
   const answers = await Promise.all([
     get(`${at}/${body.partnerOrderId}`),
@@ -31,13 +31,13 @@ test('without a worker a payout is started all the same; to look at it or to dec
     get(`${service.url}/v1/accounts?clientId=client-1`),
   ]);
   for (const answer of answers) expect(answer).toMatchObject(AWAY);
-  expect((await get(`${at}/${freshNumber()}`)).status).toBe(404);
+  expect((await get(`${at}/${newPartnerOrderId()}`)).status).toBe(404);
 });
 
-test('without Temporal every route is 503, and nothing is taken', async () => {
+test('without Temporal, every route returns 503 and accepts nothing', async () => {
   const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
-  const lost = await startService(new Client({ connection: nowhere }));
-  const id = freshNumber();
+  const lost = await startApiServer(new Client({ connection: nowhere }));
+  const id = newPartnerOrderId();
   const answers = await Promise.all([
     post(`${lost.url}/v1/payouts`, payoutRequest(id)),
     get(`${lost.url}/v1/payouts/${id}`),

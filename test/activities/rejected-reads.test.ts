@@ -7,7 +7,7 @@ import { startServer } from '../payments/support/server.ts';
 
 const CALLER = { environment: 'test', app: 'default' };
 
-/** Fetches an order at a provider that gives this answer to every call; answers the tokens of the calls. */
+/** Fetches an order from a provider that gives this answer to every call. Returns the tokens of the calls. */
 async function fetchedWith(status: number, code: number): Promise<(string | undefined)[]> {
   const server = await startServer((_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json' });
@@ -39,12 +39,12 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
   return server.seen.map(({ headers }) => headers.authorization);
 }
 
-describe('H44 a read that was turned away', () => {
+describe('H44 a read that the provider rejects', () => {
   test.each<[number, number]>([
     [401, 401],
     [200, 401],
     [403, 401],
-  ])('HTTP %i with code %i: is asked once more, with the next token', async (status, code) => {
+  ])('HTTP %i with code %i: retries once with the next token', async (status, code) => {
     expect(await fetchedWith(status, code)).toEqual(['Bearer token-0', 'Bearer token-1']);
   });
 
@@ -52,7 +52,7 @@ describe('H44 a read that was turned away', () => {
     [403, 403],
     [403, 900002],
     [200, 403],
-  ])('HTTP %i with code %i: would be turned away again', async (status, code) => {
+  ])('HTTP %i with code %i: does not retry', async (status, code) => {
     expect(await fetchedWith(status, code)).toEqual(['Bearer token-0']);
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createsOf, debitsOf } from '../support/ledger.ts';
-import { freshNumber, PayoutWorld } from '../support/payout-world.ts';
+import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
 
@@ -10,17 +10,17 @@ beforeAll(async () => {
 });
 afterAll(() => world.stop());
 
-/** A payout that took the last of its payer's money. */
+/** A payout that used the last money of its payer. */
 async function paidWithTheLastMoney() {
-  const body = payoutRequest(freshNumber(), { payerId: `payer-${freshNumber()}` });
+  const body = payoutRequest(newPartnerOrderId(), { payerId: `payer-${newPartnerOrderId()}` });
   await world.payouts.start(body);
   await world.payouts.result(body);
   world.simulator.control.setAccounts(body.payerId, [{ currency: 'USD', available: '0.00' }]);
   return body;
 }
 
-describe('H107 what was paid is never reported as not created', () => {
-  test('H7 a foreign start after completion, when the account is empty by now', async () => {
+describe('H107 a paid payout is never reported as not created', () => {
+  test('H7 a foreign start after completion, when the account is empty', async () => {
     const body = await paidWithTheLastMoney();
     const handle = await world.client.workflow.start('payout', {
       taskQueue: 'payouts',
@@ -31,7 +31,7 @@ describe('H107 what was paid is never reported as not created', () => {
     expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
   });
 
-  test('H6 a Workflow Reset to before its quote, when the account is empty by now', async () => {
+  test('H6 a Workflow Reset to before its quote, when the account is empty', async () => {
     const body = await paidWithTheLastMoney();
     await resetBefore(world, world.payouts.handle(body), 'quoteForClient');
     expect(await world.payouts.result(body)).toMatchObject({ outcome: 'SUCCESS' });
@@ -39,7 +39,7 @@ describe('H107 what was paid is never reported as not created', () => {
   });
 
   test('H6 a Workflow Reset of a payout that ended without an order ends the same way again', async () => {
-    const body = payoutRequest(freshNumber(), { limits: { minRate: '99' } });
+    const body = payoutRequest(newPartnerOrderId(), { limits: { minRate: '99' } });
     await world.payouts.start(body);
     await world.payouts.result(body);
     await resetBefore(world, world.payouts.handle(body), 'quoteForClient');

@@ -1,31 +1,31 @@
-/** What is done to our processes and to the engine while payouts are under way. */
+/** Disruptions of our processes and of the Temporal server while payouts run. */
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BenchStage } from '../bench/stage.ts';
 import { endProcess, hasEnded } from '../scripts/child-process.ts';
-import type { Strike } from './plan.ts';
+import type { Disruption } from './plan.ts';
 
 const FROZEN_MS = 4_000;
-const ENGINE_AWAY_MS = 2_000;
+const TEMPORAL_DOWN_MS = 2_000;
 
-/** Each strike in its turn; whatever ended is started again, as a supervisor would. */
-export async function strikeAll(stage: BenchStage, strikes: readonly Strike[]): Promise<void> {
+/** Runs each disruption at its time. Processes that ended are started again, as a supervisor would. */
+export async function disruptAll(stage: BenchStage, disruptions: readonly Disruption[]): Promise<void> {
   const begunMs = performance.now();
-  for (const { atMs, kind } of strikes) {
+  for (const { atMs, kind } of disruptions) {
     await sleep(Math.max(0, begunMs + atMs - performance.now()));
     await BY_KIND[kind](stage);
     await supervise(stage);
   }
 }
 
-/** A worker that gave up, because the engine was away for too long, is replaced too. */
+/** Also replaces a worker that exited because Temporal was unavailable for too long. */
 export async function supervise(stage: BenchStage): Promise<void> {
   for (const [at, worker] of stage.workers.entries())
     if (hasEnded(worker)) stage.workers[at] = await stage.startWorker();
-  if (hasEnded(stage.service)) stage.service = await stage.startService();
+  if (hasEnded(stage.apiServer)) stage.apiServer = await stage.startApiServer();
 }
 
-const BY_KIND: Record<Strike['kind'], (stage: BenchStage) => Promise<void>> = {
+const BY_KIND: Record<Disruption['kind'], (stage: BenchStage) => Promise<void>> = {
   'kill-worker': ({ workers }) => end(workers, 'SIGKILL'),
   'stop-worker': ({ workers }) => end(workers, 'SIGTERM'),
   'freeze-worker': async ({ workers: [worker] }) => {
@@ -33,15 +33,15 @@ const BY_KIND: Record<Strike['kind'], (stage: BenchStage) => Promise<void>> = {
     await sleep(FROZEN_MS);
     worker?.kill('SIGCONT');
   },
-  'kill-receiver': ({ service }) => endProcess(service, 'SIGKILL'),
-  'kill-engine': async ({ engine }) => {
-    await engine.kill('SIGKILL');
-    await sleep(ENGINE_AWAY_MS);
-    await engine.restart();
+  'kill-receiver': ({ apiServer }) => endProcess(apiServer, 'SIGKILL'),
+  'kill-temporal': async ({ temporal }) => {
+    await temporal.kill('SIGKILL');
+    await sleep(TEMPORAL_DOWN_MS);
+    await temporal.restart();
   },
 };
 
-/** The one that has run longest; its successor goes to the end of the line. */
+/** The one that has run longest. Its successor goes to the end of the list. */
 async function end(workers: ChildProcess[], signal: NodeJS.Signals): Promise<void> {
   const worker = workers.shift();
   if (!worker) return;
