@@ -6,9 +6,7 @@
 import {
   ActivityFailure,
   ApplicationFailure,
-  allHandlersFinished,
   condition,
-  continueAsNew,
   isCancellation,
   log,
   setCurrentDetails,
@@ -33,11 +31,12 @@ import {
   notChecked,
   returnedPayments,
 } from '../../domain/follow-up.ts';
+import { formatMoney } from '../../domain/money.ts';
 import type { TradeDetail } from '../../domain/provider-records.ts';
 import { flagLines, showNeedsAttention } from '../shared/attention.ts';
 import { followUpCalls, local } from '../shared/calls.ts';
-import { isHistoryLong } from '../shared/long-history.ts';
-import { onSignal } from '../shared/raw-signal.ts';
+import { onSignal } from '../shared/messages.ts';
+import { continueAsNewWhenLong } from '../shared/run-facts.ts';
 
 export async function payoutFollowUp(
   request: FollowUpRequest,
@@ -55,7 +54,7 @@ export async function payoutFollowUp(
     if (reason === undefined) return followUpResult(request, record);
     if (reason === 'notification') spendHint(plan, record);
     await check(request, plan, record, reason);
-    await continueAsNewWhenLong(request, record);
+    await continueAsNewWhenLong<typeof payoutFollowUp>(request, record);
   }
 }
 
@@ -131,7 +130,7 @@ function recordDetail(request: FollowUpRequest, record: FollowUpRecord, detail: 
 function show(result: FollowUpResult): void {
   const { returned, returnedSums, differences } = result;
   const { memo } = workflowInfo();
-  const sums = returnedSums.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
+  const sums = returnedSums.map(formatMoney).join(', ');
   const lines = flagLines([
     ...(sums === '' ? [] : [{ code: 'MONEY_RETURNED', message: `${sums} came back` }]),
     ...differences,
@@ -141,9 +140,9 @@ function show(result: FollowUpResult): void {
   const needsAttention = followUpNeedsAttention(result);
   showNeedsAttention(needsAttention);
   const seen = {
-    returned: returned.map(({ distributeId, target, inResult, seenAt }) => ({
-      ...{ distributeId, target, inResult, seenAt },
-    })),
+    returned: returned.map(({ distributeId, target, inResult, seenAt }) => {
+      return { distributeId, target, inResult, seenAt };
+    }),
     differences: differences.map(({ code, seenAt }) => ({ code, seenAt })),
     ...(result.notChecked && { notChecked: { seenAt: result.notChecked.seenAt } }),
   };
@@ -152,10 +151,4 @@ function show(result: FollowUpResult): void {
     JSON.stringify(seen) !== JSON.stringify(memo?.['changes'])
   )
     upsertMemo({ changes: seen });
-}
-
-async function continueAsNewWhenLong(request: FollowUpRequest, record: FollowUpRecord): Promise<void> {
-  if (!isHistoryLong()) return;
-  await condition(allHandlersFinished);
-  await continueAsNew<typeof payoutFollowUp>(request, record);
 }

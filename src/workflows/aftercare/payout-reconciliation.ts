@@ -8,7 +8,7 @@ import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../../domain/failing-workflow.ts';
 import { MAX_RESTART_DELAY_MS, type ReconciliationReport } from '../../domain/reconciliation.ts';
 import { showNeedsAttention } from '../shared/attention.ts';
-import { isRecord } from '../shared/raw-signal.ts';
+import { isRecord } from '../shared/messages.ts';
 import { temporalCalls } from './temporal-calls.ts';
 
 /** Every payout that is started again calls the provider at once, so they are started in rounds with a pause between. */

@@ -6,7 +6,7 @@ import type { AddRows } from '../../contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
 import { ROW_KEY_LENGTH } from '../../domain/batch.ts';
 import { newSlice, type PartRequest, type Slice } from '../../domain/batch-record.ts';
-import { batchChecks } from './batch-calls.ts';
+import { local } from '../shared/calls.ts';
 import type { BatchRun } from './batch-run.ts';
 import type { payoutBatchPart } from './payout-batch-part.ts';
 
@@ -19,7 +19,7 @@ export async function addRows(run: BatchRun, rows: AddRows): Promise<string | Ba
   const { offset, payouts } = rows;
   if (offset + payouts.length > count)
     return `the batch has ${count} rows, and no row ${offset + payouts.length - 1}`;
-  const checked = await batchChecks.checkRows(app, offset, payouts);
+  const checked = await local.checkRows(app, offset, payouts);
   if (!checked.ok) return checked.errors;
   const known = overlapping(record.slices, offset, payouts.length);
   if (known && !isSame(known, rows, checked.digest))

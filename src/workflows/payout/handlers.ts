@@ -1,5 +1,5 @@
-/** The messages that a payout takes. Handlers never throw, except to refuse an update with its reason. */
-import { CancellationScope, condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
+/** The messages that a payout takes. */
+import { condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
 import {
   approveUpdate,
   type CancelRequest,
@@ -13,58 +13,47 @@ import {
   stateQuery,
 } from '../../contract/payout-messages.ts';
 import type { PayoutState } from '../../domain/payout.ts';
-import { isRecord, onSignal } from '../shared/raw-signal.ts';
-import { demand, named, notAccepted } from '../shared/refusals.ts';
+import {
+  deciderProblem,
+  isRecord,
+  notAccepted,
+  onSignal,
+  onUpdate,
+  resolutionProblem,
+  shielded,
+} from '../shared/messages.ts';
 import { adoptNamed } from './adopt-order.ts';
 import type { PayoutRun } from './run.ts';
 import { stateOf } from './show-state.ts';
 
-/** Handlers run in the root scope, so each one that waits is shielded from Temporal's own cancellation. */
 export function installHandlers(run: PayoutRun): void {
   setHandler(stateQuery, () => stateOf(run));
-  onSignal(notificationSignal, (notification) => heard(run, notification));
-  decisions(run);
-  setHandler(pollUpdate, () => CancellationScope.nonCancellable(() => pollNow(run)), {
-    validator: () => demand(canPoll(run)),
-  });
-}
-
-function decisions(run: PayoutRun): void {
-  const { record } = run;
-  const decide = (apply: (decision: Decision) => void) => (decision: Decision) => {
-    apply(decision);
-    return stateOf(run);
-  };
-  const validator = (decision: Decision) => demand(named(decision) ?? canDecide(run));
-  const byAnother = (decision: Decision) => demand(named(decision) ?? canDecide(run) ?? startedBy(decision));
-  setHandler(
+  onSignal(notificationSignal, (notification) => acceptHint(run, notification));
+  onUpdate(
     approveUpdate,
-    decide(({ by }) => {
-      if (record.quote) record.approved = { by, quote: record.quote };
-    }),
-    { validator: byAnother },
+    (decision) => approve(run, decision),
+    (decision) => decisionProblem(run, decision) ?? starterProblem(decision),
   );
-  setHandler(
+  onUpdate(
     refuseUpdate,
-    decide(({ by, note }) => {
-      record.refused = { by, note };
-    }),
-    { validator },
+    (decision) => refuse(run, decision),
+    (decision) => decisionProblem(run, decision),
   );
-  setHandler(cancelUpdate, (request) => CancellationScope.nonCancellable(() => cancel(run, request)), {
-    validator: (request) => demand(named(request) ?? run.cancelProblem()),
-  });
-  setHandler(
-    resolveUpdate,
-    (resolution) => CancellationScope.nonCancellable(() => resolve(run, resolution)),
-    {
-      validator: (resolution) => demand(named(resolution) ?? resolvable(run, resolution)),
-    },
+  onUpdate(
+    cancelUpdate,
+    shielded((request) => cancel(run, request)),
+    (request) => deciderProblem(request) ?? run.cancelProblem(),
   );
+  onUpdate(
+    pollUpdate,
+    shielded(() => pollNow(run)),
+    () => pollProblem(run),
+  );
+  installResolve(run);
 }
 
-/** A notification for this payout, or one that cannot be decoded, is a hint to ask. One for another payout is ignored. */
-function heard(run: PayoutRun, notification: unknown): void {
+/** A notification for this payout, or one that cannot be decoded, is a hint to query. One for another payout is ignored. */
+function acceptHint(run: PayoutRun, notification: unknown): void {
   if (!isRecord(notification)) {
     log.warn('a notification could not be decoded; it counts as a hint without content');
   } else if (isForAnother(run, notification)) {
@@ -76,17 +65,37 @@ function heard(run: PayoutRun, notification: unknown): void {
 
 function isForAnother(run: PayoutRun, notification: Record<string, unknown>): boolean {
   const { orderId, partnerOrderId } = notification;
-  const ours = run.checkedRequest?.partnerOrderId;
+  const ours = run.prepared?.request.partnerOrderId;
   const ourOrder = run.record.order?.orderId;
   if (typeof partnerOrderId === 'string' && ours !== undefined) return partnerOrderId !== ours;
   return typeof orderId === 'string' && ourOrder !== undefined && orderId !== ourOrder;
 }
 
-async function pollNow(run: PayoutRun): Promise<PayoutState> {
-  const before = run.record.asks;
-  run.pollRequested = true;
-  await condition(() => run.record.asks > before || run.record.phase === 'DONE');
+function approve(run: PayoutRun, { by }: Decision): PayoutState {
+  const { record } = run;
+  if (record.quote) record.approved = { by, quote: record.quote };
   return stateOf(run);
+}
+
+function refuse(run: PayoutRun, { by, note }: Decision): PayoutState {
+  const { record } = run;
+  record.refused = { by, note };
+  return stateOf(run);
+}
+
+function decisionProblem({ record }: PayoutRun, decision: Decision): string | undefined {
+  const problem = deciderProblem(decision);
+  if (problem) return problem;
+  if (record.phase !== 'AWAITING_APPROVAL')
+    return `the payout does not wait for approval: it is ${record.phase}`;
+  return record.approved || record.refused ? 'it has been decided already' : undefined;
+}
+
+/** Checked here, so that it applies to every client: HTTP, the command line, an SDK or the Temporal UI. */
+function starterProblem({ by }: Decision): string | undefined {
+  const starter = workflowInfo().memo?.['startedBy'];
+  const same = typeof starter === 'string' && starter.trim().toLowerCase() === by.trim().toLowerCase();
+  return same ? 'the caller who started a payout cannot approve it' : undefined;
 }
 
 async function cancel(run: PayoutRun, { by, reason }: CancelRequest): Promise<PayoutState> {
@@ -97,50 +106,44 @@ async function cancel(run: PayoutRun, { by, reason }: CancelRequest): Promise<Pa
   return stateOf(run);
 }
 
-async function resolve(run: PayoutRun, resolution: Resolution): Promise<PayoutState> {
-  if (!resolution.created) {
-    run.resolution = resolution;
-    return stateOf(run);
-  }
-  run.isResolving = true;
-  try {
-    const problem = await adoptNamed(run, resolution.orderId);
-    if (problem) throw notAccepted(problem);
-    return stateOf(run);
-  } finally {
-    run.isResolving = false;
-  }
+async function pollNow(run: PayoutRun): Promise<PayoutState> {
+  const before = run.record.asks;
+  run.pollRequested = true;
+  await condition(() => run.record.asks > before || run.record.phase === 'DONE');
+  return stateOf(run);
 }
 
-function canDecide({ record }: PayoutRun): string | undefined {
-  if (record.phase !== 'AWAITING_APPROVAL')
-    return `the payout does not wait for approval: it is ${record.phase}`;
-  if (record.approved || record.refused) return 'it has been decided already';
-  return undefined;
-}
-
-/** However it is asked: by HTTP, the command line, an SDK or the Temporal UI. */
-function startedBy({ by }: Decision): string | undefined {
-  const starter = workflowInfo().memo?.['startedBy'];
-  const same = typeof starter === 'string' && starter.trim().toLowerCase() === by.trim().toLowerCase();
-  return same ? 'the caller who started a payout cannot approve it' : undefined;
-}
-
-function canPoll({ record }: PayoutRun): string | undefined {
+function pollProblem({ record }: PayoutRun): string | undefined {
   if (record.phase === 'DONE') return 'the payout has ended';
   const { stage } = record.creation;
   return stage === 'quoting' || stage === 'sending' ? 'no order has been created yet' : undefined;
 }
 
-function resolvable(run: PayoutRun, resolution: Resolution): string | undefined {
-  const { created } = resolution;
-  if (run.record.creation.stage !== 'review')
-    return `there is nothing to resolve: the payout is ${run.record.phase}`;
-  if (run.resolution || run.isResolving) return 'it has been resolved already';
-  if (created === true)
-    return typeof resolution.orderId === 'string' && resolution.orderId !== ''
-      ? undefined
-      : 'orderId: is missing';
-  if (created !== false) return 'created: must be true or false';
-  return resolution.then === 'end' || resolution.then === 'retry' ? undefined : 'then: must be end or retry';
+function installResolve(run: PayoutRun): void {
+  let isComparing = false;
+  const resolve = async (resolution: Resolution): Promise<PayoutState> => {
+    if (!resolution.created) {
+      run.resolution = resolution;
+      return stateOf(run);
+    }
+    isComparing = true;
+    try {
+      const problem = await adoptNamed(run, resolution.orderId);
+      if (problem) throw notAccepted(problem);
+      return stateOf(run);
+    } finally {
+      isComparing = false;
+    }
+  };
+  const problem = (resolution: Resolution): string | undefined => {
+    const { creation, phase } = run.record;
+    if (creation.stage !== 'review') return `there is nothing to resolve: the payout is ${phase}`;
+    if (run.resolution || isComparing) return 'it has been resolved already';
+    return resolutionProblem(resolution, 'orderId');
+  };
+  onUpdate(
+    resolveUpdate,
+    shielded(resolve),
+    (resolution) => deciderProblem(resolution) ?? problem(resolution),
+  );
 }

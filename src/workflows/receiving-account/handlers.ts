@@ -1,5 +1,5 @@
 /** The messages that an opening takes. An account that a person names is checked with the provider first. */
-import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
+import { condition, setHandler } from '@temporalio/workflow';
 import {
   type OpeningResolution,
   openingStateQuery,
@@ -7,46 +7,41 @@ import {
 } from '../../contract/receiving-account-messages.ts';
 import { accountMismatch, type ReceivingAccountState } from '../../domain/receiving-account.ts';
 import { asked } from '../shared/calls.ts';
-import { demand, named, notAccepted } from '../shared/refusals.ts';
+import { deciderProblem, notAccepted, onUpdate, resolutionProblem, shielded } from '../shared/messages.ts';
 import type { OpeningRun } from './opening-run.ts';
 
 export function installOpeningHandlers(run: OpeningRun): void {
-  let checking = false;
   setHandler(openingStateQuery, () => run.state);
+  let isChecking = false;
   const resolve = async (decision: OpeningResolution): Promise<ReceivingAccountState> => {
-    checking = true;
+    isChecking = true;
     try {
       run.resolution = decision.created
         ? { decision, account: await checkedAccount(run, decision.accountId) }
         : { decision };
     } finally {
-      checking = false;
+      isChecking = false;
     }
     // The answer shows the effect of the decision.
     await condition(() => run.resolution === undefined || run.record.phase !== 'NEEDS_REVIEW');
     return run.state;
   };
-  // Handlers run in the root scope. Once it has been canceled, every wait in it would fail.
-  setHandler(resolveOpeningUpdate, (decision) => CancellationScope.nonCancellable(() => resolve(decision)), {
-    validator: (decision) => demand(named(decision) ?? resolveProblem(run, decision, checking)),
-  });
-}
-
-function resolveProblem(run: OpeningRun, decision: OpeningResolution, checking: boolean): string | undefined {
-  const { phase } = run.record;
-  if (phase !== 'NEEDS_REVIEW') return `there is nothing to resolve: the request is ${phase}`;
-  if (run.resolution || checking) return 'it is being resolved already';
-  if (decision.created === true)
-    return typeof decision.accountId === 'string' && decision.accountId !== ''
-      ? undefined
-      : 'accountId: is missing';
-  if (decision.created !== false) return 'created: must be true or false';
-  return decision.then === 'end' || decision.then === 'retry' ? undefined : 'then: must be end or retry';
+  const problem = (decision: OpeningResolution): string | undefined => {
+    const { phase } = run.record;
+    if (phase !== 'NEEDS_REVIEW') return `there is nothing to resolve: the request is ${phase}`;
+    if (run.resolution || isChecking) return 'it is being resolved already';
+    return resolutionProblem(decision, 'accountId');
+  };
+  onUpdate(
+    resolveOpeningUpdate,
+    shielded(resolve),
+    (decision) => deciderProblem(decision) ?? problem(decision),
+  );
 }
 
 /** The provider's record of the account. Refuses the update if it is not the account that was requested. */
 async function checkedAccount(run: OpeningRun, accountId: string): Promise<Record<string, unknown>> {
-  const calls = asked(run.calls, 'checks the account that a person named');
+  const calls = asked(run.calls, 'beginning', 'checks the account that a person named');
   const read = <T>(work: () => Promise<T>): Promise<T> =>
     work().catch(() => {
       throw notAccepted('the provider cannot be asked about this account now');

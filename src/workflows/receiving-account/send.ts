@@ -6,10 +6,11 @@ import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { unsentBackoff } from '../../domain/receiving-account-state.ts';
 import { activityCause } from '../shared/call-failures.ts';
-import { openingCalls, untilAnswered } from '../shared/calls.ts';
+import { once, untilAnswered } from '../shared/calls.ts';
+import { runFacts } from '../shared/run-facts.ts';
 import type { OpeningRun } from './opening-run.ts';
 
-/** Nobody knows yet whether the account was opened. */
+/** It is unknown whether the account was opened. */
 export interface UnknownOutcome {
   /**
    * `unknown`: the request may have been sent, and no trustworthy answer came.
@@ -104,19 +105,11 @@ async function sendOnce(
   cleared: Clearance | undefined,
 ): Promise<OpenAnswer | { kind: 'failed'; message: string }> {
   const { app: _app, openId: _openId, requestId: _requestId, ...request } = run.request;
-  const { callTimeoutMs } = run.settings;
+  const withinMs = sendWithinMs(run.settings.callTimeoutMs);
+  const open = { request, ...runFacts(run.record.startedAtMs, cleared), sendWithinMs: withinMs };
+  const calls = once(run.calls, 'account', `requests a receiving account in ${request.currency}`);
   try {
-    return await run.call(() =>
-      openingCalls(run.calls, `requests a receiving account in ${request.currency}`).openReceivingAccount(
-        run.caller,
-        {
-          request,
-          ...run.runFacts,
-          cleared,
-          sendWithinMs: sendWithinMs(callTimeoutMs),
-        },
-      ),
-    );
+    return await run.call(() => calls.openReceivingAccount(run.caller, open));
   } catch (error) {
     // The request may have been sent: a failure never proves that no account was opened.
     const cause = activityCause(error);

@@ -1,4 +1,4 @@
-/** The messages that a token renewal takes. Handlers never throw, except to refuse an update with its reason. */
+/** The messages that a token renewal takes. */
 import { condition, log, setHandler } from '@temporalio/workflow';
 import {
   authorizedSignal,
@@ -8,8 +8,7 @@ import {
   tokenStateQuery,
 } from '../../contract/token-messages.ts';
 import { type CurrentGrant, type Grant, pausedUntilMs, type TokenState } from '../../domain/token-record.ts';
-import { isRecord, onSignal } from '../shared/raw-signal.ts';
-import { demand } from '../shared/refusals.ts';
+import { isRecord, onSignal, onUpdate } from '../shared/messages.ts';
 import type { RenewalRun } from './renewal-run.ts';
 
 /** After this many rejected tokens in a row, the renewal is flagged. */
@@ -23,10 +22,16 @@ const MUST_AUTHORIZE = 'the user must authorize again';
 export function installTokenHandlers(run: RenewalRun): void {
   setHandler(tokenStateQuery, () => run.state());
   onSignal(authorizedSignal, (grant) => acceptAuthorization(run, grant));
-  setHandler(grantUpdate, (request) => grantFor(run, request), {
-    validator: (request) => demand(grantProblem(run, request)),
-  });
-  setHandler(renewUpdate, () => renew(run), { validator: () => demand(renewProblem(run)) });
+  onUpdate(
+    grantUpdate,
+    (request) => grantFor(run, request),
+    (request) => grantProblem(run, request),
+  );
+  onUpdate(
+    renewUpdate,
+    () => renew(run),
+    () => renewProblem(run),
+  );
 }
 
 /** Our own activity sends the signal with the grant that it obtained. Anything else is ignored. */
