@@ -103,8 +103,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'not-created-after-unknown-send',
     what: 'A send of unknown outcome does not keep a payout from ending NOT_CREATED, though its order exists.',
     file: 'src/workflows/payout/create.ts',
-    find: '  if (run.record.unknownSend) {\n    enterReview(run, `it would end',
-    replace: '  if (run.record.unknownSend && run.record.sends === 0) {\n    enterReview(run, `it would end',
+    find: '  if (run.record.unknownSend) {\n    const { code,',
+    replace: '  if (run.record.unknownSend && run.record.sends === 0) {\n    const { code,',
   },
   {
     name: 'cancel-after-send',
@@ -289,7 +289,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'cancellation-forgotten',
     what: 'A cancellation is answered as taken and has no effect: the payout is paid.',
     file: 'src/workflows/payout/handlers.ts',
-    find: "  run.cancel(by, reason);\n  await condition(() => run.record.phase === 'DONE' || run.record.cancelled === undefined);\n  if (run.record.result?.outcome !== 'NOT_CREATED')\n    throw notAccepted('the order exists, or may exist, after all: the cancellation had no effect');\n",
+    find: "  run.cancel(by, reason);\n  await condition(() => run.record.phase === 'DONE' || run.record.cancelled === undefined);\n  if (run.record.result?.outcome !== 'NOT_CREATED')\n    throw notAccepted('the cancellation had no effect: the order exists, or may exist');\n",
     replace: '  void [by, reason];\n',
   },
   {

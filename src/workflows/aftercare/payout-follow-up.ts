@@ -100,7 +100,7 @@ async function check(
 ): Promise<void> {
   const { app, openId, clientId, partnerOrderId } = request;
   const caller = { environment: plan.environment, app, openId };
-  const summary = `has money come back? (${reason})`;
+  const summary = `checks for returned money (${reason})`;
   const timeoutMs = checkTimeoutMs(request, plan, Date.now());
   const calls = followUpCalls({ ...plan, seller: clientId }, summary, timeoutMs);
   record.hinted = false;

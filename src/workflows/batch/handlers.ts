@@ -20,7 +20,7 @@ export function installBatchHandlers(run: BatchRun): void {
   onSignal(partReportSignal, (report) => {
     if (isPartReport(report)) run.acceptReport(report);
   });
-  onUpdate(addUpdate, (rows) => add(run, rows), shapeProblem);
+  onUpdate(run, addUpdate, add, shapeProblem);
 }
 
 function addedRows({ record }: BatchRun): AddedRows[] {
@@ -43,7 +43,7 @@ async function add(run: BatchRun, rows: AddRows): Promise<BatchState> {
 }
 
 /** What is wrong with the shape of the rows. A refusal by the validator leaves nothing in the history. */
-function shapeProblem(rows: Partial<AddRows> | undefined): string | undefined {
+function shapeProblem(_run: BatchRun, rows: Partial<AddRows> | undefined): string | undefined {
   const { offset, payouts } = rows ?? {};
   if (typeof offset !== 'number' || !Number.isInteger(offset) || offset < 0)
     return 'offset: must be an integer, at least 0';

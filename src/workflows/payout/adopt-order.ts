@@ -15,7 +15,10 @@ import { enterReview, markOutcomeUnknown, noteUnknownSend } from './stages.ts';
 export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQuote): void {
   const problem = orderMismatch(order, run.request);
   if (problem) {
-    run.flag('ORDER_DIFFERS_FROM_REQUEST', `the create was answered with another order: ${problem}`);
+    run.flag(
+      'ORDER_DIFFERS_FROM_REQUEST',
+      `the answer to the create names an order of another payout: ${problem}`,
+    );
     markOutcomeUnknown(run, 'unanswered');
     return;
   }
@@ -37,7 +40,7 @@ export async function adoptFound(
   }
   const order = await readOrder(run, trade.orderId);
   if (!order) {
-    run.flag('ORDER_NOT_COMPARED', `order ${trade.orderId} was found, but could not be read to compare it`);
+    run.flag('ORDER_NOT_COMPARED', `order ${trade.orderId} exists, but could not be read to compare it`);
     noteUnknownSend(run, 'unanswered');
     return false;
   }
@@ -49,9 +52,9 @@ export async function adoptFound(
     ? 'an earlier start under this partnerOrderId had another body'
     : (orderMismatch(order, run.request) ?? (quote && termsProblem(order, quote)));
   if (problem) {
-    run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} differs from what was asked: ${problem}`);
+    run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} differs from the request: ${problem}`);
     noteUnknownSend(run, 'unanswered');
-    const why = `order ${order.orderId} was found under this partnerOrderId and differs: ${problem}`;
+    const why = `order ${order.orderId} has this partnerOrderId but differs from the request: ${problem}`;
     enterReview(run, why, order.orderId);
     return false;
   }
@@ -89,7 +92,7 @@ function beginTracking(record: PayoutRecord): void {
 }
 
 export async function readOrder(run: PayoutRun, orderId: string): Promise<PayoutOrder | undefined> {
-  const calls = polled(run.calls, 'create', 'reads the order that was found');
+  const calls = polled(run.calls, 'create', 'queries the order to compare it');
   try {
     return await run.call(() => calls.fetchOrder(run.caller, orderId));
   } catch {
@@ -127,7 +130,7 @@ function adopt(
   if (record.order && record.order.orderId !== orderId) {
     run.flag(
       'SEVERAL_ORDERS',
-      `the payout followed order ${record.order.orderId}, and now ${orderId}: there may be two`,
+      `the payout tracked order ${record.order.orderId} and now tracks ${orderId}: there may be two orders`,
     );
     record.orderReplaced = true;
   }

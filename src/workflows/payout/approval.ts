@@ -36,7 +36,7 @@ async function awaitApproval(run: PayoutRun): Promise<void> {
     throw new NotCreated({ code: 'APPROVAL_REFUSED', message: `refused by ${record.refused.by}${note}` });
   }
   if (!isDecided(record))
-    throw new NotCreated({ code: 'APPROVAL_EXPIRED', message: 'nobody approved it in time' });
+    throw new NotCreated({ code: 'APPROVAL_EXPIRED', message: 'it was not approved in time' });
   // If a later quote needs another approval, that one gets the full time again.
   record.approvalExpiresAtMs = undefined;
 }

@@ -17,10 +17,11 @@ const MAX_CONFIRM_WAIT_MS = 30_000;
 /** Fewer stops of one payout's workflow are not flagged. */
 const STOPS_BEFORE_FLAG = 3;
 const WAIT_SUMMARY = 'asks again whether the order exists';
-const QUESTION = 'does the order exist?';
-const NOT_FOUND = 'the create was sent, or may have been, and the provider knows no such order';
-const FOUND_BUT_NOT_COMPARED = 'the order was found, but could not be read to compare it';
-const NOT_SENT_AGAIN = 'it was to be sent again, but the provider did not say that there is no order';
+const SUMMARY = 'confirms whether the order exists';
+const NOT_FOUND = 'a create was sent, or may have been, and the provider knows no order';
+const FOUND_BUT_NOT_COMPARED = 'the order exists, but could not be read to compare it';
+const NOT_SENT_AGAIN =
+  'the create was not sent again, because the provider did not confirm that no order exists';
 
 /**
  * After a doubtful start, confirms before anything can end the payout: an earlier run may have created the order. An
@@ -46,7 +47,7 @@ export async function confirm(run: PayoutRun): Promise<void> {
   await run.continueAsNewWhenLong();
   const askedAtMs = Date.now();
   // As urgent as a create, because a send of unknown outcome waits for the answer.
-  const answer = await confirmOrder(run, untilAnswered(run.calls, 'create', QUESTION));
+  const answer = await confirmOrder(run, untilAnswered(run.calls, 'create', SUMMARY));
   if (answer?.earlierSend && creation.cause === 'earlier-run') noteUnknownSend(run, creation.cause);
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
@@ -115,14 +116,14 @@ export async function review(run: PayoutRun): Promise<void> {
   const { reviewedOrderId } = record;
   // Without a decision, one call at a time, so that a decision does not wait for a provider that never answers.
   const answer = await (resolution
-    ? confirmOrder(run, asked(run.calls, 'beginning', QUESTION))
-    : confirmOrder(run, polled(run.calls, 'poll', QUESTION), polled(run.calls, 'latePoll', QUESTION)));
+    ? confirmOrder(run, asked(run.calls, 'beginning', SUMMARY))
+    : confirmOrder(run, polled(run.calls, 'poll', SUMMARY), polled(run.calls, 'latePoll', SUMMARY)));
   if (answer?.exists && (await adoptFound(run, answer))) return;
   if (!resolution || record.creation.stage !== 'review') return;
   // An order that the person did not know of may be this payout's, so it voids the decision.
   if (answer?.exists && answer.trade.orderId !== reviewedOrderId) {
     const { orderId } = answer.trade;
-    enterReview(run, `order ${orderId} has turned up since it was resolved`, orderId);
+    enterReview(run, `order ${orderId} has appeared since the decision`, orderId);
   } else if (await isOrderReadable(run)) {
     enterReview(run, `the order query still knows order ${record.order?.orderId}`);
   } else {
@@ -137,7 +138,7 @@ function applyResolution(
 ): void {
   const { record } = run;
   if (then === 'end') {
-    const message = `${by} found that it was not created`;
+    const message = `${by} decided that no order was created`;
     throw new NotCreated({ code: 'RESOLVED_NOT_CREATED', message }, true);
   }
   // Sent again only if the provider has just answered that no order exists.
@@ -182,6 +183,6 @@ async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise
 /** `stops`: how often reconciliation has found this payout's workflow stopped. */
 function flagRepeatedStops(run: PayoutRun, stops: unknown): void {
   if (typeof stops !== 'number' || stops < STOPS_BEFORE_FLAG) return;
-  const message = `its workflow has been stopped ${stops} times without an end, and was started again each time`;
+  const message = `the workflow was stopped ${stops} times before its end and restarted each time`;
   run.flag('STOPPED_REPEATEDLY', message);
 }

@@ -140,7 +140,7 @@ async function paceRestarts(run: PayoutRun): Promise<boolean> {
   // The clearance counts only in this run: the next one would have to confirm again.
   if (!run.cleared) await run.continueAsNewWhenLong();
   const pause = Math.min(MAX_PAUSE_MS, 1_000 * 2 ** (restarts - 1));
-  const wait = () => run.rest(pause, 'waits before the creation starts over');
+  const wait = () => run.rest(pause, 'pauses before the creation starts over');
   await (run.record.unknownSend ? wait() : run.cancellable(wait));
   return true;
 }
@@ -152,7 +152,8 @@ async function paceRestarts(run: PayoutRun): Promise<boolean> {
 async function endUnlessSent(run: PayoutRun, end: NotCreated): Promise<void> {
   if (end.isDecided) throw end;
   if (run.record.unknownSend) {
-    enterReview(run, `it would end ${end.reason.code} (${end.reason.message}), but a create was sent before`);
+    const { code, message } = end.reason;
+    enterReview(run, `it would end ${code} (${message}), but a create of unknown outcome was sent`);
     return;
   }
   // An activity compares the run ids, because a Workflow Reset changes them: a branch here would not replay.

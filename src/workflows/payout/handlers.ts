@@ -29,27 +29,11 @@ import { stateOf } from './show-state.ts';
 export function installHandlers(run: PayoutRun): void {
   setHandler(stateQuery, () => stateOf(run));
   onSignal(notificationSignal, (notification) => acceptHint(run, notification));
-  onUpdate(
-    approveUpdate,
-    (decision) => approve(run, decision),
-    (decision) => decisionProblem(run, decision) ?? starterProblem(decision),
-  );
-  onUpdate(
-    refuseUpdate,
-    (decision) => refuse(run, decision),
-    (decision) => decisionProblem(run, decision),
-  );
-  onUpdate(
-    cancelUpdate,
-    shielded((request) => cancel(run, request)),
-    (request) => deciderProblem(request) ?? run.cancelProblem(),
-  );
-  onUpdate(
-    pollUpdate,
-    shielded(() => pollNow(run)),
-    () => pollProblem(run),
-  );
-  installResolve(run);
+  onUpdate(run, approveUpdate, approve, approvalProblem);
+  onUpdate(run, refuseUpdate, refuse, decisionProblem);
+  onUpdate(run, cancelUpdate, shielded(cancel), cancelProblem);
+  onUpdate(run, pollUpdate, shielded(poll), pollProblem);
+  onUpdate(run, resolveUpdate, shielded(resolve), resolveProblem);
 }
 
 /** A notification for this payout, or one that cannot be decoded, is a hint to query. One for another payout is ignored. */
@@ -77,6 +61,19 @@ function approve(run: PayoutRun, { by }: Decision): PayoutState {
   return stateOf(run);
 }
 
+/** Checked here, so that it applies to every client: HTTP, the command line, an SDK or the Temporal UI. */
+function approvalProblem(run: PayoutRun, decision: Decision): string | undefined {
+  const problem = decisionProblem(run, decision);
+  if (problem) return problem;
+  const starter = workflowInfo().memo?.['startedBy'];
+  const isStarter = typeof starter === 'string' && sameName(starter, decision.by);
+  return isStarter ? 'the caller who started a payout cannot approve it' : undefined;
+}
+
+function sameName(one: string, other: string): boolean {
+  return one.trim().toLowerCase() === other.trim().toLowerCase();
+}
+
 function refuse(run: PayoutRun, { by, note }: Decision): PayoutState {
   const { record } = run;
   record.refused = { by, note };
@@ -88,25 +85,22 @@ function decisionProblem({ record }: PayoutRun, decision: Decision): string | un
   if (problem) return problem;
   if (record.phase !== 'AWAITING_APPROVAL')
     return `the payout does not wait for approval: it is ${record.phase}`;
-  return record.approved || record.refused ? 'it has been decided already' : undefined;
-}
-
-/** Checked here, so that it applies to every client: HTTP, the command line, an SDK or the Temporal UI. */
-function starterProblem({ by }: Decision): string | undefined {
-  const starter = workflowInfo().memo?.['startedBy'];
-  const same = typeof starter === 'string' && starter.trim().toLowerCase() === by.trim().toLowerCase();
-  return same ? 'the caller who started a payout cannot approve it' : undefined;
+  return record.approved || record.refused ? 'the payout has already been approved or refused' : undefined;
 }
 
 async function cancel(run: PayoutRun, { by, reason }: CancelRequest): Promise<PayoutState> {
   run.cancel(by, reason);
   await condition(() => run.record.phase === 'DONE' || run.record.cancelled === undefined);
   if (run.record.result?.outcome !== 'NOT_CREATED')
-    throw notAccepted('the order exists, or may exist, after all: the cancellation had no effect');
+    throw notAccepted('the cancellation had no effect: the order exists, or may exist');
   return stateOf(run);
 }
 
-async function pollNow(run: PayoutRun): Promise<PayoutState> {
+function cancelProblem(run: PayoutRun, request: CancelRequest): string | undefined {
+  return deciderProblem(request) ?? run.cancelProblem();
+}
+
+async function poll(run: PayoutRun): Promise<PayoutState> {
   const before = run.record.asks;
   run.pollRequested = true;
   await condition(() => run.record.asks > before || run.record.phase === 'DONE');
@@ -119,31 +113,26 @@ function pollProblem({ record }: PayoutRun): string | undefined {
   return stage === 'quoting' || stage === 'sending' ? 'no order has been created yet' : undefined;
 }
 
-function installResolve(run: PayoutRun): void {
-  let isComparing = false;
-  const resolve = async (resolution: Resolution): Promise<PayoutState> => {
-    if (!resolution.created) {
-      run.resolution = resolution;
-      return stateOf(run);
-    }
-    isComparing = true;
-    try {
-      const problem = await adoptNamed(run, resolution.orderId);
-      if (problem) throw notAccepted(problem);
-      return stateOf(run);
-    } finally {
-      isComparing = false;
-    }
-  };
-  const problem = (resolution: Resolution): string | undefined => {
-    const { creation, phase } = run.record;
-    if (creation.stage !== 'review') return `there is nothing to resolve: the payout is ${phase}`;
-    if (run.resolution || isComparing) return 'it has been resolved already';
-    return resolutionProblem(resolution, 'orderId');
-  };
-  onUpdate(
-    resolveUpdate,
-    shielded(resolve),
-    (resolution) => deciderProblem(resolution) ?? problem(resolution),
-  );
+async function resolve(run: PayoutRun, resolution: Resolution): Promise<PayoutState> {
+  if (!resolution.created) {
+    run.resolution = resolution;
+    return stateOf(run);
+  }
+  run.isResolving = true;
+  try {
+    const problem = await adoptNamed(run, resolution.orderId);
+    if (problem) throw notAccepted(problem);
+    return stateOf(run);
+  } finally {
+    run.isResolving = false;
+  }
+}
+
+function resolveProblem(run: PayoutRun, resolution: Resolution): string | undefined {
+  const problem = deciderProblem(resolution);
+  if (problem) return problem;
+  const { creation, phase } = run.record;
+  if (creation.stage !== 'review') return `there is nothing to resolve: the payout is ${phase}`;
+  if (run.resolution || run.isResolving) return 'the payout is already being resolved';
+  return resolutionProblem(resolution, 'orderId');
 }

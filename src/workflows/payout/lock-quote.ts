@@ -42,7 +42,7 @@ async function requestUsableQuote(run: PayoutRun): Promise<AgreedQuote> {
 /** The activity checks the account too, which rarely takes a call. */
 async function requestQuote({ request, caller, calls }: PayoutRun): Promise<Quote> {
   const { clientId, instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
-  const summary = `${originCurrency} account usable? then quote ${formatMoney(instructedAmount)}, ${originCurrency} to ${targetCurrency}`;
+  const summary = `checks the account and quotes ${formatMoney(instructedAmount)}, ${originCurrency} to ${targetCurrency}`;
   const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
   try {
     const { quoteForClient } = untilAnswered(calls, 'beginning', summary);

@@ -80,6 +80,6 @@ function cancelFromTemporal(run: PayoutRun): void {
     run.cancel('Temporal', 'workflow cancellation');
     return;
   }
-  log.warn('a cancellation came after the creation had begun; it has no effect');
+  log.warn('the cancellation has no effect, because the creation has begun');
   run.flagLateCancel();
 }

@@ -32,7 +32,7 @@ export async function queryTrade(
   because: LearnedBy,
 ): Promise<KnownTrade | undefined> {
   const fetch = (urgency: Urgency) => () => {
-    const calls = polled(run.calls, urgency, `how is the order, and which payments were made? (${because})`);
+    const calls = polled(run.calls, urgency, `queries the trade and its detail (${because})`);
     return calls.fetchTradeWithDetail(run.caller, run.tradeKey);
   };
   let answer: TradeAnswer;
@@ -77,7 +77,7 @@ async function orderOfTrade(
   }
   run.flag(
     'SEVERAL_ORDERS',
-    `the trade query names order ${trade.orderId}, known was ${known.orderId}: there may be two`,
+    `the trade query names order ${trade.orderId} instead of ${known.orderId}: there may be two orders`,
   );
   const found = await readOrder(run, trade.orderId);
   if (!found || orderMismatch(found, request) !== undefined) return undefined;
@@ -121,7 +121,7 @@ async function notFound(run: PayoutRun, { orderId }: KnownOrder): Promise<undefi
   run.flag('ORDER_NOT_FOUND', message);
   if (!isMissing) return;
   if (await isOrderReadable(run)) run.flag('ORDER_NOT_FOUND', `${message}; the order query knows it`);
-  else reviewMissing(run, `order ${orderId} was created, and the provider does not know it (any more)`);
+  else reviewMissing(run, `order ${orderId} was created, but the provider does not know it`);
 }
 
 function reviewMissing(run: PayoutRun, why: string, orderId?: string): void {

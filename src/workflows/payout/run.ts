@@ -40,6 +40,8 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   readonly record: PayoutRecord;
   /** A person's decision in NEEDS_REVIEW, until the review acts on it. */
   resolution: (Resolution & { created: false }) | undefined;
+  /** A `resolve` update is comparing the order that a person named. */
+  isResolving = false;
   pollRequested = false;
   /** This run has confirmed that no order exists. It proves nothing to another run. */
   cleared: Clearance | undefined;
@@ -112,7 +114,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   cancelProblem(): string | undefined {
     const { phase, creation, unknownSend } = this.record;
     if (phase === 'DONE') return 'the payout has ended';
-    if (creation.stage === 'created') return 'the order exists; the provider offers no way to take it back';
+    if (creation.stage === 'created') return 'the order exists, and the provider cannot cancel it';
     if (creation.stage === 'review') return 'the order may exist: use resolve';
     if (unknownSend) return 'a create was sent and its outcome is unknown: the order may exist';
     // While the payout confirms whether another run has sent, a cancellation counts unless one has.
@@ -133,7 +135,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
   }
 
   flagLateCancel(): void {
-    this.flag('CANCEL_TOO_LATE', 'a cancellation came after the creation had begun; it had no effect');
+    this.flag('CANCEL_TOO_LATE', 'the cancellation had no effect, because the creation had begun');
   }
 
   /** Continues as new if the history is long. Call it only while no call is under way. */

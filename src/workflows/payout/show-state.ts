@@ -54,7 +54,7 @@ function details(run: ShownRun, state: PayoutState): string {
   const lines = [
     `**${state.phase}**: ${state.sentence}`,
     `Next: ${state.nextStep}`,
-    state.phase === 'SCHEDULED' && notBefore && `Begins at ${notBefore}`,
+    state.phase === 'SCHEDULED' && notBefore && `Starts at ${notBefore}`,
     state.phase === 'AWAITING_APPROVAL' &&
       state.approvalExpiresAt &&
       `Can be approved until ${state.approvalExpiresAt}`,
@@ -62,7 +62,7 @@ function details(run: ShownRun, state: PayoutState): string {
     quote
       ? `Pays ${formatMoney(quote.pay)} for ${formatMoney(quote.target)} at ${quote.exchangeRate}, fee ${formatMoney(quote.fee)}`
       : instructedAmount && `Instructed: ${formatMoney(instructedAmount)}`,
-    state.lockExpiresAt && `Its lock lives until ${state.lockExpiresAt}`,
+    state.lockExpiresAt && `The lock expires at ${state.lockExpiresAt}`,
     received && `Received ${formatMoney(received)}${failed ? `, failed ${formatMoney(failed)}` : ''}`,
     orderId && `Order ${orderId}${auditStatus ? `, risk audit ${auditStatus}` : ''}`,
     state.lastAskedAt &&

@@ -18,7 +18,7 @@ export async function trackToFinal(run: PayoutRun, created: KnownOrder): Promise
     const learnedBy = await waitForNotificationOrPoll(
       run,
       nextPollMs(run),
-      'polls, should no notification come',
+      'polls if no notification arrives',
     );
     const answer = await queryTrade(run, order, learnedBy);
     const status = answer && finalStatus(answer.trade);

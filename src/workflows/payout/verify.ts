@@ -24,7 +24,7 @@ export async function verify(run: PayoutRun, final: FinalTrade): Promise<PayoutR
   run.enter('FETCHING_DETAIL');
   const detail = final.detail === undefined ? await fetchDetail(run) : final.detail;
   const expected = { targetCurrency: request.targetCurrency, target: order.target };
-  const why = detail ? disagreement(trade, detail, expected) : 'its payments could not be read';
+  const why = detail ? disagreement(trade, detail, expected) : 'the detail could not be fetched';
   record.disagreements += 1;
   if (detail && why === undefined) {
     run.unflag('DETAIL_MISSING', 'DETAIL_DISAGREES');
@@ -50,7 +50,7 @@ function debitsAreSettled(run: PayoutRun, odd: Attention[]): boolean {
 }
 
 async function fetchDetail(run: PayoutRun): Promise<TradeDetail | null> {
-  const calls = polled(run.calls, 'ending', 'which payments were made?');
+  const calls = polled(run.calls, 'ending', 'fetches the detail');
   try {
     return await run.call(() => calls.fetchTradeDetail(run.caller, run.tradeKey));
   } catch {

@@ -12,31 +12,30 @@ import type { OpeningRun } from './opening-run.ts';
 
 export function installOpeningHandlers(run: OpeningRun): void {
   setHandler(openingStateQuery, () => run.state);
-  let isChecking = false;
-  const resolve = async (decision: OpeningResolution): Promise<ReceivingAccountState> => {
-    isChecking = true;
-    try {
-      run.resolution = decision.created
-        ? { decision, account: await checkedAccount(run, decision.accountId) }
-        : { decision };
-    } finally {
-      isChecking = false;
-    }
-    // The answer shows the effect of the decision.
-    await condition(() => run.resolution === undefined || run.record.phase !== 'NEEDS_REVIEW');
-    return run.state;
-  };
-  const problem = (decision: OpeningResolution): string | undefined => {
-    const { phase } = run.record;
-    if (phase !== 'NEEDS_REVIEW') return `there is nothing to resolve: the request is ${phase}`;
-    if (run.resolution || isChecking) return 'it is being resolved already';
-    return resolutionProblem(decision, 'accountId');
-  };
-  onUpdate(
-    resolveOpeningUpdate,
-    shielded(resolve),
-    (decision) => deciderProblem(decision) ?? problem(decision),
-  );
+  onUpdate(run, resolveOpeningUpdate, shielded(resolve), resolveProblem);
+}
+
+async function resolve(run: OpeningRun, decision: OpeningResolution): Promise<ReceivingAccountState> {
+  run.isResolving = true;
+  try {
+    run.resolution = decision.created
+      ? { decision, account: await checkedAccount(run, decision.accountId) }
+      : { decision };
+  } finally {
+    run.isResolving = false;
+  }
+  // The answer shows the effect of the decision.
+  await condition(() => run.resolution === undefined || run.record.phase !== 'NEEDS_REVIEW');
+  return run.state;
+}
+
+function resolveProblem(run: OpeningRun, decision: OpeningResolution): string | undefined {
+  const problem = deciderProblem(decision);
+  if (problem) return problem;
+  const { phase } = run.record;
+  if (phase !== 'NEEDS_REVIEW') return `there is nothing to resolve: the request is ${phase}`;
+  if (run.resolution || run.isResolving) return 'the request is already being resolved';
+  return resolutionProblem(decision, 'accountId');
 }
 
 /** The provider's record of the account. Refuses the update if it is not the account that was requested. */
@@ -44,7 +43,7 @@ async function checkedAccount(run: OpeningRun, accountId: string): Promise<Recor
   const calls = asked(run.calls, 'beginning', 'checks the account that a person named');
   const read = <T>(work: () => Promise<T>): Promise<T> =>
     work().catch(() => {
-      throw notAccepted('the provider cannot be asked about this account now');
+      throw notAccepted('the provider does not answer queries about this account now');
     });
   const record = await read(() => calls.fetchReceivingDetail(run.caller, accountId));
   if (!record) throw notAccepted('the provider knows no such account');

@@ -19,6 +19,8 @@ export class OpeningRun extends RequestRun<CheckedOpeningRequest, OpeningAttenti
   readonly record = newOpeningRecord(Date.now());
   /** A person's decision in review and the account that was checked, until the review acts on it. */
   resolution: { decision: OpeningResolution; account?: Record<string, unknown> } | undefined;
+  /** A `resolve` update is checking the account that a person named. */
+  isResolving = false;
 
   /** Payers take turns. */
   get calls(): CallSettings {

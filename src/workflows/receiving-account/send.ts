@@ -33,7 +33,7 @@ type Sent = { result: ReceivingAccountResult } | { nothingSent: true } | Unknown
  */
 export async function listBefore(run: OpeningRun): Promise<void> {
   run.enter('CHECKING');
-  const calls = untilAnswered(run.calls, 'account', 'which accounts exist?');
+  const calls = untilAnswered(run.calls, 'account', 'lists the accounts');
   const listed = await run
     .call(() => calls.listReceivingAccounts(run.caller, run.accountKey))
     .catch(unknownList);
@@ -81,12 +81,12 @@ async function notSent(run: OpeningRun, why: NothingSent['why']): Promise<Sent> 
   const { unsent } = run.record;
   const next = unsentBackoff(unsent);
   if (next === 'review')
-    return { cause: 'unsent', why: `the request could not be sent, ${unsent} times in a row` };
+    return { cause: 'unsent', why: `the request could not be sent ${unsent} times in a row` };
   if (next.flag) {
-    run.flag('NOT_SENT', `the request could not be sent, ${unsent} times in a row; it is tried again`);
+    run.flag('NOT_SENT', `the request could not be sent ${unsent} times in a row; the workflow tries again`);
     run.show();
   }
-  await sleep(next.pauseMs, { summary: 'sends again; the last attempt sent nothing' });
+  await sleep(next.pauseMs, { summary: 'pauses before it sends again' });
   return { nothingSent: true };
 }
 

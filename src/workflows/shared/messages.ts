@@ -31,17 +31,17 @@ function decoded(raw: RawValue | undefined): unknown {
 }
 
 /** Refuses the update if `problem` returns one. */
-export function onUpdate<Result, Arguments extends unknown[]>(
+export function onUpdate<Run, Result, Arguments extends unknown[]>(
+  run: Run,
   update: UpdateDefinition<Result, Arguments>,
-  handle: (...args: Arguments) => Result | Promise<Result>,
-  problem: (...args: Arguments) => string | undefined,
+  handle: (run: Run, ...args: Arguments) => Result | Promise<Result>,
+  problem: (run: Run, ...args: Arguments) => string | undefined,
 ): void {
-  setHandler(update, handle, {
-    validator: (...args: Arguments) => {
-      const found = problem(...args);
-      if (found) throw notAccepted(found);
-    },
-  });
+  const validator = (...args: Arguments): void => {
+    const found = problem(run, ...args);
+    if (found) throw notAccepted(found);
+  };
+  setHandler(update, (...args: Arguments) => handle(run, ...args), { validator });
 }
 
 /** Handlers run in the root scope, so that a cancellation of the workflow would fail each wait in them. */

@@ -22,16 +22,8 @@ const MUST_AUTHORIZE = 'the user must authorize again';
 export function installTokenHandlers(run: RenewalRun): void {
   setHandler(tokenStateQuery, () => run.state());
   onSignal(authorizedSignal, (grant) => acceptAuthorization(run, grant));
-  onUpdate(
-    grantUpdate,
-    (request) => grantFor(run, request),
-    (request) => grantProblem(run, request),
-  );
-  onUpdate(
-    renewUpdate,
-    () => renew(run),
-    () => renewProblem(run),
-  );
+  onUpdate(run, grantUpdate, grantFor, grantProblem);
+  onUpdate(run, renewUpdate, renew, renewProblem);
 }
 
 /** Our own activity sends the signal with the grant that it obtained. Anything else is ignored. */

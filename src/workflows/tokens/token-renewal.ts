@@ -70,7 +70,7 @@ async function untilDue(run: RenewalRun): Promise<boolean> {
 
 async function untilNextTry(run: RenewalRun, atMs: number, hasChanged: () => boolean): Promise<void> {
   const waitMs = atMs - Date.now();
-  const summary = 'asks for the token again';
+  const summary = 'requests the token again';
   if (waitMs > 0) await condition(() => hasChanged() || run.asked, waitMs, { summary });
 }
 
