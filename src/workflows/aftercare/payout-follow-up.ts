@@ -52,7 +52,10 @@ export async function payoutFollowUp(
   for (;;) {
     const reason = await nextCheck(request, plan, record);
     if (reason === undefined) return followUpResult(request, record);
-    if (reason === 'notification') spendHint(plan, record);
+    if (reason === 'notification') {
+      record.hintAllowedAtMs = Date.now() + hintPauseMs(plan.hintPauseMs, record.hintsSpent);
+      record.hintsSpent += 1;
+    }
     await check(request, plan, record, reason);
     await continueAsNewWhenLong<typeof payoutFollowUp>(request, record);
   }
@@ -70,25 +73,13 @@ async function nextCheck(
     // Hints come first, so that each one lengthens the pause: otherwise a flood of them would start run after run.
     if (record.hinted && nowMs >= record.hintAllowedAtMs) return 'notification';
     if (dueMs !== undefined && nowMs >= dueMs) return 'plan';
-    const untilMs = wakeAtMs(record, dueMs, nowMs);
-    if (untilMs === undefined) return undefined;
-    const wasHinted = record.hinted;
-    await condition(() => record.hinted !== wasHinted, untilMs - nowMs, {
-      summary: 'checks the payout again',
-    });
+    const { hinted, hintAllowedAtMs } = record;
+    // After the last check, the workflow stays open for the pause of the last hint, so that a flood of hints meets it.
+    if (dueMs === undefined && !hinted && hintAllowedAtMs <= nowMs) return undefined;
+    const untilMs = hinted ? Math.min(dueMs ?? hintAllowedAtMs, hintAllowedAtMs) : (dueMs ?? hintAllowedAtMs);
+    const summary = 'checks the payout again';
+    await condition(() => record.hinted !== hinted, untilMs - nowMs, { summary });
   }
-}
-
-/** After the last check, the workflow stays open for the pause of the last hint, so that a flood of them meets it. */
-function wakeAtMs(record: FollowUpRecord, dueMs: number | undefined, nowMs: number): number | undefined {
-  const { hinted, hintAllowedAtMs } = record;
-  if (hinted) return Math.min(dueMs ?? Number.POSITIVE_INFINITY, hintAllowedAtMs);
-  return dueMs ?? (hintAllowedAtMs > nowMs ? hintAllowedAtMs : undefined);
-}
-
-function spendHint({ hintPauseMs: firstMs }: FollowUpPlan, record: FollowUpRecord): void {
-  record.hintAllowedAtMs = Date.now() + hintPauseMs(firstMs, record.hintsSpent);
-  record.hintsSpent += 1;
 }
 
 /** One call, which also answers every hint that came before it. */

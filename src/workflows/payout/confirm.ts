@@ -2,7 +2,7 @@
 import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/shared/types.ts';
 import type { Resolution } from '../../contract/payout-messages.ts';
-import type { Clearance } from '../../domain/payout-record.ts';
+import type { Clearance, Creation } from '../../domain/payout-record.ts';
 import { causeOf } from '../shared/call-failures.ts';
 import { asked, polled, untilAnswered } from '../shared/calls.ts';
 import { isDoubtfulStart } from '../shared/run-facts.ts';
@@ -12,6 +12,7 @@ import { confirmFirst, enterReview, noteUnknownSend, startOver } from './stages.
 import { query, spread, waitForNotificationOrPoll } from './wait-to-ask.ts';
 
 type NotFound = Confirmation & { exists: false };
+type Confirming = Creation & { stage: 'confirming' };
 
 const MAX_CONFIRM_WAIT_MS = 30_000;
 /** Fewer stops of one payout's workflow are not flagged. */
@@ -52,13 +53,13 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
     creation.wasSeen = true;
-  } else if (answer && maySendAgain(run, answer, askedAtMs)) {
-    sendAgain(run, clearanceBy(run, answer, askedAtMs));
+  } else if (answer && maySendAgain(run, creation, answer, askedAtMs)) {
+    sendAgain(run, clearanceBy(run, creation, answer, askedAtMs));
     return;
   }
   if (record.creation.stage !== 'confirming') return;
   // The window ends only with an answer: without one, nothing is known.
-  if (answer && isWindowOver(run, askedAtMs)) {
+  if (answer && isWindowOver(run, creation, askedAtMs)) {
     if (answer.exists) enterReview(run, FOUND_BUT_NOT_COMPARED, answer.trade.orderId);
     else enterReview(run, NOT_FOUND);
     return;
@@ -72,26 +73,28 @@ export async function confirm(run: PayoutRun): Promise<void> {
 /** A whole window clears a payout that started after a restore. Only a person clears one that started before it. */
 function clearanceBy(
   { record }: PayoutRun,
+  { untilMs }: Confirming,
   { runId, recoveredAtMs }: NotFound,
   askedAtMs: number,
 ): Clearance {
-  const { creation, startedAtMs } = record;
-  const isWhole = creation.stage === 'confirming' && askedAtMs >= creation.untilMs;
-  const isAfter = recoveredAtMs !== undefined && startedAtMs >= recoveredAtMs;
-  return isWhole && isAfter ? { runId, recoveredAtMs } : { runId };
+  const isAfter = recoveredAtMs !== undefined && record.startedAtMs >= recoveredAtMs;
+  return askedAtMs >= untilMs && isAfter ? { runId, recoveredAtMs } : { runId };
 }
 
-function isWindowOver({ record: { creation, unknownSend } }: PayoutRun, askedAtMs: number): boolean {
-  if (creation.stage !== 'confirming') return false;
-  const isAskedAgain = creation.cause === 'forgotten' && !unknownSend;
-  return (isAskedAgain ? askedAtMs : Date.now()) >= creation.untilMs;
+function isWindowOver({ record }: PayoutRun, { cause, untilMs }: Confirming, askedAtMs: number): boolean {
+  const isAskedAgain = cause === 'forgotten' && !record.unknownSend;
+  return (isAskedAgain ? askedAtMs : Date.now()) >= untilMs;
 }
 
 /** Whether the payout may send again without a person, given that the provider knows no order now. */
-function maySendAgain({ record }: PayoutRun, answer: NotFound, askedAtMs: number): boolean {
-  const { creation } = record;
+function maySendAgain(
+  { record }: PayoutRun,
+  creation: Confirming,
+  answer: NotFound,
+  askedAtMs: number,
+): boolean {
   // An order that an answer has named exists, whatever a later answer says.
-  if (creation.stage !== 'confirming' || creation.wasSeen) return false;
+  if (creation.wasSeen) return false;
   // No other run has begun to send, so no order can still appear.
   if (creation.cause === 'earlier-run' && !record.unknownSend) return true;
   if (creation.cause === 'restored' || Date.now() < creation.untilMs) return false;

@@ -93,18 +93,12 @@ async function sendOnce(
 
 /** Only the lock differs between the sends of a payout. */
 function orderBody(run: PayoutRun, quote: AgreedQuote) {
-  const { partnerOrderId, type, instructedAmount, originCurrency, targetCurrency, receiver } = run.request;
-  const { remittancePurposeCode, platform } = run.request;
+  const { partnerOrderId, type, instructedAmount, originCurrency, targetCurrency } = run.request;
+  const { remittancePurposeCode, platform, receiver } = run.request;
   return {
     partnerOrderId,
     lockRateId: quote.lockRateId,
-    type,
-    instructedAmount,
-    originCurrency,
-    targetCurrency,
-    remittancePurposeCode,
-    platform,
-    receiver,
+    ...{ type, instructedAmount, originCurrency, targetCurrency, remittancePurposeCode, platform, receiver },
   };
 }
 
