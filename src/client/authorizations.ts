@@ -32,7 +32,6 @@ export class StillExchangingError extends Error {
 export interface AuthorizationsOptions {
   client: Client;
   environment: string;
-  /** The token keys. */
   keys: KeyRing | undefined;
   /** How long the browser waits for the outcome, in milliseconds. Default 30 s. */
   outcomeWithinMs?: number;

@@ -1,4 +1,4 @@
-/** Reads for people. Only workers call the provider, so callers and operators read through these workflows. */
+/** Reads for callers and operators: only workers call the provider. */
 import type { Caller, ServiceActivities } from '../activities/shared/types.ts';
 import type { CallIdentity, ProbeTarget, QuotedPayout, WorkerDescription } from '../contract/workflows.ts';
 import type { PayoutRequest } from '../domain/payout.ts';

@@ -1,6 +1,6 @@
 /**
  * Reconciliation, started by a Temporal Schedule: finds payouts whose workflow was terminated, timed out or failed and
- * starts them again, starts the follow-ups of ended payouts, and reports open workflows of any type that cannot go on.
+ * starts them again, starts the follow-ups of ended payouts, and reports open workflows of any type whose tasks fail.
  * The next run finishes what one run does not.
  */
 import { ApplicationFailure, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';

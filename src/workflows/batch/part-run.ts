@@ -82,7 +82,7 @@ export class PartRun {
     this.show();
   }
 
-  /** Starts no more rows. Payouts that were started go on. */
+  /** Starts no more rows. Payouts that were started continue. */
   stopStarting(): void {
     this.record.tally.outcomes.notStarted += this.waiting.length;
     this.waiting = [];

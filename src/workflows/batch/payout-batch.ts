@@ -3,7 +3,7 @@
  * it; no row is paid before all rows have been added. Then the parts take turns, so that only a window of payouts uses
  * the rate limit.
  *
- * The payouts are not child workflows: they go on if the batch or a part is stopped, and a batch that is started again
+ * The payouts are not child workflows: they continue if the batch or a part is stopped, and a batch that is started again
  * joins them.
  */
 import { allHandlersFinished, condition } from '@temporalio/workflow';

@@ -151,8 +151,8 @@ async function endUnlessSent(run: PayoutRun, end: NotCreated): Promise<void> {
     return;
   }
   // An activity compares the run ids, because a Workflow Reset changes them: a branch here would not replay.
-  const doubt = await local.doubtAboutEnd(runFacts(run.record.startedAtMs, run.cleared));
-  if (doubt === null) throw end;
-  if (doubt === 'restored') markOutcomeUnknown(run, doubt);
-  else confirmFirst(run, doubt);
+  const cause = await local.doubtAboutEnd(runFacts(run.record.startedAtMs, run.cleared));
+  if (cause === null) throw end;
+  if (cause === 'restored') markOutcomeUnknown(run, cause);
+  else confirmFirst(run, cause);
 }

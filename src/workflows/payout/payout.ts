@@ -36,15 +36,18 @@ export async function payout(request: PayoutRequest, carried?: CarriedOver): Pro
   );
 }
 
+/** The steps of a payout. A step throws `NotCreated` if the payout ends without an order. */
 async function pay(run: PayoutRun, carried: CarriedOver | undefined): Promise<PayoutResult> {
   if (!carried) await findEarlierOrder(run);
   for (;;) {
+    // Repeats these steps until the order exists. Before each new attempt, confirms that the last one created none.
     const order = await createOrder(run, async () => {
       await waitUntilDue(run);
       const quote = await lockQuote(run);
       const approved = await approveIfRequired(run, quote);
       await sendCreate(run, approved);
     });
+    // Result and detail of a final trade may disagree for a while. Then both are queried again.
     for (let final = await trackToFinal(run, order); final; final = await trackToFinal(run, final.order)) {
       const result = await verify(run, final);
       if (result) return result;

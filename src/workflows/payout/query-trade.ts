@@ -1,4 +1,4 @@
-/** Queries the trade: one call, what the payout knows after it, and what an operator should look at. */
+/** Queries the trade once, records the answer, and flags what needs attention. */
 import type { TradeAnswer } from '../../activities/shared/types.ts';
 import { orderMismatch, statusContradiction } from '../../domain/order-check.ts';
 import type { Attention } from '../../domain/payout.ts';

@@ -38,8 +38,8 @@ async function openUnlessCanceled(run: OpeningRun): Promise<ReceivingAccountResu
 }
 
 async function endCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
-  const doubt = await local.doubtAboutEnd(runFacts(run.record.startedAtMs));
-  const confirmed = doubt ? await confirmOpening(run, earlierSend(doubt)) : undefined;
+  const cause = await local.doubtAboutEnd(runFacts(run.record.startedAtMs));
+  const confirmed = cause ? await confirmOpening(run, earlierSend(cause)) : undefined;
   if (confirmed && 'result' in confirmed) return confirmed.result;
   return run.notOpened({ code: 'CANCELLED', message: 'canceled before the account was requested' });
 }

@@ -20,7 +20,7 @@ export interface UnknownOutcome {
    * `unsent`: the request could not be sent many times in a row.
    */
   cause: 'unknown' | 'busy' | 'refused' | 'earlier-run' | 'unsent';
-  /** For the person who has to find out. */
+  /** For the person who decides. */
   why: string;
 }
 
@@ -91,9 +91,9 @@ async function notSent(run: OpeningRun, why: NothingSent['why']): Promise<Sent> 
 }
 
 /** A run before this one may have sent the request. */
-export function earlierSend(doubt: 'earlier-run' | 'restored' | 'forgotten'): UnknownOutcome {
-  const who = doubt === 'earlier-run' ? 'an earlier run' : 'a run that Temporal lost in a restore';
-  return { cause: 'earlier-run', why: `${who} may have sent the request` };
+export function earlierSend(cause: 'earlier-run' | 'restored' | 'forgotten'): UnknownOutcome {
+  const sender = cause === 'earlier-run' ? 'an earlier run' : 'a run that Temporal lost in a restore';
+  return { cause: 'earlier-run', why: `${sender} may have sent the request` };
 }
 
 export function refused(run: OpeningRun, message: string): { result: ReceivingAccountResult } {

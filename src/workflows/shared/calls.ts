@@ -44,7 +44,6 @@ export const PRIORITY = {
 const HEARTBEAT_TIMEOUT = '8s';
 /** An exchange is never retried, so detection may be slow. An exchange that waits to hand its tokens to Temporal survives. */
 const EXCHANGE_HEARTBEAT_TIMEOUT = '1m';
-/** How long an authorization code is valid. */
 const CODE_LIFETIME = '30 minutes';
 
 /** Task queue, deadline, and the seller on whose behalf the call is made. */
@@ -58,7 +57,7 @@ export const local = proxyLocalActivities<LocalActivities & BatchChecks>({ start
 
 export type Urgency = keyof typeof PRIORITY;
 
-/** Reads that the payout cannot go on without. */
+/** Reads that the next step needs. */
 export const untilAnswered = readsWith(UNTIL_ANSWERED);
 /** Reads with a poll timer behind them. */
 export const polled = readsWith(NEXT_POLL_IS_THE_RETRY);

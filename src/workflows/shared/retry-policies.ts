@@ -14,7 +14,7 @@ const ALL_BUT_RATE_LIMITED = [
   'ORDER_NOT_EXIST',
 ];
 
-/** Calls to Temporal and not to the provider: harmless, and the workflow cannot go on without an answer. */
+/** Calls to Temporal and not to the provider: harmless, and the workflow needs an answer. */
 export const UNTIL_TEMPORAL_ANSWERS: RetryPolicy = {
   initialInterval: '1s',
   backoffCoefficient: 2,
@@ -22,8 +22,8 @@ export const UNTIL_TEMPORAL_ANSWERS: RetryPolicy = {
 };
 
 /**
- * Reads that the payout cannot go on without (account, quote, "does the order exist"). They change nothing, so they
- * are retried for as long as the provider is unavailable. A call that waits too long is flagged and never fails.
+ * Reads that the next step needs (account, quote, confirmation). They change nothing, so they are retried for as long as
+ * the provider is unavailable. A call that waits too long is flagged and never fails.
  */
 export const UNTIL_ANSWERED: RetryPolicy = {
   ...UNTIL_TEMPORAL_ANSWERS,
@@ -63,7 +63,7 @@ export const WHILE_A_PERSON_WAITS: RetryPolicy = {
  */
 export const NO_RETRY: RetryPolicy = { maximumAttempts: 1 };
 
-/** Slow enough to spare a provider that is down, fast enough for a token that lives for seconds. */
+/** Slow enough to spare a provider that is down, fast enough for a token with a lifetime of seconds. */
 const MAX_TOKEN_INTERVAL_MS = 30_000;
 const MIN_TOKEN_INTERVAL_MS = 500;
 

@@ -100,7 +100,7 @@ function isStale({ jobs }: Activation, now: Reading, last: Reading): boolean {
   return (jobs ?? []).some((job) => isNews(job) || (hasNewEvents && isResult(job)));
 }
 
-/** Jobs that always have a history event of their own. */
+/** Jobs that always have their own history event. */
 function isNews({ fireTimer, signalWorkflow, cancelWorkflow, doUpdate }: Job): boolean {
   return Boolean(fireTimer || signalWorkflow || cancelWorkflow || doUpdate);
 }

@@ -69,7 +69,7 @@ function mustWait(run: RenewalRun, rejected: string | undefined): boolean {
   if (held.fingerprint !== rejected) return false;
   if (!run.asked) countRejection(run);
   run.asked = true;
-  // After several rejections in a row, the tokens are not the cause: calls go on with this one, renewals slow down.
+  // After several rejections in a row, the tokens are not the cause: calls keep using this one, renewals slow down.
   return (pausedUntilMs(record) ?? 0) <= Date.now();
 }
 
