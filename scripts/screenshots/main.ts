@@ -84,7 +84,7 @@ async function takeLists({ page, take }: Camera, { temporal }: Stage): Promise<v
 /** The history, then one event of it: its input and result, decoded by the codec server. */
 async function takeStory({ page, take }: Camera, tab: (name: string) => string): Promise<void> {
   await page.goto(tab('history'));
-  const step = page.getByText('which payments were made?').first();
+  const step = page.getByText('queries the trade and its detail').first();
   await step.waitFor();
   await take('story', 1_080);
   await step.click();

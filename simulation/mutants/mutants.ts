@@ -23,8 +23,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'blind-retry',
     what: 'A create of unknown outcome is simply made again under a new lock: paid twice.',
     file: 'src/workflows/payout/create.ts',
-    find: "else markOutcomeUnknown(run, 'unanswered');\n}\n\nasync function attempt(",
-    replace: 'else requote(run);\n}\n\nasync function attempt(',
+    find: "else markOutcomeUnknown(run, 'unanswered');\n}\n\nasync function sendOnce(",
+    replace: 'else requote(run);\n}\n\nasync function sendOnce(',
   },
   {
     name: 'busy-means-not-served',
@@ -103,8 +103,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'not-created-after-unknown-send',
     what: 'A send of unknown outcome does not keep a payout from ending NOT_CREATED, though its order exists.',
     file: 'src/workflows/payout/create.ts',
-    find: '  if (run.record.unknownSend) {\n    enterReview(run, `it would end',
-    replace: '  if (run.record.unknownSend && run.record.sends === 0) {\n    enterReview(run, `it would end',
+    find: '  if (run.record.unknownSend) {\n    const { code,',
+    replace: '  if (run.record.unknownSend && run.record.sends === 0) {\n    const { code,',
   },
   {
     name: 'cancel-after-send',
@@ -116,7 +116,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'notification-believed',
     what: 'After a notification, result and detail are not compared: wrong sums are reported.',
-    file: 'src/workflows/payout/track.ts',
+    file: 'src/workflows/payout/verify.ts',
     find: 'if (detail && why === undefined) {',
     replace: "if (detail && (why === undefined || learnedBy === 'notification')) {",
   },
@@ -144,7 +144,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'debits-believed-at-once',
     what: 'Debits other than quoted count at the first odd answer: a debit is reported that never was.',
-    file: 'src/workflows/payout/track.ts',
+    file: 'src/workflows/payout/verify.ts',
     find: 'if (!debitsAreSettled(run, finalAttention(status, detail, order.quote))) return undefined;',
     replace: 'debitsAreSettled(run, finalAttention(status, detail, order.quote));',
   },
@@ -289,7 +289,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'cancellation-forgotten',
     what: 'A cancellation is answered as taken and has no effect: the payout is paid.',
     file: 'src/workflows/payout/handlers.ts',
-    find: "  run.cancel(by, reason);\n  await condition(() => run.record.phase === 'DONE' || run.record.cancelled === undefined);\n  if (run.record.result?.outcome !== 'NOT_CREATED')\n    throw notAccepted('the order exists, or may exist, after all: the cancellation had no effect');\n",
+    find: "  run.cancel(by, reason);\n  await condition(() => run.record.phase === 'DONE' || run.record.cancelled === undefined);\n  if (run.record.result?.outcome !== 'NOT_CREATED')\n    throw notAccepted('the cancellation had no effect: the order exists, or may exist');\n",
     replace: '  void [by, reason];\n',
   },
   {
@@ -357,8 +357,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'canceled-review-stuck',
     what: 'Once canceled, an opening in review takes no account any more: it is open for ever.',
     file: 'src/workflows/receiving-account/handlers.ts',
-    find: 'CancellationScope.nonCancellable(() => resolve(decision))',
-    replace: 'resolve(decision)',
+    find: 'shielded(resolve)',
+    replace: 'resolve',
   },
   {
     name: 'opening-code-is-refusal',

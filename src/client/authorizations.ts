@@ -3,7 +3,6 @@
  * returns once, in the same browser. The routes are public, so a workflow starts only after a valid return, and only at
  * a limited rate.
  */
-
 import { createHash } from 'node:crypto';
 import { type Client, isGrpcDeadlineError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { authorizationWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
@@ -33,7 +32,6 @@ export class StillExchangingError extends Error {
 export interface AuthorizationsOptions {
   client: Client;
   environment: string;
-  /** The token keys. */
   keys: KeyRing | undefined;
   /** How long the browser waits for the outcome, in milliseconds. Default 30 s. */
   outcomeWithinMs?: number;
@@ -67,12 +65,10 @@ interface Link {
 }
 
 export class Authorizations {
-  private readonly client: Client;
-  private readonly environment: string;
+  private readonly options: AuthorizationsOptions;
+  private readonly surroundings: Surroundings;
   private readonly seal: TokenSeal;
   private readonly states: AttemptStates;
-  private readonly outcomeWithinMs: number;
-  private readonly surroundings: Surroundings;
   private readonly exchanges: TokenBucket;
   private readonly lookUps: TokenBucket;
   /** Contains only applications that exist. */
@@ -82,19 +78,14 @@ export class Authorizations {
   private readonly used = new Set<string>();
 
   constructor(options: AuthorizationsOptions) {
-    this.client = options.client;
-    this.environment = options.environment;
-    this.surroundings = options.surroundings ?? PROCESS_SURROUNDINGS;
-    const { clock, random } = this.surroundings;
-    this.seal = new TokenSeal(options.keys, random);
-    this.states = new AttemptStates(options.environment, options.keys, random);
-    this.exchanges = new TokenBucket(MAX_PER_SECOND, MAX_BURST, () => clock.nowMs());
-    this.lookUps = new TokenBucket(MAX_PER_SECOND, MAX_BURST, () => clock.nowMs());
-    this.outcomeWithinMs = options.outcomeWithinMs ?? OUTCOME_WITHIN_MS;
-  }
-
-  private nowMs(): number {
-    return this.surroundings.clock.wallMs();
+    const { environment, keys, surroundings = PROCESS_SURROUNDINGS } = options;
+    const { clock, random } = surroundings;
+    this.options = options;
+    this.surroundings = surroundings;
+    this.seal = new TokenSeal(keys, random);
+    this.states = new AttemptStates(environment, keys, random);
+    this.exchanges = new TokenBucket(() => clock.nowMs());
+    this.lookUps = new TokenBucket(() => clock.nowMs());
   }
 
   /**
@@ -129,10 +120,10 @@ export class Authorizations {
   }
 
   private async start(app: string, attempt: string, code: string) {
-    const place = { environment: this.environment, app };
+    const place = { environment: this.options.environment, app };
     try {
       return await this.withinDeadline(TEMPORAL_TIMEOUT_MS, () =>
-        this.client.workflow.start<WorkflowSignatures['userAuthorization']>('userAuthorization', {
+        this.options.client.workflow.start<WorkflowSignatures['userAuthorization']>('userAuthorization', {
           taskQueue: PAYOUTS_TASK_QUEUE,
           workflowId: authorizationWorkflowId(app, attempt),
           workflowIdReusePolicy: 'REJECT_DUPLICATE',
@@ -151,8 +142,9 @@ export class Authorizations {
   }
 
   private async outcome(handle: { result(): Promise<AuthorizationOutcome> }): Promise<AuthorizationOutcome> {
+    const { outcomeWithinMs = OUTCOME_WITHIN_MS } = this.options;
     try {
-      return await this.withinDeadline(this.outcomeWithinMs, () => handle.result());
+      return await this.withinDeadline(outcomeWithinMs, () => handle.result());
     } catch (error) {
       if (isGrpcDeadlineError(error)) throw new StillExchangingError('the exchange is still running');
       throw error;
@@ -182,13 +174,13 @@ export class Authorizations {
 
   private async fetchLink(app: string): Promise<Link> {
     const url = await this.withinDeadline(TEMPORAL_TIMEOUT_MS, () =>
-      this.client.workflow.execute<WorkflowSignatures['authorizationLink']>('authorizationLink', {
+      this.options.client.workflow.execute<WorkflowSignatures['authorizationLink']>('authorizationLink', {
         taskQueue: PAYOUTS_TASK_QUEUE,
         workflowId: `authorization-link:${app}:${this.surroundings.random.uuid()}`,
         // Longer than any caller waits.
         workflowExecutionTimeout: '1 minute',
         priority: LOWEST_PRIORITY,
-        args: [{ environment: this.environment, app }],
+        args: [{ environment: this.options.environment, app }],
       }),
     );
     const link = { url, freshUntilMs: this.nowMs() + LINK_FRESH_MS };
@@ -202,8 +194,12 @@ export class Authorizations {
     this.used.add(attempt);
   }
 
+  private nowMs(): number {
+    return this.surroundings.clock.wallMs();
+  }
+
   private withinDeadline<T>(withinMs: number, ask: () => Promise<T>): Promise<T> {
-    return this.client.withDeadline(this.nowMs() + withinMs, ask);
+    return this.options.client.withDeadline(this.nowMs() + withinMs, ask);
   }
 }
 
@@ -212,26 +208,21 @@ function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** A rate limiter: a burst of up to `capacity`, refilled at `perSecond`. */
+/** Limits anonymous requests: a burst of `MAX_BURST`, refilled at `MAX_PER_SECOND`. */
 class TokenBucket {
-  private readonly perSecond: number;
-  private readonly capacity: number;
   private readonly nowMs: () => number;
-  private left: number;
+  private left = MAX_BURST;
   private filledAtMs: number;
 
-  constructor(perSecond: number, capacity: number, nowMs: () => number) {
-    this.perSecond = perSecond;
-    this.capacity = capacity;
+  constructor(nowMs: () => number) {
     this.nowMs = nowMs;
-    this.left = capacity;
     this.filledAtMs = nowMs();
   }
 
   /** Returns false if no token is left. */
   take(): boolean {
     const now = this.nowMs();
-    this.left = Math.min(this.capacity, this.left + ((now - this.filledAtMs) / 1_000) * this.perSecond);
+    this.left = Math.min(MAX_BURST, this.left + ((now - this.filledAtMs) / 1_000) * MAX_PER_SECOND);
     this.filledAtMs = now;
     if (this.left < 1) return false;
     this.left -= 1;

@@ -2,7 +2,6 @@
  * Starts and reads batches of payouts. Every call is idempotent: after a crash or an error, call again with the same
  * rows. Connects to Temporal only.
  */
-
 import { type Client, WorkflowExecutionAlreadyStartedError, type WorkflowHandle } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { type AddRows, addedRowsQuery, addUpdate, batchStateQuery } from '../contract/batch-messages.ts';
@@ -21,7 +20,8 @@ import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { type BatchRef, checkedBatch, type NewBatch } from './checked-batch.ts';
 import { retryDroppedUpdate } from './payouts.ts';
-import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
+import { SharedReads, unlimitedReads } from './shared-reads.ts';
+import { memoOf, type StarterOptions } from './start-once.ts';
 
 /** Thrown if the batch was started with other rows or by another caller. Nothing was added. */
 export class BatchConflictError extends Error {
@@ -34,16 +34,13 @@ export class BatchConflictError extends Error {
 /** Temporal accepts 2 MB per payload and warns from 512 KiB on. 500 ordinary rows have about 350 kB. */
 const MAX_BYTES_PER_ADD = 500_000;
 
+type PayoutBatch = WorkflowSignatures['payoutBatch'];
+type BatchHandle = WorkflowHandle<PayoutBatch>;
 type WithDeadline = <T>(call: () => Promise<T>) => Promise<T>;
 
-export interface BatchesOptions {
-  client: Client;
-  /** Recorded with each start; a worker of another environment refuses it. */
-  environment?: string | undefined;
+export interface BatchesOptions extends StarterOptions {
   /** Wraps each call with a deadline, except the wait for a result. */
   withDeadline?: WithDeadline | undefined;
-  /** How status reads share workers. Default: only among the callers of this object. */
-  reads?: ReadSharing | undefined;
 }
 
 export class Batches {
@@ -52,16 +49,11 @@ export class Batches {
   private readonly withDeadline: WithDeadline;
   private readonly states: SharedReads<BatchState>;
 
-  constructor({
-    client,
-    environment,
-    withDeadline = (call) => call(),
-    reads = unlimitedReads(),
-  }: BatchesOptions) {
+  constructor({ client, environment, withDeadline, reads = unlimitedReads() }: BatchesOptions) {
     this.states = new SharedReads({ ...reads, freshMs: 0 });
     this.client = client;
     this.environment = environment;
-    this.withDeadline = withDeadline;
+    this.withDeadline = withDeadline ?? ((call) => call());
   }
 
   /**
@@ -79,10 +71,10 @@ export class Batches {
     const taken = await this.withDeadline(() => handle.query(addedRowsQuery));
     requireSameRows(request, state.count, taken, rows);
     for (const range of state.missing)
-      for (const { offset, payouts } of splitRows(rows, range)) {
+      for (const rowsToAdd of splitRows(rows, range)) {
         onProgress(state);
         state = await this.withDeadline(() =>
-          retryDroppedUpdate(() => handle.executeUpdate(addUpdate, { args: [{ offset, payouts }] })),
+          retryDroppedUpdate(() => handle.executeUpdate(addUpdate, { args: [rowsToAdd] })),
         );
       }
     return state;
@@ -106,33 +98,25 @@ export class Batches {
     await this.handle(ref).cancel();
   }
 
-  handle({ app = 'default', batchId }: BatchRef): WorkflowHandle<WorkflowSignatures['payoutBatch']> {
-    return this.client.workflow.getHandle<WorkflowSignatures['payoutBatch']>(
-      payoutBatchWorkflowId(app, batchId),
-    );
+  handle({ app = 'default', batchId }: BatchRef): BatchHandle {
+    return this.client.workflow.getHandle<PayoutBatch>(payoutBatchWorkflowId(app, batchId));
   }
 
   /**
    * Starts the workflow, also after it was stopped or failed; it then finds its payouts. Does not restart a completed
    * batch.
    */
-  private async begin(
-    request: BatchRequest,
-    startedBy: string | undefined,
-  ): Promise<WorkflowHandle<WorkflowSignatures['payoutBatch']>> {
+  private async begin(request: BatchRequest, startedBy: string | undefined): Promise<BatchHandle> {
     const { app, batchId, count } = request;
     try {
       await this.withDeadline(() =>
-        this.client.workflow.start<WorkflowSignatures['payoutBatch']>('payoutBatch', {
+        this.client.workflow.start<PayoutBatch>('payoutBatch', {
           taskQueue: PAYOUTS_TASK_QUEUE,
           workflowId: payoutBatchWorkflowId(app, batchId),
           workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
           workflowIdConflictPolicy: 'USE_EXISTING',
           args: [request],
-          memo: {
-            ...(this.environment && { environment: this.environment }),
-            ...(startedBy !== undefined && { startedBy }),
-          },
+          memo: memoOf({ environment: this.environment, startedBy }),
           typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
           staticSummary: `batch of ${count} payouts`,
         }),
@@ -149,11 +133,7 @@ export class Batches {
    * Added rows are attributed to the batch's starter, who must not approve them. Another caller could add rows and
    * approve them.
    */
-  private async requireSameStarter(
-    handle: WorkflowHandle<WorkflowSignatures['payoutBatch']>,
-    batchId: string,
-    startedBy: string,
-  ): Promise<void> {
+  private async requireSameStarter(handle: BatchHandle, batchId: string, startedBy: string): Promise<void> {
     const { memo } = await this.withDeadline(() => handle.describe());
     if (memo?.['startedBy'] !== startedBy) throw new BatchConflictError(batchId, 'another caller started it');
   }

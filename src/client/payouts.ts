@@ -1,7 +1,4 @@
-/**
- * Starts, steers and reads payouts. Connects to Temporal only, never to the provider.
- */
-
+/** Starts, steers and reads payouts. Connects to Temporal only, never to the provider. */
 import { type Client, isGrpcServiceError, ServiceError, type WorkflowHandle } from '@temporalio/client';
 import { payoutWorkflowId } from '../contract/ids.ts';
 import {
@@ -19,14 +16,15 @@ import {
 } from '../contract/payout-messages.ts';
 import { checkPayoutRequest, type PayoutRequestInput } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
+import { formatMoney } from '../domain/money.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
 import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
 import { InvalidPayoutRequestError } from './invalid-request.ts';
-import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
-import { startDetails, startOrJoin, type UniqueStart } from './start-once.ts';
+import { SharedReads, unlimitedReads } from './shared-reads.ts';
+import { memoOf, type StarterOptions, startDetails, startOrJoin } from './start-once.ts';
 
 /** Thrown if the `partnerOrderId` belongs to a payout with another body. Nothing was started or changed. */
 export class PayoutConflictError extends Error {
@@ -56,19 +54,14 @@ export interface Origin {
   startedBy?: string | undefined;
 }
 
-/** A payout, and the memo of its start. */
-interface Joined {
-  payout: StartedPayout;
-  memo: Record<string, unknown>;
-}
-
 /** The request of a payout, and the caller who started it, if recorded. */
 export interface PayoutStart {
   request: CheckedPayoutRequest;
   startedBy: string | undefined;
 }
 
-type PayoutHandle = WorkflowHandle<WorkflowSignatures['payout']>;
+type Payout = WorkflowSignatures['payout'];
+type PayoutHandle = WorkflowHandle<Payout>;
 
 /** The state of a payout and, after its end, its result. */
 export interface PayoutSnapshot {
@@ -80,12 +73,7 @@ export interface PayoutSnapshot {
 const FAILED_PRECONDITION = 9;
 const MAX_UPDATE_RETRIES = 5;
 
-export interface PayoutsOptions {
-  client: Client;
-  /** Recorded with each start; a worker of another environment refuses it. */
-  environment?: string | undefined;
-  /** How status reads share workers. Default: only among the callers of this object. */
-  reads?: ReadSharing | undefined;
+export interface PayoutsOptions extends StarterOptions {
   /** The clock for waits on Temporal's visibility. Default: that of this process. */
   clock?: Clock | undefined;
 }
@@ -96,16 +84,11 @@ export class Payouts {
   private readonly clock: Clock;
   private readonly seen: SharedReads<PayoutSnapshot>;
 
-  constructor({
-    client,
-    environment,
-    reads = unlimitedReads(),
-    clock = PROCESS_SURROUNDINGS.clock,
-  }: PayoutsOptions) {
+  constructor({ client, environment, reads, clock = PROCESS_SURROUNDINGS.clock }: PayoutsOptions) {
     this.client = client;
     this.environment = environment;
     this.clock = clock;
-    this.seen = new SharedReads(reads);
+    this.seen = new SharedReads(reads ?? unlimitedReads());
   }
 
   /**
@@ -126,21 +109,18 @@ export class Payouts {
     return { payout, joined: memo['batch'] !== batchId };
   }
 
-  private async startOrJoin(body: unknown, { batch, startedBy }: Origin): Promise<Joined> {
+  /** Also returns the memo of the start. */
+  private async startOrJoin(body: unknown, { batch, startedBy }: Origin) {
     const checked = checkPayoutRequest(body);
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
     const { app, partnerOrderId, instructedAmount } = checked.value;
     const workflowId = payoutWorkflowId(app, partnerOrderId);
-    const once: UniqueStart<CheckedPayoutRequest> = {
+    const once = {
       type: 'payout',
       workflowId,
       request: checked.value,
-      summary: `payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
-      memo: {
-        ...(this.environment && { environment: this.environment }),
-        ...(batch !== undefined && { batch }),
-        ...(startedBy !== undefined && { startedBy }),
-      },
+      summary: `payout of ${formatMoney(instructedAmount)}`,
+      memo: memoOf({ environment: this.environment, batch, startedBy }),
       attributes: [
         { key: APP, value: app },
         { key: PHASE, value: 'CHECKING' },
@@ -156,10 +136,7 @@ export class Payouts {
    * Throws Temporal's `WorkflowNotFoundError`, and `PayoutConflictError` if the argument is not a valid payout request.
    */
   async startDetails(ref: PayoutRef): Promise<PayoutStart> {
-    const { argument, startedBy } = await startDetails(
-      this.client,
-      payoutWorkflowId(ref.app ?? 'default', ref.partnerOrderId),
-    );
+    const { argument, startedBy } = await startDetails(this.client, this.handle(ref).workflowId);
     const request = checkPayoutRequest(argument);
     if (!request.ok) throw new PayoutConflictError(ref.partnerOrderId);
     return { request: request.value, startedBy };
@@ -182,7 +159,7 @@ export class Payouts {
 
   private async fetch(handle: PayoutHandle): Promise<PayoutSnapshot> {
     const { status, runId, typedSearchAttributes } = await handle.describe();
-    const run = this.client.workflow.getHandle<WorkflowSignatures['payout']>(handle.workflowId, runId);
+    const run = this.client.workflow.getHandle<Payout>(handle.workflowId, runId);
     if (status.name === 'FAILED') await run.result();
     if (status.name === 'COMPLETED' && !typedSearchAttributes.get(NEEDS_ATTENTION)) {
       const result = await run.result();
@@ -202,52 +179,42 @@ export class Payouts {
     return this.handle(ref).result();
   }
 
-  async approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
-    return this.steer(ref, (handle) =>
-      retryDroppedUpdate(() => handle.executeUpdate(approveUpdate, { args: [decision] })),
-    );
+  approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
+    return this.steer(ref, (handle) => handle.executeUpdate(approveUpdate, { args: [decision] }));
   }
 
-  async refuse(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
-    return this.steer(ref, (handle) =>
-      retryDroppedUpdate(() => handle.executeUpdate(refuseUpdate, { args: [decision] })),
-    );
+  refuse(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
+    return this.steer(ref, (handle) => handle.executeUpdate(refuseUpdate, { args: [decision] }));
   }
 
-  async cancel(ref: PayoutRef, request: CancelRequest): Promise<PayoutState> {
-    return this.steer(ref, (handle) =>
-      retryDroppedUpdate(() => handle.executeUpdate(cancelUpdate, { args: [request] })),
-    );
+  cancel(ref: PayoutRef, request: CancelRequest): Promise<PayoutState> {
+    return this.steer(ref, (handle) => handle.executeUpdate(cancelUpdate, { args: [request] }));
   }
 
-  async resolve(ref: PayoutRef, resolution: Resolution): Promise<PayoutState> {
-    return this.steer(ref, (handle) =>
-      retryDroppedUpdate(() => handle.executeUpdate(resolveUpdate, { args: [resolution] })),
-    );
+  resolve(ref: PayoutRef, resolution: Resolution): Promise<PayoutState> {
+    return this.steer(ref, (handle) => handle.executeUpdate(resolveUpdate, { args: [resolution] }));
   }
 
-  async poll(ref: PayoutRef): Promise<PayoutState> {
-    return this.steer(ref, (handle) => retryDroppedUpdate(() => handle.executeUpdate(pollUpdate)));
+  poll(ref: PayoutRef): Promise<PayoutState> {
+    return this.steer(ref, (handle) => handle.executeUpdate(pollUpdate));
   }
 
-  async notify(ref: PayoutRef, notification: Notification): Promise<void> {
-    await this.steer(ref, (handle) => handle.signal(notificationSignal, notification));
+  notify(ref: PayoutRef, notification: Notification): Promise<void> {
+    return this.steer(ref, (handle) => handle.signal(notificationSignal, notification));
   }
 
   /** Discards shared reads afterwards, so that later reads see the effect. */
   private async steer<T>(ref: PayoutRef, send: (handle: PayoutHandle) => Promise<T>): Promise<T> {
     const handle = this.handle(ref);
     try {
-      return await send(handle);
+      return await retryDroppedUpdate(() => send(handle));
     } finally {
       this.seen.forget(handle.workflowId);
     }
   }
 
   handle({ app = 'default', partnerOrderId }: PayoutRef): PayoutHandle {
-    return this.client.workflow.getHandle<WorkflowSignatures['payout']>(
-      payoutWorkflowId(app, partnerOrderId),
-    );
+    return this.client.workflow.getHandle<Payout>(payoutWorkflowId(app, partnerOrderId));
   }
 }
 

@@ -1,5 +1,4 @@
 /** The rate limit of an application for operators: the calls per second, who set them, and the lease owner. */
-
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { leaseWorkflowId } from '../contract/ids.ts';
 import { rateLimitQuery, setCallsPerSecondUpdate } from '../contract/lease-messages.ts';

@@ -1,5 +1,4 @@
 /** Reads from the provider, each through a short workflow on a worker. */
-
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
@@ -22,34 +21,28 @@ export class ProviderReads {
   }
 
   /** A quote for a payout, without starting it (spec: Query payment fee and exchange rate). */
-  async quote(request: CheckedPayoutRequest): Promise<QuotedPayout> {
-    return this.client.workflow.execute<WorkflowSignatures['payoutQuote']>('payoutQuote', {
-      ...options('payout-quote', request.app),
-      args: [request],
-    });
+  quote(request: CheckedPayoutRequest): Promise<QuotedPayout> {
+    const start = options('payout-quote', request);
+    return this.client.workflow.execute<WorkflowSignatures['payoutQuote']>('payoutQuote', start);
   }
 
   /** The accounts of a client; null if it has none (spec: Query account information). */
-  async accounts(app: string, clientId: string, openId?: string): Promise<ClientAccounts | null> {
-    return this.client.workflow.execute<WorkflowSignatures['accountQuery']>('accountQuery', {
-      ...options('account-query', app),
-      args: [{ app, openId, clientId }],
-    });
+  accounts(app: string, clientId: string, openId?: string): Promise<ClientAccounts | null> {
+    const start = options('account-query', { app, openId, clientId });
+    return this.client.workflow.execute<WorkflowSignatures['accountQuery']>('accountQuery', start);
   }
 
   /** The balance of `payerId` in `currency`, and its receiving accounts (spec: Query receiving accounts). */
-  async receivingBalance(
+  receivingBalance(
     app: string,
     payerId: string,
     currency: string,
     openId?: string,
   ): Promise<ReceivingAccountBalance> {
+    const start = options('receiving-balance', { app, openId, payerId, currency });
     return this.client.workflow.execute<WorkflowSignatures['receivingBalanceQuery']>(
       'receivingBalanceQuery',
-      {
-        ...options('receiving-balance', app),
-        args: [{ app, openId, payerId, currency }],
-      },
+      start,
     );
   }
 
@@ -57,26 +50,26 @@ export class ProviderReads {
    * The provider's record of a receiving account; null if it knows no such account (spec: Query receiving account
    * detail).
    */
-  async receivingDetail(app: string, accountId: string, openId?: string): Promise<OpaqueRecord | null> {
-    return this.client.workflow.execute<WorkflowSignatures['receivingDetailQuery']>('receivingDetailQuery', {
-      ...options('receiving-detail', app),
-      args: [{ app, openId, accountId }],
-    });
+  receivingDetail(app: string, accountId: string, openId?: string): Promise<OpaqueRecord | null> {
+    const start = options('receiving-detail', { app, openId, accountId });
+    return this.client.workflow.execute<WorkflowSignatures['receivingDetailQuery']>(
+      'receivingDetailQuery',
+      start,
+    );
   }
 
   /** Checks the assumptions about the provider's API with harmless reads. */
-  async probe(app: string, question: ProbeTarget, openId?: string): Promise<ProbeResult> {
-    return this.client.workflow.execute<WorkflowSignatures['serviceProbe']>('serviceProbe', {
-      ...options('service-probe', app),
-      args: [{ app, openId, ...question }],
-    });
+  probe(app: string, question: ProbeTarget, openId?: string): Promise<ProbeResult> {
+    const start = options('service-probe', { app, openId, ...question });
+    return this.client.workflow.execute<WorkflowSignatures['serviceProbe']>('serviceProbe', start);
   }
 }
 
-function options(kind: string, app: string) {
+function options<Question extends { app: string }>(kind: string, question: Question) {
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowId: `${kind}:${app}:${randomUUID()}`,
+    workflowId: `${kind}:${question.app}:${randomUUID()}`,
     workflowExecutionTimeout: GIVE_UP_AFTER,
+    args: [question],
   } as const;
 }

@@ -1,5 +1,4 @@
 /** Opens receiving accounts. Connects to Temporal only. Balance and detail are in `reads.ts`. */
-
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { receivingAccountWorkflowId } from '../contract/ids.ts';
 import { checkReceivingAccount, type ReceivingAccountInput } from '../contract/receiving-account.ts';
@@ -9,17 +8,13 @@ import {
   resolveOpeningUpdate,
 } from '../contract/receiving-account-messages.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type {
-  CheckedOpeningRequest,
-  ReceivingAccountResult,
-  ReceivingAccountState,
-} from '../domain/receiving-account.ts';
+import type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { InvalidPayoutRequestError } from './invalid-request.ts';
 import { type Origin, retryDroppedUpdate } from './payouts.ts';
-import { type ReadSharing, SharedReads, unlimitedReads } from './shared-reads.ts';
-import { startOrJoin, type UniqueStart } from './start-once.ts';
+import { SharedReads, unlimitedReads } from './shared-reads.ts';
+import { memoOf, type StarterOptions, startOrJoin } from './start-once.ts';
 
 /** Thrown if the `requestId` belongs to a request with another body. Nothing was started or changed. */
 export class ReceivingAccountConflictError extends Error {
@@ -42,20 +37,14 @@ export interface StartedOpening {
   requestId: string;
 }
 
-export interface ReceivingAccountsOptions {
-  client: Client;
-  /** Recorded with each start; a worker of another environment refuses it. */
-  environment?: string | undefined;
-  /** How status reads share workers. Default: only among the callers of this object. */
-  reads?: ReadSharing | undefined;
-}
+type OpenReceivingAccount = WorkflowSignatures['openReceivingAccount'];
 
 export class ReceivingAccounts {
   private readonly client: Client;
   private readonly environment: string | undefined;
   private readonly states: SharedReads<ReceivingAccountState>;
 
-  constructor({ client, environment, reads = unlimitedReads() }: ReceivingAccountsOptions) {
+  constructor({ client, environment, reads = unlimitedReads() }: StarterOptions) {
     this.client = client;
     this.environment = environment;
     // No caching: the API server reads the result separately, and the two must agree.
@@ -74,15 +63,12 @@ export class ReceivingAccounts {
     if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
     const { app, requestId, currency } = checked.value;
     const workflowId = receivingAccountWorkflowId(app, requestId);
-    const once: UniqueStart<CheckedOpeningRequest> = {
+    const once = {
       type: 'openReceivingAccount',
       workflowId,
       request: checked.value,
       summary: `receiving account in ${currency}`,
-      memo: {
-        ...(this.environment && { environment: this.environment }),
-        ...(startedBy !== undefined && { startedBy }),
-      },
+      memo: memoOf({ environment: this.environment, startedBy }),
       attributes: [{ key: APP, value: app }],
       read: checkReceivingAccount,
       conflict: () => new ReceivingAccountConflictError(requestId),
@@ -108,20 +94,14 @@ export class ReceivingAccounts {
   async resolve(ref: OpeningRef, resolution: OpeningResolution): Promise<ReceivingAccountState> {
     const handle = this.handle(ref);
     try {
-      return await retryDroppedUpdate(() =>
-        handle.executeUpdate(resolveOpeningUpdate, { args: [resolution] }),
-      );
+      const update = { args: [resolution] as [OpeningResolution] };
+      return await retryDroppedUpdate(() => handle.executeUpdate(resolveOpeningUpdate, update));
     } finally {
       this.states.forget(handle.workflowId);
     }
   }
 
-  handle({
-    app = 'default',
-    requestId,
-  }: OpeningRef): WorkflowHandle<WorkflowSignatures['openReceivingAccount']> {
-    return this.client.workflow.getHandle<WorkflowSignatures['openReceivingAccount']>(
-      receivingAccountWorkflowId(app, requestId),
-    );
+  handle({ app = 'default', requestId }: OpeningRef): WorkflowHandle<OpenReceivingAccount> {
+    return this.client.workflow.getHandle<OpenReceivingAccount>(receivingAccountWorkflowId(app, requestId));
   }
 }

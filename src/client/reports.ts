@@ -1,5 +1,4 @@
 /** Creates a daily report on demand. */
-
 import type { Client } from '@temporalio/client';
 import { PAYOUTS_TASK_QUEUE, reportId } from '../contract/ids.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';

@@ -24,13 +24,6 @@ export interface ReadLimits {
   waitMs: number;
 }
 
-/** Never rejects: the operator's own programs wait, within their own deadlines. */
-const UNLIMITED_WAIT: ReadLimits = {
-  inFlight: 10,
-  waiting: Number.POSITIVE_INFINITY,
-  waitMs: Number.POSITIVE_INFINITY,
-};
-
 /** Runs a limited number of reads concurrently, first come, first served. */
 export class ReadSlots {
   private readonly limits: ReadLimits;
@@ -92,9 +85,14 @@ export interface ReadSharing {
   freshMs: number;
 }
 
-/** For programs that must see their own changes: nothing is cached. */
+/** For the operator's own programs: no read is rejected, and no answer is cached. */
 export function unlimitedReads(): ReadSharing {
-  return { slots: new ReadSlots(UNLIMITED_WAIT), freshMs: 0 };
+  const slots = new ReadSlots({
+    inFlight: 10,
+    waiting: Number.POSITIVE_INFINITY,
+    waitMs: Number.POSITIVE_INFINITY,
+  });
+  return { slots, freshMs: 0 };
 }
 
 /** Runs one read per key at a time. Concurrent callers, and callers within `freshMs` after it, share its answer. */

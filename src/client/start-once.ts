@@ -11,6 +11,15 @@ import type { Clock } from '../surroundings/surroundings.ts';
 import { decisiveRun } from '../temporal/decisive-run.ts';
 import { readStartEvent } from '../temporal/start-event.ts';
 import { failedAsBadInput } from './bad-input.ts';
+import type { ReadSharing } from './shared-reads.ts';
+
+export interface StarterOptions {
+  client: Client;
+  /** Recorded with each start; a worker of another environment refuses it. */
+  environment?: string | undefined;
+  /** How status reads share workers. Default: only among the callers of this object. */
+  reads?: ReadSharing | undefined;
+}
 
 /** The workflow to start, and how to compare it with an existing one under the same id. */
 export interface UniqueStart<Request> {
@@ -32,7 +41,11 @@ export interface StartedRun {
   memo: Record<string, unknown>;
 }
 
-type Reuse = 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY';
+/** The memo of a start, without what is unknown. */
+export function memoOf(facts: Record<string, string | undefined>): Record<string, string> {
+  const known = Object.entries(facts).flatMap(([name, fact]) => (fact === undefined ? [] : [[name, fact]]));
+  return Object.fromEntries(known);
+}
 
 /** `clock` is used to wait for visibility. */
 export async function startOrJoin<Request>(
@@ -72,22 +85,21 @@ export async function startDetails(
 async function begin<Request>(
   client: Client,
   once: UniqueStart<Request>,
-  reuse: Reuse,
+  reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY',
 ): Promise<StartedRun | undefined> {
   // Tells the worker that no earlier run had this id.
   const memo = { rejectDuplicate: reuse === 'REJECT_DUPLICATE', ...once.memo };
-  const options = {
-    taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowId: once.workflowId,
-    workflowIdReusePolicy: reuse,
-    workflowIdConflictPolicy: 'FAIL' as const,
-    args: [once.request],
-    memo,
-    typedSearchAttributes: new TypedSearchAttributes(once.attributes),
-    staticSummary: once.summary,
-  };
   try {
-    const { firstExecutionRunId } = await client.workflow.start(once.type, options);
+    const { firstExecutionRunId } = await client.workflow.start(once.type, {
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowId: once.workflowId,
+      workflowIdReusePolicy: reuse,
+      workflowIdConflictPolicy: 'FAIL',
+      args: [once.request],
+      memo,
+      typedSearchAttributes: new TypedSearchAttributes(once.attributes),
+      staticSummary: once.summary,
+    });
     return { runId: firstExecutionRunId, memo };
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;

@@ -1,5 +1,4 @@
 /** The tokens for operators: the owner, the expiry, and whether a person must act. */
-
 import type { Client } from '@temporalio/client';
 import { tokenWorkflowId } from '../contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../contract/token-messages.ts';

@@ -41,15 +41,13 @@ export async function rateLimitLease(place: LeaseKey, carried: LeaseRecord): Pro
   const record: LeaseRecord = { ...carried };
   let term = new CancellationScope();
   setHandler(rateLimitQuery, () => stateOf(record));
-  setHandler(
-    setCallsPerSecondUpdate,
-    (change) => {
-      applyChange(record, change);
-      term.cancel();
-      return stateOf(record);
-    },
-    { validator: refuseInvalidChange },
-  );
+  const setCallsPerSecond = ({ callsPerSecond, by }: CallsPerSecondChange): RateLimitState => {
+    record.callsPerSecond = callsPerSecond ?? undefined;
+    record.changedBy = by;
+    term.cancel();
+    return stateOf(record);
+  };
+  setHandler(setCallsPerSecondUpdate, setCallsPerSecond, { validator: refuseInvalidChange });
   setHandler(servedAsSignal, (app) => renameApp(record, app));
   for (let terms = 0; terms < TERMS_PER_RUN; terms += 1) {
     if (CancellationScope.current().consideredCancelled) return;
@@ -79,22 +77,13 @@ function leaseCalls({ environment, appId }: LeaseKey, app: string) {
     startToCloseTimeout: TERM_TIMEOUT_MS,
     heartbeatTimeout: LEASE_TIMEOUT_MS,
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: {
-      initialInterval: RETRY_INTERVAL_MS,
-      maximumInterval: RETRY_INTERVAL_MS,
-      backoffCoefficient: 1,
-    },
+    retry: { initialInterval: RETRY_INTERVAL_MS, maximumInterval: RETRY_INTERVAL_MS, backoffCoefficient: 1 },
   });
 }
 
 function refuseInvalidChange(change: CallsPerSecondChange): void {
   const problem = changeProblem(change);
   if (problem) throw ApplicationFailure.nonRetryable(problem, INVALID_CHANGE);
-}
-
-function applyChange(record: LeaseRecord, { callsPerSecond, by }: CallsPerSecondChange): void {
-  record.callsPerSecond = callsPerSecond ?? undefined;
-  record.changedBy = by;
 }
 
 /** Anyone can send the signal, so its argument is checked. A handler must not throw. */

@@ -1,67 +1,44 @@
-/**
- * Reads for people. Only workers call the provider, so callers and operators read through these workflows. They move no
- * money and keep nothing.
- */
+/** Reads for callers and operators: only workers call the provider. */
 import type { Caller, ServiceActivities } from '../activities/shared/types.ts';
-import type {
-  CallIdentity,
-  ProbeResult,
-  ProbeTarget,
-  QuotedPayout,
-  WorkerDescription,
-} from '../contract/workflows.ts';
+import type { CallIdentity, ProbeTarget, QuotedPayout, WorkerDescription } from '../contract/workflows.ts';
 import type { PayoutRequest } from '../domain/payout.ts';
-import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../domain/provider-records.ts';
 import { quoteProblem } from '../domain/quote-check.ts';
 import { asked, local } from './shared/calls.ts';
 
 /** Quotes a payout and creates nothing; the quote's lock expires unused. */
 export async function payoutQuote(request: PayoutRequest): Promise<QuotedPayout> {
-  const plan = await local.prepareQuote(request);
-  const { payerId, type, instructedAmount, originCurrency, targetCurrency } = plan.request;
-  const quote = await asked(plan.calls, 'quotes a payout').quotePayout(plan.caller, {
-    payerId,
-    type,
-    instructedAmount,
-    originCurrency,
-    targetCurrency,
-  });
-  const problem = quoteProblem(plan.request, quote);
+  const { caller, calls, request: checked } = await local.prepareQuote(request);
+  const { payerId, type, instructedAmount, originCurrency, targetCurrency } = checked;
+  const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
+  const quote = await asked(calls, 'beginning', 'quotes a payout').quotePayout(caller, wanted);
+  const problem = quoteProblem(checked, quote);
   return { quote, ...(problem && { problem }) };
 }
 
 /** The client's accounts; null if it has none. */
-export function accountQuery(question: CallIdentity & { clientId: string }): Promise<ClientAccounts | null> {
-  return read(question, "queries a client's accounts", (calls, caller) =>
-    calls.checkAccount(caller, question.clientId),
-  );
-}
+export const accountQuery = read(
+  "queries a client's accounts",
+  (calls, caller, { clientId }: { clientId: string }) => calls.checkAccount(caller, clientId),
+);
 
 /** What a payer has received in one currency, and the accounts for it. */
-export function receivingBalanceQuery(
-  question: CallIdentity & { payerId: string; currency: string },
-): Promise<ReceivingAccountBalance> {
-  const { payerId, currency } = question;
-  return read(question, 'queries a receiving balance', (calls, caller) =>
+export const receivingBalanceQuery = read(
+  'queries a receiving balance',
+  (calls, caller, { payerId, currency }: { payerId: string; currency: string }) =>
     calls.fetchReceivingBalance(caller, { payerId, currency }),
-  );
-}
+);
 
 /** One receiving account as the provider describes it; null if it knows no such account. */
-export function receivingDetailQuery(
-  question: CallIdentity & { accountId: string },
-): Promise<OpaqueRecord | null> {
-  return read(question, 'queries a receiving account', (calls, caller) =>
-    calls.fetchReceivingDetail(caller, question.accountId),
-  );
-}
+export const receivingDetailQuery = read(
+  'queries a receiving account',
+  (calls, caller, { accountId }: { accountId: string }) => calls.fetchReceivingDetail(caller, accountId),
+);
 
 /** Which of the spec's open points hold for the provider that this worker calls. */
-export function serviceProbe(question: CallIdentity & ProbeTarget): Promise<ProbeResult> {
-  return read(question, 'probes the open points of the spec', (calls, caller) =>
-    calls.probeService(caller, question),
-  );
-}
+export const serviceProbe = read(
+  'probes the open points of the spec',
+  (calls, caller, question: CallIdentity & ProbeTarget) => calls.probeService(caller, question),
+);
 
 /**
  * Describes the worker that runs it. The worker had to decode `from`, and the caller has to decode the answer, so each
@@ -71,11 +48,13 @@ export async function workerProbe(from: string): Promise<WorkerDescription & { f
   return { ...(await local.lookAtWorker()), from };
 }
 
-async function read<T>(
-  { app, openId }: CallIdentity,
+/** A workflow that makes one call. */
+function read<Question, Answer>(
   summary: string,
-  call: (calls: ServiceActivities, caller: Caller) => Promise<T>,
-): Promise<T> {
-  const { caller, calls } = await local.prepareRead(app, openId);
-  return call(asked(calls, summary), caller);
+  call: (calls: ServiceActivities, caller: Caller, question: CallIdentity & Question) => Promise<Answer>,
+) {
+  return async (question: CallIdentity & Question): Promise<Answer> => {
+    const { caller, calls } = await local.prepareRead(question.app, question.openId);
+    return call(asked(calls, 'beginning', summary), caller, question);
+  };
 }

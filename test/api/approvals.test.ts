@@ -62,7 +62,7 @@ describe('a payout that requires approval', () => {
     expect(status.stdout).toContain(`for 100.00 CNY`);
     // What the Temporal UI shows above the history.
     const shown = await world.payouts.handle(ref(id)).query('__temporal_workflow_metadata');
-    expect(JSON.stringify(shown)).toContain('Its lock lives until');
+    expect(JSON.stringify(shown)).toContain('The lock expires at');
     expect(createsOf(world, ref(id))).toEqual([]);
     expect((await approve(id, 'desk')).status).toBe(200);
     const { outcome, ...end } = await ends(id);

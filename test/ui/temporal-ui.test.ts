@@ -56,7 +56,7 @@ describe('an operator uses the Temporal UI in a real browser', () => {
     const url = await addressOf(partial);
     await page.goto(url);
     await page.getByText('payout of 100.00 CNY').first().waitFor();
-    await page.getByText('how is the order, and which payments were made?').first().waitFor();
+    await page.getByText('queries the trade and its detail').first().waitFor();
     await page.goto(url.replace(/history$/, 'search-attributes'));
     await page.getByText('PayoutPhase').first().waitFor();
     await page.getByText('PARTIAL_SUCCESS').first().waitFor();

@@ -53,7 +53,7 @@ describe('H103 an order appears', () => {
     const endsAndFinds = async (ref: PayoutRef) => {
       const { orderId } = windowed.simulator.control.plantOrder(ref);
       await windowed.payouts.resolve(ref, { by, created: false, then: 'end' });
-      const state = await windowed.until(ref, ({ sentence }) => sentence.includes('has turned up'));
+      const state = await windowed.until(ref, ({ sentence }) => sentence.includes('has appeared'));
       expect(state).toMatchObject({ phase: 'NEEDS_REVIEW', needsAttention: true });
       expect(state.sentence).toContain(orderId);
     };

@@ -6,9 +6,7 @@
 import {
   ActivityFailure,
   ApplicationFailure,
-  allHandlersFinished,
   condition,
-  continueAsNew,
   isCancellation,
   log,
   setCurrentDetails,
@@ -32,11 +30,12 @@ import {
   notChecked,
   returnedPayments,
 } from '../../domain/follow-up.ts';
+import { formatMoney } from '../../domain/money.ts';
 import type { TradeDetail } from '../../domain/provider-records.ts';
 import { flagLines, showNeedsAttention } from '../shared/attention.ts';
 import { followUpCalls, local } from '../shared/calls.ts';
-import { isHistoryLong } from '../shared/long-history.ts';
-import { onSignal } from '../shared/raw-signal.ts';
+import { onSignal } from '../shared/messages.ts';
+import { continueAsNewWhenLong } from '../shared/run-facts.ts';
 
 export async function payoutFollowUp(
   request: FollowUpRequest,
@@ -52,9 +51,12 @@ export async function payoutFollowUp(
   for (;;) {
     const reason = await nextCheck(request, plan, record);
     if (reason === undefined) return followUpResult(request, record);
-    if (reason === 'notification') spendHint(plan, record);
+    if (reason === 'notification') {
+      record.hintAllowedAtMs = Date.now() + hintPauseMs(plan.hintPauseMs, record.hintsSpent);
+      record.hintsSpent += 1;
+    }
     await check(request, plan, record, reason);
-    await continueAsNewWhenLong(request, record);
+    await continueAsNewWhenLong<typeof payoutFollowUp>(request, record);
   }
 }
 
@@ -70,25 +72,13 @@ async function nextCheck(
     // Hints come first, so that each one lengthens the pause: otherwise a flood of them would start run after run.
     if (record.hinted && nowMs >= record.hintAllowedAtMs) return 'notification';
     if (dueMs !== undefined && nowMs >= dueMs) return 'plan';
-    const untilMs = wakeAtMs(record, dueMs, nowMs);
-    if (untilMs === undefined) return undefined;
-    const wasHinted = record.hinted;
-    await condition(() => record.hinted !== wasHinted, untilMs - nowMs, {
-      summary: 'checks the payout again',
-    });
+    const { hinted, hintAllowedAtMs } = record;
+    // After the last check, the workflow stays open for the pause of the last hint, so that a flood of hints meets it.
+    if (dueMs === undefined && !hinted && hintAllowedAtMs <= nowMs) return undefined;
+    const untilMs = hinted ? Math.min(dueMs ?? hintAllowedAtMs, hintAllowedAtMs) : (dueMs ?? hintAllowedAtMs);
+    const summary = 'checks the payout again';
+    await condition(() => record.hinted !== hinted, untilMs - nowMs, { summary });
   }
-}
-
-/** After the last check, the workflow stays open for the pause of the last hint, so that a flood of them meets it. */
-function wakeAtMs(record: FollowUpRecord, dueMs: number | undefined, nowMs: number): number | undefined {
-  const { hinted, hintAllowedAtMs } = record;
-  if (hinted) return Math.min(dueMs ?? Number.POSITIVE_INFINITY, hintAllowedAtMs);
-  return dueMs ?? (hintAllowedAtMs > nowMs ? hintAllowedAtMs : undefined);
-}
-
-function spendHint({ hintPauseMs: firstMs }: FollowUpPlan, record: FollowUpRecord): void {
-  record.hintAllowedAtMs = Date.now() + hintPauseMs(firstMs, record.hintsSpent);
-  record.hintsSpent += 1;
 }
 
 /** One call, which also answers every hint that came before it. */
@@ -100,7 +90,7 @@ async function check(
 ): Promise<void> {
   const { app, openId, clientId, partnerOrderId } = request;
   const caller = { environment: plan.environment, app, openId };
-  const summary = `has money come back? (${reason})`;
+  const summary = `checks for returned money (${reason})`;
   const timeoutMs = checkTimeoutMs(request, plan, Date.now());
   const calls = followUpCalls({ ...plan, seller: clientId }, summary, timeoutMs);
   record.hinted = false;
@@ -130,7 +120,7 @@ function recordDetail(request: FollowUpRequest, record: FollowUpRecord, detail: 
 function show(result: FollowUpResult): void {
   const { returned, returnedSums, differences } = result;
   const { memo } = workflowInfo();
-  const sums = returnedSums.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
+  const sums = returnedSums.map(formatMoney).join(', ');
   const lines = flagLines([
     ...(sums === '' ? [] : [{ code: 'MONEY_RETURNED', message: `${sums} came back` }]),
     ...differences,
@@ -140,9 +130,9 @@ function show(result: FollowUpResult): void {
   const needsAttention = followUpNeedsAttention(result);
   showNeedsAttention(needsAttention);
   const seen = {
-    returned: returned.map(({ distributeId, target, inResult, seenAt }) => ({
-      ...{ distributeId, target, inResult, seenAt },
-    })),
+    returned: returned.map(({ distributeId, target, inResult, seenAt }) => {
+      return { distributeId, target, inResult, seenAt };
+    }),
     differences: differences.map(({ code, seenAt }) => ({ code, seenAt })),
     ...(result.notChecked && { notChecked: { seenAt: result.notChecked.seenAt } }),
   };
@@ -151,10 +141,4 @@ function show(result: FollowUpResult): void {
     JSON.stringify(seen) !== JSON.stringify(memo?.['changes'])
   )
     upsertMemo({ changes: seen });
-}
-
-async function continueAsNewWhenLong(request: FollowUpRequest, record: FollowUpRecord): Promise<void> {
-  if (!isHistoryLong()) return;
-  await condition(allHandlersFinished);
-  await continueAsNew<typeof payoutFollowUp>(request, record);
 }

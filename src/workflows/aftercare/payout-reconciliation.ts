@@ -1,6 +1,6 @@
 /**
  * Reconciliation, started by a Temporal Schedule: finds payouts whose workflow was terminated, timed out or failed and
- * starts them again, starts the follow-ups of ended payouts, and reports open workflows of any type that cannot go on.
+ * starts them again, starts the follow-ups of ended payouts, and reports open workflows of any type whose tasks fail.
  * The next run finishes what one run does not.
  */
 import { ApplicationFailure, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
@@ -12,7 +12,7 @@ import {
   WORKFLOW_TASK_FAILS,
 } from '../../domain/reconciliation.ts';
 import { showNeedsAttention } from '../shared/attention.ts';
-import { isRecord } from '../shared/raw-signal.ts';
+import { isRecord } from '../shared/messages.ts';
 import { temporalCalls } from './temporal-calls.ts';
 
 /** Every payout that is started again calls the provider at once, so they are started in rounds with a pause between. */
@@ -31,15 +31,12 @@ export async function payoutReconciliation(request?: {
   const beganMs = Date.now();
   const last = lastReport();
   const { seenUntilMs } = last;
-  const report: ReconciliationReport = {
-    adopted: 0,
-    waiting: 0,
-    followed: 0,
-    leftAlone: [],
-    failing: [],
-    seenUntilMs,
-  };
-  await findFailing(environment, report, last);
+  const counts = { adopted: 0, waiting: 0, followed: 0 };
+  const report: ReconciliationReport = { ...counts, leftAlone: [], failing: [], seenUntilMs };
+  const { failingIds: known, failingBeforeMs: beforeMs } = last;
+  const found = await temporalCalls.findFailing({ environment, known, beforeMs });
+  report.failing = found.failing;
+  report.failingBeforeMs = found.nextBeforeMs;
   show(report);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     if (round > 0) await sleep(PAUSE_BETWEEN_ROUNDS);
@@ -66,16 +63,6 @@ async function runRound(environment: string, report: ReconciliationReport): Prom
   report.waiting = adopted.waiting;
   report.leftAlone = [...adopted.leftAlone, ...followed.leftAlone].slice(0, MAX_LISTED);
   return !adopted.more && !followed.more;
-}
-
-async function findFailing(
-  environment: string,
-  report: ReconciliationReport,
-  { failingIds: known, failingBeforeMs: beforeMs }: ReturnType<typeof lastReport>,
-): Promise<void> {
-  const found = await temporalCalls.findFailing({ environment, known, beforeMs });
-  report.failing = found.failing;
-  report.failingBeforeMs = found.nextBeforeMs;
 }
 
 /** What this run needs from the result of the schedule's last run. */

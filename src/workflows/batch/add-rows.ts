@@ -6,23 +6,27 @@ import type { AddRows } from '../../contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
 import { ROW_KEY_LENGTH } from '../../domain/batch.ts';
 import { newSlice, type PartRequest, type Slice } from '../../domain/batch-record.ts';
-import { batchChecks } from './batch-calls.ts';
+import { local } from '../shared/calls.ts';
 import type { BatchRun } from './batch-run.ts';
 import type { payoutBatchPart } from './payout-batch-part.ts';
 
 type BadFields = Extract<CheckedRows, { ok: false }>['errors'];
 
 /** Returns why the rows were not added, in words or as every bad field; undefined if they were. */
-export async function addRows(run: BatchRun, rows: AddRows): Promise<string | BadFields | undefined> {
+export async function addRows(
+  run: BatchRun,
+  { offset, payouts }: AddRows,
+): Promise<string | BadFields | undefined> {
   const { record } = run;
   const { app, count } = record.request;
-  const { offset, payouts } = rows;
   if (offset + payouts.length > count)
     return `the batch has ${count} rows, and no row ${offset + payouts.length - 1}`;
-  const checked = await batchChecks.checkRows(app, offset, payouts);
+  const checked = await local.checkRows(app, offset, payouts);
   if (!checked.ok) return checked.errors;
   const known = overlapping(record.slices, offset, payouts.length);
-  if (known && !isSame(known, rows, checked.digest))
+  const isSame =
+    known?.offset === offset && known.count === payouts.length && known.digest === checked.digest;
+  if (known && !isSame)
     return `rows ${known.offset} to ${known.offset + known.count - 1} were added already, with different content`;
   if (known?.held) return undefined;
   if (record.cancelled) return 'the batch was cancelled';
@@ -32,17 +36,17 @@ export async function addRows(run: BatchRun, rows: AddRows): Promise<string | Ba
   if (!known) record.slices.push(slice);
   await startPart(run, slice, payouts);
   slice.held = true;
-  if (run.isComplete) begin(run);
+  if (run.isComplete) {
+    record.begun = true;
+    // No more rows can be added, so the keys are no longer needed.
+    for (const added of record.slices) added.keys = '';
+  }
   run.changed();
   return undefined;
 }
 
 function overlapping(slices: readonly Slice[], offset: number, count: number): Slice | undefined {
   return slices.find((slice) => slice.offset < offset + count && offset < slice.offset + slice.count);
-}
-
-function isSame(slice: Slice, { offset, payouts }: AddRows, digest: string): boolean {
-  return slice.offset === offset && slice.count === payouts.length && slice.digest === digest;
 }
 
 /** Rows with the `partnerOrderId` of an earlier slice's row. The check finds duplicates within a slice. */
@@ -86,10 +90,4 @@ async function startPart(run: BatchRun, slice: Slice, payouts: AddRows['payouts'
     // An earlier run of this batch was stopped and left a part with the same rows. It will report to this run.
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
-}
-
-/** All rows have been added and no more can be, so the keys are not needed any longer. */
-function begin({ record }: BatchRun): void {
-  record.begun = true;
-  for (const slice of record.slices) slice.keys = '';
 }

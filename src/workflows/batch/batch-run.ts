@@ -10,7 +10,7 @@ import {
   type Slice,
 } from '../../domain/batch-record.ts';
 import { batchResult, batchState } from '../../domain/batch-state.ts';
-import { isHistoryLong } from '../shared/long-history.ts';
+import { isHistoryLong } from '../shared/run-facts.ts';
 
 /** A report takes about 5 events. */
 const MAX_HISTORY_EVENTS = 400;
@@ -56,7 +56,7 @@ export class BatchRun {
     this.changed();
   }
 
-  heard(report: PartReport): void {
+  acceptReport(report: PartReport): void {
     const slice = this.record.slices.find(({ offset }) => offset === report.offset);
     if (!slice || slice.digest !== report.digest) return;
     const { begun, ended } = slice.report ?? { begun: false, ended: false };
@@ -66,7 +66,7 @@ export class BatchRun {
     else this.show();
   }
 
-  /** Somebody stopped the part. Its payouts go on, and are joined when the caller adds the rows again. */
+  /** The part was stopped. Its payouts continue, and are joined when the caller adds the rows again. */
   lost(slice: Slice): void {
     if (slice.report?.ended) return;
     slice.held = false;

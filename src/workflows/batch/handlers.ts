@@ -1,4 +1,4 @@
-/** The messages that a batch takes. Handlers never throw, except to refuse an update with its reason. */
+/** The messages that a batch takes. */
 import { ApplicationFailure, setHandler } from '@temporalio/workflow';
 import {
   type AddRows,
@@ -10,21 +10,20 @@ import {
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import { type AddedRows, type BatchState, MAX_ROWS_PER_ADD } from '../../domain/batch.ts';
 import { isPartReport } from '../../domain/batch-record.ts';
-import { onSignal } from '../shared/raw-signal.ts';
-import { demand, notAccepted } from '../shared/refusals.ts';
+import { notAccepted, onSignal, onUpdate } from '../shared/messages.ts';
 import { addRows } from './add-rows.ts';
 import type { BatchRun } from './batch-run.ts';
 
 export function installBatchHandlers(run: BatchRun): void {
   setHandler(batchStateQuery, () => run.state());
-  setHandler(addedRowsQuery, () => takenRows(run));
+  setHandler(addedRowsQuery, () => addedRows(run));
   onSignal(partReportSignal, (report) => {
-    if (isPartReport(report)) run.heard(report);
+    if (isPartReport(report)) run.acceptReport(report);
   });
-  setHandler(addUpdate, (rows) => add(run, rows), { validator: (rows) => demand(shapeProblem(rows)) });
+  onUpdate(run, addUpdate, add, shapeProblem);
 }
 
-function takenRows({ record }: BatchRun): AddedRows[] {
+function addedRows({ record }: BatchRun): AddedRows[] {
   return record.slices
     .filter(({ held }) => held)
     .map(({ offset, count, digest }) => ({ offset, count, digest }));
@@ -44,7 +43,7 @@ async function add(run: BatchRun, rows: AddRows): Promise<BatchState> {
 }
 
 /** What is wrong with the shape of the rows. A refusal by the validator leaves nothing in the history. */
-function shapeProblem(rows: Partial<AddRows> | undefined): string | undefined {
+function shapeProblem(_run: BatchRun, rows: Partial<AddRows> | undefined): string | undefined {
   const { offset, payouts } = rows ?? {};
   if (typeof offset !== 'number' || !Number.isInteger(offset) || offset < 0)
     return 'offset: must be an integer, at least 0';

@@ -1,5 +1,5 @@
 /** The state of one part of a batch: the rows that wait, the open payouts, and how the others ended. */
-import { continueAsNew, getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workflow';
+import { getExternalWorkflowHandle, setCurrentDetails } from '@temporalio/workflow';
 import type { RowNews, RowStart } from '../../activities/batch/batch-types.ts';
 import { partReportSignal } from '../../contract/batch-messages.ts';
 import { payoutBatchWorkflowId } from '../../contract/ids.ts';
@@ -14,7 +14,6 @@ import {
   type PartRequest,
 } from '../../domain/batch-record.ts';
 import type { PayoutRequest } from '../../domain/payout.ts';
-import { isHistoryLong } from '../shared/long-history.ts';
 
 const MAX_STARTS_AT_ONCE = 100;
 
@@ -72,7 +71,7 @@ export class PartRun {
     this.show();
   }
 
-  heard(news: readonly RowNews[]): void {
+  acceptNews(news: readonly RowNews[]): void {
     for (const { partnerOrderId, now } of news) {
       // News may come twice, but a row ends only once.
       if (!this.close(partnerOrderId)) continue;
@@ -83,14 +82,14 @@ export class PartRun {
     this.show();
   }
 
-  /** Starts no more rows. Payouts that were started go on. */
+  /** Starts no more rows. Payouts that were started continue. */
   stopStarting(): void {
     this.record.tally.outcomes.notStarted += this.waiting.length;
     this.waiting = [];
     this.mustReport = true;
   }
 
-  /** How many news are worth a report: enough to free a quarter of the window, or all once no row is left to start. */
+  /** How many news the watch waits for: a quarter of the window, or all once no row is left to start. */
   get enoughNews(): number {
     return this.begun ? countOf(this.record.open) : Math.max(1, Math.floor(this.request.window / 4));
   }
@@ -101,34 +100,24 @@ export class PartRun {
   }
 
   async report(): Promise<void> {
-    const { offset, digest } = this.request;
-    const { tally, open } = this.record;
-    const report: PartReport = {
-      ...tally,
-      ...openTally(open),
-      offset,
-      digest,
-      begun: this.begun,
-      ended: this.isDone,
-    };
+    const { app, batchId, offset, digest } = this.request;
+    const { record, begun, isDone: ended } = this;
+    const report: PartReport = { ...record.tally, ...openTally(record.open), offset, digest, begun, ended };
     this.mustReport = false;
-    this.record.unreported = false;
-    this.record.reportedStage = this.stage;
-    this.record.reportedAtMs = Date.now();
-    const { app, batchId } = this.request;
+    record.unreported = false;
+    record.reportedStage = this.stage;
+    record.reportedAtMs = Date.now();
     try {
       await getExternalWorkflowHandle(payoutBatchWorkflowId(app, batchId)).signal(partReportSignal, report);
     } catch {
-      // A batch that was started again under this id may have signaled in the meantime.
+      // A batch that was started again under this id may have signaled meanwhile.
       this.batchIsGone = !this.mustReport;
     }
   }
 
-  /** Call it only while no activity is running. */
-  async continueAsNewWhenLong(): Promise<void> {
-    if (!isHistoryLong()) return;
-    const request = { ...this.request, payouts: this.waiting };
-    await continueAsNew<(request: PartRequest, carried: PartRecord) => Promise<void>>(request, this.record);
+  /** The request of the next run. */
+  get remainingRequest(): PartRequest {
+    return { ...this.request, payouts: this.waiting };
   }
 
   private get stage(): PartRecord['reportedStage'] {

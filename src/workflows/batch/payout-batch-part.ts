@@ -1,32 +1,38 @@
 /**
- * Pays at most 500 rows of a batch. The part waits for its turn; then it starts or joins the payout of each row, as the
- * window permits, and watches it to its end. Rows are independent: the others go on, however one ends.
+ * Pays at most 500 rows of a batch. The part waits for its turn. Then it starts or joins the payout of each row, as the
+ * window permits, and watches it to its end. Rows are independent: the outcome of one does not affect the others.
  */
-import { CancellationScope, condition } from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, proxyActivities } from '@temporalio/workflow';
+import type { BatchActivities, RowNews } from '../../activities/batch/batch-types.ts';
 import { stopStartingSignal, turnSignal } from '../../contract/batch-messages.ts';
 import type { PartRecord, PartRequest } from '../../domain/batch-record.ts';
-import { onSignal } from '../shared/raw-signal.ts';
-import { fillWindow, reportWhenDue, waitForNews } from './part-rounds.ts';
+import { onSignal, runShielded } from '../shared/messages.ts';
+import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
+import { continueAsNewWhenLong } from '../shared/run-facts.ts';
 import { PartRun } from './part-run.ts';
 
 /** A part whose batch was stopped before the part's turn must not wait forever. */
 const BATCH_CHECK_INTERVAL = '6h';
+/** Minimum time between two reports of progress. Changes that the batch acts on are reported at once. */
+const REPORT_INTERVAL_MS = 2_000;
 
 export async function payoutBatchPart(request: PartRequest, carried?: PartRecord): Promise<void> {
   const part = new PartRun(request, carried);
   installPartHandlers(part);
-  CancellationScope.current().cancelRequested.catch(() => part.stopStarting());
-  await CancellationScope.nonCancellable(async () => {
-    await untilTurn(part);
-    while (!part.isDone) {
-      await fillWindow(part);
+  await runShielded(
+    () => part.stopStarting(),
+    async () => {
+      await untilTurn(part);
+      while (!part.isDone) {
+        await fillWindow(part);
+        await reportWhenDue(part);
+        if (part.isDone || part.batchIsGone) break;
+        await continueAsNewWhenLong<typeof payoutBatchPart>(part.remainingRequest, part.record);
+        await waitForNews(part);
+      }
       await reportWhenDue(part);
-      if (part.isDone || part.batchIsGone) break;
-      await part.continueAsNewWhenLong();
-      await waitForNews(part);
-    }
-    await reportWhenDue(part);
-  });
+    },
+  );
 }
 
 function installPartHandlers(part: PartRun): void {
@@ -38,7 +44,7 @@ function installPartHandlers(part: PartRun): void {
   onSignal(stopStartingSignal, () => part.stopStarting());
 }
 
-/** Also returns if the batch is gone: the report then finds no one. */
+/** Also returns if the batch is gone: then the signal of the report fails. */
 async function untilTurn(part: PartRun): Promise<void> {
   while (!part.batchIsGone && !part.isDone) {
     const isOver = await condition(() => part.record.hasTurn || part.isDone, BATCH_CHECK_INTERVAL, {
@@ -47,4 +53,63 @@ async function untilTurn(part: PartRun): Promise<void> {
     if (isOver) return;
     await part.report();
   }
+}
+
+/** Starts or joins payouts until the window is full. */
+async function fillWindow(part: PartRun): Promise<void> {
+  const { environment, app, batchId, startedBy } = part.request;
+  for (let rows = part.takeRows(); rows.length > 0; rows = part.takeRows()) {
+    const calls = batchCalls(`starts or joins ${rows.length} payouts`);
+    part.started(await calls.startPayouts({ environment, app, batchId, startedBy, payouts: rows }));
+    await reportWhenDue(part);
+  }
+}
+
+async function reportWhenDue(part: PartRun): Promise<void> {
+  const { unreported, reportedAtMs } = part.record;
+  const isDue = unreported && Date.now() - reportedAtMs >= REPORT_INTERVAL_MS;
+  if (part.mustReport || part.hasNewStage || isDue) await part.report();
+}
+
+/** Waits until the open payouts bring news. Meanwhile, the part keeps reporting to its batch. */
+async function waitForNews(part: PartRun): Promise<void> {
+  let outcome: { news: RowNews[] } | { error: unknown } | undefined;
+  const watch = new CancellationScope();
+  const { app } = part.request;
+  const { open } = part.record;
+  watch
+    .run(() => batchCalls('watches the payouts').lookAtPayouts({ app, open, enough: part.enoughNews }))
+    .then(
+      (news) => {
+        outcome = { news };
+      },
+      (error: unknown) => {
+        outcome = { error };
+      },
+    );
+  while (!outcome && !part.batchIsGone) {
+    await untilReportIsDue(part, () => outcome !== undefined || part.mustReport);
+    await reportWhenDue(part);
+  }
+  if (!outcome) return watch.cancel();
+  if ('news' in outcome) part.acceptNews(outcome.news);
+  else if (!isCancellation(outcome.error)) throw outcome.error;
+}
+
+async function untilReportIsDue(part: PartRun, wake: () => boolean): Promise<void> {
+  const { unreported, reportedAtMs } = part.record;
+  if (!unreported) return condition(wake);
+  const waitMs = Math.max(1, reportedAtMs + REPORT_INTERVAL_MS - Date.now());
+  await condition(wake, waitMs, { summary: 'reports to the batch' });
+}
+
+/** Idempotent activities that call only Temporal: no rate limit, no priorities. The Temporal UI shows `summary`. */
+function batchCalls(summary: string) {
+  return proxyActivities<BatchActivities>({
+    startToCloseTimeout: '2m',
+    // Detects a killed worker.
+    heartbeatTimeout: '8s',
+    summary,
+    retry: { ...UNTIL_TEMPORAL_ANSWERS, maximumInterval: '30s' },
+  });
 }

@@ -3,33 +3,38 @@
  * it; no row is paid before all rows have been added. Then the parts take turns, so that only a window of payouts uses
  * the rate limit.
  *
- * The payouts are not child workflows: they go on if the batch or a part is stopped, and a batch that is started again
+ * The payouts are not child workflows: they continue if the batch or a part is stopped, and a batch that is started again
  * joins them.
  */
-import { allHandlersFinished, CancellationScope, condition, workflowInfo } from '@temporalio/workflow';
+import { allHandlersFinished, condition } from '@temporalio/workflow';
 import type { BatchRequest, BatchResult } from '../../domain/batch.ts';
 import type { BatchRecord } from '../../domain/batch-record.ts';
-import { batchChecks } from './batch-calls.ts';
+import { local } from '../shared/calls.ts';
+import { runShielded } from '../shared/messages.ts';
+import { startFacts } from '../shared/run-facts.ts';
 import { BatchRun } from './batch-run.ts';
 import { installBatchHandlers } from './handlers.ts';
 import { signalParts } from './signal-parts.ts';
 
-/** How soon the batch notices that somebody stopped a part, whose rows the caller then has to add again. */
+/** How soon the batch notices that a part was stopped. The caller then has to add its rows again. */
 const PART_CHECK_INTERVAL = '10m';
 
 export async function payoutBatch(request: BatchRequest, carried?: BatchRecord): Promise<BatchResult> {
   const run = new BatchRun(request, carried);
   installBatchHandlers(run);
-  CancellationScope.current().cancelRequested.catch(() => run.cancel());
-  return CancellationScope.nonCancellable(async () => {
-    await run.prepare(() => prepare(request));
-    while (!run.isDone) {
-      await untilDone(run);
-      // Let in-flight updates finish: an `add` may bring rows for another part.
-      await condition(allHandlersFinished);
-    }
-    return run.result();
-  });
+  return runShielded(
+    () => run.cancel(),
+    async () => {
+      // Refuses bad input: the only way for this workflow to fail.
+      await run.prepare(() => local.prepareBatch(request, startFacts()));
+      while (!run.isDone) {
+        await untilDone(run);
+        // Let in-flight updates finish: an `add` may bring rows for another part.
+        await condition(allHandlersFinished);
+      }
+      return run.result();
+    },
+  );
 }
 
 async function untilDone(run: BatchRun): Promise<void> {
@@ -44,10 +49,4 @@ async function untilDone(run: BatchRun): Promise<void> {
     if (!isWoken) run.recheckParts();
   }
   run.show();
-}
-
-/** Refuses bad input: the only way for this workflow to fail. */
-function prepare(request: unknown) {
-  const { workflowId, memo } = workflowInfo();
-  return batchChecks.prepareBatch(request, { workflowId, environment: memo?.['environment'] });
 }

@@ -27,7 +27,7 @@ function withTurn(open: readonly Slice[]): Slice[] {
   return next < 0 ? inOrder : inOrder.filter((slice, index) => index <= next || slice.report?.begun);
 }
 
-/** Awaits the signal, which fails if somebody stopped the part. */
+/** Awaits the signal, which fails if the part was stopped. */
 async function signalPart(run: BatchRun, slice: Slice, signal: SignalDefinition): Promise<void> {
   const { app, batchId } = run.record.request;
   const part = batchPartWorkflowId(app, batchId, slice.offset, slice.digest);

@@ -1,4 +1,7 @@
-/** Three ways to an order: the create answered it, a query found it, a person named it. Each is compared first. */
+/**
+ * Adopts the order that the payout then tracks: from the create's answer, from a query, or from a person. The order is
+ * compared with the request first.
+ */
 import type { Confirmation } from '../../activities/shared/types.ts';
 import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/order-check.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
@@ -8,11 +11,14 @@ import { polled } from '../shared/calls.ts';
 import type { PayoutRun } from './run.ts';
 import { enterReview, markOutcomeUnknown, noteUnknownSend } from './stages.ts';
 
-/** Terms other than quoted are flagged (H13). An order that is not this payout's is no answer to its create (H54). */
+/** Flags terms that differ from the quote (H13). An order of another payout is no answer to the create (H54). */
 export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQuote): void {
   const problem = orderMismatch(order, run.request);
   if (problem) {
-    run.flag('ORDER_DIFFERS_FROM_REQUEST', `the create was answered with another order: ${problem}`);
+    run.flag(
+      'ORDER_DIFFERS_FROM_REQUEST',
+      `the answer to the create names an order of another payout: ${problem}`,
+    );
     markOutcomeUnknown(run, 'unanswered');
     return;
   }
@@ -21,24 +27,24 @@ export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQu
   adopt(run, order, quote);
 }
 
-/** True when the order that the provider found is this payout's. A difference of any kind needs a person (H54). */
+/** Returns whether the order is this payout's. Any difference leads to review (H54). */
 export async function adoptFound(
   run: PayoutRun,
   { trade, otherBody }: Confirmation & { exists: true },
 ): Promise<boolean> {
   const known = run.record.order;
   if (known?.orderId === trade.orderId && !otherBody) {
-    // The payout followed it before: there is nothing to compare again.
+    // The payout tracked this order before, so it was already compared.
     adopt(run, known, known.quote);
     return true;
   }
   const order = await readOrder(run, trade.orderId);
   if (!order) {
-    run.flag('ORDER_NOT_COMPARED', `order ${trade.orderId} was found, but could not be read to compare it`);
+    run.flag('ORDER_NOT_COMPARED', `order ${trade.orderId} exists, but could not be read to compare it`);
     noteUnknownSend(run, 'unanswered');
     return false;
   }
-  // Meanwhile a person has named the order.
+  // A person named the order meanwhile.
   if (run.record.creation.stage === 'created') return true;
   run.unflag('ORDER_NOT_COMPARED');
   const quote = quoteOf(run, order);
@@ -46,9 +52,9 @@ export async function adoptFound(
     ? 'an earlier start under this partnerOrderId had another body'
     : (orderMismatch(order, run.request) ?? (quote && termsProblem(order, quote)));
   if (problem) {
-    run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} differs from what was asked: ${problem}`);
+    run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} differs from the request: ${problem}`);
     noteUnknownSend(run, 'unanswered');
-    const why = `order ${order.orderId} was found under this partnerOrderId and differs: ${problem}`;
+    const why = `order ${order.orderId} has this partnerOrderId but differs from the request: ${problem}`;
     enterReview(run, why, order.orderId);
     return false;
   }
@@ -57,24 +63,24 @@ export async function adoptFound(
   return true;
 }
 
-/** The spec allows the lock to be null: then it proves nothing. */
+/** The spec allows the order's lock to be null, which proves nothing. */
 function termsProblem(order: PayoutOrder, quote: AgreedQuote): string | undefined {
   const { lockRateId = quote.lockRateId } = order;
   return quoteMismatches({ ...order, lockRateId }, quote)[0]?.message;
 }
 
-/** The quote that the order was created with: this run may have sent several, each with a lock of its own. */
+/** The quote that the order was created with. The payout may have sent several, each with its own lock. */
 function quoteOf({ record }: PayoutRun, order: PayoutOrder): AgreedQuote | undefined {
   const { sentQuotes } = record;
   return sentQuotes.find(({ lockRateId }) => lockRateId === order.lockRateId) ?? sentQuotes.at(-1);
 }
 
-/** Of an order that an earlier run created: this run's own quote was never used. */
+/** The terms of an order that an earlier run created, without this run's quote. */
 function termsOf({ lockRateId, exchangeRate, pay, target, fee }: PayoutOrder): AgreedQuote | undefined {
   return lockRateId && exchangeRate ? { lockRateId, exchangeRate, pay, target, fee } : undefined;
 }
 
-/** Nothing of an order that was followed before counts against this one. */
+/** Discards what counted against an order that was tracked before. */
 function beginTracking(record: PayoutRecord): void {
   record.missingSinceMs = undefined;
   record.trade = undefined;
@@ -86,7 +92,7 @@ function beginTracking(record: PayoutRecord): void {
 }
 
 export async function readOrder(run: PayoutRun, orderId: string): Promise<PayoutOrder | undefined> {
-  const calls = polled(run.calls, 'create', 'reads the order that was found');
+  const calls = polled(run.calls, 'create', 'queries the order to compare it');
   try {
     return await run.call(() => calls.fetchOrder(run.caller, orderId));
   } catch {
@@ -95,16 +101,16 @@ export async function readOrder(run: PayoutRun, orderId: string): Promise<Payout
 }
 
 /**
- * The order that the payout followed is known to the order query as this payout's, whatever the trade query says. A
- * create may have been answered with the id of somebody else's order (H54).
+ * Whether the order query knows the tracked order as this payout's. The create's answer may have named another payout's
+ * order (H54).
  */
 export async function isOrderReadable(run: PayoutRun): Promise<boolean> {
   const known = run.record.order?.orderId;
   const order = known === undefined ? undefined : await readOrder(run, known);
-  return order?.orderId === known && order !== undefined && orderMismatch(order, run.request) === undefined;
+  return order !== undefined && order.orderId === known && orderMismatch(order, run.request) === undefined;
 }
 
-/** A person says which order it is. Accepted only when its ids and amounts match; else why not. */
+/** Adopts the order that a person named. If its ids or amounts differ, returns why it is not accepted. */
 export async function adoptNamed(run: PayoutRun, orderId: string): Promise<string | undefined> {
   const order = await readOrder(run, orderId);
   if (!order) return `order ${orderId} could not be read from the provider`;
@@ -124,7 +130,7 @@ function adopt(
   if (record.order && record.order.orderId !== orderId) {
     run.flag(
       'SEVERAL_ORDERS',
-      `the payout followed order ${record.order.orderId}, and now ${orderId}: there may be two`,
+      `the payout tracked order ${record.order.orderId} and now tracks ${orderId}: there may be two orders`,
     );
     record.orderReplaced = true;
   }
@@ -136,7 +142,7 @@ function adopt(
   record.createdAtMs = Date.now();
   record.lastConfirmedAtMs = Date.now();
   beginTracking(record);
-  // A decision that came too late for the review must not wait for another one.
+  // A decision that came too late for this review must not apply to a later one.
   run.resolution = undefined;
   run.dropCancel();
   run.unflag('NEEDS_REVIEW', 'CREATION_STARTS_OVER', 'PROVIDER_NOT_ANSWERING');

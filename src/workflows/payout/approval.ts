@@ -1,4 +1,4 @@
-/** A person approves the quote before the create, where the request requires it. */
+/** Waits for a person's approval of the quote if the request requires one. */
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
 import { withinApproval } from '../../domain/quote-check.ts';
@@ -6,8 +6,8 @@ import { lockQuote } from './lock-quote.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 
 /**
- * Returns the quote to send: `quote`, or a later one that the approval covers, where its lock has expired meanwhile.
- * Throws `NotCreated` when it is refused, or when nobody approves it in time.
+ * Returns the approved quote: `quote`, or a later one that the approval covers if the lock expired meanwhile. Throws
+ * `NotCreated` if the payout is refused or not approved in time.
  */
 export async function approveIfRequired(run: PayoutRun, quote: AgreedQuote): Promise<AgreedQuote> {
   if (run.request.approval !== 'required') return quote;
@@ -36,12 +36,12 @@ async function awaitApproval(run: PayoutRun): Promise<void> {
     throw new NotCreated({ code: 'APPROVAL_REFUSED', message: `refused by ${record.refused.by}${note}` });
   }
   if (!isDecided(record))
-    throw new NotCreated({ code: 'APPROVAL_EXPIRED', message: 'nobody approved it in time' });
-  // Should the lock expire and the next quote need another approval, that one gets its own time.
+    throw new NotCreated({ code: 'APPROVAL_EXPIRED', message: 'it was not approved in time' });
+  // If a later quote needs another approval, that one gets the full time again.
   record.approvalExpiresAtMs = undefined;
 }
 
-/** The `approve` and `refuse` updates write to the record; an approval is of the quote that stood there then. */
+/** The updates `approve` and `refuse` write to the record. */
 function isDecided(record: PayoutRecord): boolean {
   return record.approved !== undefined || record.refused !== undefined;
 }

@@ -1,10 +1,9 @@
 /** Flags a call to the provider that waits too long for its turn or its answer, with one timer for all calls. */
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 
-export interface CallWatchParts {
-  /** How long a call may wait. */
+interface CallWatchParts {
+  /** How long a call may wait, in milliseconds. */
   limitMs(): number;
-  /** Told when the current call has waited too long. */
   flag(message: string): void;
   unflag(): void;
 }
@@ -20,29 +19,26 @@ export class CallWatch {
     this.parts = parts;
   }
 
-  async call<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs `work`. When it has waited too long, `urgently` replaces it if given. */
+  async call<T>(work: () => Promise<T>, urgently?: () => Promise<T>): Promise<T> {
     this.callSinceMs = Date.now();
     this.startTimer();
     try {
-      return await work();
+      return await (urgently ? this.replaceable(work, urgently) : work());
     } finally {
       this.callSinceMs = undefined;
       this.parts.unflag();
     }
   }
 
-  async callInTurn<T>(work: () => Promise<T>, urgently: () => Promise<T>): Promise<T> {
+  private async replaceable<T>(work: () => Promise<T>, urgently: () => Promise<T>): Promise<T> {
     const scope = new CancellationScope();
     this.replaceCall = () => scope.cancel();
     try {
-      return await this.call(async () => {
-        try {
-          return await scope.run(work);
-        } catch (error) {
-          if (isCancellation(error)) return urgently();
-          throw error;
-        }
-      });
+      return await scope.run(work);
+    } catch (error) {
+      if (isCancellation(error)) return await urgently();
+      throw error;
     } finally {
       this.replaceCall = undefined;
     }
@@ -68,7 +64,7 @@ export class CallWatch {
       });
   }
 
-  /** When the timer fires, it looks whether the current call has waited too long, and ends when there is none. */
+  /** One timer covers one call after another: when it fires, it waits for what is left of the current call's limit. */
   private async watchCalls(): Promise<void> {
     const limitMs = this.parts.limitMs();
     let wait = limitMs;

@@ -1,42 +1,45 @@
-/** The order may or may not exist. The workflow asks the provider, then a person; nothing is sent meanwhile. */
+/** Confirms whether the order exists: asks the provider, then a person. Nothing is sent meanwhile. */
 import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/shared/types.ts';
-import type { Clearance } from '../../domain/payout-record.ts';
+import type { Resolution } from '../../contract/payout-messages.ts';
+import type { Clearance, Creation } from '../../domain/payout-record.ts';
 import { causeOf } from '../shared/call-failures.ts';
 import { asked, polled, untilAnswered } from '../shared/calls.ts';
-import { isDoubtfulStart } from '../shared/doubtful-start.ts';
+import { isDoubtfulStart } from '../shared/run-facts.ts';
 import { adoptFound, isOrderReadable } from './adopt-order.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 import { confirmFirst, enterReview, noteUnknownSend, startOver } from './stages.ts';
 import { query, spread, waitForNotificationOrPoll } from './wait-to-ask.ts';
 
 type NotFound = Confirmation & { exists: false };
+type Confirming = Creation & { stage: 'confirming' };
 
-const LONGEST_CONFIRM_WAIT_MS = 30_000;
-/** Stops of one payout's workflow that pass as a mistake. */
+const MAX_CONFIRM_WAIT_MS = 30_000;
+/** Fewer stops of one payout's workflow are not flagged. */
 const STOPS_BEFORE_FLAG = 3;
-const WHAT = 'asks again whether the order exists';
-const QUESTION = 'does the order exist?';
-const NOT_FOUND = 'the create was sent, or may have been, and the provider knows no such order';
-const FOUND_BUT_NOT_COMPARED = 'the order was found, but could not be read to compare it';
-const NOT_SENT_AGAIN = 'it was to be sent again, but the provider did not say that there is no order';
+const WAIT_SUMMARY = 'asks again whether the order exists';
+const SUMMARY = 'confirms whether the order exists';
+const NOT_FOUND = 'a create was sent, or may have been, and the provider knows no order';
+const FOUND_BUT_NOT_COMPARED = 'the order exists, but could not be read to compare it';
+const NOT_SENT_AGAIN =
+  'the create was not sent again, because the provider did not confirm that no order exists';
 
 /**
- * A doubtful start confirms before anything can end it: an earlier run may have created the order, and an account that
- * is empty by now, or an approval that nobody gives twice, says nothing about that (H6, H7, H10).
+ * After a doubtful start, confirms before anything can end the payout: an earlier run may have created the order. An
+ * account that is empty now, or an approval that does not come again, says nothing about that (H6, H7, H10).
  */
 export async function findEarlierOrder(run: PayoutRun): Promise<void> {
-  if (run.isContinued || !isDoubtfulStart()) return;
+  if (!isDoubtfulStart()) return;
   const { memo } = workflowInfo();
   flagRepeatedStops(run, memo?.['stops']);
   confirmFirst(run, 'earlier-run');
-  // The run that sent may be past retention by now: its successor says so.
+  // The run that sent may be past retention by now, so a restart carries this fact in its memo.
   if (memo?.['createSent'] === true) noteUnknownSend(run, 'earlier-run');
   while (run.record.creation.stage === 'confirming' || run.record.creation.stage === 'review')
     await (run.record.creation.stage === 'review' ? review(run) : confirm(run));
 }
 
-/** One question in the confirmation window, and what follows from its answer. */
+/** Asks the provider once in the confirmation window, and acts on the answer. */
 export async function confirm(run: PayoutRun): Promise<void> {
   const { record } = run;
   const { creation } = record;
@@ -44,61 +47,63 @@ export async function confirm(run: PayoutRun): Promise<void> {
   run.enter('RECONCILING');
   await run.continueAsNewWhenLong();
   const askedAtMs = Date.now();
-  const answer = await confirmUntilAnswered(run);
+  // As urgent as a create, because a send of unknown outcome waits for the answer.
+  const answer = await confirmOrder(run, untilAnswered(run.calls, 'create', SUMMARY));
   if (answer?.earlierSend && creation.cause === 'earlier-run') noteUnknownSend(run, creation.cause);
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
     creation.wasSeen = true;
-  } else if (answer && mayGoOn(run, answer, askedAtMs)) {
-    sendAgain(run, clearanceBy(run, answer, askedAtMs));
+  } else if (answer && maySendAgain(run, creation, answer, askedAtMs)) {
+    sendAgain(run, clearanceBy(run, creation, answer, askedAtMs));
     return;
   }
   if (record.creation.stage !== 'confirming') return;
-  // The end of the window means something only together with an answer: without one, nothing is known.
-  if (answer && isOver(run, askedAtMs)) {
+  // The window ends only with an answer: without one, nothing is known.
+  if (answer && isWindowOver(run, creation, askedAtMs)) {
     if (answer.exists) enterReview(run, FOUND_BUT_NOT_COMPARED, answer.trade.orderId);
     else enterReview(run, NOT_FOUND);
     return;
   }
-  const wait = Math.min(LONGEST_CONFIRM_WAIT_MS, 1_000 * 2 ** Math.min(creation.asks, 10));
+  const wait = Math.min(MAX_CONFIRM_WAIT_MS, 1_000 * 2 ** Math.min(creation.asks, 10));
   creation.asks += 1;
   const left = creation.untilMs - Date.now();
-  await waitForNotificationOrPoll(run, left > 0 ? Math.min(wait, left) : wait, WHAT);
+  await waitForNotificationOrPoll(run, left > 0 ? Math.min(wait, left) : wait, WAIT_SUMMARY);
 }
 
-/** A whole window clears a payout that started after a restore; nothing but a person clears one from before it. */
+/** A whole window clears a payout that started after a restore. Only a person clears one that started before it. */
 function clearanceBy(
   { record }: PayoutRun,
+  { untilMs }: Confirming,
   { runId, recoveredAtMs }: NotFound,
   askedAtMs: number,
 ): Clearance {
-  const { creation, startedAtMs } = record;
-  const isWhole = creation.stage === 'confirming' && askedAtMs >= creation.untilMs;
-  const isAfter = recoveredAtMs !== undefined && startedAtMs >= recoveredAtMs;
-  return isWhole && isAfter ? { runId, recoveredAtMs } : { runId };
+  const isAfter = recoveredAtMs !== undefined && record.startedAtMs >= recoveredAtMs;
+  return askedAtMs >= untilMs && isAfter ? { runId, recoveredAtMs } : { runId };
 }
 
-/** Whether the confirmation window is over. */
-function isOver({ record: { creation, unknownSend } }: PayoutRun, askedAtMs: number): boolean {
-  if (creation.stage !== 'confirming') return false;
-  const isAskedAgain = creation.cause === 'forgotten' && !unknownSend;
-  return (isAskedAgain ? askedAtMs : Date.now()) >= creation.untilMs;
+function isWindowOver({ record }: PayoutRun, { cause, untilMs }: Confirming, askedAtMs: number): boolean {
+  const isAskedAgain = cause === 'forgotten' && !record.unknownSend;
+  return (isAskedAgain ? askedAtMs : Date.now()) >= untilMs;
 }
 
-/** Whether the payout may go on to another send without a person, given that the provider knows no order now. */
-function mayGoOn({ record }: PayoutRun, answer: NotFound, askedAtMs: number): boolean {
-  const { creation } = record;
-  // An order that was there once is there, whatever a later answer says.
-  if (creation.stage !== 'confirming' || creation.wasSeen) return false;
-  // No other run has ever set out to create this order, so there is nothing that could still turn up.
+/** Whether the payout may send again without a person, given that the provider knows no order now. */
+function maySendAgain(
+  { record }: PayoutRun,
+  creation: Confirming,
+  answer: NotFound,
+  askedAtMs: number,
+): boolean {
+  // An order that an answer has named exists, whatever a later answer says.
+  if (creation.wasSeen) return false;
+  // No other run has begun to send, so no order can still appear.
   if (creation.cause === 'earlier-run' && !record.unknownSend) return true;
   if (creation.cause === 'restored' || Date.now() < creation.untilMs) return false;
-  // An answer may have waited for this workflow: what counts is when it was asked for.
+  // The answer may have waited for this workflow, so the time of the question counts.
   if (creation.cause === 'forgotten') return !record.unknownSend && askedAtMs >= creation.untilMs;
   return creation.cause === 'busy' || answer.mayRepeat;
 }
 
-/** A person decides. Until then the provider is still asked, for the order may turn up. */
+/** A person decides. Meanwhile the payout keeps asking the provider, because the order may appear. */
 export async function review(run: PayoutRun): Promise<void> {
   const { record, settings } = run;
   if (record.creation.stage !== 'review') return;
@@ -106,36 +111,46 @@ export async function review(run: PayoutRun): Promise<void> {
   run.flag('NEEDS_REVIEW', `find out whether the order exists, then resolve: ${record.creation.why}`);
   await run.continueAsNewWhenLong();
   const isOver = () => run.resolution !== undefined || record.creation.stage !== 'review';
-  if (!isOver()) await waitForNotificationOrPoll(run, spread(settings.pollMaxMs), WHAT, isOver);
+  if (!isOver()) await waitForNotificationOrPoll(run, spread(settings.pollMaxMs), WAIT_SUMMARY, isOver);
   // The update itself has compared and adopted the order that a person named.
   if (record.creation.stage !== 'review') return;
   const { resolution } = run;
   run.resolution = undefined;
   const { reviewedOrderId } = record;
-  const answer = await (resolution ? confirmForPerson(run) : confirmInReview(run));
+  // Without a decision, one call at a time, so that a decision does not wait for a provider that never answers.
+  const answer = await (resolution
+    ? confirmOrder(run, asked(run.calls, 'beginning', SUMMARY))
+    : confirmOrder(run, polled(run.calls, 'poll', SUMMARY), polled(run.calls, 'latePoll', SUMMARY)));
   if (answer?.exists && (await adoptFound(run, answer))) return;
   if (!resolution || record.creation.stage !== 'review') return;
-  // An order that the person did not know of makes the decision void: it may be this payout's.
+  // An order that the person did not know of may be this payout's, so it voids the decision.
   if (answer?.exists && answer.trade.orderId !== reviewedOrderId) {
     const { orderId } = answer.trade;
-    enterReview(run, `order ${orderId} has turned up since it was resolved`, orderId);
-    return;
-  }
-  if (await isOrderReadable(run)) {
+    enterReview(run, `order ${orderId} has appeared since the decision`, orderId);
+  } else if (await isOrderReadable(run)) {
     enterReview(run, `the order query still knows order ${record.order?.orderId}`);
-    return;
+  } else {
+    applyResolution(run, resolution, answer);
   }
-  if (resolution.then === 'end') {
-    const message = `${resolution.by} found that it was not created`;
+}
+
+function applyResolution(
+  run: PayoutRun,
+  { by, then }: Resolution & { created: false },
+  answer: Confirmation | undefined,
+): void {
+  const { record } = run;
+  if (then === 'end') {
+    const message = `${by} decided that no order was created`;
     throw new NotCreated({ code: 'RESOLVED_NOT_CREATED', message }, true);
   }
-  // Sent again only after the provider has just said that there is no order.
+  // Sent again only if the provider has just answered that no order exists.
   if (!answer || answer.exists) {
     enterReview(run, NOT_SENT_AGAIN);
     return;
   }
   record.restarts = 0;
-  // A decision to send again asks for a new approval where the new quote needs one.
+  // The new quote may need a new approval.
   record.refused = undefined;
   record.approvalExpiresAtMs = undefined;
   run.unflag('CREATION_STARTS_OVER');
@@ -152,21 +167,7 @@ function sendAgain(run: PayoutRun, clearance: Clearance): void {
 
 type Calls = Pick<ReturnType<typeof polled>, 'confirmOrder'>;
 
-/** A send of unknown outcome waits for it, so it goes as soon as a create. */
-function confirmUntilAnswered(run: PayoutRun) {
-  return confirmOrder(run, untilAnswered(run.calls, 'create', QUESTION));
-}
-
-function confirmForPerson(run: PayoutRun) {
-  return confirmOrder(run, asked(run.calls, QUESTION));
-}
-
-/** The review repeats it, so that a decision does not wait for a provider that never answers. */
-function confirmInReview(run: PayoutRun) {
-  return confirmOrder(run, polled(run.calls, 'poll', QUESTION), polled(run.calls, 'latePoll', QUESTION));
-}
-
-/** Undefined: no usable answer. That is no answer at all: the payout is flagged, and the provider asked again. */
+/** Undefined if there was no usable answer: the payout is flagged and asks again. `late` replaces a call that waits too long. */
 async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise<Confirmation | undefined> {
   const question = { key: run.tradeKey, workflowId: workflowInfo().workflowId, request: run.request };
   const ask = (by: Calls) => () => by.confirmOrder(run.caller, question);
@@ -185,6 +186,6 @@ async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise
 /** `stops`: how often reconciliation has found this payout's workflow stopped. */
 function flagRepeatedStops(run: PayoutRun, stops: unknown): void {
   if (typeof stops !== 'number' || stops < STOPS_BEFORE_FLAG) return;
-  const message = `its workflow has been stopped ${stops} times without an end, and was started again each time`;
+  const message = `the workflow was stopped ${stops} times before its end and restarted each time`;
   run.flag('STOPPED_REPEATEDLY', message);
 }

@@ -1,50 +1,53 @@
 /**
- * The create, sent at most once while there is any doubt. What is known decides the stage:
+ * Creates the order. A create of unknown outcome is never sent again blindly. What is known decides the stage:
  *
  *   quoting     no create is under way: the next step is a quote
- *   sending     one create is under way
- *   confirming  the order may exist: the provider is asked, and nothing is sent
- *   review      a person decides, and the provider is still asked
+ *   sending     a create is under way
+ *   confirming  the order may exist: the payout asks the provider and sends nothing
+ *   review      a person decides; the payout still asks the provider
  *   created     the order exists
  *
- * `record.unknownSend` outlives the stages: while a create of unknown outcome stands, nothing ends the payout but a
- * found order or a person's decision (H58).
+ * `record.unknownSend` outlives the stages: while it is set, only a found order or a person's decision ends the payout
+ * (H58).
  */
-import { workflowInfo } from '@temporalio/workflow';
 import type { CreateAnswer } from '../../activities/shared/types.ts';
 import { type LockBudget, lockBudget } from '../../domain/deadlines.ts';
+import { formatMoney } from '../../domain/money.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { KnownOrder } from '../../domain/payout-record.ts';
 import { provesNothingSent } from '../shared/call-failures.ts';
 import { local, once } from '../shared/calls.ts';
-import { isDoubtfulStart } from '../shared/doubtful-start.ts';
+import { runFacts } from '../shared/run-facts.ts';
 import { adoptCreated } from './adopt-order.ts';
 import { confirm, review } from './confirm.ts';
 import { lockLeftMs } from './lock-quote.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 import { confirmFirst, enterReview, markOutcomeUnknown, requote } from './stages.ts';
 
-/** Starting over this often without an order is a matter for a person (H56). */
-const MOST_RESTARTS = 10;
 const RESTARTS_BEFORE_FLAG = 3;
-const LONGEST_PAUSE_MS = 60_000;
+/** After this many restarts without an order, a person decides (H56). */
+const MAX_RESTARTS = 10;
+const MAX_PAUSE_MS = 60_000;
 
-/** Repeats `attempt` until the order exists, and returns it. Throws `NotCreated` when it is sure that none does. */
-export async function untilCreated(run: PayoutRun, attempt: () => Promise<void>): Promise<KnownOrder> {
-  while (run.record.creation.stage !== 'created') {
+/** Repeats `attempt` until the order exists, and returns it. Throws `NotCreated` if it is certain that none exists. */
+export async function createOrder(run: PayoutRun, attempt: () => Promise<void>): Promise<KnownOrder> {
+  const { record } = run;
+  while (record.creation.stage !== 'created') {
     try {
-      if (run.record.creation.stage === 'confirming') await confirm(run);
-      else if (run.record.creation.stage === 'review') await review(run);
+      if (record.creation.stage === 'confirming') await confirm(run);
+      else if (record.creation.stage === 'review') await review(run);
       else if (await paceRestarts(run)) await attempt();
     } catch (error) {
       if (!(error instanceof NotCreated)) throw error;
-      await endOnlyIfNothingExists(run, error);
+      await endUnlessSent(run, error);
     }
   }
-  return run.order;
+  if (!record.order) throw new Error('the order is missing');
+  run.enter('PROCESSING');
+  return record.order;
 }
 
-/** Sends the create and leaves the stage that its answer, or the lack of one, leads to. */
+/** Sends the create once. The answer, or its absence, decides the next stage. */
 export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<void> {
   run.endIfCancelled();
   const budget = lockBudget(lockLeftMs(run), run.settings.callTimeoutMs);
@@ -54,7 +57,7 @@ export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<vo
   }
   run.enter('CREATING');
   run.record.creation = { stage: 'sending' };
-  const answer = await attempt(run, quote, budget);
+  const answer = await sendOnce(run, quote, budget);
   if (answer.kind !== 'not-sent' && answer.kind !== 'invalid') {
     run.record.sends += 1;
     run.record.sentQuotes.push(quote);
@@ -66,51 +69,36 @@ export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<vo
   else markOutcomeUnknown(run, 'unanswered');
 }
 
-async function attempt(
+async function sendOnce(
   run: PayoutRun,
   quote: AgreedQuote,
   budget: LockBudget,
 ): Promise<CreateAnswer | { kind: 'unanswered' }> {
-  const summary = `create: pay ${quote.pay.amount} ${quote.pay.currency} for ${quote.target.amount} ${quote.target.currency}`;
+  const summary = `create: pay ${formatMoney(quote.pay)} for ${formatMoney(quote.target)}`;
   try {
     return await run.call(() =>
-      once(run.calls, budget.scheduleToStartMs, summary).createPayout(run.caller, {
+      once(run.calls, 'create', summary, budget.scheduleToStartMs).createPayout(run.caller, {
         order: orderBody(run, quote),
         clientId: run.request.clientId,
-        ...runFacts(run),
+        ...runFacts(run.record.startedAtMs, run.cleared),
         sendWithinMs: budget.sendWithinMs,
       }),
     );
   } catch (error) {
     if (provesNothingSent(error)) return { kind: 'not-sent', why: 'unreachable' };
-    // Whatever went wrong, the create may have been sent: a failed create never means "not created".
+    // The create may have been sent: a failed activity never means "not created".
     return { kind: 'unanswered' };
   }
 }
 
-/** The caller's id and every field but the lock are the payout's own, so each send of a payout has the same body. */
+/** Only the lock differs between the sends of a payout. */
 function orderBody(run: PayoutRun, quote: AgreedQuote) {
-  const { partnerOrderId, type, instructedAmount, originCurrency, targetCurrency, receiver } = run.request;
-  const { remittancePurposeCode, platform } = run.request;
+  const { partnerOrderId, type, instructedAmount, originCurrency, targetCurrency } = run.request;
+  const { remittancePurposeCode, platform, receiver } = run.request;
   return {
     partnerOrderId,
     lockRateId: quote.lockRateId,
-    type,
-    instructedAmount,
-    originCurrency,
-    targetCurrency,
-    remittancePurposeCode,
-    platform,
-    receiver,
-  };
-}
-
-function runFacts({ record, cleared }: PayoutRun) {
-  return {
-    firstRunId: workflowInfo().firstExecutionRunId,
-    isDoubtful: isDoubtfulStart(),
-    cleared,
-    startedAtMs: record.startedAtMs,
+    ...{ type, instructedAmount, originCurrency, targetCurrency, remittancePurposeCode, platform, receiver },
   };
 }
 
@@ -133,39 +121,40 @@ function refused(run: PayoutRun, message: string): never {
   throw new NotCreated({ code: 'REFUSED_BY_PROVIDER', message });
 }
 
-/** Waits longer before each restart, and asks a person in the end. False when there is no further attempt now. */
+/** Waits longer before each restart; after the last one, a person decides. False if there is no attempt now. */
 async function paceRestarts(run: PayoutRun): Promise<boolean> {
   const { restarts } = run.record;
   if (restarts === 0) return true;
-  if (restarts >= RESTARTS_BEFORE_FLAG)
-    run.flag('CREATION_STARTS_OVER', `the creation has started over ${restarts} times without an order`);
-  if (restarts >= MOST_RESTARTS) {
-    enterReview(run, `the creation has started over ${restarts} times without an order`);
+  const message = `the creation has started over ${restarts} times without an order`;
+  if (restarts >= RESTARTS_BEFORE_FLAG) run.flag('CREATION_STARTS_OVER', message);
+  if (restarts >= MAX_RESTARTS) {
+    enterReview(run, message);
     return false;
   }
-  // The review, or the confirmation, is over: the state must not ask for a decision that was made.
+  // The review or the confirmation is over: the state must not ask for a decision that was made.
   run.enter('QUOTING');
-  // The next run of the chain would have to confirm again what this one has just confirmed.
+  // The clearance counts only in this run: the next one would have to confirm again.
   if (!run.cleared) await run.continueAsNewWhenLong();
-  const pause = Math.min(LONGEST_PAUSE_MS, 1_000 * 2 ** (restarts - 1));
-  const wait = () => run.rest(pause, 'waits before the creation starts over', () => false);
+  const pause = Math.min(MAX_PAUSE_MS, 1_000 * 2 ** (restarts - 1));
+  const wait = () => run.rest(pause, 'pauses before the creation starts over');
   await (run.record.unknownSend ? wait() : run.cancellable(wait));
   return true;
 }
 
 /**
- * Throws `end` when the payout may end `NOT_CREATED`. Otherwise it leaves the stage that finds out: a person decides
- * about a send of unknown outcome, and what another run may have sent is confirmed first.
+ * Throws `end` if the payout may end `NOT_CREATED`. Otherwise enters the next stage: review after a send of unknown
+ * outcome, confirmation if another run may have sent.
  */
-async function endOnlyIfNothingExists(run: PayoutRun, end: NotCreated): Promise<void> {
+async function endUnlessSent(run: PayoutRun, end: NotCreated): Promise<void> {
   if (end.isDecided) throw end;
   if (run.record.unknownSend) {
-    enterReview(run, `it would end ${end.reason.code} (${end.reason.message}), but a create was sent before`);
+    const { code, message } = end.reason;
+    enterReview(run, `it would end ${code} (${message}), but a create of unknown outcome was sent`);
     return;
   }
-  // An activity compares the run ids: here, a reset run would replay differently from its own history.
-  const doubt = await local.doubtAboutEnd(runFacts(run));
-  if (doubt === null) throw end;
-  if (doubt === 'restored') markOutcomeUnknown(run, doubt);
-  else confirmFirst(run, doubt);
+  // An activity compares the run ids, because a Workflow Reset changes them: a branch here would not replay.
+  const cause = await local.doubtAboutEnd(runFacts(run.record.startedAtMs, run.cleared));
+  if (cause === null) throw end;
+  if (cause === 'restored') markOutcomeUnknown(run, cause);
+  else confirmFirst(run, cause);
 }

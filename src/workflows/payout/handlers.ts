@@ -1,5 +1,5 @@
-/** The messages that a payout takes. Handlers never throw, except to refuse an update with its reason. */
-import { CancellationScope, condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
+/** The messages that a payout takes. */
+import { condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
 import {
   approveUpdate,
   type CancelRequest,
@@ -13,58 +13,31 @@ import {
   stateQuery,
 } from '../../contract/payout-messages.ts';
 import type { PayoutState } from '../../domain/payout.ts';
-import { isRecord, onSignal } from '../shared/raw-signal.ts';
-import { demand, named, notAccepted } from '../shared/refusals.ts';
+import {
+  deciderProblem,
+  isRecord,
+  notAccepted,
+  onSignal,
+  onUpdate,
+  resolutionProblem,
+  shielded,
+} from '../shared/messages.ts';
 import { adoptNamed } from './adopt-order.ts';
 import type { PayoutRun } from './run.ts';
 import { stateOf } from './show-state.ts';
 
-/** Handlers run in the root scope, so each one that waits is shielded from Temporal's own cancellation. */
 export function installHandlers(run: PayoutRun): void {
   setHandler(stateQuery, () => stateOf(run));
-  onSignal(notificationSignal, (notification) => heard(run, notification));
-  decisions(run);
-  setHandler(pollUpdate, () => CancellationScope.nonCancellable(() => pollNow(run)), {
-    validator: () => demand(canPoll(run)),
-  });
+  onSignal(notificationSignal, (notification) => acceptHint(run, notification));
+  onUpdate(run, approveUpdate, approve, approvalProblem);
+  onUpdate(run, refuseUpdate, refuse, decisionProblem);
+  onUpdate(run, cancelUpdate, shielded(cancel), cancelProblem);
+  onUpdate(run, pollUpdate, shielded(poll), pollProblem);
+  onUpdate(run, resolveUpdate, shielded(resolve), resolveProblem);
 }
 
-function decisions(run: PayoutRun): void {
-  const { record } = run;
-  const decide = (apply: (decision: Decision) => void) => (decision: Decision) => {
-    apply(decision);
-    return stateOf(run);
-  };
-  const validator = (decision: Decision) => demand(named(decision) ?? canDecide(run));
-  const byAnother = (decision: Decision) => demand(named(decision) ?? canDecide(run) ?? startedBy(decision));
-  setHandler(
-    approveUpdate,
-    decide(({ by }) => {
-      if (record.quote) record.approved = { by, quote: record.quote };
-    }),
-    { validator: byAnother },
-  );
-  setHandler(
-    refuseUpdate,
-    decide(({ by, note }) => {
-      record.refused = { by, note };
-    }),
-    { validator },
-  );
-  setHandler(cancelUpdate, (request) => CancellationScope.nonCancellable(() => cancel(run, request)), {
-    validator: (request) => demand(named(request) ?? run.cancelProblem()),
-  });
-  setHandler(
-    resolveUpdate,
-    (resolution) => CancellationScope.nonCancellable(() => resolve(run, resolution)),
-    {
-      validator: (resolution) => demand(named(resolution) ?? resolvable(run, resolution)),
-    },
-  );
-}
-
-/** A notification for this payout, or one that cannot be decoded, is a hint to ask. One for another payout is ignored. */
-function heard(run: PayoutRun, notification: unknown): void {
+/** A notification for this payout, or one that cannot be decoded, is a hint to query. One for another payout is ignored. */
+function acceptHint(run: PayoutRun, notification: unknown): void {
   if (!isRecord(notification)) {
     log.warn('a notification could not be decoded; it counts as a hint without content');
   } else if (isForAnother(run, notification)) {
@@ -76,25 +49,68 @@ function heard(run: PayoutRun, notification: unknown): void {
 
 function isForAnother(run: PayoutRun, notification: Record<string, unknown>): boolean {
   const { orderId, partnerOrderId } = notification;
-  const ours = run.checkedRequest?.partnerOrderId;
+  const ours = run.prepared?.request.partnerOrderId;
   const ourOrder = run.record.order?.orderId;
   if (typeof partnerOrderId === 'string' && ours !== undefined) return partnerOrderId !== ours;
   return typeof orderId === 'string' && ourOrder !== undefined && orderId !== ourOrder;
 }
 
-async function pollNow(run: PayoutRun): Promise<PayoutState> {
-  const before = run.record.asks;
-  run.pollRequested = true;
-  await condition(() => run.record.asks > before || run.record.phase === 'DONE');
+function approve(run: PayoutRun, { by }: Decision): PayoutState {
+  const { record } = run;
+  if (record.quote) record.approved = { by, quote: record.quote };
   return stateOf(run);
+}
+
+/** Checked here, so that it applies to every client: HTTP, the command line, an SDK or the Temporal UI. */
+function approvalProblem(run: PayoutRun, decision: Decision): string | undefined {
+  const problem = decisionProblem(run, decision);
+  if (problem) return problem;
+  const starter = workflowInfo().memo?.['startedBy'];
+  const isStarter = typeof starter === 'string' && sameName(starter, decision.by);
+  return isStarter ? 'the caller who started a payout cannot approve it' : undefined;
+}
+
+function sameName(one: string, other: string): boolean {
+  return one.trim().toLowerCase() === other.trim().toLowerCase();
+}
+
+function refuse(run: PayoutRun, { by, note }: Decision): PayoutState {
+  const { record } = run;
+  record.refused = { by, note };
+  return stateOf(run);
+}
+
+function decisionProblem({ record }: PayoutRun, decision: Decision): string | undefined {
+  const problem = deciderProblem(decision);
+  if (problem) return problem;
+  if (record.phase !== 'AWAITING_APPROVAL')
+    return `the payout does not wait for approval: it is ${record.phase}`;
+  return record.approved || record.refused ? 'the payout has already been approved or refused' : undefined;
 }
 
 async function cancel(run: PayoutRun, { by, reason }: CancelRequest): Promise<PayoutState> {
   run.cancel(by, reason);
   await condition(() => run.record.phase === 'DONE' || run.record.cancelled === undefined);
   if (run.record.result?.outcome !== 'NOT_CREATED')
-    throw notAccepted('the order exists, or may exist, after all: the cancellation had no effect');
+    throw notAccepted('the cancellation had no effect: the order exists, or may exist');
   return stateOf(run);
+}
+
+function cancelProblem(run: PayoutRun, request: CancelRequest): string | undefined {
+  return deciderProblem(request) ?? run.cancelProblem();
+}
+
+async function poll(run: PayoutRun): Promise<PayoutState> {
+  const before = run.record.asks;
+  run.pollRequested = true;
+  await condition(() => run.record.asks > before || run.record.phase === 'DONE');
+  return stateOf(run);
+}
+
+function pollProblem({ record }: PayoutRun): string | undefined {
+  if (record.phase === 'DONE') return 'the payout has ended';
+  const { stage } = record.creation;
+  return stage === 'quoting' || stage === 'sending' ? 'no order has been created yet' : undefined;
 }
 
 async function resolve(run: PayoutRun, resolution: Resolution): Promise<PayoutState> {
@@ -112,35 +128,11 @@ async function resolve(run: PayoutRun, resolution: Resolution): Promise<PayoutSt
   }
 }
 
-function canDecide({ record }: PayoutRun): string | undefined {
-  if (record.phase !== 'AWAITING_APPROVAL')
-    return `the payout does not wait for approval: it is ${record.phase}`;
-  if (record.approved || record.refused) return 'it has been decided already';
-  return undefined;
-}
-
-/** However it is asked: by HTTP, the command line, an SDK or the Temporal UI. */
-function startedBy({ by }: Decision): string | undefined {
-  const starter = workflowInfo().memo?.['startedBy'];
-  const same = typeof starter === 'string' && starter.trim().toLowerCase() === by.trim().toLowerCase();
-  return same ? 'the caller who started a payout cannot approve it' : undefined;
-}
-
-function canPoll({ record }: PayoutRun): string | undefined {
-  if (record.phase === 'DONE') return 'the payout has ended';
-  const { stage } = record.creation;
-  return stage === 'quoting' || stage === 'sending' ? 'no order has been created yet' : undefined;
-}
-
-function resolvable(run: PayoutRun, resolution: Resolution): string | undefined {
-  const { created } = resolution;
-  if (run.record.creation.stage !== 'review')
-    return `there is nothing to resolve: the payout is ${run.record.phase}`;
-  if (run.resolution || run.isResolving) return 'it has been resolved already';
-  if (created === true)
-    return typeof resolution.orderId === 'string' && resolution.orderId !== ''
-      ? undefined
-      : 'orderId: is missing';
-  if (created !== false) return 'created: must be true or false';
-  return resolution.then === 'end' || resolution.then === 'retry' ? undefined : 'then: must be end or retry';
+function resolveProblem(run: PayoutRun, resolution: Resolution): string | undefined {
+  const problem = deciderProblem(resolution);
+  if (problem) return problem;
+  const { creation, phase } = run.record;
+  if (creation.stage !== 'review') return `there is nothing to resolve: the payout is ${phase}`;
+  if (run.resolution || run.isResolving) return 'the payout is already being resolved';
+  return resolutionProblem(resolution, 'orderId');
 }

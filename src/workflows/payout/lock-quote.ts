@@ -1,5 +1,6 @@
-/** A locked quote that may be used: of a usable account, within the caller's limits, affordable. */
+/** Locks a quote: for a usable account, within the caller's limits, affordable. */
 import { lockExpiresAtMs } from '../../domain/deadlines.ts';
+import { formatMoney } from '../../domain/money.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { Quote } from '../../domain/provider-records.ts';
 import { agreedQuote, quoteProblem } from '../../domain/quote-check.ts';
@@ -7,21 +8,21 @@ import { refusalIn } from '../shared/call-failures.ts';
 import { untilAnswered } from '../shared/calls.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 
-/** Waits for `notBefore`, cancellably. */
+/** Waits until `notBefore`. The payout can be cancelled meanwhile. */
 export async function waitUntilDue(run: PayoutRun): Promise<void> {
   const due = run.request.notBefore ? Date.parse(run.request.notBefore) : 0;
   if (due <= Date.now()) return;
   run.enter('SCHEDULED');
-  await run.cancellable(() => run.rest(due - Date.now(), 'waits for notBefore', () => false));
+  await run.cancellable(() => run.rest(due - Date.now(), 'waits for notBefore'));
 }
 
-/** The quote in hand while its lock lives, or a new one. Throws `NotCreated` where the terms are not the caller's. */
+/** The current quote while its lock is valid, else a new one. Throws `NotCreated` if the quote cannot be used. */
 export async function lockQuote(run: PayoutRun): Promise<AgreedQuote> {
   const { quote } = run.record;
   return quote && lockLeftMs(run) > 0 ? quote : requestUsableQuote(run);
 }
 
-/** What is left of the lock's life. Both readings are of the workflow's own clock. */
+/** The remaining lifetime of the lock, by the workflow's clock. */
 export function lockLeftMs({ record, settings }: PayoutRun): number {
   return lockExpiresAtMs(record.quotedAtMs, settings.lockLifetimeMs) - Date.now();
 }
@@ -33,15 +34,15 @@ async function requestUsableQuote(run: PayoutRun): Promise<AgreedQuote> {
   const problem = quoteProblem(request, quote);
   if (problem) throw new NotCreated(problem);
   record.quote = agreedQuote(quote);
-  // The lock began to live when the provider answered, at the latest now.
+  // The lock became valid when the provider answered, at the latest now.
   record.quotedAtMs = Date.now();
   return record.quote;
 }
 
-/** Checks the account on the way: that mostly takes no call, so it takes no activity of its own either. */
+/** The activity checks the account too, which rarely takes a call. */
 async function requestQuote({ request, caller, calls }: PayoutRun): Promise<Quote> {
   const { clientId, instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
-  const summary = `${originCurrency} account usable? then quote ${instructedAmount.amount} ${instructedAmount.currency}, ${originCurrency} to ${targetCurrency}`;
+  const summary = `checks the account and quotes ${formatMoney(instructedAmount)}, ${originCurrency} to ${targetCurrency}`;
   const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
   try {
     const { quoteForClient } = untilAnswered(calls, 'beginning', summary);
@@ -49,7 +50,7 @@ async function requestQuote({ request, caller, calls }: PayoutRun): Promise<Quot
     if (answer.kind === 'quote') return answer.quote;
     throw new NotCreated(answer.problem);
   } catch (error) {
-    // The provider calls the request wrong: it can only be wrong again.
+    // The provider rejected the request itself, so a retry cannot help.
     const refusal = refusalIn(error);
     throw refusal ? new NotCreated({ code: 'REFUSED_BY_PROVIDER', message: refusal }) : error;
   }

@@ -1,68 +1,68 @@
 /**
  * A payout from its request to its outcome.
  *
- * It *completes* with one of four outcomes when the provider ended the order, or when no order was created. It
+ * It *completes* with one of four outcomes when the provider has ended the order, or when no order was created. It
  * *fails* only on bad input. It has no execution timeout: money in flight is never abandoned.
  */
-import {
-  allHandlersFinished,
-  CancellationScope,
-  condition,
-  log,
-  upsertMemo,
-  workflowInfo,
-} from '@temporalio/workflow';
-import type { PayoutRequest, PayoutResult, Reason } from '../../domain/payout.ts';
+import { allHandlersFinished, condition, log, upsertMemo } from '@temporalio/workflow';
+import type { PayoutRequest, PayoutResult } from '../../domain/payout.ts';
 import type { CarriedOver } from '../../domain/payout-record.ts';
 import { local } from '../shared/calls.ts';
+import { runShielded } from '../shared/messages.ts';
+import { startFacts } from '../shared/run-facts.ts';
 import { approveIfRequired } from './approval.ts';
 import { findEarlierOrder } from './confirm.ts';
-import { sendCreate, untilCreated } from './create.ts';
+import { createOrder, sendCreate } from './create.ts';
 import { installHandlers } from './handlers.ts';
 import { lockQuote, waitUntilDue } from './lock-quote.ts';
 import { NotCreated, PayoutRun } from './run.ts';
 import { showState } from './show-state.ts';
 import { trackToFinal } from './track.ts';
+import { verify } from './verify.ts';
 
+/** `carried`: the state of the previous run, if it continued as new. */
 export async function payout(request: PayoutRequest, carried?: CarriedOver): Promise<PayoutResult> {
   const run = new PayoutRun(carried);
   installHandlers(run);
-  heedCancellation(run);
-  return CancellationScope.nonCancellable(async () => {
-    await run.prepare(() => prepare(request));
-    showState(run);
-    return finish(run, await pay(run));
-  });
+  return runShielded(
+    () => cancelFromTemporal(run),
+    async () => {
+      // The first activity refuses bad input, without a call to the provider.
+      run.prepared ??= await local.preparePayout(request, startFacts());
+      showState(run);
+      const result = await pay(run, carried).catch((error: unknown) => notCreated(run, error));
+      return finish(run, result);
+    },
+  );
 }
 
-async function pay(run: PayoutRun): Promise<PayoutResult> {
-  try {
-    await findEarlierOrder(run);
-    for (;;) {
-      const order = await untilCreated(run, async () => {
-        await waitUntilDue(run);
-        const quote = await lockQuote(run);
-        await sendCreate(run, await approveIfRequired(run, quote));
-      });
-      const result = await trackToFinal(run, order);
+/** The steps of a payout. A step throws `NotCreated` if the payout ends without an order. */
+async function pay(run: PayoutRun, carried: CarriedOver | undefined): Promise<PayoutResult> {
+  if (!carried) await findEarlierOrder(run);
+  for (;;) {
+    // Repeats these steps until the order exists. Before each new attempt, confirms that the last one created none.
+    const order = await createOrder(run, async () => {
+      await waitUntilDue(run);
+      const quote = await lockQuote(run);
+      const approved = await approveIfRequired(run, quote);
+      await sendCreate(run, approved);
+    });
+    // Result and detail of a final trade may disagree for a while. Then both are queried again.
+    for (let final = await trackToFinal(run, order); final; final = await trackToFinal(run, final.order)) {
+      const result = await verify(run, final);
       if (result) return result;
-      // The provider does not know the order any more: a person decides whether to create another.
+      await run.continueAsNewWhenLong();
     }
-  } catch (error) {
-    if (error instanceof NotCreated) return notCreated(run, error.reason);
-    throw error;
+    // The provider no longer knows the order. A person decides whether to create another one.
   }
 }
 
-/** Decides bad input, without a call to the provider: the only way for this workflow to fail. */
-function prepare(request: unknown) {
-  const { workflowId, memo } = workflowInfo();
-  return local.preparePayout(request, { workflowId, environment: memo?.['environment'] });
-}
-
-function notCreated(run: PayoutRun, reason: Reason): PayoutResult {
+/** The result without an order. Throws any error that does not mean this. */
+function notCreated(run: PayoutRun, error: unknown): PayoutResult {
+  if (!(error instanceof NotCreated)) throw error;
   const { quote, sends } = run.record;
   const { partnerOrderId } = run.request;
+  const { reason } = error;
   // A follow-up checks later whether an order has appeared after all.
   if (sends > 0) upsertMemo({ createSent: true });
   return { partnerOrderId, outcome: 'NOT_CREATED', reason, ...(quote && { quote }), debits: [], splits: [] };
@@ -78,12 +78,11 @@ async function finish(run: PayoutRun, result: PayoutResult): Promise<PayoutResul
 }
 
 /** Temporal's own cancellation means the same as the update `cancel`. */
-function heedCancellation(run: PayoutRun): void {
-  CancellationScope.current().cancelRequested.catch(() => {
-    if (run.cancelProblem() === undefined) run.cancel('Temporal', 'workflow cancellation');
-    else {
-      log.warn('a cancellation came after the creation had begun; it has no effect');
-      run.flagLateCancel();
-    }
-  });
+function cancelFromTemporal(run: PayoutRun): void {
+  if (run.cancelProblem() === undefined) {
+    run.cancel('Temporal', 'workflow cancellation');
+    return;
+  }
+  log.warn('the cancellation has no effect, because the creation has begun');
+  run.flagLateCancel();
 }

@@ -1,4 +1,4 @@
-/** How the order stands, by one trade query: what is known after it, and what an operator should look at. */
+/** Queries the trade once, records the answer, and flags what needs attention. */
 import type { TradeAnswer } from '../../activities/shared/types.ts';
 import { orderMismatch, statusContradiction } from '../../domain/order-check.ts';
 import type { Attention } from '../../domain/payout.ts';
@@ -12,7 +12,7 @@ import type { PayoutRun } from './run.ts';
 import { enterReview, noteUnknownSend } from './stages.ts';
 import { type LearnedBy, query } from './wait-to-ask.ts';
 
-/** Unanswered queries in a row that pass as a hiccup. */
+/** Fewer queries in a row without an answer are not flagged. */
 const UNANSWERED_BEFORE_FLAG = 3;
 const TRADE_FLAGS: Attention['code'][] = [
   'AWAITING_MATERIAL',
@@ -22,17 +22,17 @@ const TRADE_FLAGS: Attention['code'][] = [
   'PROVIDER_CONTRADICTS_ITSELF',
 ];
 
-/** The order that the payout follows now, its trade, and the detail where it was to be had. */
+/** The order that the payout tracks, its trade, and the detail if it was fetched. */
 export type KnownTrade = TradeAnswer & { order: KnownOrder; trade: TradeResult };
 
-/** Undefined: no answer, or none that helps; the poll timer asks again. */
+/** Undefined if there was no usable answer: the poll timer leads to the next query. */
 export async function queryTrade(
   run: PayoutRun,
   order: KnownOrder,
   because: LearnedBy,
 ): Promise<KnownTrade | undefined> {
   const fetch = (urgency: Urgency) => () => {
-    const calls = polled(run.calls, urgency, `how is the order, and which payments were made? (${because})`);
+    const calls = polled(run.calls, urgency, `queries the trade and its detail (${because})`);
     return calls.fetchTradeWithDetail(run.caller, run.tradeKey);
   };
   let answer: TradeAnswer;
@@ -41,20 +41,29 @@ export async function queryTrade(
       ? query(run, fetch('ending'))
       : query(run, fetch('poll'), fetch('latePoll')));
   } catch (error) {
-    return unanswered(run, error);
+    flagUnanswered(run, error);
+    return undefined;
   }
   const { trade, detail } = answer;
   if (trade === null) return notFound(run, order);
-  const followed = await orderOfTrade(run, order, trade);
-  if (!followed) return namesAnother(run, order, trade);
-  run.record.missingSinceMs = undefined;
-  learned(run, followed, trade);
-  return { order: followed, trade, detail };
+  const tracked = await orderOfTrade(run, order, trade);
+  if (!tracked) {
+    // The trade query keeps naming an order that is not this payout's or cannot be read: a person decides (H54).
+    if (isMissingForAWindow(run))
+      reviewMissing(
+        run,
+        `the trade query names order ${trade.orderId} and not ${order.orderId}, which was created`,
+        trade.orderId,
+      );
+    return undefined;
+  }
+  recordTrade(run, tracked, trade);
+  return { order: tracked, trade, detail };
 }
 
 /**
- * Undefined: the trade query names another order than the one that the payout follows, and it is not this payout's. One
- * that is this payout's in every field (H54) replaces the order (H21): there may be two.
+ * The order that the trade query names. If it is not the tracked order but matches the request in every field (H54), it
+ * replaces the tracked one, and there may be two orders (H21). Undefined if it does not match.
  */
 async function orderOfTrade(
   run: PayoutRun,
@@ -68,7 +77,7 @@ async function orderOfTrade(
   }
   run.flag(
     'SEVERAL_ORDERS',
-    `the trade query names order ${trade.orderId}, known was ${known.orderId}: there may be two`,
+    `the trade query names order ${trade.orderId} instead of ${known.orderId}: there may be two orders`,
   );
   const found = await readOrder(run, trade.orderId);
   if (!found || orderMismatch(found, request) !== undefined) return undefined;
@@ -78,24 +87,21 @@ async function orderOfTrade(
   return record.order;
 }
 
-function learned(run: PayoutRun, order: KnownOrder, trade: TradeResult): void {
-  const { record } = run;
+function recordTrade(run: PayoutRun, order: KnownOrder, trade: TradeResult): void {
+  const { record, settings } = run;
+  record.missingSinceMs = undefined;
   record.trade = trade;
   record.unanswered = 0;
   record.lastConfirmedAtMs = Date.now();
   run.unflag('PROVIDER_NOT_ANSWERING', 'ORDER_NOT_FOUND', 'STUCK', ...TRADE_FLAGS);
   for (const { code, message } of [...tradeAttention(trade), ...statusContradiction(order.status, trade)])
     run.flag(code, message);
-  if (finalStatus(trade) === undefined) flagWhenStuck(run, trade);
+  const sinceMs = record.createdAtMs;
+  if (finalStatus(trade) === undefined && Date.now() - sinceMs >= settings.stuckAfterMs)
+    run.flag('STUCK', `still ${trade.status} since ${new Date(sinceMs).toISOString()}`);
 }
 
-function flagWhenStuck(run: PayoutRun, trade: TradeResult): void {
-  const since = run.record.createdAtMs;
-  if (Date.now() - since < run.settings.stuckAfterMs) return;
-  run.flag('STUCK', `still ${trade.status} since ${new Date(since).toISOString()}`);
-}
-
-function unanswered(run: PayoutRun, error: unknown): undefined {
+function flagUnanswered(run: PayoutRun, error: unknown): void {
   const { record } = run;
   record.unanswered += 1;
   if (refusalIn(error) === undefined && record.unanswered < UNANSWERED_BEFORE_FLAG) return;
@@ -105,32 +111,26 @@ function unanswered(run: PayoutRun, error: unknown): undefined {
   );
 }
 
-/** Right after the create the provider's reads may lag; later, an order that was created should be known. */
+/** Right after the create, the provider's reads may lag. Later, the provider should know the order. */
 async function notFound(run: PayoutRun, { orderId }: KnownOrder): Promise<undefined> {
   const { record, settings } = run;
   record.unanswered += 1;
-  const isMissing = missedForAWindow(run);
+  const isMissing = isMissingForAWindow(run);
   if (Date.now() - record.createdAtMs <= settings.confirmationWindowMs) return;
   const message = 'the order was created, but the trade query says that it does not exist';
   run.flag('ORDER_NOT_FOUND', message);
   if (!isMissing) return;
-  if (await isOrderReadable(run)) {
-    run.flag('ORDER_NOT_FOUND', `${message}; the order query knows it`);
-    return;
-  }
-  noteUnknownSend(run, 'unanswered');
-  enterReview(run, `order ${orderId} was created, and the provider does not know it (any more)`);
+  if (await isOrderReadable(run)) run.flag('ORDER_NOT_FOUND', `${message}; the order query knows it`);
+  else reviewMissing(run, `order ${orderId} was created, but the provider does not know it`);
 }
 
-/** Another order, again and again, that is not this payout's or cannot be read: a person decides (H54). */
-async function namesAnother(run: PayoutRun, known: KnownOrder, { orderId }: TradeResult): Promise<undefined> {
-  if (!missedForAWindow(run)) return;
+function reviewMissing(run: PayoutRun, why: string, orderId?: string): void {
   noteUnknownSend(run, 'unanswered');
-  const why = `the trade query names order ${orderId} and not ${known.orderId}, which was created`;
   enterReview(run, why, orderId);
 }
 
-function missedForAWindow({ record, settings }: PayoutRun): boolean {
+/** Whether no trade query has named the created order for a whole confirmation window. */
+function isMissingForAWindow({ record, settings }: PayoutRun): boolean {
   record.missingSinceMs ??= Date.now();
   return Date.now() - record.missingSinceMs > settings.confirmationWindowMs;
 }

@@ -1,4 +1,4 @@
-/** One run of a payout as its steps see it: what it remembers, what it was told, and how it waits. */
+/** One run of a payout as its steps see it: its record, its calls, its waits, and its cancellation. */
 import {
   allHandlersFinished,
   CancellationScope,
@@ -7,26 +7,18 @@ import {
   isCancellation,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Caller } from '../../activities/shared/types.ts';
 import type { Resolution } from '../../contract/payout-messages.ts';
-import type {
-  Attention,
-  CheckedPayoutRequest,
-  PayoutPhase,
-  PayoutSettings,
-  Reason,
-} from '../../domain/payout.ts';
+import type { Attention, CheckedPayoutRequest, PayoutPhase, Reason } from '../../domain/payout.ts';
 import {
   type CarriedOver,
   type Clearance,
-  type KnownOrder,
   newRecord,
   type PayoutRecord,
 } from '../../domain/payout-record.ts';
 import type { TradeKey } from '../../domain/provider-records.ts';
-import { withFlag, withoutFlag } from '../shared/attention.ts';
 import type { CallSettings } from '../shared/calls.ts';
-import { isHistoryLong } from '../shared/long-history.ts';
+import { RequestRun } from '../shared/request-run.ts';
+import { isHistoryLong } from '../shared/run-facts.ts';
 import { CallWatch } from './call-watch.ts';
 import { showState } from './show-state.ts';
 
@@ -34,7 +26,7 @@ import { showState } from './show-state.ts';
 export class NotCreated extends Error {
   override readonly name = 'NotCreated';
   readonly reason: Reason;
-  /** A person decided so: nothing that is unknown stands against it. */
+  /** A person decided this, so a send of unknown outcome does not prevent it. */
   readonly isDecided: boolean;
 
   constructor(reason: Reason, isDecided = false) {
@@ -44,9 +36,7 @@ export class NotCreated extends Error {
   }
 }
 
-type Prepared = { request: CheckedPayoutRequest; settings: PayoutSettings };
-
-export class PayoutRun {
+export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code']> {
   readonly record: PayoutRecord;
   /** A person's decision in NEEDS_REVIEW, until the review acts on it. */
   resolution: (Resolution & { created: false }) | undefined;
@@ -56,8 +46,6 @@ export class PayoutRun {
   /** This run has confirmed that no order exists. It proves nothing to another run. */
   cleared: Clearance | undefined;
 
-  private readonly carried: CarriedOver | undefined;
-  private prepared: Prepared | undefined;
   private cancellableWork: CancellationScope | undefined;
   private readonly watch = new CallWatch({
     limitMs: () => this.settings.callWaitsMs,
@@ -69,45 +57,12 @@ export class PayoutRun {
   });
 
   constructor(carried: CarriedOver | undefined) {
-    this.carried = carried;
+    super();
+    this.prepared = carried;
     this.record = carried?.record ?? newRecord(workflowInfo().startTime.getTime());
   }
 
-  /** Checks the request with `check`, or goes on with what an earlier run of this payout carried over. */
-  async prepare(check: () => Promise<Prepared>): Promise<void> {
-    this.prepared = this.carried ?? (await check());
-  }
-
-  /** An earlier run of the chain has confirmed already what is to be confirmed first. */
-  get isContinued(): boolean {
-    return this.carried !== undefined;
-  }
-
-  get request(): CheckedPayoutRequest {
-    return this.checked.request;
-  }
-
-  get settings(): PayoutSettings {
-    return this.checked.settings;
-  }
-
-  /** The checked request once there is one: handlers run before it and must not throw. */
-  get checkedRequest(): CheckedPayoutRequest | undefined {
-    return this.prepared?.request;
-  }
-
-  /** The order that the payout follows. Throws before there is one. */
-  get order(): KnownOrder {
-    const { order } = this.record;
-    if (!order) throw new Error('no order has been created yet');
-    return order;
-  }
-
-  get caller(): Caller {
-    return { environment: this.settings.environment, app: this.request.app, openId: this.request.openId };
-  }
-
-  /** Clients take turns, so one with thousands of payouts does not hold up another. */
+  /** Clients take turns, so one with thousands of payouts does not delay another. */
   get calls(): CallSettings {
     return { ...this.settings, seller: this.request.clientId };
   }
@@ -120,34 +75,20 @@ export class PayoutRun {
     this.record.phase = phase;
   }
 
-  flag(code: Attention['code'], message: string): void {
-    this.record.attention = withFlag(this.record.attention, code, message);
-  }
-
-  unflag(...codes: Attention['code'][]): void {
-    this.record.attention = withoutFlag(this.record.attention, ...codes);
-  }
-
-  /** One call to the provider. One that waits too long is flagged. */
-  call<T>(work: () => Promise<T>): Promise<T> {
+  /** One call to the provider. If it waits too long, it is flagged, and `urgently` replaces it if given. */
+  call<T>(work: () => Promise<T>, urgently?: () => Promise<T>): Promise<T> {
     this.record.lastAskedAtMs = Date.now();
-    return this.watch.call(work);
-  }
-
-  /** As `call`, for a call of low priority: once it has waited too long, `urgently` replaces it. */
-  callInTurn<T>(work: () => Promise<T>, urgently: () => Promise<T>): Promise<T> {
-    this.record.lastAskedAtMs = Date.now();
-    return this.watch.callInTurn(work, urgently);
+    return this.watch.call(work, urgently);
   }
 
   /** Waits until `wake` holds or `ms` have passed. The search attributes show the state meanwhile. */
-  async rest(ms: number, summary: string, wake: () => boolean): Promise<void> {
+  async rest(ms: number, summary: string, wake: () => boolean = () => false): Promise<void> {
     showState(this);
     this.watch.standDownFor(ms);
     await condition(wake, Math.max(1, ms), { summary });
   }
 
-  /** Runs `work` so that a cancel ends it; `NotCreated` when that happened. */
+  /** Runs `work` until it ends or the payout is cancelled. Throws `NotCreated` if it is cancelled. */
   async cancellable<T>(work: () => Promise<T>): Promise<T> {
     this.endIfCancelled();
     const scope = new CancellationScope();
@@ -169,24 +110,24 @@ export class PayoutRun {
     throw new NotCreated({ code: 'CANCELLED', message: `cancelled by ${cancelled.by}${why}` });
   }
 
-  /** Why a cancel cannot be accepted now; undefined when it can. */
+  /** Why the payout cannot be cancelled now; undefined if it can. */
   cancelProblem(): string | undefined {
     const { phase, creation, unknownSend } = this.record;
     if (phase === 'DONE') return 'the payout has ended';
-    if (creation.stage === 'created') return 'the order exists; the provider offers no way to take it back';
+    if (creation.stage === 'created') return 'the order exists, and the provider cannot cancel it';
     if (creation.stage === 'review') return 'the order may exist: use resolve';
     if (unknownSend) return 'a create was sent and its outcome is unknown: the order may exist';
-    // What another run may have sent is being confirmed: unless it has, the cancel counts.
+    // While the payout confirms whether another run has sent, a cancellation counts unless one has.
     return creation.stage === 'sending' ? 'the creation has begun' : undefined;
   }
 
-  /** Only where `cancelProblem` finds none. */
+  /** Call it only if `cancelProblem` finds none. */
   cancel(by: string, reason: string | undefined): void {
     this.record.cancelled ??= { by, reason };
     this.cancellableWork?.cancel();
   }
 
-  /** A cancel that was accepted before it was known that the order exists, or may exist, has no effect. */
+  /** The order exists, or may exist, so a cancellation that was accepted before has no effect. */
   dropCancel(): void {
     if (!this.record.cancelled) return;
     this.record.cancelled = undefined;
@@ -194,25 +135,20 @@ export class PayoutRun {
   }
 
   flagLateCancel(): void {
-    this.flag('CANCEL_TOO_LATE', 'a cancellation came after the creation had begun; it had no effect');
+    this.flag('CANCEL_TOO_LATE', 'the cancellation had no effect, because the creation had begun');
   }
 
-  /** Starts a fresh history once this one is long. Call it only while no call is under way. */
+  /** Continues as new if the history is long. Call it only while no call is under way. */
   async continueAsNewWhenLong(): Promise<void> {
     if (!isHistoryLong()) return;
     if (this.resolution) return;
-    // The handler of an update that was answered just now ends in the same task.
+    // The handler of an update that was just answered ends in the same workflow task.
     if (!allHandlersFinished() && !(await condition(allHandlersFinished, '1s'))) return;
     const { request, settings, record } = this;
-    await continueAsNew<(request: CheckedPayoutRequest, carried: CarriedOver) => Promise<unknown>>(request, {
+    const carried = { request, settings, record };
+    await continueAsNew<(request: CheckedPayoutRequest, carried: CarriedOver) => Promise<unknown>>(
       request,
-      settings,
-      record,
-    });
-  }
-
-  private get checked(): Prepared {
-    if (!this.prepared) throw new Error('the request has not been checked yet');
-    return this.prepared;
+      carried,
+    );
   }
 }

@@ -1,19 +1,19 @@
 /**
- * What the Temporal UI shows without opening a payload. A search attribute costs a history event and a write to the
- * visibility store, so only changes are written, and only where a payout waits or ends. The `state` query and the
- * event summaries show the phases that last a moment.
+ * Shows the state in the Temporal UI. A search attribute costs a history event and a write to the visibility store, so
+ * only changes are written, and only when a payout waits or ends. The `state` query and the event summaries show the
+ * phases in between.
  */
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import type { Money } from '../../domain/money.ts';
-import type { CheckedPayoutRequest, PayoutSettings, PayoutState } from '../../domain/payout.ts';
+import type { Prepared } from '../../activities/shared/types.ts';
+import { formatMoney } from '../../domain/money.ts';
+import type { CheckedPayoutRequest, PayoutState } from '../../domain/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
 import { payoutState } from '../../domain/payout-state.ts';
 
-/** As much of a run as its state needs. There is no request before it is checked. */
+/** The part of a run that its state needs. `prepared` is undefined until the request has been checked. */
 interface ShownRun {
   readonly record: PayoutRecord;
-  readonly checkedRequest: CheckedPayoutRequest | undefined;
-  readonly settings: PayoutSettings;
+  readonly prepared: Prepared<CheckedPayoutRequest> | undefined;
 }
 
 export function showState(run: ShownRun): void {
@@ -26,52 +26,48 @@ export function showState(run: ShownRun): void {
 }
 
 export function stateOf(run: ShownRun): PayoutState {
-  const { record, checkedRequest } = run;
-  if (!checkedRequest) return payoutState(record, '');
-  return payoutState(record, checkedRequest.partnerOrderId, run.settings.lockLifetimeMs);
+  const { record, prepared } = run;
+  if (!prepared) return payoutState(record, '');
+  return payoutState(record, prepared.request.partnerOrderId, prepared.settings.lockLifetimeMs);
 }
 
 /** No personal data here: ids and statuses only. */
 function attributes(run: ShownRun, state: PayoutState): Record<string, [string] | [boolean]> {
   const known = workflowInfo().searchAttributes;
   return {
-    ...(run.checkedRequest && { PayoutApp: [run.checkedRequest.app] }),
+    ...(run.prepared && { PayoutApp: [run.prepared.request.app] }),
     PayoutPhase: [state.phase],
     ...(state.outcome && { PayoutOutcome: [state.outcome] }),
     ...(state.orderId && { PayoutOrderId: [state.orderId] }),
     ...(state.auditStatus && { PayoutAuditStatus: [state.auditStatus] }),
-    // Absent means false: most payouts never need anybody.
+    // Absent means false: most payouts never need attention.
     ...((state.needsAttention || known['PayoutNeedsAttention'] !== undefined) && {
       PayoutNeedsAttention: [state.needsAttention],
     }),
   };
 }
 
-/** Amounts, why it waits and until when: what an operator would otherwise have to ask for. */
+/** Amounts, and what the payout waits for and until when. */
 function details(run: ShownRun, state: PayoutState): string {
   const { quote, received, failed, orderId, auditStatus } = state;
-  const { instructedAmount, notBefore } = run.checkedRequest ?? {};
+  const { instructedAmount, notBefore } = run.prepared?.request ?? {};
   const lines = [
     `**${state.phase}**: ${state.sentence}`,
     `Next: ${state.nextStep}`,
-    state.phase === 'SCHEDULED' && notBefore && `Begins at ${notBefore}`,
+    state.phase === 'SCHEDULED' && notBefore && `Starts at ${notBefore}`,
     state.phase === 'AWAITING_APPROVAL' &&
       state.approvalExpiresAt &&
       `Can be approved until ${state.approvalExpiresAt}`,
     ...state.reasons.map((reason) => `⚠ ${reason.code}: ${reason.message}`),
     quote
-      ? `Pays ${show(quote.pay)} for ${show(quote.target)} at ${quote.exchangeRate}, fee ${show(quote.fee)}`
-      : instructedAmount && `Instructed: ${show(instructedAmount)}`,
-    state.lockExpiresAt && `Its lock lives until ${state.lockExpiresAt}`,
-    received && `Received ${show(received)}${failed ? `, failed ${show(failed)}` : ''}`,
+      ? `Pays ${formatMoney(quote.pay)} for ${formatMoney(quote.target)} at ${quote.exchangeRate}, fee ${formatMoney(quote.fee)}`
+      : instructedAmount && `Instructed: ${formatMoney(instructedAmount)}`,
+    state.lockExpiresAt && `The lock expires at ${state.lockExpiresAt}`,
+    received && `Received ${formatMoney(received)}${failed ? `, failed ${formatMoney(failed)}` : ''}`,
     orderId && `Order ${orderId}${auditStatus ? `, risk audit ${auditStatus}` : ''}`,
     state.lastAskedAt &&
       `Provider last asked ${state.lastAskedAt}, last confirmed ${state.lastConfirmedAt ?? 'never'}`,
   ];
-  // Markdown's line break: the UI shows only so many lines at a time.
+  // Two spaces: a line break in Markdown. Paragraphs would take twice the space.
   return lines.filter((line) => typeof line === 'string' && line !== '').join('  \n');
-}
-
-function show({ amount, currency }: Money): string {
-  return `${amount} ${currency}`;
 }

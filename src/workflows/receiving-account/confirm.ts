@@ -27,7 +27,7 @@ export async function confirmOpening(run: OpeningRun, unknown: UnknownOutcome): 
     const confirmed = await judge(run, unknown, await askWhetherOpened(run), askedAtMs);
     if (confirmed) return confirmed;
     const left = record.settlesAtMs - Date.now();
-    await sleep(Math.max(1, Math.min(wait, left)), { summary: 'asks again whether the account was opened' });
+    await sleep(Math.max(1, Math.min(wait, left)), { summary: 'confirms again' });
   }
 }
 
@@ -91,7 +91,7 @@ async function applyResolution(run: OpeningRun): Promise<Confirmed | undefined> 
   const { decision, account } = resolution;
   if (decision.created) return { result: run.opened(account ?? {}, 'person', decision.accountId) };
   if (decision.then === 'end') {
-    const message = `${decision.by} found that it was not opened`;
+    const message = `${decision.by} decided that no account was opened`;
     return { result: run.notOpened({ code: 'RESOLVED_NOT_OPENED', message }) };
   }
   return confirmBeforeRetry(run);
@@ -113,7 +113,7 @@ async function confirmBeforeRetry(run: OpeningRun): Promise<Confirmed | undefine
 }
 
 async function askWhetherOpened(run: OpeningRun): Promise<WhetherOpened> {
-  const calls = untilAnswered(run.calls, 'account', 'was the account opened?');
+  const calls = untilAnswered(run.calls, 'account', 'confirms whether the account was opened');
   const { workflowId } = workflowInfo();
   const { startedAtMs } = run.record;
   const answer = await run

@@ -1,5 +1,5 @@
 /** The messages that an opening takes. An account that a person names is checked with the provider first. */
-import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
+import { condition, setHandler } from '@temporalio/workflow';
 import {
   type OpeningResolution,
   openingStateQuery,
@@ -7,49 +7,43 @@ import {
 } from '../../contract/receiving-account-messages.ts';
 import { accountMismatch, type ReceivingAccountState } from '../../domain/receiving-account.ts';
 import { asked } from '../shared/calls.ts';
-import { demand, named, notAccepted } from '../shared/refusals.ts';
+import { deciderProblem, notAccepted, onUpdate, resolutionProblem, shielded } from '../shared/messages.ts';
 import type { OpeningRun } from './opening-run.ts';
 
 export function installOpeningHandlers(run: OpeningRun): void {
-  let checking = false;
   setHandler(openingStateQuery, () => run.state);
-  const resolve = async (decision: OpeningResolution): Promise<ReceivingAccountState> => {
-    checking = true;
-    try {
-      run.resolution = decision.created
-        ? { decision, account: await checkedAccount(run, decision.accountId) }
-        : { decision };
-    } finally {
-      checking = false;
-    }
-    // The answer shows the effect of the decision.
-    await condition(() => run.resolution === undefined || run.record.phase !== 'NEEDS_REVIEW');
-    return run.state;
-  };
-  // Handlers run in the root scope. Once it has been canceled, every wait in it would fail.
-  setHandler(resolveOpeningUpdate, (decision) => CancellationScope.nonCancellable(() => resolve(decision)), {
-    validator: (decision) => demand(named(decision) ?? resolveProblem(run, decision, checking)),
-  });
+  onUpdate(run, resolveOpeningUpdate, shielded(resolve), resolveProblem);
 }
 
-function resolveProblem(run: OpeningRun, decision: OpeningResolution, checking: boolean): string | undefined {
+async function resolve(run: OpeningRun, decision: OpeningResolution): Promise<ReceivingAccountState> {
+  run.isResolving = true;
+  try {
+    run.resolution = decision.created
+      ? { decision, account: await checkedAccount(run, decision.accountId) }
+      : { decision };
+  } finally {
+    run.isResolving = false;
+  }
+  // The answer shows the effect of the decision.
+  await condition(() => run.resolution === undefined || run.record.phase !== 'NEEDS_REVIEW');
+  return run.state;
+}
+
+function resolveProblem(run: OpeningRun, decision: OpeningResolution): string | undefined {
+  const problem = deciderProblem(decision);
+  if (problem) return problem;
   const { phase } = run.record;
   if (phase !== 'NEEDS_REVIEW') return `there is nothing to resolve: the request is ${phase}`;
-  if (run.resolution || checking) return 'it is being resolved already';
-  if (decision.created === true)
-    return typeof decision.accountId === 'string' && decision.accountId !== ''
-      ? undefined
-      : 'accountId: is missing';
-  if (decision.created !== false) return 'created: must be true or false';
-  return decision.then === 'end' || decision.then === 'retry' ? undefined : 'then: must be end or retry';
+  if (run.resolution || run.isResolving) return 'the request is already being resolved';
+  return resolutionProblem(decision, 'accountId');
 }
 
 /** The provider's record of the account. Refuses the update if it is not the account that was requested. */
 async function checkedAccount(run: OpeningRun, accountId: string): Promise<Record<string, unknown>> {
-  const calls = asked(run.calls, 'checks the account that a person named');
+  const calls = asked(run.calls, 'beginning', 'checks the account that a person named');
   const read = <T>(work: () => Promise<T>): Promise<T> =>
     work().catch(() => {
-      throw notAccepted('the provider cannot be asked about this account now');
+      throw notAccepted('the provider does not answer queries about this account now');
     });
   const record = await read(() => calls.fetchReceivingDetail(run.caller, accountId));
   if (!record) throw notAccepted('the provider knows no such account');

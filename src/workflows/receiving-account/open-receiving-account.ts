@@ -4,16 +4,11 @@
  *
  * The workflow *completes* with the account or the reason why there is none. It *fails* only on bad input.
  */
-import {
-  allHandlersFinished,
-  CancellationScope,
-  condition,
-  isCancellation,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { allHandlersFinished, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { OpeningRequest, ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { local } from '../shared/calls.ts';
+import { runFacts, startFacts } from '../shared/run-facts.ts';
 import { confirmOpening } from './confirm.ts';
 import { installOpeningHandlers } from './handlers.ts';
 import { OpeningRun } from './opening-run.ts';
@@ -22,9 +17,8 @@ import { earlierSend, listBefore, send } from './send.ts';
 export async function openReceivingAccount(request: OpeningRequest): Promise<ReceivingAccountResult> {
   const run = new OpeningRun();
   installOpeningHandlers(run);
-  const { workflowId, memo } = workflowInfo();
   run.prepared = await CancellationScope.nonCancellable(() =>
-    local.prepareReceivingAccount(request, { workflowId, environment: memo?.['environment'] }),
+    local.prepareReceivingAccount(request, startFacts()),
   );
   const result = await openUnlessCanceled(run);
   run.record.result = result;
@@ -44,8 +38,8 @@ async function openUnlessCanceled(run: OpeningRun): Promise<ReceivingAccountResu
 }
 
 async function endCanceled(run: OpeningRun): Promise<ReceivingAccountResult> {
-  const doubt = await local.doubtAboutEnd(run.runFacts);
-  const confirmed = doubt ? await confirmOpening(run, earlierSend(doubt)) : undefined;
+  const cause = await local.doubtAboutEnd(runFacts(run.record.startedAtMs));
+  const confirmed = cause ? await confirmOpening(run, earlierSend(cause)) : undefined;
   if (confirmed && 'result' in confirmed) return confirmed.result;
   return run.notOpened({ code: 'CANCELLED', message: 'canceled before the account was requested' });
 }

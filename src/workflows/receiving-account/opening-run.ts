@@ -1,6 +1,5 @@
 /** The state of one opening, shared by its steps. */
-import { CancellationScope, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
-import type { Caller, Prepared } from '../../activities/shared/types.ts';
+import { CancellationScope, setCurrentDetails, sleep } from '@temporalio/workflow';
 import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
 import type { OpeningAttentionCode } from '../../domain/attention-codes.ts';
 import type {
@@ -12,37 +11,20 @@ import type {
 } from '../../domain/receiving-account.ts';
 import { accountIdOf } from '../../domain/receiving-account.ts';
 import { newOpeningRecord, openingState } from '../../domain/receiving-account-state.ts';
-import { flagLines, showNeedsAttention, withFlag, withoutFlag } from '../shared/attention.ts';
-import { isDoubtfulStart } from '../shared/doubtful-start.ts';
+import { flagLines, showNeedsAttention } from '../shared/attention.ts';
+import type { CallSettings } from '../shared/calls.ts';
+import { RequestRun } from '../shared/request-run.ts';
 
-export class OpeningRun {
+export class OpeningRun extends RequestRun<CheckedOpeningRequest, OpeningAttentionCode> {
   readonly record = newOpeningRecord(Date.now());
-  prepared: Prepared<CheckedOpeningRequest> | undefined;
   /** A person's decision in review and the account that was checked, until the review acts on it. */
   resolution: { decision: OpeningResolution; account?: Record<string, unknown> } | undefined;
-
-  get request(): CheckedOpeningRequest {
-    return this.facts.request;
-  }
-
-  get settings() {
-    return this.facts.settings;
-  }
+  /** A `resolve` update is checking the account that a person named. */
+  isResolving = false;
 
   /** Payers take turns. */
-  get calls() {
+  get calls(): CallSettings {
     return { ...this.settings, seller: this.request.payerId };
-  }
-
-  get caller(): Caller {
-    return { environment: this.settings.environment, app: this.request.app, openId: this.request.openId };
-  }
-
-  /** Tells whether an earlier run, or a run that Temporal lost in a restore, may have sent the request. */
-  get runFacts() {
-    const { startedAtMs } = this.record;
-    const { firstExecutionRunId: firstRunId } = workflowInfo();
-    return { firstRunId, isDoubtful: isDoubtfulStart(), startedAtMs };
   }
 
   get accountKey() {
@@ -56,14 +38,6 @@ export class OpeningRun {
   enter(phase: OpeningPhase): void {
     this.record.phase = phase;
     this.show();
-  }
-
-  flag(code: OpeningAttentionCode, message: string): void {
-    this.record.attention = withFlag(this.record.attention, code, message);
-  }
-
-  unflag(code: OpeningAttentionCode): void {
-    this.record.attention = withoutFlag(this.record.attention, code);
   }
 
   /** One call to the provider. One that waits too long is flagged. */
@@ -90,9 +64,8 @@ export class OpeningRun {
   opened(
     account: Record<string, unknown>,
     learnedBy: 'answer' | 'person',
-    id?: string,
+    accountId = accountIdOf(account),
   ): ReceivingAccountResult {
-    const accountId = id ?? accountIdOf(account);
     return { ...this.ended('OPENED'), ...(accountId !== undefined && { accountId }), account, learnedBy };
   }
 
@@ -102,11 +75,6 @@ export class OpeningRun {
 
   private ended(outcome: ReceivingAccountResult['outcome']): ReceivingAccountResult {
     return { requestId: this.request.requestId, outcome, ...this.accountKey };
-  }
-
-  private get facts(): Prepared<CheckedOpeningRequest> {
-    if (!this.prepared) throw new Error('the request has not been checked yet');
-    return this.prepared;
   }
 
   private async flagLateCall(): Promise<void> {

@@ -6,10 +6,11 @@ import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { unsentBackoff } from '../../domain/receiving-account-state.ts';
 import { activityCause } from '../shared/call-failures.ts';
-import { openingCalls, untilAnswered } from '../shared/calls.ts';
+import { once, untilAnswered } from '../shared/calls.ts';
+import { runFacts } from '../shared/run-facts.ts';
 import type { OpeningRun } from './opening-run.ts';
 
-/** Nobody knows yet whether the account was opened. */
+/** It is unknown whether the account was opened. */
 export interface UnknownOutcome {
   /**
    * `unknown`: the request may have been sent, and no trustworthy answer came.
@@ -19,7 +20,7 @@ export interface UnknownOutcome {
    * `unsent`: the request could not be sent many times in a row.
    */
   cause: 'unknown' | 'busy' | 'refused' | 'earlier-run' | 'unsent';
-  /** For the person who has to find out. */
+  /** For the person who decides. */
   why: string;
 }
 
@@ -32,7 +33,7 @@ type Sent = { result: ReceivingAccountResult } | { nothingSent: true } | Unknown
  */
 export async function listBefore(run: OpeningRun): Promise<void> {
   run.enter('CHECKING');
-  const calls = untilAnswered(run.calls, 'account', 'which accounts exist?');
+  const calls = untilAnswered(run.calls, 'account', 'lists the accounts');
   const listed = await run
     .call(() => calls.listReceivingAccounts(run.caller, run.accountKey))
     .catch(unknownList);
@@ -80,19 +81,19 @@ async function notSent(run: OpeningRun, why: NothingSent['why']): Promise<Sent> 
   const { unsent } = run.record;
   const next = unsentBackoff(unsent);
   if (next === 'review')
-    return { cause: 'unsent', why: `the request could not be sent, ${unsent} times in a row` };
+    return { cause: 'unsent', why: `the request could not be sent ${unsent} times in a row` };
   if (next.flag) {
-    run.flag('NOT_SENT', `the request could not be sent, ${unsent} times in a row; it is tried again`);
+    run.flag('NOT_SENT', `the request could not be sent ${unsent} times in a row; the workflow tries again`);
     run.show();
   }
-  await sleep(next.pauseMs, { summary: 'sends again; the last attempt sent nothing' });
+  await sleep(next.pauseMs, { summary: 'pauses before it sends again' });
   return { nothingSent: true };
 }
 
 /** A run before this one may have sent the request. */
-export function earlierSend(doubt: 'earlier-run' | 'restored' | 'forgotten'): UnknownOutcome {
-  const who = doubt === 'earlier-run' ? 'an earlier run' : 'a run that Temporal lost in a restore';
-  return { cause: 'earlier-run', why: `${who} may have sent the request` };
+export function earlierSend(cause: 'earlier-run' | 'restored' | 'forgotten'): UnknownOutcome {
+  const sender = cause === 'earlier-run' ? 'an earlier run' : 'a run that Temporal lost in a restore';
+  return { cause: 'earlier-run', why: `${sender} may have sent the request` };
 }
 
 export function refused(run: OpeningRun, message: string): { result: ReceivingAccountResult } {
@@ -104,19 +105,11 @@ async function sendOnce(
   cleared: Clearance | undefined,
 ): Promise<OpenAnswer | { kind: 'failed'; message: string }> {
   const { app: _app, openId: _openId, requestId: _requestId, ...request } = run.request;
-  const { callTimeoutMs } = run.settings;
+  const withinMs = sendWithinMs(run.settings.callTimeoutMs);
+  const open = { request, ...runFacts(run.record.startedAtMs, cleared), sendWithinMs: withinMs };
+  const calls = once(run.calls, 'account', `requests a receiving account in ${request.currency}`);
   try {
-    return await run.call(() =>
-      openingCalls(run.calls, `requests a receiving account in ${request.currency}`).openReceivingAccount(
-        run.caller,
-        {
-          request,
-          ...run.runFacts,
-          cleared,
-          sendWithinMs: sendWithinMs(callTimeoutMs),
-        },
-      ),
-    );
+    return await run.call(() => calls.openReceivingAccount(run.caller, open));
   } catch (error) {
     // The request may have been sent: a failure never proves that no account was opened.
     const cause = activityCause(error);

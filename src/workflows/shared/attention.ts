@@ -6,19 +6,18 @@ interface Flag<Code extends string> {
   message: string;
 }
 
-export function withFlag<Code extends string>(
-  flags: readonly Flag<Code>[],
-  code: Code,
-  message: string,
-): Flag<Code>[] {
-  return [...withoutFlag(flags, code), { code, message }];
-}
+/** A run whose record holds attention flags. */
+export abstract class FlaggedRun<Code extends string> {
+  abstract readonly record: { attention: Flag<Code>[] };
 
-export function withoutFlag<Code extends string>(
-  flags: readonly Flag<Code>[],
-  ...codes: readonly Code[]
-): Flag<Code>[] {
-  return flags.filter((flag) => !codes.includes(flag.code));
+  flag(code: Code, message: string): void {
+    this.unflag(code);
+    this.record.attention.push({ code, message });
+  }
+
+  unflag(...codes: Code[]): void {
+    this.record.attention = this.record.attention.filter(({ code }) => !codes.includes(code));
+  }
 }
 
 /** For the details that the Temporal UI shows, one line per flag. */

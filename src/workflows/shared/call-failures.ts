@@ -10,12 +10,12 @@ export function activityCause(error: unknown): Error | undefined {
 /** Why the provider, or our own check, refuses the request: a retry cannot help. */
 export function refusalIn(error: unknown): string | undefined {
   const cause = activityCause(error);
-  // Temporal does not set `nonRetryable` where the retry policy decides, so the type tells.
+  // Temporal does not set `nonRetryable` where the retry policy decides, so the type decides.
   const isRefusal = cause instanceof ApplicationFailure && NON_RETRYABLE.includes(cause.type ?? '');
   return isRefusal ? cause.message : undefined;
 }
 
-/** Why a call failed, for people. */
+/** Why a call failed, for a message. */
 export function causeOf(error: unknown): string {
   const cause = activityCause(error);
   return cause instanceof ApplicationFailure ? `${cause.type}: ${cause.message}` : 'no answer in time';

@@ -1,9 +1,9 @@
 /** The activities as workflows call them: task queue, priority, timeouts and retries. */
-import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { proxyActivities, proxyLocalActivities, type RetryPolicy } from '@temporalio/workflow';
+import type { BatchChecks } from '../../activities/batch/batch-types.ts';
 import type {
   AuthorizationActivities,
   LocalActivities,
-  RecallActivities,
   ServiceActivities,
   TokenActivities,
   TokenPlan,
@@ -18,26 +18,25 @@ import {
   NEXT_POLL_IS_THE_RETRY,
   NO_RETRY,
   UNTIL_ANSWERED,
-  UNTIL_TEMPORAL_ANSWERS,
   untilIssuedOrRefused,
   WHILE_A_PERSON_WAITS,
 } from './retry-policies.ts';
 
 /** Which of an application's calls goes first, 1 before 5. Temporal has no other levels. */
 export const PRIORITY = {
-  /** A rate lock is running out, or nobody knows whether money moved. */
+  /** A lock is running out, or it is unknown whether money moved. */
   create: 1,
   /** The end of the payout is one or two calls away. */
   ending: 2,
   /** The payout has not begun: a delay costs only time. */
   beginning: 3,
-  /** A poll that has waited too long: as urgent as a beginning, but with a fairness key of its own. */
+  /** A poll that has waited too long: as urgent as a beginning, but with its own fairness key. */
   latePoll: 3,
-  /** A receiving account: no rate lock is running out and no money moves. */
+  /** A receiving account: no lock is running out and no money moves. */
   account: 3,
-  /** Needed only if a notification got lost. */
+  /** Needed only if a notification was lost. */
   poll: 4,
-  /** After the end: uses only the calls that nobody else needs (H22). */
+  /** After the end: uses only the calls that nothing else needs (H22). */
   followUp: 5,
 } as const;
 
@@ -45,7 +44,6 @@ export const PRIORITY = {
 const HEARTBEAT_TIMEOUT = '8s';
 /** An exchange is never retried, so detection may be slow. An exchange that waits to hand its tokens to Temporal survives. */
 const EXCHANGE_HEARTBEAT_TIMEOUT = '1m';
-/** How long an authorization code is valid. */
 const CODE_LIFETIME = '30 minutes';
 
 /** Task queue, deadline, and the seller on whose behalf the call is made. */
@@ -54,27 +52,25 @@ export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'> & 
   seller?: string | undefined;
 };
 
-export const local = proxyLocalActivities<LocalActivities>({ startToCloseTimeout: '10s' });
+/** Activities that make no call to the provider. */
+export const local = proxyLocalActivities<LocalActivities & BatchChecks>({ startToCloseTimeout: '10s' });
 
 export type Urgency = keyof typeof PRIORITY;
 
-/** Reads that the payout cannot go on without. The Temporal UI shows `summary` on the event. */
-export function untilAnswered(settings: CallSettings, urgency: Urgency, summary: string) {
-  return proxyActivities<ServiceActivities>({
-    ...activityOptions(settings, urgency, summary),
-    retry: UNTIL_ANSWERED,
-  });
-}
-
+/** Reads that the next step needs. */
+export const untilAnswered = readsWith(UNTIL_ANSWERED);
 /** Reads with a poll timer behind them. */
-export function polled(settings: CallSettings, urgency: Urgency, summary: string) {
-  return proxyActivities<ServiceActivities>({
-    ...activityOptions(settings, urgency, summary),
-    retry: NEXT_POLL_IS_THE_RETRY,
-  });
+export const polled = readsWith(NEXT_POLL_IS_THE_RETRY);
+/** Reads on behalf of a person. */
+export const asked = readsWith(WHILE_A_PERSON_WAITS);
+
+/** The Temporal UI shows `summary` on the event. */
+function readsWith(retry: RetryPolicy) {
+  return (settings: CallSettings, urgency: Urgency, summary: string) =>
+    proxyActivities<ServiceActivities>({ ...activityOptions(settings, urgency, summary), retry });
 }
 
-/** Reads after the end of a payout. A read without an answer within `timeoutMs` fails, so that a person is told. */
+/** Reads after the end of a payout. A read without an answer within `timeoutMs` fails, which flags the follow-up. */
 export function followUpCalls(settings: CallSettings, summary: string, timeoutMs: number) {
   return proxyActivities<Pick<ServiceActivities, 'fetchTradeDetail'>>({
     ...activityOptions(settings, 'followUp', summary),
@@ -83,27 +79,11 @@ export function followUpCalls(settings: CallSettings, summary: string, timeoutMs
   });
 }
 
-/** Reads on behalf of a person. */
-export function asked(settings: CallSettings, summary: string) {
-  return proxyActivities<ServiceActivities>({
-    ...activityOptions(settings, 'beginning', summary),
-    retry: WHILE_A_PERSON_WAITS,
-  });
-}
-
-/** The create: one attempt, which times out if no worker picks it up within `scheduleToStartMs`. */
-export function once(settings: CallSettings, scheduleToStartMs: number, summary: string) {
-  return proxyActivities<Pick<ServiceActivities, 'createPayout'>>({
-    ...activityOptions(settings, 'create', summary),
-    scheduleToStartTimeout: scheduleToStartMs,
-    retry: NO_RETRY,
-  });
-}
-
-/** The request for a receiving account: one attempt. */
-export function openingCalls(settings: CallSettings, summary: string) {
-  return proxyActivities<Pick<ServiceActivities, 'openReceivingAccount'>>({
-    ...activityOptions(settings, 'account', summary),
+/** A send: one attempt. It times out if no worker picks it up within `scheduleToStartMs`. */
+export function once(settings: CallSettings, urgency: Urgency, summary: string, scheduleToStartMs?: number) {
+  return proxyActivities<Pick<ServiceActivities, 'createPayout' | 'openReceivingAccount'>>({
+    ...activityOptions(settings, urgency, summary),
+    ...(scheduleToStartMs !== undefined && { scheduleToStartTimeout: scheduleToStartMs }),
     retry: NO_RETRY,
   });
 }
@@ -140,12 +120,6 @@ export function exchangeCalls({ environment, app }: TokenOwner, { callTimeoutMs 
   });
 }
 
-/** Reads from Temporal what earlier runs of a user's renewal obtained. */
-export const recallCalls = proxyActivities<RecallActivities>({
-  startToCloseTimeout: '1m',
-  retry: UNTIL_TEMPORAL_ANSWERS,
-});
-
 function activityOptions(
   { apiQueue, callTimeoutMs, seller }: CallSettings,
   urgency: Urgency,
@@ -158,12 +132,10 @@ function activityOptions(
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     priority: {
       priorityKey: PRIORITY[urgency],
-      ...(seller !== undefined && { fairnessKey: fairnessKey(fairnessGroup(seller, urgency)) }),
+      // A seller's late polls have their own key, so that they never wait behind the payouts that it begins.
+      ...(seller !== undefined && {
+        fairnessKey: fairnessKey(urgency === 'latePoll' ? `${seller}\npolls` : seller),
+      }),
     },
   };
-}
-
-/** A seller's late polls have a key of their own, so that they never wait behind the payouts that it begins. */
-function fairnessGroup(seller: string, urgency: Urgency): string {
-  return urgency === 'latePoll' ? `${seller}\npolls` : seller;
 }

@@ -4,30 +4,29 @@
  */
 import type { RetryPolicy } from '@temporalio/workflow';
 
-/** The request itself is wrong, says the provider or our own check: a retry cannot help. */
+/** The request itself is wrong, according to the provider or our own check: a retry cannot help. */
 export const NON_RETRYABLE = ['ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
 
 /** Every error of a read except RATE_LIMITED: the payout's own loop decides when to ask again. */
 const ALL_BUT_RATE_LIMITED = [
   ...NON_RETRYABLE,
-  'SYSTEM_ERROR',
-  'UNAUTHORISED',
-  'UNAVAILABLE',
-  'MALFORMED_ANSWER',
-  'AMBIGUOUS',
-  'REFUSED',
-  'NOT_SENT',
+  ...['SYSTEM_ERROR', 'UNAUTHORISED', 'UNAVAILABLE', 'MALFORMED_ANSWER', 'AMBIGUOUS', 'REFUSED', 'NOT_SENT'],
   'ORDER_NOT_EXIST',
 ];
 
-/**
- * Reads that the payout cannot go on without (account, quote, "does the order exist"). They change nothing, so they
- * are retried for as long as the provider is unavailable. A call that waits too long is flagged and never fails.
- */
-export const UNTIL_ANSWERED: RetryPolicy = {
+/** Calls to Temporal and not to the provider: harmless, and the workflow needs an answer. */
+export const UNTIL_TEMPORAL_ANSWERS: RetryPolicy = {
   initialInterval: '1s',
   backoffCoefficient: 2,
   maximumInterval: '1m',
+};
+
+/**
+ * Reads that the next step needs (account, quote, confirmation). They change nothing, so they are retried for as long as
+ * the provider is unavailable. A call that waits too long is flagged and never fails.
+ */
+export const UNTIL_ANSWERED: RetryPolicy = {
+  ...UNTIL_TEMPORAL_ANSWERS,
   nonRetryableErrorTypes: NON_RETRYABLE,
 };
 
@@ -37,9 +36,8 @@ export const UNTIL_ANSWERED: RetryPolicy = {
  * how long) and is sent again. The same happens after a worker dies.
  */
 export const NEXT_POLL_IS_THE_RETRY: RetryPolicy = {
+  ...UNTIL_TEMPORAL_ANSWERS,
   initialInterval: '2s',
-  backoffCoefficient: 2,
-  maximumInterval: '1m',
   nonRetryableErrorTypes: ALL_BUT_RATE_LIMITED,
 };
 
@@ -59,20 +57,13 @@ export const WHILE_A_PERSON_WAITS: RetryPolicy = {
   nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORISED'],
 };
 
-/** Calls to Temporal and not to the provider: harmless, and there is nothing to do without an answer. */
-export const UNTIL_TEMPORAL_ANSWERS: RetryPolicy = {
-  initialInterval: '1s',
-  backoffCoefficient: 2,
-  maximumInterval: '1m',
-};
-
 /**
- * One activity sends a create, or the request for a receiving account, at most once. The workflow asks what came of
- * it and never repeats it blindly.
+ * One activity sends a create, or the request for a receiving account, at most once. The workflow confirms the outcome
+ * and never repeats the send blindly.
  */
 export const NO_RETRY: RetryPolicy = { maximumAttempts: 1 };
 
-/** Slow enough to spare a provider that is down, fast enough for a token that lives for seconds. */
+/** Slow enough to spare a provider that is down, fast enough for a token with a lifetime of seconds. */
 const MAX_TOKEN_INTERVAL_MS = 30_000;
 const MIN_TOKEN_INTERVAL_MS = 500;
 

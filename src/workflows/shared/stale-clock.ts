@@ -6,12 +6,12 @@
  * The SDK applies those events anyway, on the clock of the previous task. What the workflow then decides by its clock
  * goes out with the next workflow task, and a later replay, on the correct clock, decides differently.
  *
- * This interceptor fails such an activation instead. The query fails, the worker evicts the workflow from its cache, and
- * the next workflow task replays it from its history. `src/temporal/queries.ts` sends the query again.
+ * This interceptor fails such an activation and its query instead. The worker evicts the workflow from its cache, the next
+ * workflow task replays it from its history, and `src/temporal/queries.ts` sends the query again.
  *
  * A workflow task that started and never completed also moves the clock. Its activation looks like that of a normal
- * workflow task, except that its clock is late by the time that Temporal waited for the task. The interceptor fails the
- * query that caused it. See docs/decisions/0021-no-work-on-a-stale-clock.md.
+ * workflow task, but the clock is late by the time that Temporal waited for the task. The interceptor fails this query too.
+ * See docs/decisions/0021-no-work-on-a-stale-clock.md.
  */
 import {
   type ActivateInput,
@@ -70,7 +70,9 @@ function readingOf({ timestamp, historySizeBytes, historyLength, isReplaying }: 
   const seconds = Number(timestamp?.seconds ?? 0);
   const nanos = timestamp?.nanos ?? 0;
   return {
-    ...{ seconds, nanos, lateMs: workflowInfo().unsafe.now() - (seconds * 1_000 + nanos / 1_000_000) },
+    seconds,
+    nanos,
+    lateMs: workflowInfo().unsafe.now() - (seconds * 1_000 + nanos / 1_000_000),
     historyBytes: Number(historySizeBytes ?? 0),
     events: historyLength ?? 0,
     isLive: !isReplaying,
@@ -98,7 +100,7 @@ function isStale({ jobs }: Activation, now: Reading, last: Reading): boolean {
   return (jobs ?? []).some((job) => isNews(job) || (hasNewEvents && isResult(job)));
 }
 
-/** Jobs that always have a history event of their own. */
+/** Jobs that always have their own history event. */
 function isNews({ fireTimer, signalWorkflow, cancelWorkflow, doUpdate }: Job): boolean {
   return Boolean(fireTimer || signalWorkflow || cancelWorkflow || doUpdate);
 }

@@ -1,4 +1,4 @@
-/** The messages that a token renewal takes. Handlers never throw, except to refuse an update with its reason. */
+/** The messages that a token renewal takes. */
 import { condition, log, setHandler } from '@temporalio/workflow';
 import {
   authorizedSignal,
@@ -8,8 +8,7 @@ import {
   tokenStateQuery,
 } from '../../contract/token-messages.ts';
 import { type CurrentGrant, type Grant, pausedUntilMs, type TokenState } from '../../domain/token-record.ts';
-import { isRecord, onSignal } from '../shared/raw-signal.ts';
-import { demand } from '../shared/refusals.ts';
+import { isRecord, onSignal, onUpdate } from '../shared/messages.ts';
 import type { RenewalRun } from './renewal-run.ts';
 
 /** After this many rejected tokens in a row, the renewal is flagged. */
@@ -23,10 +22,8 @@ const MUST_AUTHORIZE = 'the user must authorize again';
 export function installTokenHandlers(run: RenewalRun): void {
   setHandler(tokenStateQuery, () => run.state());
   onSignal(authorizedSignal, (grant) => acceptAuthorization(run, grant));
-  setHandler(grantUpdate, (request) => grantFor(run, request), {
-    validator: (request) => demand(grantProblem(run, request)),
-  });
-  setHandler(renewUpdate, () => renew(run), { validator: () => demand(renewProblem(run)) });
+  onUpdate(run, grantUpdate, grantFor, grantProblem);
+  onUpdate(run, renewUpdate, renew, renewProblem);
 }
 
 /** Our own activity sends the signal with the grant that it obtained. Anything else is ignored. */
@@ -72,7 +69,7 @@ function mustWait(run: RenewalRun, rejected: string | undefined): boolean {
   if (held.fingerprint !== rejected) return false;
   if (!run.asked) countRejection(run);
   run.asked = true;
-  // After several rejections in a row, the tokens are not the cause: calls go on with this one, renewals slow down.
+  // After several rejections in a row, the tokens are not the cause: calls keep using this one, renewals slow down.
   return (pausedUntilMs(record) ?? 0) <= Date.now();
 }
 

@@ -17,19 +17,14 @@ export async function renewOnce(run: RenewalRun): Promise<void> {
   const { generation } = run.record;
   const isObsolete = () => run.record.generation !== generation || run.stopped;
   const scope = new CancellationScope();
-  let outcome: Outcome | undefined;
-  const request = settled(scope.run(() => requestGrant(run))).then((settledOutcome) => {
-    outcome = settledOutcome;
-  });
-  await waitAndFlag(run, () => outcome !== undefined || isObsolete() || run.isFull);
-  if (outcome === undefined) {
-    scope.cancel();
-    // An attempt that has begun may finish: its answer may hold the next refresh token.
-    await request;
-  }
+  const request = observed(scope.run(() => requestGrant(run)));
+  await waitAndFlag(run, () => request.outcome !== undefined || isObsolete() || run.isFull);
+  // An attempt that has begun may finish: its answer may hold the next refresh token.
+  if (!request.outcome) scope.cancel();
+  const outcome = await request.ended;
   if (isObsolete()) return;
-  if (outcome && 'grant' in outcome) run.accept(outcome.grant, outcome.grant.obtainedAtMs ?? askedAtMs);
-  else handleFailure(run, outcome?.error);
+  if ('grant' in outcome) run.accept(outcome.grant, outcome.grant.obtainedAtMs ?? askedAtMs);
+  else handleFailure(run, outcome.error);
 }
 
 async function requestGrant(run: RenewalRun): Promise<Grant> {
@@ -46,18 +41,15 @@ async function requestGrant(run: RenewalRun): Promise<Grant> {
 /** Undefined: the refresh became urgent before it had an outcome. */
 async function refreshUntilUrgent(run: RenewalRun): Promise<Grant | undefined> {
   const scope = new CancellationScope();
-  let outcome: Outcome | undefined;
-  const request = settled(scope.run(() => refresh(run, 'due'))).then((settledOutcome) => {
-    outcome = settledOutcome;
-    return settledOutcome;
-  });
+  const request = observed(scope.run(() => refresh(run, 'due')));
+  const isOver = () => request.outcome !== undefined || run.isWaitedFor;
   // The caller's cancellation reaches the activity itself, whose end is then the outcome.
-  await CancellationScope.nonCancellable(() => condition(() => outcome !== undefined || run.isWaitedFor));
-  const isReplaced = outcome === undefined;
+  await CancellationScope.nonCancellable(() => condition(isOver));
+  const isReplaced = request.outcome === undefined;
   if (isReplaced) scope.cancel();
-  const settledOutcome = await request;
-  if ('grant' in settledOutcome) return settledOutcome.grant;
-  if (!isReplaced || !wasCanceled(settledOutcome.error)) throw settledOutcome.error;
+  const outcome = await request.ended;
+  if ('grant' in outcome) return outcome.grant;
+  if (!isReplaced || !wasCanceled(outcome.error)) throw outcome.error;
   run.record.triedBefore = true;
   return undefined;
 }
@@ -70,11 +62,19 @@ function refresh({ owner, record, calls }: RenewalRun, line: 'urgent' | 'due') {
   return proxy.refreshUserToken(owner, { refresh: sealed, line, triedBefore });
 }
 
-function settled(promise: Promise<Grant>): Promise<Outcome> {
-  return promise.then(
+/** `outcome` is set as soon as the request has ended. */
+function observed(request: Promise<Grant>): { outcome?: Outcome; ended: Promise<Outcome> } {
+  const settled = request.then<Outcome, Outcome>(
     (grant) => ({ grant }),
     (error: unknown) => ({ error }),
   );
+  const observation: ReturnType<typeof observed> = {
+    ended: settled.then((outcome) => {
+      observation.outcome = outcome;
+      return outcome;
+    }),
+  };
+  return observation;
 }
 
 /** The activity never began, or Temporal does not retry the attempt that was running. */

@@ -18,13 +18,13 @@ import {
   toHeldGrant,
   tokenState,
 } from '../../domain/token-record.ts';
-import { flagLines, showNeedsAttention, withFlag, withoutFlag } from '../shared/attention.ts';
-import { isHistoryLong } from '../shared/long-history.ts';
+import { FlaggedRun, flagLines, showNeedsAttention } from '../shared/attention.ts';
+import { isHistoryLong } from '../shared/run-facts.ts';
 
 /** An update takes about five history events. Workers send them at any time, however far off the next renewal is. */
 const MAX_UPDATES = 50;
 
-export class RenewalRun {
+export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
   readonly owner: TokenOwner;
   readonly record: TokenRecord;
   /** A renewal was requested and is not done yet. */
@@ -40,15 +40,12 @@ export class RenewalRun {
   updates = 0;
   /** `grant` updates that wait for a token now. */
   waiting = 0;
-  private plan: TokenPlan | undefined;
+  plan: TokenPlan | undefined;
 
   constructor(owner: TokenOwner, carried: TokenRecord | undefined) {
+    super();
     this.owner = owner;
     this.record = carried ?? newTokenRecord();
-  }
-
-  async prepare(prepare: () => Promise<TokenPlan>): Promise<void> {
-    this.plan = await prepare();
   }
 
   get calls(): TokenPlan {
@@ -73,19 +70,14 @@ export class RenewalRun {
     metricMeter.createCounter('payouts_token_renewals', 'renewal', 'tokens obtained').add(1, this.tags());
   }
 
-  flag(code: TokenAttentionCode, message: string): void {
-    const { record } = this;
-    if (!record.attention.some((known) => known.code === code)) {
+  override flag(code: TokenAttentionCode, message: string): void {
+    if (!this.record.attention.some((known) => known.code === code)) {
       log.warn('a token needs attention', { ...this.tags(), code });
       metricMeter
-        .createCounter('payouts_token_attention', 'token', 'tokens that somebody should look at')
+        .createCounter('payouts_token_attention', 'token', 'tokens that an operator should look at')
         .add(1, { ...this.tags(), code });
     }
-    record.attention = withFlag(record.attention, code, message);
-  }
-
-  unflag(code: TokenAttentionCode): void {
-    this.record.attention = withoutFlag(this.record.attention, code);
+    super.flag(code, message);
   }
 
   state(): TokenState {

@@ -3,26 +3,34 @@
  * it expires and run one at a time. After a refused refresh token, the workflow is flagged and waits for the user to
  * authorize again. Runs until it is canceled.
  */
-import { allHandlersFinished, CancellationScope, condition } from '@temporalio/workflow';
+import { allHandlersFinished, condition, proxyActivities } from '@temporalio/workflow';
+import type { RecallActivities } from '../../activities/shared/types.ts';
 import {
   type HeldGrant,
   pausedUntilMs,
   type TokenOwner,
   type TokenRecord,
 } from '../../domain/token-record.ts';
-import { local, recallCalls } from '../shared/calls.ts';
+import { local } from '../shared/calls.ts';
+import { runShielded } from '../shared/messages.ts';
+import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
 import { installTokenHandlers } from './handlers.ts';
 import { renewOnce } from './renew.ts';
 import { RenewalRun } from './renewal-run.ts';
 
+const { recallGrant } = proxyActivities<RecallActivities>({
+  startToCloseTimeout: '1m',
+  retry: UNTIL_TEMPORAL_ANSWERS,
+});
+
 export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Promise<void> {
   const run = new RenewalRun(owner, carried);
   installTokenHandlers(run);
-  CancellationScope.current().cancelRequested.catch(() => {
+  const stop = () => {
     run.stopped = true;
-  });
-  await CancellationScope.nonCancellable(async () => {
-    await run.prepare(() => local.prepareToken(owner));
+  };
+  await runShielded(stop, async () => {
+    run.plan = await local.prepareToken(owner);
     await recall(run);
     run.recalled = true;
     while (!run.stopped) {
@@ -41,7 +49,7 @@ export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Pr
 async function recall(run: RenewalRun): Promise<void> {
   const { owner, record } = run;
   if (owner.openId === undefined) return;
-  const grant = await recallCalls.recallGrant(owner);
+  const grant = await recallGrant(owner);
   const obtainedAtMs = grant?.obtainedAtMs;
   if (!grant || obtainedAtMs === undefined || grant.fingerprint === record.held?.fingerprint) return;
   if (record.held === undefined || record.held.obtainedAtMs < obtainedAtMs) run.accept(grant, obtainedAtMs);
@@ -62,7 +70,7 @@ async function untilDue(run: RenewalRun): Promise<boolean> {
 
 async function untilNextTry(run: RenewalRun, atMs: number, hasChanged: () => boolean): Promise<void> {
   const waitMs = atMs - Date.now();
-  const summary = 'asks for the token again';
+  const summary = 'requests the token again';
   if (waitMs > 0) await condition(() => hasChanged() || run.asked, waitMs, { summary });
 }
 

@@ -49,7 +49,7 @@ async function exchange(owner: TokenOwner, plan: TokenPlan, code: string): Promi
   }
 }
 
-/** `UNCERTAIN` unless the failure proves what became of the code: the worker may have died after the send. */
+/** `UNCERTAIN` unless the failure proves whether the code was used: the worker may have died after the send. */
 function outcomeOf(error: unknown): keyof typeof OUTCOMES {
   const cause = activityCause(error);
   if (cause instanceof TimeoutFailure && cause.timeoutType === 'SCHEDULE_TO_START') return 'EXPIRED';

@@ -1,0 +1,29 @@
+/** A run that was started with a request, which its first activity checks. */
+import type { Caller, Prepared } from '../../activities/shared/types.ts';
+import type { PayoutSettings } from '../../domain/payout.ts';
+import { FlaggedRun } from './attention.ts';
+
+export abstract class RequestRun<
+  Request extends { app: string; openId?: string | undefined },
+  Code extends string,
+> extends FlaggedRun<Code> {
+  /** Undefined before the request has been checked. Handlers run before that and must not throw. */
+  prepared: Prepared<Request> | undefined;
+
+  get request(): Request {
+    return this.checked.request;
+  }
+
+  get settings(): PayoutSettings {
+    return this.checked.settings;
+  }
+
+  get caller(): Caller {
+    return { environment: this.settings.environment, app: this.request.app, openId: this.request.openId };
+  }
+
+  private get checked(): Prepared<Request> {
+    if (!this.prepared) throw new Error('the request has not been checked yet');
+    return this.prepared;
+  }
+}

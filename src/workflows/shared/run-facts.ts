@@ -1,0 +1,42 @@
+/** What a run knows about its own start and history. */
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  type Workflow,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { RunFacts, StartFacts } from '../../activities/shared/types.ts';
+import type { Clearance } from '../../domain/payout-record.ts';
+
+/** Far below Temporal's limits, so that each workflow task stays fast. A round of a waiting payout takes about 13 events. */
+const MAX_EVENTS = 300;
+
+/** Whether the start does not prove that the id is new (contract: doubtful start). Only our starters prove it. */
+export function isDoubtfulStart(): boolean {
+  return workflowInfo().memo?.['rejectDuplicate'] !== true;
+}
+
+/** Tells whether an earlier run, or a run that Temporal lost in a restore, may have sent. */
+export function runFacts(startedAtMs: number, cleared?: Clearance): RunFacts {
+  const { firstExecutionRunId: firstRunId } = workflowInfo();
+  return { firstRunId, isDoubtful: isDoubtfulStart(), cleared, startedAtMs };
+}
+
+/** The id, and the environment that the starter meant. */
+export function startFacts(): StartFacts {
+  const { workflowId, memo } = workflowInfo();
+  return { workflowId, environment: memo?.['environment'] };
+}
+
+export function isHistoryLong(maxEvents = MAX_EVENTS, maxBytes = Number.POSITIVE_INFINITY): boolean {
+  const { historyLength, historySize, continueAsNewSuggested } = workflowInfo();
+  return historyLength >= maxEvents || historySize >= maxBytes || continueAsNewSuggested;
+}
+
+/** Continues as new with `args` if the history is long. Call it only while no activity is running. */
+export async function continueAsNewWhenLong<F extends Workflow>(...args: Parameters<F>): Promise<void> {
+  if (!isHistoryLong()) return;
+  await condition(allHandlersFinished);
+  await continueAsNew<F>(...args);
+}
