@@ -4,7 +4,7 @@
  */
 import type { Client } from '@temporalio/client';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
-import { isGone } from './client-errors.ts';
+import { unlessGone } from './client-errors.ts';
 import { type ListedRun, listRunPages } from './visibility.ts';
 
 export interface DecisiveRun {
@@ -83,18 +83,16 @@ async function progressOf(
   workflowId: string,
   runId: string,
 ): Promise<'nothing' | 'begun' | 'sent' | 'gone'> {
-  let begun = false;
-  try {
+  const progress = await unlessGone(async () => {
+    let begun = false;
     for await (const event of eventsOf(client, workflowId, runId)) {
       const scheduled = event.activityTaskScheduledEventAttributes;
       if (SENDING_ACTIVITIES.includes(scheduled?.activityType?.name ?? '')) return 'sent';
       begun ||= Boolean(scheduled ?? event.timerStartedEventAttributes);
     }
     return begun ? 'begun' : 'nothing';
-  } catch (error) {
-    if (isGone(error)) return 'gone';
-    throw error;
-  }
+  });
+  return progress ?? 'gone';
 }
 
 /** Reads page by page, because a send is near the start of the history. */

@@ -9,7 +9,7 @@ import proto from '@temporalio/proto';
 import { z } from 'zod';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../contract/ids.ts';
 import { FAILING_FROM_ATTEMPT, type FailingWorkflow } from '../domain/failing-workflow.ts';
-import { isGone } from './client-errors.ts';
+import { unlessGone } from './client-errors.ts';
 import { type ListedRun, listRunPage, listRunPages } from './visibility.ts';
 
 const PAGE_SIZE = 100;
@@ -76,8 +76,8 @@ async function stillFailing(client: Client, ids: readonly string[]): Promise<Fai
 }
 
 /** Checks the latest run. Decodes nothing, because a missing key must not hide the failures that it causes. */
-async function failingNow(client: Client, workflowId: string): Promise<FailingWorkflow | undefined> {
-  try {
+function failingNow(client: Client, workflowId: string): Promise<FailingWorkflow | undefined> {
+  return unlessGone(async () => {
     const { workflowExecutionInfo: info, pendingWorkflowTask: task } =
       await client.workflowService.describeWorkflowExecution({
         namespace: client.options.namespace,
@@ -95,10 +95,7 @@ async function failingNow(client: Client, workflowId: string): Promise<FailingWo
       sinceMs: scheduled ? tsToMs(scheduled) : 0,
       cause: await causeOf(client, workflowId, runId),
     };
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
-  }
+  });
 }
 
 /** Temporal records only the first failure in a row. The later ones have the same cause. */
