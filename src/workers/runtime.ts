@@ -1,4 +1,4 @@
-/** What a worker process writes of itself: its log on standard error, and metrics where they are asked for. */
+/** Configures the Temporal runtime of a worker process: its log on standard error, and its metrics. */
 import { DefaultLogger, type LogLevel, Runtime } from '@temporalio/worker';
 import type { WorkerEnvironment } from '../config/config.ts';
 
@@ -13,7 +13,7 @@ const LEVELS: Record<WorkerEnvironment['PAYOUTS_LOG_LEVEL'], LogLevel | undefine
 export function installRuntime({ PAYOUTS_LOG_LEVEL, PAYOUTS_METRICS_LISTEN }: WorkerEnvironment): void {
   const level = LEVELS[PAYOUTS_LOG_LEVEL];
   Runtime.install({
-    // Ours: see `ending.ts`.
+    // `shutdown.ts` handles the signals.
     shutdownSignals: [],
     logger: level ? new DefaultLogger(level) : new DefaultLogger('ERROR', () => undefined),
     ...(PAYOUTS_METRICS_LISTEN && {

@@ -2,7 +2,7 @@
  * Reads for people. Only workers call the provider, so callers and operators read through these workflows. They move no
  * money and keep nothing.
  */
-import type { Caller, ServiceActivities } from '../activities/shared/types.ts';
+import type { Caller, ProviderActivities } from '../activities/shared/types.ts';
 import type {
   CallIdentity,
   ProbeResult,
@@ -74,7 +74,7 @@ export async function workerProbe(from: string): Promise<WorkerDescription & { f
 async function read<T>(
   { app, openId }: CallIdentity,
   summary: string,
-  call: (calls: ServiceActivities, caller: Caller) => Promise<T>,
+  call: (calls: ProviderActivities, caller: Caller) => Promise<T>,
 ): Promise<T> {
   const { caller, calls } = await local.prepareRead(app, openId);
   return call(asked(calls, summary), caller);

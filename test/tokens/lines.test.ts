@@ -3,7 +3,7 @@ import { TOKEN_LINES, tokenTaskQueue, tokenWorkflowId } from '../../src/contract
 import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { Turns } from '../../src/workers/rate-limit/turns.ts';
-import { PacedSlots } from '../../src/workers/tokens/paced-slots.ts';
+import { pacedSlots } from '../../src/workers/tokens/paced-slots.ts';
 import { authorized } from '../support/authorized.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
@@ -41,7 +41,7 @@ describe('H61 the gate lets token calls go by what waits for them', () => {
 describe('H61 the slots of calls that wait behind creates', () => {
   test('are opened at a pace, and only so many at once', async () => {
     const clock = new FakeClock();
-    const slots = new PacedSlots(2, 1_000, clock);
+    const slots = pacedSlots(2, 1_000, clock);
     const { signal } = new AbortController();
     let reserved = 0;
     const reserve = () =>

@@ -1,43 +1,27 @@
-/** Slots of a queue whose calls may only take a small part of the rate limit, however many of them wait. */
-import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
+/** The slots of a queue that may use only a small part of the rate limit, however many calls it holds. */
+import type { ActivitySlotInfo, CustomSlotSupplier } from '@temporalio/worker';
 import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 
-type Slots = CustomSlotSupplier<ActivitySlotInfo>;
+const RECHECK_MS = 20;
 
-const LOOK_AGAIN_MS = 20;
-
-export class PacedSlots implements Slots {
-  readonly type = 'custom';
-  private readonly most: number;
-  private readonly everyMs: number;
-  private readonly clock: Clock;
-  private held = 0;
-  private opensAtMs = Number.NEGATIVE_INFINITY;
-
-  /** At most `most` calls at once, and one begun every `everyMs`. */
-  constructor(most: number, everyMs: number, clock: Clock) {
-    this.most = most;
-    this.everyMs = everyMs;
-    this.clock = clock;
-  }
-
-  async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
-    while (this.held >= this.most || this.clock.nowMs() < this.opensAtMs)
-      await sleep(this.clock, LOOK_AGAIN_MS, signal);
-    this.held += 1;
-    return {};
-  }
-
-  /** Nothing is pushed here: whatever comes has waited its turn in the queue. */
-  tryReserveSlot(): null {
-    return null;
-  }
-
-  markSlotUsed(): void {
-    this.opensAtMs = this.clock.nowMs() + this.everyMs;
-  }
-
-  releaseSlot(): void {
-    this.held -= 1;
-  }
+/** At most `max` concurrent calls, and one start per `everyMs`. */
+export function pacedSlots(max: number, everyMs: number, clock: Clock) {
+  let used = 0;
+  let opensAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    type: 'custom',
+    async reserveSlot(_context: unknown, signal: AbortSignal) {
+      while (used >= max || clock.nowMs() < opensAtMs) await sleep(clock, RECHECK_MS, signal);
+      used += 1;
+      return {};
+    },
+    // Refuses eager activities, which would skip the queue.
+    tryReserveSlot: () => null,
+    markSlotUsed() {
+      opensAtMs = clock.nowMs() + everyMs;
+    },
+    releaseSlot() {
+      used -= 1;
+    },
+  } satisfies CustomSlotSupplier<ActivitySlotInfo>;
 }

@@ -3,8 +3,8 @@ import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type {
   AuthorizationActivities,
   LocalActivities,
+  ProviderActivities,
   RecallActivities,
-  ServiceActivities,
   TokenActivities,
   TokenPlan,
 } from '../../activities/shared/types.ts';
@@ -60,7 +60,7 @@ export type Urgency = keyof typeof PRIORITY;
 
 /** Reads that the payout cannot go on without. The Temporal UI shows `summary` on the event. */
 export function untilAnswered(settings: CallSettings, urgency: Urgency, summary: string) {
-  return proxyActivities<ServiceActivities>({
+  return proxyActivities<ProviderActivities>({
     ...activityOptions(settings, urgency, summary),
     retry: UNTIL_ANSWERED,
   });
@@ -68,7 +68,7 @@ export function untilAnswered(settings: CallSettings, urgency: Urgency, summary:
 
 /** Reads with a poll timer behind them. */
 export function polled(settings: CallSettings, urgency: Urgency, summary: string) {
-  return proxyActivities<ServiceActivities>({
+  return proxyActivities<ProviderActivities>({
     ...activityOptions(settings, urgency, summary),
     retry: NEXT_POLL_IS_THE_RETRY,
   });
@@ -76,7 +76,7 @@ export function polled(settings: CallSettings, urgency: Urgency, summary: string
 
 /** Reads after the end of a payout. A read without an answer within `timeoutMs` fails, so that a person is told. */
 export function followUpCalls(settings: CallSettings, summary: string, timeoutMs: number) {
-  return proxyActivities<Pick<ServiceActivities, 'fetchTradeDetail'>>({
+  return proxyActivities<Pick<ProviderActivities, 'fetchTradeDetail'>>({
     ...activityOptions(settings, 'followUp', summary),
     scheduleToCloseTimeout: timeoutMs,
     retry: BACKGROUND_RETRY,
@@ -85,7 +85,7 @@ export function followUpCalls(settings: CallSettings, summary: string, timeoutMs
 
 /** Reads on behalf of a person. */
 export function asked(settings: CallSettings, summary: string) {
-  return proxyActivities<ServiceActivities>({
+  return proxyActivities<ProviderActivities>({
     ...activityOptions(settings, 'beginning', summary),
     retry: WHILE_A_PERSON_WAITS,
   });
@@ -93,7 +93,7 @@ export function asked(settings: CallSettings, summary: string) {
 
 /** The create: one attempt, which times out if no worker picks it up within `scheduleToStartMs`. */
 export function once(settings: CallSettings, scheduleToStartMs: number, summary: string) {
-  return proxyActivities<Pick<ServiceActivities, 'createPayout'>>({
+  return proxyActivities<Pick<ProviderActivities, 'createPayout'>>({
     ...activityOptions(settings, 'create', summary),
     scheduleToStartTimeout: scheduleToStartMs,
     retry: NO_RETRY,
@@ -102,7 +102,7 @@ export function once(settings: CallSettings, scheduleToStartMs: number, summary:
 
 /** The request for a receiving account: one attempt. */
 export function openingCalls(settings: CallSettings, summary: string) {
-  return proxyActivities<Pick<ServiceActivities, 'openReceivingAccount'>>({
+  return proxyActivities<Pick<ProviderActivities, 'openReceivingAccount'>>({
     ...activityOptions(settings, 'account', summary),
     retry: NO_RETRY,
   });
