@@ -5,8 +5,8 @@
 
 import { Worker } from '@temporalio/worker';
 import { temporalHistories } from '../src/activities/payout/earlier-runs.ts';
-import { preparation } from '../src/activities/payout/prepare-payout.ts';
 import type { Claim } from '../src/activities/payout/send-once.ts';
+import { preparation } from '../src/activities/shared/preparation.ts';
 import { providerActivities } from '../src/activities/shared/provider-activities.ts';
 import { tokenActivities } from '../src/activities/tokens/token-activities.ts';
 import { sendPolicy, workerConfig } from '../src/config/config.ts';

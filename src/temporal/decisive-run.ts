@@ -55,10 +55,7 @@ export async function decisiveRun(
   return begun;
 }
 
-/**
- * The newest run first. If the list includes `known`, it very likely includes all earlier runs; Temporal does not
- * guarantee it.
- */
+/** The newest run first. A list with `known` very likely has all earlier runs, but without guarantee. */
 async function allRuns(
   client: Client,
   workflowId: string,
@@ -75,9 +72,7 @@ async function allRuns(
   throw new VisibilityLagsError('visibility does not list the latest run yet');
 }
 
-/**
- * `begun`: the request was valid, because the run scheduled an activity or a timer. `gone`: the history was deleted.
- */
+/** `begun`: the request was valid, because an activity or timer was scheduled. `gone`: no history is left. */
 async function progressOf(
   client: Client,
   workflowId: string,

@@ -30,9 +30,7 @@ const COMMON_TYPES = "('payout', 'payoutFollowUp')";
 export interface FailingSearch {
   /** At most the first hundred. */
   failing: FailingWorkflow[];
-  /**
-   * The next search covers workflows that started before this time. Unix milliseconds; undefined: from the newest on.
-   */
+  /** The next search covers workflows that started before it. Unix milliseconds; undefined: all. */
   nextBeforeMs: number | undefined;
 }
 
@@ -42,25 +40,21 @@ export async function findFailingWorkflows(
   known: readonly string[],
   beforeMs?: number | undefined,
 ): Promise<FailingSearch> {
-  const { ids, nextBeforeMs } = (await serverReports(client))
-    ? { ids: await reportedByServer(client), nextBeforeMs: undefined }
+  const reported = await reportedByServer(client);
+  const { ids, nextBeforeMs } = reported
+    ? { ids: reported, nextBeforeMs: undefined }
     : await idsToDescribe(client, beforeMs);
   return { failing: await stillFailing(client, [...known, ...ids]), nextBeforeMs };
 }
 
-/**
- * The failing workflows that the last reconciliation and the server report, each checked again. Undefined if neither
- * reports any search.
- */
+/** What the last reconciliation and the server report, checked again. Undefined if neither reports anything. */
 export async function knownFailingWorkflows(
   client: Client,
   environment: string,
 ): Promise<FailingWorkflow[] | undefined> {
-  const reports = await serverReports(client);
+  const reported = await reportedByServer(client);
   const last = await lastReported(client, environment);
-  if (!reports && !last) return undefined;
-  const ids = reports ? await reportedByServer(client) : [];
-  return stillFailing(client, [...(last ?? []), ...ids]);
+  return reported || last ? stillFailing(client, [...(last ?? []), ...(reported ?? [])]) : undefined;
 }
 
 async function stillFailing(client: Client, ids: readonly string[]): Promise<FailingWorkflow[]> {
@@ -132,7 +126,9 @@ async function serverReports(client: Client): Promise<boolean> {
   }
 }
 
-async function reportedByServer(client: Client): Promise<string[]> {
+/** Undefined if the server does not set the search attribute. */
+async function reportedByServer(client: Client): Promise<string[] | undefined> {
+  if (!(await serverReports(client))) return undefined;
   const { runs } = await listRunPage(client, `${OPEN} AND TemporalReportedProblems IS NOT NULL`, PAGE_SIZE);
   return runs.map(({ workflowId }) => workflowId);
 }

@@ -10,13 +10,13 @@ export async function connectWorker({
   clock,
   random,
 }: Surroundings): Promise<TemporalConnection<NativeConnection> & { client: Client }> {
-  const converter = configuredDataConverter(random);
+  const dataConverter = configuredDataConverter(random);
   const { connectionOptions, namespace = 'default' } = temporalConfig(process.env);
   const connection = await NativeConnection.connect(connectionOptions);
   const client = new Client({
     connection,
     namespace,
-    dataConverter: converter,
+    dataConverter,
     interceptors: clientInterceptors(clock),
   });
   return { connection, client, namespace, address: connectionOptions.address ?? 'localhost:7233' };

@@ -1,7 +1,4 @@
-/**
- * Runs one application in one process: waits for its rate-limit lease and, while this process owns the lease, serves
- * the application's calls to the provider.
- */
+/** Runs one application in one process, and serves its calls while this process owns its rate-limit lease. */
 import { temporalHistories } from '../activities/payout/earlier-runs.ts';
 import type { Claim } from '../activities/payout/send-once.ts';
 import { providerActivities } from '../activities/shared/provider-activities.ts';
@@ -15,10 +12,10 @@ import { type ApplicationParts, activityWorker, type Runnable, shutDown } from '
 import { providerClient } from './provider-client.ts';
 import { leaseKeeper } from './rate-limit/keep-lease.ts';
 import { leaseActivities } from './rate-limit/lease.ts';
-import { leaseSlot } from './rate-limit/lease-slot.ts';
 import { RateLimiter } from './rate-limit/limiter.ts';
 import { OwnedQueues } from './rate-limit/owned-queues.ts';
 import type { Ownership } from './rate-limit/ownership.ts';
+import { leaseSlot } from './rate-limit/slots.ts';
 import { callQueues, leaseQueue, type ProviderCalls } from './task-queues.ts';
 import { TokenCache } from './tokens/token-cache.ts';
 import { tokenHistories } from './tokens/token-histories.ts';

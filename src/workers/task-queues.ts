@@ -10,7 +10,7 @@ import { reconcileActivities } from '../activities/aftercare/reconcile-activitie
 import { reportActivities } from '../activities/aftercare/report-activities.ts';
 import { batchActivities } from '../activities/batch/batch-activities.ts';
 import { operationActivities } from '../activities/payout/operation-activities.ts';
-import { preparation } from '../activities/payout/prepare-payout.ts';
+import { preparation } from '../activities/shared/preparation.ts';
 import type {
   AuthorizationActivities,
   LeaseActivities,
@@ -30,9 +30,8 @@ import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
 import type { ActivityQueue, ApplicationParts } from './activity-worker.ts';
 import { maxInFlight } from './provider-client.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
-import { callSlots, prefetchedCalls } from './rate-limit/slots.ts';
+import { callSlots, pacedSlots, prefetchedCalls } from './rate-limit/slots.ts';
 import { SHUTDOWN_GRACE } from './timeouts.ts';
-import { pacedSlots } from './tokens/paced-slots.ts';
 import { tokenHistories } from './tokens/token-histories.ts';
 
 const MAX_POLLS = 10;

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TOKEN_LINES, tokenTaskQueue, tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { pacedSlots } from '../../src/workers/rate-limit/slots.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { Turns } from '../../src/workers/rate-limit/turns.ts';
-import { pacedSlots } from '../../src/workers/tokens/paced-slots.ts';
 import { authorized } from '../support/authorized.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';

@@ -142,10 +142,7 @@ interface OriginRun {
   memo: Record<string, unknown>;
 }
 
-/**
- * The start of the decisive run. If its history is gone, the start of any other run with a valid request for this payout;
- * undefined if there is none.
- */
+/** The start of the decisive run or, if its history is gone, of any run with a valid request for this payout. */
 async function originOf(
   client: Client,
   workflowId: string,

@@ -1,7 +1,4 @@
-/**
- * Finds payouts that ended with an order, or without one after a create was sent, and starts their follow-ups. Restarts
- * stopped follow-ups (H22).
- */
+/** Starts the follow-ups of payouts that may have an order, and restarts stopped follow-ups (H22). */
 import { endedPayout } from '../../client/ended-payout.ts';
 import { startFollowUp } from '../../client/follow-ups.ts';
 import {

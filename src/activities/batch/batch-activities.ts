@@ -9,7 +9,7 @@ import { checkBody } from '../../contract/payout-request.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { onlyHere, withHeartbeats } from '../shared/execution.ts';
 import { notYet } from '../shared/failures.ts';
-import { invalid, notHere, otherId, userMissing } from '../shared/invalid.ts';
+import { invalid, notHere, otherId, refuse, userMissing } from '../shared/invalid.ts';
 import type { BatchActivities, BatchChecks, LookAtPayouts, RowNews } from './batch-types.ts';
 import { described, type Lookup, movedPayouts } from './look-at-payouts.ts';
 import { startPayouts } from './start-payouts.ts';
@@ -45,11 +45,10 @@ function batchChecks(config: WorkerConfig): BatchChecks {
       const batch = checkBody(batchRequestSchema, request);
       if (!batch.ok) throw invalid(batch.errors);
       const { app, batchId } = batch.value;
-      const problems = [
+      refuse([
         ...notHere(config, app, environment),
         ...otherId('batchId', workflowId, payoutBatchWorkflowId(app, batchId)),
-      ];
-      if (problems.length > 0) throw invalid(problems);
+      ]);
       return {
         request: batch.value,
         window: env.PAYOUTS_BATCH_WINDOW,

@@ -1,7 +1,4 @@
-/**
- * Finds the changes of many payouts: with one visibility query per hundred payouts, or by describing each one, because
- * visibility may lag or lose changes.
- */
+/** Finds the changes of many payouts: by visibility, which may lag, or by describing each one. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { failedAsBadInput } from '../../client/bad-input.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';

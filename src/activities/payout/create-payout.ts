@@ -19,10 +19,7 @@ export interface CreateDependencies {
   surroundings: Surroundings;
 }
 
-/**
- * Sends the create, unless another attempt or run may have sent it. Throws if the outcome is unknown: the order may
- * exist.
- */
+/** Sends the create, unless it may have been sent before. Throws if the outcome is unknown: an order may exist. */
 export async function createPayout(
   { client, claim, policy, surroundings: { clock, random } }: CreateDependencies,
   caller: Caller,
@@ -41,10 +38,7 @@ export async function createPayout(
   }
 }
 
-/**
- * With `PAYOUTS_CREATE_CHECK=always` or `PAYOUTS_TEMPORAL_RECOVERED_AT`, asks the provider for the order immediately
- * before each send: histories may have been deleted (H8) or lost (H53).
- */
+/** Confirms immediately before the send, if histories may have been deleted (H8) or lost (H53). */
 async function confirmNow(
   client: PaymentsClient,
   { createCheck, recoveredAtMs }: SendPolicy,

@@ -1,7 +1,4 @@
-/**
- * What other runs of a workflow id have sent, by their histories. A Workflow Reset, a terminated run and an earlier start
- * under the same id each leave one.
- */
+/** What the other runs of a workflow id have sent, by their histories. */
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { sameBody } from '../../client/start-once.ts';
@@ -96,21 +93,18 @@ export function temporalHistories(client: Client): RunHistories {
       return [...bases.values()];
     },
     async scheduled(workflowId, runId, activityType) {
-      try {
-        const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-        return (history.events ?? []).some(
+      const handle = client.workflow.getHandle(workflowId, runId);
+      const history = await handle.fetchHistory().catch(() => undefined);
+      return (
+        history &&
+        (history.events ?? []).some(
           (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activityType,
-        );
-      } catch {
-        return undefined;
-      }
+        )
+      );
     },
     async argumentOf(workflowId, runId) {
-      try {
-        return (await readStartEvent(client, workflowId, runId)).argument;
-      } catch {
-        return undefined;
-      }
+      const start = await readStartEvent(client, workflowId, runId).catch(() => undefined);
+      return start?.argument;
     },
   };
 }

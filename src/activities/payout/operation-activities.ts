@@ -21,10 +21,7 @@ export type OutcomeQuestion = PayoutOperation & { cancelled: boolean };
 export interface OperationActivities {
   /** Starts or joins the payout. Fails as `PayoutConflict` if the number belongs to another body. */
   joinPayout(operation: PayoutOperation): Promise<void>;
-  /**
-   * Fails and is retried until the payout has ended. Fails as `InvalidPayoutRequest` for bad input. With `cancelled`,
-   * requests the cancellation of each open run.
-   */
+  /** Retried until the payout has ended. Fails as `InvalidPayoutRequest` for bad input. May cancel open runs. */
   payoutOutcome(question: OutcomeQuestion): Promise<PayoutResult>;
 }
 

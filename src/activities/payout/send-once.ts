@@ -8,10 +8,7 @@ import { NotSentError, UnavailableError } from '../../payments/index.ts';
 import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import type { NothingSent, RunFacts, SendGuard } from '../shared/types.ts';
 
-/**
- * Records in Temporal, as the activity's heartbeat, that the request may be sent from now on. Rejects if Temporal does
- * not acknowledge it: the activity may have ended.
- */
+/** Records in Temporal that the request may be sent from now on. Rejects if Temporal does not acknowledge it. */
 export type Claim = (taskToken: Uint8Array, details: typeof MAY_SEND) => Promise<void>;
 
 /**
@@ -55,10 +52,7 @@ export function doubtAbout(
   return sinceRestoreMs < visibleWithinMs ? 'forgotten' : undefined;
 }
 
-/**
- * Claims the send. If this process was frozen before its turn, the activity may have timed out, and a person may have
- * repeated the send. Temporal then refuses the claim.
- */
+/** Claims the send. Temporal refuses it if the activity has ended, as after a long freeze of this process. */
 export function claimSend(claim: Claim): Promise<void> {
   return claim(activityInfo().taskToken, MAY_SEND);
 }

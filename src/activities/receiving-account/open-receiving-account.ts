@@ -14,10 +14,9 @@ import type { Random } from '../../surroundings/surroundings.ts';
 import type { CreateDependencies } from '../payout/create-payout.ts';
 import { type RunHistories, runsThatMayHaveSent } from '../payout/earlier-runs.ts';
 import { claimSend, mustNotSend, provablyNotSent } from '../payout/send-once.ts';
-import { optionsOf } from '../shared/execution.ts';
-import { asFailure } from '../shared/failures.ts';
+import type { CallerOptions } from '../shared/execution.ts';
+import { asFailure, nullOn } from '../shared/failures.ts';
 import type {
-  Caller,
   ListedAccounts,
   OpenAccount,
   OpenAnswer,
@@ -25,13 +24,10 @@ import type {
   WhetherOpened,
 } from '../shared/types.ts';
 
-/**
- * Sends the request, unless another attempt or run may have sent it. Throws if the outcome is unknown: the account may
- * exist.
- */
+/** Sends the request, unless it may have been sent before. Throws if the outcome is unknown. */
 export async function openReceivingAccount(
   { client, claim, policy, surroundings: { clock, random } }: CreateDependencies,
-  caller: Caller,
+  options: CallerOptions,
   { request, ...guard }: OpenAccount,
 ): Promise<OpenAnswer> {
   const deadline = clock.nowMs() + guard.sendWithinMs;
@@ -42,8 +38,8 @@ export async function openReceivingAccount(
   if (policy.recoveredAtMs !== undefined && guard.cleared?.recoveredAtMs !== policy.recoveredAtMs)
     return { kind: 'not-sent', why: 'restored' };
   try {
-    const options = { ...optionsOf(caller), deadline, beforeSend: () => claimSend(claim) };
-    const account = await client.openReceivingAccount(request, options);
+    const beforeSend = () => claimSend(claim);
+    const account = await client.openReceivingAccount(request, { ...options, deadline, beforeSend });
     return { kind: 'opened', account };
   } catch (error) {
     return answerOf(error, random);
@@ -71,15 +67,11 @@ function hasRefusalStatus({ httpStatus = 0 }: PaymentsError): boolean {
 /** The payer's accounts in one currency; null if the provider refuses to list them. */
 export async function listReceivingAccounts(
   client: PaymentsClient,
-  caller: Caller,
+  options: CallerOptions,
   { payerId, currency }: ListedAccounts,
 ): Promise<string[] | null> {
-  try {
-    return (await client.receivingAccountBalance(payerId, currency, optionsOf(caller))).accountIds;
-  } catch (error) {
-    if (REFUSALS.some((refusal) => error instanceof refusal)) return null;
-    throw error;
-  }
+  const balance = () => client.receivingAccountBalance(payerId, currency, options);
+  return (await nullOn(REFUSALS, balance))?.accountIds ?? null;
 }
 
 const REFUSALS = [RefusedError, MalformedAnswerError, IllegalParameterError, InvalidRequestError];
@@ -92,28 +84,14 @@ const REFUSALS = [RefusedError, MalformedAnswerError, IllegalParameterError, Inv
 export async function askWhetherOpened(
   { client, policy: { recoveredAtMs, visibleWithinMs } }: Pick<CreateDependencies, 'client' | 'policy'>,
   histories: RunHistories,
-  caller: Caller,
+  options: CallerOptions,
   { workflowId, startedAtMs, ...which }: OpeningInDoubt,
 ): Promise<WhetherOpened> {
   const runId = activityInfo().workflowExecution?.runId ?? '';
-  const listed = await listReceivingAccounts(client, caller, which);
+  const listed = await listReceivingAccounts(client, options, which);
   const own = { workflowId, runId };
   const senders = await runsThatMayHaveSent(histories, own, 'openReceivingAccount', recoveredAtMs);
   const isForgotten = recoveredAtMs !== undefined && (startedAtMs < recoveredAtMs || listed?.length !== 0);
   const mayStillAppear = recoveredAtMs !== undefined && startedAtMs < recoveredAtMs + visibleWithinMs;
   return { listed, earlierSend: isForgotten || senders.length > 0, mayStillAppear, runId, recoveredAtMs };
-}
-
-/** Null: the provider answers that there is no such account. */
-export async function receivingAccountDetail(
-  client: PaymentsClient,
-  caller: Caller,
-  accountId: string,
-): Promise<Record<string, unknown> | null> {
-  try {
-    return await client.receivingAccountDetail(accountId, optionsOf(caller));
-  } catch (error) {
-    if (error instanceof RefusedError) return null;
-    throw error;
-  }
 }

@@ -1,7 +1,4 @@
-/**
- * Caches the account check of each client: a usable answer for a short time, and one request for concurrent payouts. An
- * unusable answer is always fresh.
- */
+/** Caches usable account checks, and shares concurrent ones. An unusable answer is always fresh. */
 import { accountProblem } from '../../domain/account-check.ts';
 import type { ClientAccounts } from '../../domain/provider-records.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';

@@ -44,6 +44,10 @@ export function onlyHere(environment: string, clock: Clock) {
 }
 
 /** The caller's options for the provider client. */
-export function optionsOf({ openId }: Caller): { openId?: string } {
+export interface CallerOptions {
+  openId?: string;
+}
+
+export function optionsOf({ openId }: Caller): CallerOptions {
   return openId === undefined ? {} : { openId };
 }

@@ -1,7 +1,4 @@
-/**
- * The Temporal failures of activities. The failure type of a provider error is its stable code; the retry policies
- * decide which types are retried (`workflows/shared/retry-policies.ts`).
- */
+/** The Temporal failures of activities. `workflows/shared/retry-policies.ts` decides which types are retried. */
 import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import { NotSentError, PaymentsError } from '../../payments/index.ts';
@@ -18,6 +15,19 @@ export async function mapped<T>(random: Random, work: () => Promise<T>): Promise
     return await work();
   } catch (error) {
     throw asFailure(error, random);
+  }
+}
+
+/** Null if `work` fails with one of these errors. */
+export async function nullOn<T>(
+  errors: readonly (new (...args: never[]) => Error)[],
+  work: () => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (errors.some((one) => error instanceof one)) return null;
+    throw error;
   }
 }
 

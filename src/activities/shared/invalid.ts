@@ -16,6 +16,11 @@ export function invalid(errors: FieldError[], what = 'payout request'): Applicat
   );
 }
 
+/** Throws `InvalidPayoutRequest` if there are bad fields. */
+export function refuse(errors: FieldError[], what?: string): void {
+  if (errors.length > 0) throw invalid(errors, what);
+}
+
 /** The application is not configured here, or the starter meant another environment. */
 export function notHere(
   { env, applications }: WorkerConfig,

@@ -1,7 +1,4 @@
-/**
- * Probes which open points of the specification hold for this provider, with harmless reads only. An unreadable answer is
- * a finding too, so no answer of the provider makes the probe throw.
- */
+/** Checks the open points of the specification with harmless reads. No answer of the provider makes it throw. */
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { type ClockOffset, clockOffset } from '../../domain/clock-offset.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
@@ -10,7 +7,7 @@ import { type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Clock, Random, Surroundings } from '../../surroundings/surroundings.ts';
 
 /** The calls that a probe may use. They change nothing, except that a quote creates a lock, which expires. */
-export type Probed = Pick<PaymentsClient, 'ping' | 'quote' | 'tradeResult' | 'payoutOrder'>;
+type Probed = Pick<PaymentsClient, 'ping' | 'quote' | 'tradeResult' | 'payoutOrder'>;
 
 type Answer<T = unknown> = { value: T } | { error: PaymentsError };
 type Finding = Omit<ProbeFinding, 'id'>;
@@ -19,6 +16,7 @@ const KNOWN_AUDITS = ['PROCESSING', 'APPROVED', 'REJECTED', 'RETURNED', 'DECLINE
 const EARLIEST_PLAUSIBLE = '2020-01-01T00:00:00.000Z';
 /** Errors that prove that the provider accepted and processed a query. */
 const PROCESSED = ['ORDER_NOT_EXIST', 'ILLEGAL_PARAMETER'];
+const NOT_PROCESSED = ['UNAUTHORISED', 'REFUSED', 'MALFORMED_ANSWER'];
 
 export async function probeProvider(
   client: Probed,
@@ -34,11 +32,8 @@ export async function probeProvider(
   ]);
   const findings: Record<string, Finding> = {
     'gateway-token': accepted(gateway, 'the example call was accepted'),
-    'trade-token': accepted(unknown, 'the token of a trade query was accepted', PROCESSED),
-    signature: accepted(unknown, 'the provider processed the query', PROCESSED, [
-      'REFUSED',
-      'MALFORMED_ANSWER',
-    ]),
+    'trade-token': processed(unknown, 'the token of a trade query was accepted'),
+    signature: processed(unknown, 'the provider processed the query', NOT_PROCESSED),
     'unknown-order': unknownOrder(unknown),
     ...(existing ?? {}),
     ...(quoted && { 'quote-lock': quoted }),
@@ -46,10 +41,8 @@ export async function probeProvider(
   return {
     findings: OPEN_POINTS.map(({ id, probe }) => ({
       id,
-      ...(findings[id] ?? {
-        verdict: 'not probed',
-        detail: probe === '' ? 'no harmless read can check this' : `needs more: ${probe}`,
-      }),
+      ...(findings[id] ??
+        notProbed(probe === '' ? 'no harmless read can check this' : `needs more: ${probe}`)),
     })),
     reached: reachedBy([unknown, gateway]),
     ...(read !== undefined && { clock: read }),
@@ -97,30 +90,30 @@ async function answerTo<T>(work: () => Promise<T>): Promise<Answer<T>> {
   }
 }
 
-/** The errors `also` prove the point too; `UNAUTHORISED` and the errors `against` refute it. */
-function accepted(
-  answer: Answer,
-  detail: string,
-  also: readonly string[] = [],
-  against: readonly string[] = [],
-): Finding {
-  if ('value' in answer || also.includes(answer.error.code)) return { verdict: 'holds', detail };
-  return judged(answer.error, ['UNAUTHORISED', ...against]);
-}
-
-function unknownOrder(answer: Answer): Finding {
-  if ('value' in answer)
-    return { verdict: 'does not hold', detail: 'an unused number was answered with an order' };
-  if (answer.error.code === 'ORDER_NOT_EXIST')
-    return { verdict: 'holds', detail: 'answered 900004, order not exist' };
-  return judged(answer.error, ['ILLEGAL_PARAMETER', 'MALFORMED_ANSWER', 'REFUSED']);
-}
+const holds = (detail: string): Finding => ({ verdict: 'holds', detail });
+const refuted = (detail: string): Finding => ({ verdict: 'does not hold', detail });
+const notProbed = (detail: string): Finding => ({ verdict: 'not probed', detail });
 
 /** Only the errors in `against` refute the point. An unavailable or busy provider decides nothing. */
 function judged(error: PaymentsError, against: readonly string[]): Finding {
   const code = error.serviceCode === undefined ? '' : `, code ${error.serviceCode}`;
   const detail = `${error.message}${code}`;
-  return { verdict: against.includes(error.code) ? 'does not hold' : 'not probed', detail };
+  return against.includes(error.code) ? refuted(detail) : notProbed(detail);
+}
+
+function accepted(answer: Answer, detail: string, against = ['UNAUTHORISED']): Finding {
+  return 'value' in answer ? holds(detail) : judged(answer.error, against);
+}
+
+function processed(answer: Answer, detail: string, against = ['UNAUTHORISED']): Finding {
+  const isProcessed = 'error' in answer && PROCESSED.includes(answer.error.code);
+  return isProcessed ? holds(detail) : accepted(answer, detail, against);
+}
+
+function unknownOrder(answer: Answer): Finding {
+  if ('value' in answer) return refuted('an unused number was answered with an order');
+  if (answer.error.code === 'ORDER_NOT_EXIST') return holds('answered 900004, order not exist');
+  return judged(answer.error, ['ILLEGAL_PARAMETER', 'MALFORMED_ANSWER', 'REFUSED']);
 }
 
 async function existingOrder(
@@ -133,7 +126,7 @@ async function existingOrder(
   if (!('value' in answer)) return { 'partner-number': judged(answer.error, ['ORDER_NOT_EXIST']) };
   const trade = answer.value;
   return {
-    'partner-number': { verdict: 'holds', detail: 'the trade query found the order by its partnerOrderId' },
+    'partner-number': holds('the trade query found the order by its partnerOrderId'),
     timestamps: plausibleTimes(trade, clock),
     'audit-status': knownAudit(trade),
     'lock-field': await namesLock(client, trade.orderId),
@@ -142,39 +135,30 @@ async function existingOrder(
 
 function plausibleTimes({ createdAt, finishedAt }: TradeResult, clock: Clock): Finding {
   const times = [createdAt, finishedAt].filter((time) => time !== undefined);
-  if (times.length === 0) return { verdict: 'not probed', detail: 'the order has no times' };
+  if (times.length === 0) return notProbed('the order has no times');
   const tomorrow = new Date(clock.wallMs() + 86_400_000).toISOString();
   const plausible = times.every((time) => time > EARLIEST_PLAUSIBLE && time < tomorrow);
-  return { verdict: plausible ? 'holds' : 'does not hold', detail: `read as ${times.join(' and ')}` };
+  return (plausible ? holds : refuted)(`read as ${times.join(' and ')}`);
 }
 
 function knownAudit({ auditStatus }: TradeResult): Finding {
-  if (auditStatus === undefined) return { verdict: 'not probed', detail: 'the order has no audit status' };
-  return {
-    verdict: KNOWN_AUDITS.includes(auditStatus) ? 'holds' : 'does not hold',
-    detail: `it is ${auditStatus}`,
-  };
+  if (auditStatus === undefined) return notProbed('the order has no audit status');
+  return (KNOWN_AUDITS.includes(auditStatus) ? holds : refuted)(`it is ${auditStatus}`);
 }
 
 async function namesLock(client: Probed, orderId: string): Promise<Finding> {
   const answer = await answerTo(() => client.payoutOrder(orderId));
   if (!('value' in answer)) return judged(answer.error, []);
   return answer.value.lockRateId === undefined
-    ? { verdict: 'does not hold', detail: 'the order has no lock id: compare rate and amounts by hand' }
-    : { verdict: 'holds', detail: 'the order has its lock id' };
+    ? refuted('the order has no lock id: compare rate and amounts by hand')
+    : holds('the order has its lock id');
 }
 
 async function probeQuote(client: Probed, payerId: string | undefined): Promise<Finding | undefined> {
   if (payerId === undefined) return undefined;
-  const answer = await answerTo(() =>
-    client.quote({
-      payerId,
-      type: 'WITHDRAW',
-      instructedAmount: { currency: 'CNY', amount: '100.00' },
-      originCurrency: 'USD',
-      targetCurrency: 'CNY',
-    }),
-  );
-  if ('value' in answer) return { verdict: 'holds', detail: 'the quote has a lock' };
-  return judged(answer.error, ['MALFORMED_ANSWER']);
+  const instructedAmount = { currency: 'CNY', amount: '100.00' };
+  const currencies = { originCurrency: 'USD', targetCurrency: 'CNY' };
+  const request = { payerId, type: 'WITHDRAW', instructedAmount, ...currencies } as const;
+  const answer = await answerTo(() => client.quote(request));
+  return accepted(answer, 'the quote has a lock', ['MALFORMED_ANSWER']);
 }

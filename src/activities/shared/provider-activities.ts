@@ -1,18 +1,20 @@
-/**
- * The calls to the provider as activities. Most are one call; two calls only where the second follows from the first: a
- * quote from its account check, the detail from the result.
- */
+/** The calls to the provider as activities. Two calls in one only where the second follows from the first. */
 import { activityInfo } from '@temporalio/activity';
 import { accountProblem } from '../../domain/account-check.ts';
 import type { TradeKey } from '../../domain/provider-records.ts';
 import { finalStatus } from '../../domain/trade-verdict.ts';
-import { isTokenRejected, OrderNotExistError, UnauthorisedError } from '../../payments/index.ts';
+import {
+  isTokenRejected,
+  OrderNotExistError,
+  RefusedError,
+  UnauthorisedError,
+} from '../../payments/index.ts';
 import { type CreateDependencies, createPayout } from '../payout/create-payout.ts';
 import { type RunHistories, runsThatMayHaveSent, sentAnotherBody } from '../payout/earlier-runs.ts';
 import * as receiving from '../receiving-account/open-receiving-account.ts';
 import { RecentAccounts } from '../receiving-account/recent-accounts.ts';
-import { optionsOf, requireHere, withHeartbeats } from './execution.ts';
-import { mapped } from './failures.ts';
+import { type CallerOptions as Options, optionsOf, requireHere, withHeartbeats } from './execution.ts';
+import { mapped, nullOn } from './failures.ts';
 import { probeProvider } from './probe-provider.ts';
 import type { Caller, ProviderActivities } from './types.ts';
 
@@ -28,33 +30,35 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
   const { clock, random } = surroundings;
   const here = (caller: Caller) =>
     requireHere({ environment, app }, { environment: caller.environment, app: caller.app });
-  const call = <T>(caller: Caller, work: () => Promise<T>): Promise<T> => {
+  const call = <T>(caller: Caller, work: (options: Options) => Promise<T>): Promise<T> => {
     here(caller);
-    return withHeartbeats(clock, () => mapped(random, work));
+    return withHeartbeats(clock, () => mapped(random, () => work(optionsOf(caller))));
   };
-  const read = <T>(caller: Caller, work: () => Promise<T>): Promise<T> => call(caller, () => retryOnce(work));
+  const read = <T>(caller: Caller, work: (options: Options) => Promise<T>): Promise<T> =>
+    call(caller, (options) => retryOnce(() => work(options)));
   const recent = new RecentAccounts(clock);
-  const accounts = (caller: Caller, clientId: string, currency: string) =>
+  const accounts = (clientId: string, currency: string, options: Options) =>
     // A user's token may show other accounts than the application's.
-    recent.usable(JSON.stringify([caller.openId, clientId]), currency, () =>
-      retryOnce(() => client.accounts({ clientId }, optionsOf(caller))),
+    recent.usable(JSON.stringify([options.openId, clientId]), currency, () =>
+      retryOnce(() => client.accounts({ clientId }, options)),
     );
-  const result = (caller: Caller, key: TradeKey) => orNull(() => client.tradeResult(key, optionsOf(caller)));
-  const detail = (caller: Caller, key: TradeKey) => orNull(() => client.tradeDetail(key, optionsOf(caller)));
+  const result = (key: TradeKey, options: Options) =>
+    nullOn([OrderNotExistError], () => client.tradeResult(key, options));
+  const detail = (key: TradeKey, options: Options) =>
+    nullOn([OrderNotExistError], () => client.tradeDetail(key, options));
 
   return {
     checkAccount: (caller, clientId, currency) =>
       currency === undefined
-        ? read(caller, () => client.accounts({ clientId }, optionsOf(caller)))
-        : call(caller, () => accounts(caller, clientId, currency)),
-    quotePayout: (caller, request) => read(caller, () => client.quote(request, optionsOf(caller))),
+        ? read(caller, (options) => client.accounts({ clientId }, options))
+        : call(caller, (options) => accounts(clientId, currency, options)),
+    quotePayout: (caller, request) => read(caller, (options) => client.quote(request, options)),
     quoteForClient: (caller, clientId, request) =>
-      call(caller, async () => {
+      call(caller, async (options) => {
         const { originCurrency } = request;
-        const problem = accountProblem(await accounts(caller, clientId, originCurrency), originCurrency);
+        const problem = accountProblem(await accounts(clientId, originCurrency, options), originCurrency);
         if (problem) return { kind: 'account-problem', problem };
-        const quote = await retryOnce(() => client.quote(request, optionsOf(caller)));
-        return { kind: 'quote', quote };
+        return { kind: 'quote', quote: await retryOnce(() => client.quote(request, options)) };
       }),
     // Without `call`: the only heartbeat of this activity means that it may send.
     createPayout: (caller, create) => {
@@ -62,9 +66,9 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
       return createPayout(dependencies, caller, create);
     },
     confirmOrder: (caller, { key, workflowId, request }) =>
-      read(caller, async () => {
+      read(caller, async (options) => {
         const runId = activityInfo().workflowExecution?.runId ?? '';
-        const trade = await result(caller, key);
+        const trade = await result(key, options);
         const { recoveredAtMs, repeatedCreate } = policy;
         const own = { workflowId, runId };
         const senders = await runsThatMayHaveSent(histories, own, 'createPayout', recoveredAtMs);
@@ -75,26 +79,28 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
         }
         return { exists: false, mayRepeat: repeatedCreate === 'safe', recoveredAtMs, earlierSend, runId };
       }),
-    fetchOrder: (caller, orderId) => read(caller, () => client.payoutOrder(orderId, optionsOf(caller))),
+    fetchOrder: (caller, orderId) => read(caller, (options) => client.payoutOrder(orderId, options)),
     probeService: (caller, target) => call(caller, () => probeProvider(client, target, surroundings)),
     fetchTradeWithDetail: (caller, key) =>
-      call(caller, async () => {
-        const trade = await retryOnce(() => result(caller, key));
+      call(caller, async (options) => {
+        const trade = await retryOnce(() => result(key, options));
         if (!trade || !finalStatus(trade)) return { trade };
         // On any error, the workflow fetches the detail itself, with more retries.
-        return { trade, detail: await retryOnce(() => detail(caller, key)).catch(() => undefined) };
+        return { trade, detail: await retryOnce(() => detail(key, options)).catch(() => undefined) };
       }),
-    fetchTradeDetail: (caller, key) => read(caller, () => detail(caller, key)),
+    fetchTradeDetail: (caller, key) => read(caller, (options) => detail(key, options)),
     openReceivingAccount: (caller, open) =>
-      call(caller, () => receiving.openReceivingAccount(dependencies, caller, open)),
+      call(caller, (options) => receiving.openReceivingAccount(dependencies, options, open)),
     listReceivingAccounts: (caller, which) =>
-      read(caller, () => receiving.listReceivingAccounts(client, caller, which)),
+      read(caller, (options) => receiving.listReceivingAccounts(client, options, which)),
     askWhetherOpened: (caller, which) =>
-      read(caller, () => receiving.askWhetherOpened(dependencies, histories, caller, which)),
+      read(caller, (options) => receiving.askWhetherOpened(dependencies, histories, options, which)),
     fetchReceivingBalance: (caller, { payerId, currency }) =>
-      read(caller, () => client.receivingAccountBalance(payerId, currency, optionsOf(caller))),
+      read(caller, (options) => client.receivingAccountBalance(payerId, currency, options)),
     fetchReceivingDetail: (caller, accountId) =>
-      read(caller, () => receiving.receivingAccountDetail(client, caller, accountId)),
+      read(caller, (options) =>
+        nullOn([RefusedError], () => client.receivingAccountDetail(accountId, options)),
+      ),
   };
 }
 
@@ -104,15 +110,6 @@ async function retryOnce<T>(work: () => Promise<T>): Promise<T> {
     return await work();
   } catch (error) {
     if (error instanceof UnauthorisedError && isTokenRejected(error)) return work();
-    throw error;
-  }
-}
-
-async function orNull<T>(work: () => Promise<T>): Promise<T | null> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof OrderNotExistError) return null;
     throw error;
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Whether the lease is valid, by this process's own clocks. It is valid only by renewals that Temporal has acknowledged,
- * each from the time when it was sent.
- */
+/** Whether the lease is valid: since the send of the last renewal that Temporal acknowledged, for a fixed time. */
 import { RENEWAL_VALID_MS } from '../../domain/rate-limit-lease.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 

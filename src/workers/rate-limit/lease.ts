@@ -18,10 +18,7 @@ import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
 import { type Ending, keepRenewing, renewLease } from './renewals.ts';
 
-/**
- * The renewals bypass the SDK, which abandons an activity 5 s after its heartbeat timeout unless it heartbeats through
- * the SDK too.
- */
+/** The SDK abandons an activity without heartbeats through the SDK, which the renewals bypass. */
 const SDK_HEARTBEAT_EVERY_MS = 2_000;
 
 /** What this process does with the lease. */

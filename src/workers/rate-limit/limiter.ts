@@ -10,11 +10,6 @@ import { Reach } from './reach.ts';
 import { type GatedCall, isTokenCall, type Turn, Turns } from './turns.ts';
 import { SendWindow, type SentCall } from './window.ts';
 
-/** This process does not own the lease, or no longer owns it. Nothing was sent. */
-export class NotOwnerError extends Error {
-  override readonly name = 'NotOwnerError';
-}
-
 export interface Term {
   callsPerSecond: number;
   /** Whether the lease is valid now. */
@@ -87,7 +82,7 @@ export class RateLimiter implements CallGate {
   close(): LastSends {
     const now = this.clock.nowMs();
     this.term = undefined;
-    for (const turn of this.turns.takeAll()) turn.refuse(new NotOwnerError('the lease has moved'));
+    for (const turn of this.turns.takeAll()) turn.refuse(new Error('the lease has moved'));
     return { sendAgesMs: this.window.ages(now, 2 * WINDOW_MS), marginMs: this.margin.valueMs(now) };
   }
 
@@ -130,10 +125,7 @@ export class RateLimiter implements CallGate {
     this.turnListener = listener;
   }
 
-  /**
-   * Resolves when it is the call's turn. Rejects if the call is aborted, if another process gets the lease, and as soon
-   * as the turn cannot come before the call's deadline.
-   */
+  /** Resolves when it is the call's turn. Rejects on an abort, a lost lease, or a deadline that cannot be met. */
   pass(call: GatedCall): Promise<void> {
     return new Promise((resolve, reject) => {
       const { signal, deadline } = call;
@@ -155,7 +147,7 @@ export class RateLimiter implements CallGate {
         },
       };
       const onAbort = () => turn.refuse(signal?.reason);
-      if (!this.term) return turn.refuse(new NotOwnerError('this process does not own the lease'));
+      if (!this.term) return turn.refuse(new Error('this process does not own the lease'));
       if (signal?.aborted) return onAbort();
       if (deadline !== undefined) {
         if (deadline <= this.closedUntilMs) return turn.refuse(tooLate());

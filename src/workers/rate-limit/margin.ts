@@ -1,7 +1,4 @@
-/**
- * How much later than round trips prove a call may arrive. The margin covers what they do not show: for example, a packet
- * that was lost, or a fastest round trip that could have been faster. A 429 widens it.
- */
+/** How much later than round trips prove a call may arrive, because of lost packets for example. A 429 widens it. */
 
 const MIN_MS = 10;
 const MAX_MS = 60;

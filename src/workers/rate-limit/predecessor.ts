@@ -43,10 +43,7 @@ export function predecessor(start: TermStart): Predecessor {
   return { silentMs: wasAlone ? ONE_WINDOW_MS : FENCE_AND_WINDOW_MS, learnedMarginMs: heartbeat?.marginMs };
 }
 
-/**
- * A handover in another run proves nothing: a Workflow Reset replays it although other owners followed. Neither does one
- * from before a restore of Temporal.
- */
+/** False for another run, because a reset replays old handovers, and for a handover from before a restore. */
 function isCurrent(before: PreviousOwner, { runId, recoveredAtMs }: TermStart): before is ReleasedLease {
   return typeof before === 'object' && before.runId === runId && before.recoveredAtMs === recoveredAtMs;
 }

@@ -1,7 +1,4 @@
-/**
- * Whether this process's calls reach the provider. A process can be connected to Temporal and not reach the provider:
- * its egress is down, or its address is not on the provider's allow-list.
- */
+/** Whether this process's calls reach the provider: its egress may be down, or its address not allowed. */
 
 /** Fewer failures may be a coincidence. */
 const MIN_FAILURES = 3;

@@ -36,10 +36,7 @@ export async function renewLease({
   fence.renewed(sentAt);
 }
 
-/**
- * Renews the lease periodically; a pending renewal does not delay the next one. Calls `onEnd` when the term is over, and
- * retries all other errors. Returns a function that stops the renewals.
- */
+/** Renews the lease until the returned function is called. Calls `onEnd` when the term is over; retries errors. */
 export function keepRenewing(parts: RenewalParts, onEnd: (ending: Ending) => void): () => void {
   return repeat(parts.clock, RENEWAL_INTERVAL_MS, () => {
     renewLease(parts).catch((error: unknown) => {

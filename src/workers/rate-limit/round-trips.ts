@@ -1,7 +1,4 @@
-/**
- * Estimates the fastest possible round trip of each operation from recent ones. A request cannot have been later than
- * its round trip exceeds the fastest one.
- */
+/** Estimates the fastest possible round trip of each operation. Whatever exceeds it may have delayed the request. */
 
 /** The estimate covers one to two spans, so that it adapts when the provider becomes slower. */
 const SPAN_MS = 60_000;

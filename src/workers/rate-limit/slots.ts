@@ -1,10 +1,8 @@
-/**
- * Fetches calls from an application's queue shortly before they can be sent. A fetched call cannot be overtaken by a more
- * urgent one. A sent call does not count, so a slow provider does not lower the rate.
- */
+/** The slots of the task queues: when this process fetches an activity, and how many it runs. */
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
-import { type Clock, sleep } from '../../surroundings/surroundings.ts';
+import { abortable, type Clock, sleep } from '../../surroundings/surroundings.ts';
 import type { RateLimiter } from './limiter.ts';
+import type { Ownership } from './ownership.ts';
 
 /**
  * Fetch as many calls as are sent in this time, to bridge the fetch itself and short pauses of a busy Temporal server. At
@@ -16,11 +14,18 @@ const MIN_PREFETCH = 2;
 const MAX_UNDERWAY_MS = 300;
 const RECHECK_MS = 20;
 
+/** Eager activities would skip the queue. */
+const refuseEager = () => null;
+
 /** The maximum number of fetched calls that have not been sent. */
 export function prefetchedCalls(callsPerSecond: number): number {
   return Math.max(MIN_PREFETCH, Math.ceil((callsPerSecond * PREFETCH_MS) / 1_000));
 }
 
+/**
+ * Fetches calls from an application's queue shortly before they can be sent. A fetched call cannot be overtaken by a more
+ * urgent one. A sent call does not count, so a slow provider does not lower the rate.
+ */
 export function callSlots(
   limiter: RateLimiter,
   maxInFlight: number,
@@ -54,8 +59,7 @@ export function callSlots(
       polling.add(permit);
       return permit;
     },
-    // Refuses eager activities, which would skip the queue.
-    tryReserveSlot: () => null,
+    tryReserveSlot: refuseEager,
     markSlotUsed({ permit }) {
       polling.delete(permit);
       underway.push(permit);
@@ -66,6 +70,59 @@ export function callSlots(
       used.delete(permit);
       polling.delete(permit);
       arrived(permit);
+    },
+  };
+}
+
+/** For a queue with a small part of the rate limit: at most `max` concurrent calls, and one start per `everyMs`. */
+export function pacedSlots(max: number, everyMs: number, clock: Clock) {
+  let used = 0;
+  let opensAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    type: 'custom',
+    async reserveSlot(_context: unknown, signal: AbortSignal) {
+      while (used >= max || clock.nowMs() < opensAtMs) await sleep(clock, RECHECK_MS, signal);
+      used += 1;
+      return {};
+    },
+    tryReserveSlot: refuseEager,
+    markSlotUsed() {
+      opensAtMs = clock.nowMs() + everyMs;
+    },
+    releaseSlot() {
+      used -= 1;
+    },
+  } satisfies CustomSlotSupplier<ActivitySlotInfo>;
+}
+
+/** The only slot for a lease. A process that owns fewer leases polls for the next one sooner. */
+export function leaseSlot(
+  appId: string,
+  ownership: Ownership,
+  clock: Clock,
+): CustomSlotSupplier<ActivitySlotInfo> {
+  /** Present while the slot is used. `released` resolves when it is free again. */
+  let used: { released: Promise<void>; release: () => void } | undefined;
+  return {
+    type: 'custom',
+    async reserveSlot(_context, signal) {
+      do {
+        if (used) await abortable(signal, used.released);
+        await sleep(clock, RECHECK_MS, signal);
+        await ownership.delayBeforeClaim(signal);
+      } while (used || ownership.isBackingOff(appId));
+      let release: () => void = () => undefined;
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      used = { released, release };
+      return {};
+    },
+    tryReserveSlot: refuseEager,
+    markSlotUsed: () => undefined,
+    releaseSlot() {
+      used?.release();
+      used = undefined;
     },
   };
 }

@@ -1,7 +1,4 @@
-/**
- * The calls that wait in the rate limiter, by rank: the application token, urgent refreshes, creates, all others. Calls
- * of one rank keep their order.
- */
+/** The waiting calls by rank: the application token, urgent refreshes, creates, all others; each in order. */
 import type { CallGate } from '../../payments/index.ts';
 
 export type GatedCall = Parameters<CallGate['pass']>[0];

@@ -2,16 +2,13 @@
  * The access tokens of this process's calls, only in memory. Token calls that run in this process fill the cache;
  * otherwise it fetches tokens from the renewal workflow. A call waits only if there is no usable token.
  */
-import type { CurrentGrant, TokenOwner } from '../../domain/token-record.ts';
+import type { TokenOwner } from '../../domain/token-record.ts';
 import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
 import type { TokenKind, TokenSource } from '../../payments/index.ts';
 import type { Surroundings } from '../../surroundings/surroundings.ts';
+import type { TokenRenewals } from './token-renewals.ts';
 
-/** The part of `TokenRenewals` that the cache uses. */
-export interface GrantSource {
-  /** `rejected`: the fingerprint of a token that the provider rejected. */
-  grant(owner: TokenOwner, rejected?: string): Promise<CurrentGrant>;
-}
+export type GrantSource = Pick<TokenRenewals, 'grant'>;
 
 /** Times are on the monotonic clock. */
 interface CachedToken {

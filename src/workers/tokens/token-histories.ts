@@ -14,6 +14,7 @@ import type { GrantHistories, WorkflowRun } from '../../activities/tokens/token-
 import { authorizedSignal } from '../../contract/token-messages.ts';
 import type { Grant } from '../../domain/token-record.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
+import { firstEvents } from '../../temporal/start-event.ts';
 import { listRunPages } from '../../temporal/visibility.ts';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
@@ -39,10 +40,7 @@ const recordSchema = z.object({ held: grantSchema });
 export function tokenHistories(client: Client): GrantHistories {
   const converter = client.options.loadedDataConverter;
 
-  /**
-   * Reads the runs back, the last closed first, until one that completed its recall and was not made by a reset: it knew
-   * all earlier grants.
-   */
+  /** The last closed run first, back to a run without reset that completed its recall: it knew all earlier grants. */
   const grantsElsewhere = async (own: WorkflowRun): Promise<TimedGrant[]> => {
     const found: TimedGrant[] = [];
     for (const runId of await otherRuns(client, own)) {
@@ -53,14 +51,8 @@ export function tokenHistories(client: Client): GrantHistories {
     }
     return found;
   };
-  const isReset = async ({ workflowId, runId }: WorkflowRun): Promise<boolean> => {
-    const { history } = await client.workflowService.getWorkflowExecutionHistory({
-      namespace: client.options.namespace,
-      execution: { workflowId, runId },
-      maximumPageSize: 1,
-    });
-    return isMadeByReset(history?.events ?? [], runId);
-  };
+  const isReset = async (own: WorkflowRun): Promise<boolean> =>
+    isMadeByReset(await firstEvents(client, own, 1), own.runId);
 
   return {
     isReset,
@@ -75,10 +67,7 @@ export function tokenHistories(client: Client): GrantHistories {
   };
 }
 
-/**
- * The last closed first. If the list includes this run, it very likely includes all earlier runs; Temporal does not
- * guarantee it.
- */
+/** The last closed first. A list with this run very likely has all earlier runs, but without guarantee. */
 async function otherRuns(client: Client, { workflowId, runId: ownRunId }: WorkflowRun): Promise<string[]> {
   const quote = workflowId.includes("'") ? '"' : "'";
   const query = `WorkflowId = ${quote}${workflowId}${quote}`;

@@ -1,5 +1,10 @@
 /** Starts the token renewals of an application, requests tokens from them, and restarts stopped ones. */
-import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import {
+  type Client,
+  WorkflowNotFoundError,
+  type WorkflowStartOptions,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import type { WorkerConfig } from '../../config/config.ts';
 import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../contract/ids.ts';
@@ -29,10 +34,7 @@ class NoTokenYetError extends Error {
 
 /** The longest that a call waits for Temporal to get a token. */
 const REQUEST_TIMEOUT_MS = 10_000;
-/**
- * A process that dies or freezes during a workflow task delays the token of all others by this. The default of 10 s is
- * as long as `REQUEST_TIMEOUT_MS`.
- */
+/** The delay if a process dies during a workflow task. The default, 10 s, is as long as `REQUEST_TIMEOUT_MS`. */
 const WORKFLOW_TASK_TIMEOUT = '4s';
 /** Before an answer without a token, because callers retry immediately. */
 const NO_TOKEN_PAUSE_MS = 500;
@@ -40,10 +42,7 @@ const MIN_HANDOVER_PAUSE_MS = 500;
 const MAX_HANDOVER_PAUSE_MS = 10_000;
 const CHECK_EVERY_MS = 30_000;
 
-/**
- * Ensures that every token of this process's applications has a running renewal: now, and then periodically. Returns a
- * function that stops the checks.
- */
+/** Ensures that all tokens of this process have running renewals, until the returned function is called. */
 export function keepRenewals(
   client: Client,
   { env, applications }: WorkerConfig,
@@ -77,10 +76,7 @@ export class TokenRenewals {
     this.surroundings = surroundings;
   }
 
-  /**
-   * The current grant, or the one that follows the token with the fingerprint `rejected`. Starts the renewal if it does
-   * not run. Throws `NotAuthorizedError`, `NoTokenYetError`.
-   */
+  /** The grant after the one with the fingerprint `rejected`. Throws `NotAuthorizedError`, `NoTokenYetError`. */
   async grant(owner: TokenOwner, rejected?: string): Promise<CurrentGrant> {
     const { clock, random } = this.surroundings;
     return this.withTimeout(async () => {
@@ -95,18 +91,12 @@ export class TokenRenewals {
     });
   }
 
-  /**
-   * Starts the application's renewal, or restarts a user's renewal that was stopped: it reads the grants of the runs
-   * before it. Throws `NotAuthorizedError` for any other user.
-   */
+  /** Starts the application's renewal, or restarts a user's stopped renewal. Throws `NotAuthorizedError`. */
   async ensure(owner: TokenOwner): Promise<void> {
     const status = await unlessGone(async () => (await this.handle(owner).describe()).status);
     if (status?.name === 'RUNNING') return;
     if (owner.openId !== undefined && !(status && isStopped(status))) throw new NotAuthorizedError();
-    await this.client.workflow.start<typeof tokenRenewal>('tokenRenewal', {
-      ...options(owner),
-      args: [owner],
-    });
+    await this.client.workflow.start<typeof tokenRenewal>('tokenRenewal', options(owner));
   }
 
   /** Restarts the stopped renewals of this application. Returns those that could not be started. */
@@ -128,24 +118,17 @@ export class TokenRenewals {
   /** Hands over the tokens of a user who has just authorized. Retries, because the code works only once. */
   async handOver(owner: TokenOwner, grant: Grant): Promise<void> {
     const { clock } = this.surroundings;
+    const start = { ...options(owner), signal: authorizedSignal, signalArgs: [grant] as [Grant] };
     const untilMs = clock.nowMs() + TOKEN_HANDOVER_TIMEOUT_MS - 2 * REQUEST_TIMEOUT_MS;
     for (let pauseMs = MIN_HANDOVER_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_HANDOVER_PAUSE_MS)) {
       try {
-        return await this.withTimeout(() => this.signalAuthorized(owner, grant));
+        await this.withTimeout(() => this.client.workflow.signalWithStart('tokenRenewal', start));
+        return;
       } catch (error) {
         if (clock.nowMs() >= untilMs) throw error;
         await sleep(clock, pauseMs);
       }
     }
-  }
-
-  private async signalAuthorized(owner: TokenOwner, grant: Grant): Promise<void> {
-    await this.client.workflow.signalWithStart<typeof tokenRenewal, [Grant]>('tokenRenewal', {
-      ...options(owner),
-      args: [owner],
-      signal: authorizedSignal,
-      signalArgs: [grant],
-    });
   }
 
   private async requestGrant(owner: TokenOwner, rejected: string | undefined): Promise<CurrentGrant | null> {
@@ -158,7 +141,7 @@ export class TokenRenewals {
   }
 
   private handle(owner: TokenOwner) {
-    return this.client.workflow.getHandle<typeof tokenRenewal>(idOf(owner));
+    return this.client.workflow.getHandle<typeof tokenRenewal>(tokenWorkflowId(owner.app, owner.openId));
   }
 
   private withTimeout<T>(request: () => Promise<T>): Promise<T> {
@@ -166,18 +149,15 @@ export class TokenRenewals {
   }
 }
 
-function idOf({ app, openId }: TokenOwner): string {
-  return tokenWorkflowId(app, openId);
-}
-
 function options(owner: TokenOwner) {
   const { app, openId } = owner;
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowId: idOf(owner),
+    workflowId: tokenWorkflowId(app, openId),
+    args: [owner] as [TokenOwner],
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
     staticSummary: openId === undefined ? 'application token' : 'user token',
-  } as const;
+  } satisfies WorkflowStartOptions<typeof tokenRenewal>;
 }

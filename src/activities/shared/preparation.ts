@@ -1,15 +1,42 @@
 /** The first, local activity of each workflow: rejects bad input and fixes the settings. */
 import { activityInfo } from '@temporalio/activity';
+import { z } from 'zod';
+import type { Application } from '../../config/applications.ts';
 import { payoutSettings, sendPolicy, type WorkerConfig } from '../../config/config.ts';
 import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../../contract/ids.ts';
-import { type CheckResult, checkPayoutRequest, type FieldError } from '../../contract/payout-request.ts';
+import { payoutResultSchema } from '../../contract/payout-answers.ts';
+import {
+  appName,
+  type CheckResult,
+  checkPayoutRequest,
+  type FieldError,
+  fieldErrors,
+} from '../../contract/payout-request.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
+import type { FollowUpPlan, FollowUpRequest } from '../../domain/follow-up.ts';
+import { authorizationUrl } from '../../payments/index.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
-import { followUpPlan } from '../aftercare/prepare-follow-up.ts';
-import { invalid, NOT_CONFIGURED, notHere, otherId, userMissing } from '../shared/invalid.ts';
-import type { LocalActivities, Prepared, ReadPlan } from '../shared/types.ts';
-import { authorizationLink, tokenPlan } from '../tokens/prepare-token.ts';
-import { doubtAbout } from './send-once.ts';
+import { doubtAbout } from '../payout/send-once.ts';
+import { invalid, NOT_CONFIGURED, notHere, otherId, refuse, userMissing } from './invalid.ts';
+import type { LocalActivities, Prepared, ReadPlan } from './types.ts';
+
+/** 31 December 9999. */
+const MAX_TIME_MS = 253_402_300_799_999;
+const MAX_HINT_PAUSE_MS = 60_000;
+
+const ownerSchema = z.object({ environment: z.string(), app: appName });
+
+/** All that the workflow reads, because it does not check the request again. */
+const followUpSchema = z.object({
+  environment: z.string().optional(),
+  app: appName,
+  openId: z.string().optional(),
+  clientId: z.string().min(1),
+  partnerOrderId: z.string().min(1),
+  outcome: payoutResultSchema.shape.outcome,
+  splits: payoutResultSchema.shape.splits,
+  endedAtMs: z.number().min(0).max(MAX_TIME_MS),
+}) satisfies z.ZodType<FollowUpRequest>;
 
 export function preparation(config: WorkerConfig, clock: Clock): LocalActivities {
   const { env, applications, keys } = config;
@@ -52,11 +79,14 @@ export function preparation(config: WorkerConfig, clock: Clock): LocalActivities
         tokenKeys: keys.tokens?.ids ?? [],
       };
     },
-    prepareToken: async (owner) => tokenPlan(config, owner),
-    prepareAuthorization: async (owner) => ({
-      ...tokenPlan(config, owner),
-      link: authorizationLink(config, owner),
-    }),
+    async prepareToken(owner) {
+      applicationOf(config, owner);
+      return { callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT };
+    },
+    async prepareAuthorization(owner) {
+      const link = authorizationLink(config, applicationOf(config, owner));
+      return { callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT, link };
+    },
     async prepareQuote(body) {
       const checked = checkPayoutRequest(body);
       if (!checked.ok) throw invalid(checked.errors);
@@ -75,8 +105,7 @@ function prepared<Request extends { app: string }>(
 ): Prepared<Request> {
   if (!checked.ok) throw invalid(checked.errors, what);
   const request = checked.value;
-  const problems = problemsOf(request);
-  if (problems.length > 0) throw invalid(problems, what);
+  refuse(problemsOf(request), what);
   const apiQueue = apiTaskQueue(env.PAYMENTS_ENVIRONMENT, request.app);
   return { request, settings: payoutSettings(env, apiQueue) };
 }
@@ -86,4 +115,36 @@ function readPlan({ env, applications }: WorkerConfig, app: unknown): ReadPlan {
   if (typeof app !== 'string' || !applications.has(app)) throw invalid([NOT_CONFIGURED]);
   const calls = { apiQueue: apiTaskQueue(environment, app), callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT };
   return { caller: { environment, app }, calls };
+}
+
+function followUpPlan(config: WorkerConfig, request: unknown): FollowUpPlan {
+  const { env } = config;
+  const parsed = followUpSchema.safeParse(request);
+  if (!parsed.success) throw invalid(fieldErrors(parsed.error));
+  const { app } = parsed.data;
+  refuse(notHere(config, app, parsed.data.environment));
+  const environment = env.PAYMENTS_ENVIRONMENT;
+  return {
+    environment,
+    apiQueue: apiTaskQueue(environment, app),
+    callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
+    looksAfterMs: env.PAYOUTS_FOLLOW_UP,
+    hintPauseMs: Math.min(MAX_HINT_PAUSE_MS, 2 * env.PAYOUTS_POLL_FIRST),
+  };
+}
+
+/** Without `state`, which only the browser and the API server know. */
+function authorizationLink({ env }: WorkerConfig, { appId, redirectUri }: Application): string {
+  if (redirectUri === undefined)
+    throw invalid([{ path: 'app', message: 'has no redirect URI: set PAYMENTS_REDIRECT_URI' }]);
+  const { PAYMENTS_AUTH_URL: authUrl, PAYMENTS_AUTH_SPELLING: spelling } = env;
+  return authorizationUrl({ appId, authUrl, redirectUri }, { spelling }).toString();
+}
+
+function applicationOf(config: WorkerConfig, owner: unknown): Application {
+  const { success, data } = ownerSchema.safeParse(owner);
+  const application = success ? config.applications.get(data.app) : undefined;
+  if (!success || !application) throw invalid([NOT_CONFIGURED]);
+  refuse(notHere(config, data.app, data.environment));
+  return application;
 }
