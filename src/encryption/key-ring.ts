@@ -38,7 +38,6 @@ export class KeyRing {
     this.current = current;
   }
 
-  /** The ids of the keys, in order. */
   get ids(): string[] {
     return [...this.keys.keys()];
   }

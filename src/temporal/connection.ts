@@ -47,7 +47,6 @@ export async function connectClient(
   return { connection, client, namespace, address: options.address ?? 'localhost:7233' };
 }
 
-/** The data converter with the keys of the environment. */
 export function configuredDataConverter(
   random: Random,
   environment: Environment = process.env,

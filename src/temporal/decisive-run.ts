@@ -13,7 +13,6 @@ export interface DecisiveRun {
   sent: boolean;
   /** The history was deleted, and with it the argument of the run. */
   isGone: boolean;
-  /** The run completed with NOT_CREATED. */
   saidNotCreated: boolean;
 }
 
@@ -22,7 +21,6 @@ export class VisibilityLagsError extends Error {
   override readonly name = 'VisibilityLagsError';
 }
 
-/** The activities that send. */
 const SENDING_ACTIVITIES: readonly string[] = ['createPayout', 'openReceivingAccount'];
 const PAGE_SIZE = 100;
 const VISIBILITY_TRIES = 20;

@@ -34,7 +34,7 @@ export interface FailingSearch {
   nextBeforeMs: number | undefined;
 }
 
-/** Searches for failing workflows. `known`: the ids found before, which are checked again. */
+/** `known`: the ids that were found before. They are checked again. */
 export async function findFailingWorkflows(
   client: Client,
   known: readonly string[],

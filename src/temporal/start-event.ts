@@ -6,7 +6,6 @@ import {
 } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import type { temporal } from '@temporalio/proto';
 
-/** At most `max` events. */
 export async function firstEvents(
   client: Client,
   { workflowId, runId }: { workflowId: string; runId: string },
@@ -20,7 +19,6 @@ export async function firstEvents(
   return history?.events ?? [];
 }
 
-/** The argument and the memo of a run. */
 export async function readStartEvent(
   client: Client,
   workflowId: string,

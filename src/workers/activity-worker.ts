@@ -14,7 +14,6 @@ export interface ApplicationParts extends Pick<PaymentsClientOptions, 'transport
   createWorker: CreateWorker;
 }
 
-/** The part of a Worker that runs it. */
 export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 
 /** Creates a Worker on this process's connection to Temporal. */
@@ -22,7 +21,6 @@ export type CreateWorker = (
   options: Omit<WorkerOptions, 'connection' | 'namespace'>,
 ) => Promise<Runnable & { readonly options: { readonly identity: string } }>;
 
-/** A task queue of activities. */
 export interface ActivityQueue {
   taskQueue: string;
   activities: object;

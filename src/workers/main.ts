@@ -7,9 +7,8 @@ import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { connectWorker } from '../temporal/worker-connection.ts';
 import { installRuntime } from './runtime.ts';
 import { keepSchedules } from './schedules.ts';
-import { shutDownOnSignal } from './shutdown.ts';
 import { keepRenewals } from './tokens/token-renewals.ts';
-import { createWorkers, runWorkers } from './worker.ts';
+import { createWorkers, runWorkers, shutDownOnSignal } from './worker.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 async function main(): Promise<void> {

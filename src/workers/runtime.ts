@@ -13,7 +13,7 @@ const LEVELS: Record<WorkerEnvironment['PAYOUTS_LOG_LEVEL'], LogLevel | undefine
 export function installRuntime({ PAYOUTS_LOG_LEVEL, PAYOUTS_METRICS_LISTEN }: WorkerEnvironment): void {
   const level = LEVELS[PAYOUTS_LOG_LEVEL];
   Runtime.install({
-    // `shutdown.ts` handles the signals.
+    // `worker.ts` handles the signals.
     shutdownSignals: [],
     logger: level ? new DefaultLogger(level) : new DefaultLogger('ERROR', () => undefined),
     ...(PAYOUTS_METRICS_LISTEN && {

@@ -64,13 +64,11 @@ export function leaseQueue(
   return { taskQueue, activities, slots, polls: 1, shutdownGraceTime: 0 };
 }
 
-/** The activities that call the provider. */
 export interface ProviderCalls {
   api: ProviderActivities;
   token: TokenActivities & AuthorizationActivities;
 }
 
-/** The queues of the lease owner. */
 export function callQueues(
   { config, surroundings: { clock } }: ApplicationParts,
   app: string,

@@ -1,11 +1,12 @@
-/** The workers of one process: one for workflows, and one for each application. */
+/** The workers of one process, one for workflows and one for each application: how they start, run and shut down. */
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { dataConverter } from '../encryption/data-converter.ts';
-import type { ApplicationParts, Runnable } from './activity-worker.ts';
+import { type Clock, sleep } from '../surroundings/surroundings.ts';
+import { type ApplicationParts, type Runnable, shutDown } from './activity-worker.ts';
 import { applicationWorker } from './application-worker.ts';
 import { Ownership } from './rate-limit/ownership.ts';
 import { payoutsQueue } from './task-queues.ts';
-import { SHUTDOWN_GRACE, STICKY_QUEUE_TIMEOUT } from './timeouts.ts';
+import { LEASE_HANDOVER_MS, SHUTDOWN_GRACE, STICKY_QUEUE_TIMEOUT } from './timeouts.ts';
 
 /**
  * More than are active at any time; Temporal replays a workflow that is not in memory. The SDK's default follows the
@@ -61,4 +62,20 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
 /** Resolves when all workers have ended after a shutdown; rejects as soon as one fails. */
 export async function runWorkers({ workflows, applications }: ProcessWorkers): Promise<void> {
   await Promise.all([workflows, ...applications].map((worker) => worker.run()));
+}
+
+/** A second signal ends the process immediately. */
+export function shutDownOnSignal(workers: ProcessWorkers, clock: Clock): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void shutDownInOrder(workers, clock));
+}
+
+/** First the leases, then the workflows. Resolves before the workers have ended. */
+export async function shutDownInOrder(
+  { workflows, applications }: ProcessWorkers,
+  clock: Clock,
+): Promise<void> {
+  for (const application of applications) shutDown(application);
+  await sleep(clock, LEASE_HANDOVER_MS);
+  shutDown(workflows);
 }

@@ -23,7 +23,6 @@ export interface Adopter {
   client: Client;
   clock: Clock;
   environment: string;
-  /** The configured applications. */
   apps: ReadonlySet<string>;
   reconcileEveryMs: number;
 }
@@ -118,7 +117,6 @@ async function restart(
     await client.workflow.start('payout', {
       taskQueue: PAYOUTS_TASK_QUEUE,
       workflowId,
-      // Another process may have restarted it already.
       workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
       workflowIdConflictPolicy: 'FAIL',
       args: [argument],

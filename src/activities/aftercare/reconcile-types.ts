@@ -3,7 +3,6 @@ import type { FailingWorkflow } from '../../domain/failing-workflow.ts';
 import type { LeftAlone } from '../../domain/reconciliation.ts';
 
 export interface LookFor {
-  /** A worker of another environment refuses the task. */
   environment: string;
   /** An earlier reconciliation covered all runs that closed before this time. Unix milliseconds. */
   closedAfterMs: number;

@@ -15,7 +15,6 @@ import { type ListedRun, listRunPages } from '../../temporal/visibility.ts';
 import { isMeantFor, memoOf, PAGE_SIZE } from './report-pages.ts';
 import type { ReportedPage, ReportPage } from './report-types.ts';
 
-/** The memo of `payoutFollowUp`. */
 const changesSchema = z.object({
   returned: z.array(
     z.object({ distributeId: z.string(), target: moneyAnswer, inResult: z.boolean(), seenAt: z.string() }),

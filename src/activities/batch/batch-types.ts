@@ -4,7 +4,6 @@ import type { BatchRequest, RowOutcome } from '../../domain/batch.ts';
 import type { OpenPayouts } from '../../domain/batch-record.ts';
 import type { PayoutPhase, PayoutRequest } from '../../domain/payout.ts';
 
-/** The result of the start of one row. */
 export interface RowStart {
   partnerOrderId: string;
   now: 'started' | 'joined' | 'conflict' | 'invalid';
@@ -34,11 +33,9 @@ export interface BatchPlan {
 }
 
 export interface StartPayouts {
-  /** A worker of another environment refuses the rows. */
   environment: string;
   app: string;
   batchId: string;
-  /** The caller who started the batch. */
   startedBy?: string | undefined;
   payouts: readonly PayoutRequest[];
 }
@@ -47,7 +44,6 @@ export interface StartPayouts {
 export interface BatchChecks {
   /** Fails as `InvalidPayoutRequest` on bad input. */
   prepareBatch(request: unknown, start: { workflowId: string; environment?: unknown }): Promise<BatchPlan>;
-  /** Returns every bad row and field. */
   checkRows(app: string, offset: number, payouts: readonly unknown[]): Promise<CheckedRows>;
 }
 

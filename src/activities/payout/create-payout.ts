@@ -58,7 +58,6 @@ async function confirmNow(
 function answerOf(error: unknown, random: Random): CreateAnswer {
   if (error instanceof CreateRefusedError)
     return { kind: 'not-created', meaning: error.meaning, message: error.message };
-  // Our own check of the body. Nothing was sent.
   if (error instanceof InvalidRequestError) return { kind: 'invalid', message: error.message };
   const notSent = provablyNotSent(error);
   if (notSent) return notSent;

@@ -14,9 +14,7 @@ export interface OtherRun {
   startedAtMs: number;
 }
 
-/** Reads the runs of a workflow id. */
 export interface RunHistories {
-  /** The runs that visibility shows. */
   runsOf(workflowId: string): Promise<OtherRun[]>;
   /** Whether the run has scheduled an activity of this type; undefined if its history is gone. */
   scheduled(workflowId: string, runId: string, activityType: string): Promise<boolean | undefined>;

@@ -43,7 +43,6 @@ export function onlyHere(environment: string, clock: Clock) {
   };
 }
 
-/** The caller's options for the provider client. */
 export interface CallerOptions {
   openId?: string;
 }

@@ -9,7 +9,6 @@ const RATE_LIMIT_WINDOW_MS = 1_000;
 /** The handover of a lease takes longer, but the queue holds the call until it is complete. */
 const LEASE_MOVED_DELAY_MS = 50;
 
-/** Converts the errors of `work` to failures. */
 export async function mapped<T>(random: Random, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -18,7 +17,6 @@ export async function mapped<T>(random: Random, work: () => Promise<T>): Promise
   }
 }
 
-/** Null if `work` fails with one of these errors. */
 export async function nullOn<T>(
   errors: readonly (new (...args: never[]) => Error)[],
   work: () => Promise<T>,
@@ -53,7 +51,6 @@ export function notYet(type: string, message: string, nextRetryDelay: number): A
   return ApplicationFailure.create({ type, message, category, nextRetryDelay });
 }
 
-/** Retryable. */
 export function visibilityLags(): ApplicationFailure {
   return ApplicationFailure.create({
     type: 'VISIBILITY_LAGS',

@@ -16,7 +16,6 @@ export function invalid(errors: FieldError[], what = 'payout request'): Applicat
   );
 }
 
-/** Throws `InvalidPayoutRequest` if there are bad fields. */
 export function refuse(errors: FieldError[], what?: string): void {
   if (errors.length > 0) throw invalid(errors, what);
 }

@@ -24,7 +24,6 @@ export interface ProviderDependencies extends CreateDependencies {
   histories: RunHistories;
 }
 
-/** The activities of one application's queue. */
 export function providerActivities(dependencies: ProviderDependencies): ProviderActivities {
   const { environment, app, client, histories, policy, surroundings } = dependencies;
   const { clock, random } = surroundings;

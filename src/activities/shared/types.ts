@@ -3,20 +3,7 @@ import type { ProbeResult, ProbeTarget, WorkerDescription } from '../../contract
 import type { FollowUpPlan } from '../../domain/follow-up.ts';
 import type { CheckedPayoutRequest, PayoutSettings, Reason } from '../../domain/payout.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
-import type {
-  ClientAccounts,
-  CreateMeaning,
-  CreatePayoutRequest,
-  OpaqueRecord,
-  PayoutOrder,
-  Quote,
-  QuoteRequest,
-  ReceivingAccountBalance,
-  ReceivingAccountRequest,
-  TradeDetail,
-  TradeKey,
-  TradeResult,
-} from '../../domain/provider-records.ts';
+import type * as provider from '../../domain/provider-records.ts';
 import type { LeaseTerm, ReleasedLease } from '../../domain/rate-limit-lease.ts';
 import type { CheckedOpeningRequest } from '../../domain/receiving-account.ts';
 import type { Grant, TokenOwner } from '../../domain/token-record.ts';
@@ -31,25 +18,22 @@ export interface Caller {
 export interface RunFacts {
   /** The first run of the workflow chain. */
   firstRunId: string;
-  /** The start is a doubtful start. */
   isDoubtful: boolean;
   cleared?: Clearance | undefined;
   /** When the first run started, if a restore of Temporal matters. Unix milliseconds. */
   startedAtMs?: number | undefined;
 }
 
-/** What an activity needs to send at most once. */
 export interface SendGuard extends RunFacts {
   /** The deadline of the send, from the activity's start. */
   sendWithinMs: number;
 }
 
 export interface CreateOrder extends SendGuard {
-  order: CreatePayoutRequest;
+  order: provider.CreatePayoutRequest;
   clientId: string;
 }
 
-/** Nothing left this process. */
 export type NothingSent = {
   kind: 'not-sent';
   why: /** The provider could not be reached, or the call's turn did not come in time. */
@@ -68,43 +52,42 @@ export type NothingSent = {
     | 'unconfirmed';
 };
 
-/** A quote, or why the client's account cannot pay. */
-export type QuoteAnswer = { kind: 'quote'; quote: Quote } | { kind: 'account-problem'; problem: Reason };
+export type QuoteAnswer =
+  | { kind: 'quote'; quote: provider.Quote }
+  | { kind: 'account-problem'; problem: Reason };
 
 /** The result of an order, and its detail if the result is final. */
 export interface TradeAnswer {
   /** Null: the provider answers that the order does not exist. */
-  trade: TradeResult | null;
+  trade: provider.TradeResult | null;
   /** Undefined: not requested, or no usable answer. Null: the provider answers that there is none. */
-  detail?: TradeDetail | null | undefined;
+  detail?: provider.TradeDetail | null | undefined;
 }
 
 /** The result of a create. If the activity fails instead, the outcome is unknown. */
 export type CreateAnswer =
-  | { kind: 'created'; order: PayoutOrder }
+  | { kind: 'created'; order: provider.PayoutOrder }
   /** The provider answered a code of `PAYMENTS_CREATE_CODES`. */
-  | { kind: 'not-created'; meaning: CreateMeaning; message: string }
+  | { kind: 'not-created'; meaning: provider.CreateMeaning; message: string }
   /** Our own check refused the body. Nothing was sent. */
   | { kind: 'invalid'; message: string }
   | NothingSent;
 
-/** Asks whether an order exists. */
 export interface Question {
-  key: TradeKey;
+  key: provider.TradeKey;
   /** The activity searches the other runs of this workflow id for a create. */
   workflowId: string;
   request: CheckedPayoutRequest;
 }
 
 export type Confirmation = {
-  /** The run that confirms. */
   runId: string;
   /** Another run may have sent the create. */
   earlierSend: boolean;
 } & (
   | {
       exists: true;
-      trade: TradeResult;
+      trade: provider.TradeResult;
       /** A run that may have created the order started with another body. */
       otherBody: boolean;
     }
@@ -117,12 +100,12 @@ export type Confirmation = {
 );
 
 export interface OpenAccount extends SendGuard {
-  request: ReceivingAccountRequest;
+  request: provider.ReceivingAccountRequest;
 }
 
 /** The result of an opening. If the activity fails instead, the outcome is unknown. */
 export type OpenAnswer =
-  | { kind: 'opened'; account: OpaqueRecord }
+  | { kind: 'opened'; account: provider.OpaqueRecord }
   /** `surely`: by code and status, or by our own check. Otherwise the workflow searches the list of accounts first. */
   | { kind: 'refused'; surely: boolean; message: string }
   /** The provider says that it did not process the call: because of the rate limit or the token. */
@@ -156,23 +139,23 @@ export interface WhetherOpened {
 /** The calls to the provider, on the application's own queue. One call each, unless stated otherwise. */
 export interface ProviderActivities {
   /** With `currency`, may return an answer of the last five minutes that shows a usable account in it. */
-  checkAccount(caller: Caller, clientId: string, currency?: string): Promise<ClientAccounts | null>;
-  quotePayout(caller: Caller, request: QuoteRequest): Promise<Quote>;
+  checkAccount(caller: Caller, clientId: string, currency?: string): Promise<provider.ClientAccounts | null>;
+  quotePayout(caller: Caller, request: provider.QuoteRequest): Promise<provider.Quote>;
   /** One call, or two if the account was not checked in the last five minutes. */
-  quoteForClient(caller: Caller, clientId: string, request: QuoteRequest): Promise<QuoteAnswer>;
+  quoteForClient(caller: Caller, clientId: string, request: provider.QuoteRequest): Promise<QuoteAnswer>;
   createPayout(caller: Caller, create: CreateOrder): Promise<CreateAnswer>;
   confirmOrder(caller: Caller, question: Question): Promise<Confirmation>;
-  fetchOrder(caller: Caller, orderId: string): Promise<PayoutOrder>;
+  fetchOrder(caller: Caller, orderId: string): Promise<provider.PayoutOrder>;
   /** One call, or two if the result is final. Never fails because of the detail. */
-  fetchTradeWithDetail(caller: Caller, key: TradeKey): Promise<TradeAnswer>;
-  fetchTradeDetail(caller: Caller, key: TradeKey): Promise<TradeDetail | null>;
+  fetchTradeWithDetail(caller: Caller, key: provider.TradeKey): Promise<TradeAnswer>;
+  fetchTradeDetail(caller: Caller, key: provider.TradeKey): Promise<provider.TradeDetail | null>;
   openReceivingAccount(caller: Caller, open: OpenAccount): Promise<OpenAnswer>;
   /** Null: the provider refuses to list accounts. */
   listReceivingAccounts(caller: Caller, which: ListedAccounts): Promise<string[] | null>;
   askWhetherOpened(caller: Caller, which: OpeningInDoubt): Promise<WhetherOpened>;
-  fetchReceivingBalance(caller: Caller, which: ListedAccounts): Promise<ReceivingAccountBalance>;
+  fetchReceivingBalance(caller: Caller, which: ListedAccounts): Promise<provider.ReceivingAccountBalance>;
   /** Null: the provider answers that there is no such account. */
-  fetchReceivingDetail(caller: Caller, accountId: string): Promise<OpaqueRecord | null>;
+  fetchReceivingDetail(caller: Caller, accountId: string): Promise<provider.OpaqueRecord | null>;
   /** Several harmless reads that check the open points of the specification. */
   probeService(caller: Caller, target: ProbeTarget): Promise<ProbeResult>;
 }

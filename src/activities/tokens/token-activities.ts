@@ -15,9 +15,7 @@ export interface WorkflowRun {
   runId: string;
 }
 
-/** The grants in the histories of a renewal. */
 export interface GrantHistories {
-  /** The newest grant of all other runs. */
   newestElsewhere(own: WorkflowRun): Promise<Grant | undefined>;
   /** The newest grant, if another run obtained one after the grant with this sealed refresh token. */
   newerThan(own: WorkflowRun, sealedRefresh: string): Promise<Grant | undefined>;
@@ -33,7 +31,6 @@ export interface TokenDependencies {
   claim: Claim;
   /** The deadline of each send, from the activity's start. */
   sendWithinMs: number;
-  /** Adds an access token to this process's cache. */
   cache(owner: TokenOwner, accessToken: string, livesMs: number): void;
   surroundings: Surroundings;
   histories: Omit<GrantHistories, 'newestElsewhere'>;
@@ -41,7 +38,6 @@ export interface TokenDependencies {
   handOver(owner: TokenOwner, grant: Grant): Promise<void>;
 }
 
-/** Does not call the provider. */
 export function recallActivities(histories: Pick<GrantHistories, 'newestElsewhere'>): RecallActivities {
   return { recallGrant: async () => (await histories.newestElsewhere(ownRun())) ?? null };
 }

@@ -21,7 +21,6 @@ import { type Ending, keepRenewing, renewLease } from './renewals.ts';
 /** The SDK abandons an activity without heartbeats through the SDK, which the renewals bypass. */
 const SDK_HEARTBEAT_EVERY_MS = 2_000;
 
-/** What this process does with the lease. */
 export interface LeaseOwner {
   /** The application's name in this process's configuration. */
   readonly app: string;

@@ -12,7 +12,6 @@ import { SendWindow, type SentCall } from './window.ts';
 
 export interface Term {
   callsPerSecond: number;
-  /** Whether the lease is valid now. */
   isValid(): boolean;
   /** Nothing is sent for this long. */
   silentMs: number;
@@ -21,14 +20,12 @@ export interface Term {
   learnedMarginMs?: number | undefined;
 }
 
-/** What the next owner needs to know about this owner's calls. */
 export type LastSends = Pick<LeaseHandover, 'sendAgesMs' | 'marginMs'>;
 
 /** A call that got its turn. */
 interface ActiveCall {
   term: Term;
   startMs: number;
-  /** Present after the write. */
   sent?: SentCall;
 }
 
@@ -105,12 +102,10 @@ export class RateLimiter implements CallGate {
     return this.reach.unreachedMs(this.clock.nowMs());
   }
 
-  /** Whether a call of this term was answered. */
   get reached(): boolean {
     return this.reach.reached;
   }
 
-  /** Whether this process owns a valid lease. */
   get isValid(): boolean {
     return this.term?.isValid() ?? false;
   }
@@ -169,7 +164,6 @@ export class RateLimiter implements CallGate {
     return true;
   }
 
-  /** The call has ended, sent or not. */
   finished(call: GatedCall, end: CallEnd): void {
     const active = this.active.get(call);
     if (!active) return;

@@ -23,7 +23,6 @@ export class AdaptiveMargin {
     this.changedAtMs = nowMs;
   }
 
-  /** The provider answered 429. */
   widen(nowMs: number): void {
     this.learn(this.valueMs(nowMs) + WIDENING_MS, nowMs);
     this.shrinksEveryMs = SHRINKS_EVERY_MS_AFTER_429;

@@ -15,7 +15,6 @@ export interface OwnedQueuesParts {
   limiter: RateLimiter;
   ownership: Ownership;
   clock: Clock;
-  /** In this process's configuration. */
   callsPerSecond: number;
   /** Creates new Workers for each term, because a Worker cannot run again after its shutdown. */
   createWorkers(callsPerSecond: number, term: number): Promise<Runnable[]>;
@@ -96,7 +95,6 @@ export class OwnedQueues implements LeaseOwner {
     if (this.failure) throw this.failure.error;
   }
 
-  /** How many owners in a row have given up. */
   private get unreachedTerms(): number {
     return this.parts.limiter.reached ? 0 : this.unreachedBefore;
   }

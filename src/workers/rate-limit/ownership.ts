@@ -17,7 +17,6 @@ const MAX_BACK_OFF_MS = 120_000;
 /** `TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY` */
 const ACTIVITY_QUEUE = 2;
 
-/** The state of one lease in this process. */
 interface Standing {
   isOwned: boolean;
   offeredAtMs: number;
@@ -56,7 +55,6 @@ export class Ownership {
     await sleep(this.parts.surroundings.clock, this.owned.length * CLAIM_DELAY_MS, signal);
   }
 
-  /** Whether this process does not claim the lease for now. */
   isBackingOff(appId: string): boolean {
     return this.now < this.standing(appId).backsOffUntilMs;
   }
@@ -123,7 +121,6 @@ export class Ownership {
     return waiting.some((identity) => identity !== this.parts.identity && count(identity) <= few);
   }
 
-  /** The identities of the owners of all leases. */
   private owners(): Promise<(string | undefined)[]> {
     const { client, keys } = this.parts;
     return Promise.all(

@@ -16,7 +16,6 @@ export interface Predecessor {
 
 export interface TermStart {
   before: PreviousOwner;
-  /** The run of the lease workflow. */
   runId: string;
   /** `PAYOUTS_TEMPORAL_RECOVERED_AT` of this process. */
   recoveredAtMs?: number | undefined;

@@ -9,7 +9,6 @@ export class Reach {
   private failures = 0;
   private firstStartMs = Number.POSITIVE_INFINITY;
 
-  /** Begins a term. */
   begin(): void {
     this.reached = false;
     this.forgetFailures();

@@ -13,7 +13,10 @@ import type { Fence } from './fence.ts';
 /** Why a term ends. `lost`: another process may own the lease already. `released`: this process gives it back. */
 export type Ending = 'lost' | 'released';
 
-export interface RenewalParts {
+/** Someone paused, reset or cancelled the activity. */
+const RELEASE_REQUESTS = [ActivityCancelledError, ActivityPausedError, ActivityResetError];
+
+interface RenewalParts {
   client: Client;
   taskToken: Uint8Array;
   fence: Fence;
@@ -22,13 +25,8 @@ export interface RenewalParts {
 }
 
 /** Resolves when Temporal has acknowledged the lease; otherwise rejects. */
-export async function renewLease({
-  client,
-  taskToken,
-  fence,
-  clock,
-  heartbeat,
-}: RenewalParts): Promise<void> {
+export async function renewLease(parts: RenewalParts): Promise<void> {
+  const { client, taskToken, fence, clock, heartbeat } = parts;
   const sentAt = fence.now();
   const deadline = clock.wallMs() + LEASE_TIMEOUT_MS;
   const details = heartbeat();
@@ -41,16 +39,7 @@ export function keepRenewing(parts: RenewalParts, onEnd: (ending: Ending) => voi
   return repeat(parts.clock, RENEWAL_INTERVAL_MS, () => {
     renewLease(parts).catch((error: unknown) => {
       if (error instanceof ActivityNotFoundError) onEnd('lost');
-      else if (isReleaseRequest(error)) onEnd('released');
+      else if (RELEASE_REQUESTS.some((request) => error instanceof request)) onEnd('released');
     });
   });
-}
-
-/** Someone paused, reset or cancelled the activity. */
-function isReleaseRequest(error: unknown): boolean {
-  return (
-    error instanceof ActivityCancelledError ||
-    error instanceof ActivityPausedError ||
-    error instanceof ActivityResetError
-  );
 }

@@ -14,7 +14,6 @@
 import { WINDOW_MS } from '../../domain/rate-limit-lease.ts';
 import { RoundTrips } from './round-trips.ts';
 
-/** A call that was written. */
 export interface SentCall {
   readonly operation: string;
   readonly sentAtMs: number;

@@ -81,7 +81,6 @@ export class TokenCache implements TokenSource {
     return this.surroundings.clock.nowMs();
   }
 
-  /** Concurrent callers share one fetch. */
   private load(owner: TokenOwner): Promise<CachedToken> {
     const key = keyOf(owner);
     const running = this.loading.get(key);

@@ -21,7 +21,6 @@ type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
 type TimedGrant = Grant & { obtainedAtMs: number };
 
-/** The activities that return grants. */
 const GRANTING: readonly unknown[] = ['refreshUserToken', 'recallGrant'];
 const RECALL = 'recallGrant';
 const PAGE_SIZE = 100;

@@ -25,13 +25,6 @@ class NotAuthorizedError extends Error {
   }
 }
 
-class NoTokenYetError extends Error {
-  override readonly name = 'NoTokenYetError';
-  constructor() {
-    super('there is no token yet; its renewal is in progress');
-  }
-}
-
 /** The longest that a call waits for Temporal to get a token. */
 const REQUEST_TIMEOUT_MS = 10_000;
 /** The delay if a process dies during a workflow task. The default, 10 s, is as long as `REQUEST_TIMEOUT_MS`. */
@@ -76,7 +69,7 @@ export class TokenRenewals {
     this.surroundings = surroundings;
   }
 
-  /** The grant after the one with the fingerprint `rejected`. Throws `NotAuthorizedError`, `NoTokenYetError`. */
+  /** The grant after the one with the fingerprint `rejected`. Throws `NotAuthorizedError`; rejects without a token. */
   async grant(owner: TokenOwner, rejected?: string): Promise<CurrentGrant> {
     const { clock, random } = this.surroundings;
     return this.withTimeout(async () => {
@@ -87,7 +80,7 @@ export class TokenRenewals {
       });
       if (grant) return grant;
       await sleep(clock, NO_TOKEN_PAUSE_MS * (1 + random.number()));
-      throw new NoTokenYetError();
+      throw new Error('there is no token yet; its renewal is in progress');
     });
   }
 
