@@ -1,5 +1,5 @@
 /** The activities of batches: they check the rows, start their payouts and wait for changes. */
-import { activityInfo } from '@temporalio/activity';
+import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
@@ -8,7 +8,7 @@ import { batchRequestSchema, checkRows, rowKeys, rowsDigest } from '../../contra
 import { checkBody } from '../../contract/payout-request.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { onlyHere, withHeartbeats } from '../shared/execution.ts';
-import { notYet } from '../shared/failures.ts';
+import { retryIn } from '../shared/failures.ts';
 import { invalid, notHere, otherId, refuse, userMissing } from '../shared/invalid.ts';
 import type { BatchActivities, BatchChecks, LookAtPayouts, RowNews } from './batch-types.ts';
 import { described, type Lookup, movedPayouts } from './look-at-payouts.ts';
@@ -76,5 +76,6 @@ async function enoughNews(
   const news = await look(lookup, app, open);
   if (news.length >= enough || (news.length > 0 && looks >= PATIENCE_LOOKS)) return news;
   const waitMs = Math.min(MIN_WAIT_MS * GROWTH ** Math.min(looks, PATIENCE_LOOKS * 2), MAX_WAIT_MS);
-  throw notYet('NOTHING_NEW', 'too little has changed yet', waitMs);
+  const message = 'too little has changed yet';
+  throw ApplicationFailure.create({ type: 'NOTHING_NEW', message, ...retryIn(waitMs) });
 }

@@ -13,7 +13,7 @@ import type { Clock } from '../../surroundings/surroundings.ts';
 import { isGone, unlessGone } from '../../temporal/client-errors.ts';
 import { decisiveRun } from '../../temporal/decisive-run.ts';
 import { onlyHere } from '../shared/execution.ts';
-import { notYet } from '../shared/failures.ts';
+import { retryIn } from '../shared/failures.ts';
 
 /** `cancelled`: the caller cancelled the operation. */
 export type OutcomeQuestion = PayoutOperation & { cancelled: boolean };
@@ -102,5 +102,6 @@ async function resultOf(client: Client, workflowId: string, runId: string): Prom
 
 function notEnded(): ApplicationFailure {
   const waitMs = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * GROWTH ** Math.min(30, activityInfo().attempt));
-  return notYet('NOT_ENDED_YET', 'the payout has not ended yet', waitMs);
+  const message = 'the payout has not ended yet';
+  return ApplicationFailure.create({ type: 'NOT_ENDED_YET', message, ...retryIn(waitMs) });
 }

@@ -46,9 +46,8 @@ export function asFailure(error: unknown, random: Random): unknown {
 }
 
 /** Waits by a retry, which writes no history, occupies no slot and survives restarts. Not an error. */
-export function notYet(type: string, message: string, nextRetryDelay: number): ApplicationFailure {
-  const category = ApplicationFailureCategory.BENIGN;
-  return ApplicationFailure.create({ type, message, category, nextRetryDelay });
+export function retryIn(nextRetryDelay: number) {
+  return { category: ApplicationFailureCategory.BENIGN, nextRetryDelay };
 }
 
 export function visibilityLags(): ApplicationFailure {

@@ -4,7 +4,6 @@
 const MIN_FAILURES = 3;
 
 export class Reach {
-  /** Whether a call of this term was answered. */
   reached = false;
   private failures = 0;
   private firstStartMs = Number.POSITIVE_INFINITY;
