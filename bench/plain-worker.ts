@@ -5,9 +5,9 @@
 
 import { Worker } from '@temporalio/worker';
 import { temporalHistories } from '../src/activities/payout/earlier-runs.ts';
-import { preparation } from '../src/activities/payout/prepare-payout.ts';
 import type { Claim } from '../src/activities/payout/send-once.ts';
-import { serviceActivities } from '../src/activities/shared/service-activities.ts';
+import { preparation } from '../src/activities/shared/preparation.ts';
+import { providerActivities } from '../src/activities/shared/provider-activities.ts';
 import { tokenActivities } from '../src/activities/tokens/token-activities.ts';
 import { sendPolicy, workerConfig } from '../src/config/config.ts';
 import { apiTaskQueue, PAYOUTS_TASK_QUEUE, tokenTaskQueue } from '../src/contract/ids.ts';
@@ -16,10 +16,10 @@ import { dataConverter } from '../src/encryption/data-converter.ts';
 import { TokenSeal } from '../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../src/surroundings/process.ts';
 import { connectWorker } from '../src/temporal/worker-connection.ts';
+import { providerClient } from '../src/workers/provider-client.ts';
 import { installRuntime } from '../src/workers/runtime.ts';
-import { serviceClient } from '../src/workers/service-client.ts';
-import { RenewedTokens } from '../src/workers/tokens/renewed-tokens.ts';
-import { TokenHistories } from '../src/workers/tokens/token-histories.ts';
+import { TokenCache } from '../src/workers/tokens/token-cache.ts';
+import { tokenHistories } from '../src/workers/tokens/token-histories.ts';
 import { TokenRenewals } from '../src/workers/tokens/token-renewals.ts';
 import { bundleWorkflows } from '../src/workers/workflow-bundle.ts';
 
@@ -33,9 +33,9 @@ const place = { environment: config.env.PAYMENTS_ENVIRONMENT, app: application.n
 const limit = config.env.PAYMENTS_CALLS_PER_SECOND;
 const seal = new TokenSeal(undefined, surroundings.random);
 const renewals = new TokenRenewals(client, surroundings);
-const tokens = new RenewedTokens(place, renewals, seal, surroundings);
+const tokens = new TokenCache(place, renewals, seal, surroundings);
 const gate = { pass: async () => undefined };
-const service = await serviceClient(config, application, {
+const service = await providerClient(config, application, {
   tokens,
   gate,
   callsPerSecond: limit,
@@ -63,7 +63,7 @@ const workers = await Promise.all([
   Worker.create({
     ...common,
     taskQueue: apiTaskQueue(place.environment, place.app),
-    activities: { ...serviceActivities({ ...shared, histories: temporalHistories(client) }) },
+    activities: { ...providerActivities({ ...shared, histories: temporalHistories(client) }) },
     maxTaskQueueActivitiesPerSecond: limit,
   }),
   Worker.create({
@@ -72,11 +72,10 @@ const workers = await Promise.all([
     activities: {
       ...tokenActivities({
         ...shared,
-        assertAttemptIsCurrent: claim,
         seal,
         sendWithinMs: sendWithinMs(config.env.PAYMENTS_CALL_TIMEOUT),
-        histories: new TokenHistories(client),
-        feed: (owner, token, livesMs) => tokens.feed(owner, token, livesMs),
+        histories: tokenHistories(client),
+        cache: (owner, token, livesMs) => tokens.put(owner, token, livesMs),
         handOver: (owner, grant) => renewals.handOver(owner, grant),
       }),
     },

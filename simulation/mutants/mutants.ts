@@ -218,8 +218,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'rejected-token-kept',
     what: 'A worker goes on with a token that the provider has rejected: no call gets through any more.',
-    file: 'src/workers/tokens/renewed-tokens.ts',
-    find: '    this.held.delete(key);\n    this.rejections.set(',
+    file: 'src/workers/tokens/token-cache.ts',
+    find: '    this.tokens.delete(key);\n    this.rejections.set(',
     replace: '    this.rejections.set(',
   },
   {
@@ -241,7 +241,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'tokens-shared-by-users',
     what: "A worker keeps one token for all users: calls go out with another user's.",
-    file: 'src/workers/tokens/renewed-tokens.ts',
+    file: 'src/workers/tokens/token-cache.ts',
     find: "return openId === undefined ? 'application' :",
     replace: "return openId === undefined ? 'application' : openId ? 'user' :",
   },
@@ -265,9 +265,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'token-sealed-by-nobody',
     what: 'Tokens stand in histories as they are: whoever may decode payloads can call the provider as the user.',
     file: 'src/encryption/token-seal.ts',
-    find: 'return this.ring ? seal(this.ring, this.random, secret, bindingOf(owner, purpose)) : PLAIN + secret;',
-    replace:
-      "return this.ring && purpose !== 'access' ? seal(this.ring, this.random, secret, bindingOf(owner, purpose)) : PLAIN + secret;",
+    find: 'if (!this.ring) return PLAIN + secret;',
+    replace: "if (!this.ring || purpose === 'access') return PLAIN + secret;",
   },
   {
     name: 'account-number-in-lists',
@@ -364,8 +363,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'opening-code-is-refusal',
     what: 'Any code counts as a refusal of an opening: told as not opened, and the account is there.',
     file: 'src/activities/receiving-account/open-receiving-account.ts',
-    find: 'surely: statusRefusesToo(error)',
-    replace: 'surely: statusRefusesToo(error) || true',
+    find: 'surely: hasRefusalStatus(error)',
+    replace: 'surely: hasRefusalStatus(error) || true',
   },
 
   // ---- the rate limit
@@ -380,8 +379,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'arrivals-not-proved',
     what: 'A call counts from when it was sent, not from when it may arrive: more than 20 in a second.',
     file: 'src/workers/rate-limit/window.ts',
-    find: 'sentAtMs + Math.min(lateMs, this.mostLateMs) + marginMs + WINDOW_MS',
-    replace: 'sentAtMs + WINDOW_MS + 0 * Math.min(lateMs, this.mostLateMs) * marginMs',
+    find: 'sentAtMs + Math.min(lateMs, this.maxLateMs) + marginMs + WINDOW_MS',
+    replace: 'sentAtMs + WINDOW_MS + 0 * Math.min(lateMs, this.maxLateMs) * marginMs',
   },
   {
     name: 'predecessor-forgotten',
@@ -401,8 +400,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'fence-unchecked-at-write',
     what: 'The lease is not checked when a call is written: one that waited long leaves beside those of the next owner.',
     file: 'src/workers/rate-limit/limiter.ts',
-    find: 'underWay.term !== this.term || !this.term.counts()) return false;',
-    replace: 'underWay.term !== this.term) return false;',
+    find: 'active.term !== this.term || !this.term.isValid()) return false;',
+    replace: 'active.term !== this.term) return false;',
   },
 
   // ---- nobody is told

@@ -2,10 +2,9 @@
 import type { InProcessSimulator } from '../../simulator/index.ts';
 import type { WorkerConfig } from '../../src/config/config.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
-import { endInOrder } from '../../src/workers/ending.ts';
 import { keepSchedules } from '../../src/workers/schedules.ts';
-import { keepRenewals } from '../../src/workers/tokens/keep-renewals.ts';
-import { createWorkers } from '../../src/workers/worker.ts';
+import { keepRenewals } from '../../src/workers/tokens/token-renewals.ts';
+import { createWorkers, runWorkers, shutDownInOrder } from '../../src/workers/worker.ts';
 import type { Life, Program } from '../process/life.ts';
 import { SimulatedTransport, type Trip } from '../provider/transport.ts';
 import type { Workflows } from '../sdk.ts';
@@ -41,9 +40,9 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
     workflowBundle: { codePath: 'loaded before' },
     transport: (options) => new SimulatedTransport(options, network),
   });
-  const running = Promise.all([ours.workflows, ...ours.servers].map((worker) => worker.run()));
+  const running = runWorkers(ours);
   life.world.spawn(running);
-  life.askToEnd = () => life.world.spawn(endInOrder(ours.workflows, ours.servers, life));
+  life.askToEnd = () => life.world.spawn(shutDownInOrder(ours, life));
   keepRenewals(client, config, surroundings);
   keepSchedules(client, config, life);
   await running;

@@ -6,10 +6,7 @@ import type { Random } from '../surroundings/surroundings.ts';
 import type { KeyRing } from './key-ring.ts';
 import { EncryptionCodec } from './payload-codec.ts';
 
-/**
- * Set with and without keys, because the workflow bundle contains the converter. In a built package, it is a `.js`
- * file.
- */
+/** Needed without keys too, because the workflow bundle contains it. In a built package, a `.js` file. */
 export const FAILURE_CONVERTER_PATH = fileURLToPath(
   new URL(`./failure-converter${extname(import.meta.url)}`, import.meta.url),
 );

@@ -38,15 +38,11 @@ export class KeyRing {
     this.current = current;
   }
 
-  /** The ids of the keys, in order. */
   get ids(): string[] {
     return [...this.keys.keys()];
   }
 
-  /**
-   * Returns nonce, ciphertext and tag, concatenated. `binding` is the additional authenticated data; it is not
-   * included.
-   */
+  /** Returns nonce, ciphertext and tag. `binding` is authenticated, but not included. */
   encrypt(plain: Uint8Array, random: Random, binding = ''): Buffer {
     const nonce = random.bytes(NONCE_BYTES);
     const cipher = createCipheriv(ALGORITHM, this.key(this.current), nonce);

@@ -24,14 +24,18 @@ export class TokenSeal {
   }
 
   seal(secret: string, owner: TokenOwner, purpose: Purpose): Sealed {
-    return this.ring ? seal(this.ring, this.random, secret, bindingOf(owner, purpose)) : PLAIN + secret;
+    if (!this.ring) return PLAIN + secret;
+    const sealed = this.ring.encrypt(Buffer.from(secret), this.random, bindingOf(owner, purpose));
+    return `s1.${this.ring.current}.${sealed.toString('base64')}`;
   }
 
   /** Throws `UnknownKeyError`, or `UndecipherableError` for a secret of another owner or purpose. */
   open(sealed: Sealed, owner: TokenOwner, purpose: Purpose): string {
-    if (this.ring) return unseal(this.ring, sealed, bindingOf(owner, purpose));
-    if (!sealed.startsWith(PLAIN)) throw new UndecipherableError();
-    return sealed.slice(PLAIN.length);
+    if (!this.ring && sealed.startsWith(PLAIN)) return sealed.slice(PLAIN.length);
+    const [version, keyId, base64] = sealed.split('.');
+    if (!this.ring || version !== 's1' || keyId === undefined || base64 === undefined)
+      throw new UndecipherableError();
+    return this.ring.decrypt(keyId, Buffer.from(base64, 'base64'), bindingOf(owner, purpose)).toString();
   }
 }
 
@@ -42,15 +46,4 @@ export function fingerprint(token: string): string {
 
 function bindingOf({ environment, app, openId }: TokenOwner, purpose: Purpose): string {
   return JSON.stringify([purpose, environment, app, openId ?? null]);
-}
-
-/** Only the same `binding` unseals the secret. */
-function seal(ring: KeyRing, random: Random, secret: string, binding: string): Sealed {
-  return `s1.${ring.current}.${ring.encrypt(Buffer.from(secret), random, binding).toString('base64')}`;
-}
-
-function unseal(ring: KeyRing, sealed: Sealed, binding: string): string {
-  const [version, keyId, base64] = sealed.split('.');
-  if (version !== 's1' || keyId === undefined || base64 === undefined) throw new UndecipherableError();
-  return ring.decrypt(keyId, Buffer.from(base64, 'base64'), binding).toString();
 }

@@ -1,7 +1,4 @@
-/**
- * The handler of the Nexus service `payouts`. Workers serve it on their workflow task queue, for callers in other
- * namespaces.
- */
+/** The handler of the Nexus service `payouts`, on the workflow task queue, for callers in other namespaces. */
 
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';

@@ -6,9 +6,7 @@
 export interface Clock {
   /** A monotonic clock, in milliseconds. */
   nowMs(): number;
-  /**
-   * The wall clock, in Unix milliseconds. Unlike the monotonic clock, it does not stop while the machine is suspended.
-   */
+  /** The wall clock, in Unix milliseconds. It runs on while the machine is suspended. */
   wallMs(): number;
   /**
    * Calls `run` once, after at least `ms` milliseconds. Returns a function that cancels the call. Like Node's timers, it

@@ -13,6 +13,16 @@ export function isGone(error: unknown): boolean {
   return isGrpcServiceError(cause) && cause.code === NOT_FOUND;
 }
 
+/** The result of `work`; undefined if the workflow, the run or its history is gone. */
+export async function unlessGone<T>(work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
+}
+
 /** Whether a retry may succeed. False for a request that Temporal will always reject. */
 export function isRetryableTemporalError(error: unknown): boolean {
   if (isStaleClock(error)) return true;

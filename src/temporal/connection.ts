@@ -8,7 +8,7 @@ import type { DataConverter } from '@temporalio/common';
 import { encryptionKeys } from '../config/encryption.ts';
 import type { Environment } from '../config/environment.ts';
 import { temporalConfig } from '../config/temporal-config.ts';
-import { dataConverter } from '../encryption/data-converter.ts';
+import { dataConverter as converterOf } from '../encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Random } from '../surroundings/surroundings.ts';
 import { clientInterceptors } from './queries.ts';
@@ -34,27 +34,25 @@ export interface ConnectOptions {
   environment?: Environment | undefined;
 }
 
-/**
- * Connects a client. Throws if Temporal cannot be reached, and `ConfigError` if payloads must be encrypted and there is
- * no key.
- */
+/** Throws if Temporal cannot be reached, and `ConfigError` if payloads must be encrypted and there is no key. */
 export async function connectClient(
   overrides: ConnectOptions = {},
 ): Promise<TemporalConnection<Connection> & { client: Client }> {
   const { clock, random } = PROCESS_SURROUNDINGS;
   const environment = overrides.environment ?? process.env;
-  const converter = configuredDataConverter(random, environment);
-  const { connectionOptions, namespace } = temporalConfig(environment);
+  const dataConverter = configuredDataConverter(random, environment);
+  const { connectionOptions, namespace: configured = 'default' } = temporalConfig(environment);
   const options = { connectTimeout: '10s', ...connectionOptions, ...overrides.connection } as const;
   const address = options.address ?? DEFAULT_ADDRESS;
   const connection = await explained(address, () => Connection.connect(options));
+  const namespace = overrides.namespace ?? configured;
   const client = new Client({
     connection,
-    namespace: overrides.namespace ?? namespace ?? 'default',
-    dataConverter: converter,
+    namespace,
+    dataConverter,
     interceptors: clientInterceptors(clock),
   });
-  return { connection, client, namespace: client.options.namespace, address };
+  return { connection, client, namespace, address };
 }
 
 /** The error of a failed connection names no address. */
@@ -68,10 +66,9 @@ export async function explained<C>(address: string, connect: () => Promise<C>): 
   }
 }
 
-/** The data converter with the keys of the environment. */
 export function configuredDataConverter(
   random: Random,
   environment: Environment = process.env,
 ): DataConverter {
-  return dataConverter(encryptionKeys(environment).payloads, random);
+  return converterOf(encryptionKeys(environment).payloads, random);
 }

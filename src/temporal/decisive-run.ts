@@ -4,7 +4,7 @@
  */
 import type { Client } from '@temporalio/client';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
-import { isGone } from './client-errors.ts';
+import { unlessGone } from './client-errors.ts';
 import { type ListedRun, listRunPages } from './visibility.ts';
 
 export interface DecisiveRun {
@@ -13,7 +13,6 @@ export interface DecisiveRun {
   sent: boolean;
   /** The history was deleted, and with it the argument of the run. */
   isGone: boolean;
-  /** The run completed with NOT_CREATED. */
   saidNotCreated: boolean;
 }
 
@@ -22,7 +21,6 @@ export class VisibilityLagsError extends Error {
   override readonly name = 'VisibilityLagsError';
 }
 
-/** The activities that send. */
 const SENDING_ACTIVITIES: readonly string[] = ['createPayout', 'openReceivingAccount'];
 const PAGE_SIZE = 100;
 const VISIBILITY_TRIES = 20;
@@ -55,10 +53,7 @@ export async function decisiveRun(
   return begun;
 }
 
-/**
- * The newest run first. If the list includes `known`, it very likely includes all earlier runs; Temporal does not
- * guarantee it.
- */
+/** The newest run first. A list with `known` very likely has all earlier runs, but without guarantee. */
 async function allRuns(
   client: Client,
   workflowId: string,
@@ -75,26 +70,22 @@ async function allRuns(
   throw new VisibilityLagsError('visibility does not list the latest run yet');
 }
 
-/**
- * `begun`: the request was valid, because the run scheduled an activity or a timer. `gone`: the history was deleted.
- */
+/** `begun`: the request was valid, because an activity or timer was scheduled. `gone`: no history is left. */
 async function progressOf(
   client: Client,
   workflowId: string,
   runId: string,
 ): Promise<'nothing' | 'begun' | 'sent' | 'gone'> {
-  let begun = false;
-  try {
+  const progress = await unlessGone(async () => {
+    let begun = false;
     for await (const event of eventsOf(client, workflowId, runId)) {
       const scheduled = event.activityTaskScheduledEventAttributes;
       if (SENDING_ACTIVITIES.includes(scheduled?.activityType?.name ?? '')) return 'sent';
       begun ||= Boolean(scheduled ?? event.timerStartedEventAttributes);
     }
     return begun ? 'begun' : 'nothing';
-  } catch (error) {
-    if (isGone(error)) return 'gone';
-    throw error;
-  }
+  });
+  return progress ?? 'gone';
 }
 
 /** Reads page by page, because a send is near the start of the history. */

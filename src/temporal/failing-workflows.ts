@@ -9,7 +9,7 @@ import proto from '@temporalio/proto';
 import { z } from 'zod';
 import { PAYOUTS_TASK_QUEUE, reconciliationId } from '../contract/ids.ts';
 import { FAILING_FROM_ATTEMPT, type FailingWorkflow } from '../domain/reconciliation.ts';
-import { isGone } from './client-errors.ts';
+import { unlessGone } from './client-errors.ts';
 import { type ListedRun, listRunPage, listRunPages } from './visibility.ts';
 
 const PAGE_SIZE = 100;
@@ -30,37 +30,31 @@ const COMMON_TYPES = "('payout', 'payoutFollowUp')";
 export interface FailingSearch {
   /** At most the first hundred. */
   failing: FailingWorkflow[];
-  /**
-   * The next search covers workflows that started before this time. Unix milliseconds; undefined: from the newest on.
-   */
+  /** The next search covers workflows that started before it. Unix milliseconds; undefined: all. */
   nextBeforeMs: number | undefined;
 }
 
-/** Searches for failing workflows. `known`: the ids found before, which are checked again. */
+/** `known`: the ids that were found before. They are checked again. */
 export async function findFailingWorkflows(
   client: Client,
   known: readonly string[],
   beforeMs?: number | undefined,
 ): Promise<FailingSearch> {
-  const { ids, nextBeforeMs } = (await serverReports(client))
-    ? { ids: await reportedByServer(client), nextBeforeMs: undefined }
+  const reported = await reportedByServer(client);
+  const { ids, nextBeforeMs } = reported
+    ? { ids: reported, nextBeforeMs: undefined }
     : await idsToDescribe(client, beforeMs);
   return { failing: await stillFailing(client, [...known, ...ids]), nextBeforeMs };
 }
 
-/**
- * The failing workflows that the last reconciliation and the server report, each checked again. Undefined if neither
- * reports any search.
- */
+/** What the last reconciliation and the server report, checked again. Undefined if neither reports anything. */
 export async function knownFailingWorkflows(
   client: Client,
   environment: string,
 ): Promise<FailingWorkflow[] | undefined> {
-  const reports = await serverReports(client);
+  const reported = await reportedByServer(client);
   const last = await lastReported(client, environment);
-  if (!reports && !last) return undefined;
-  const ids = reports ? await reportedByServer(client) : [];
-  return stillFailing(client, [...(last ?? []), ...ids]);
+  return reported || last ? stillFailing(client, [...(last ?? []), ...(reported ?? [])]) : undefined;
 }
 
 async function stillFailing(client: Client, ids: readonly string[]): Promise<FailingWorkflow[]> {
@@ -76,8 +70,8 @@ async function stillFailing(client: Client, ids: readonly string[]): Promise<Fai
 }
 
 /** Checks the latest run. Decodes nothing, because a missing key must not hide the failures that it causes. */
-async function failingNow(client: Client, workflowId: string): Promise<FailingWorkflow | undefined> {
-  try {
+function failingNow(client: Client, workflowId: string): Promise<FailingWorkflow | undefined> {
+  return unlessGone(async () => {
     const { workflowExecutionInfo: info, pendingWorkflowTask: task } =
       await client.workflowService.describeWorkflowExecution({
         namespace: client.options.namespace,
@@ -95,10 +89,7 @@ async function failingNow(client: Client, workflowId: string): Promise<FailingWo
       sinceMs: scheduled ? tsToMs(scheduled) : 0,
       cause: await causeOf(client, workflowId, runId),
     };
-  } catch (error) {
-    if (isGone(error)) return undefined;
-    throw error;
-  }
+  });
 }
 
 /** Temporal records only the first failure in a row. The later ones have the same cause. */
@@ -135,7 +126,9 @@ async function serverReports(client: Client): Promise<boolean> {
   }
 }
 
-async function reportedByServer(client: Client): Promise<string[]> {
+/** Undefined if the server does not set the search attribute. */
+async function reportedByServer(client: Client): Promise<string[] | undefined> {
+  if (!(await serverReports(client))) return undefined;
   const { runs } = await listRunPage(client, `${OPEN} AND TemporalReportedProblems IS NOT NULL`, PAGE_SIZE);
   return runs.map(({ workflowId }) => workflowId);
 }

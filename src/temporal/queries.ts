@@ -33,7 +33,6 @@ const retryStaleQueries = (clock: Clock): WorkflowClientInterceptor => ({
   },
 });
 
-/** The interceptors of every client. */
 export function clientInterceptors(clock: Clock): ClientInterceptors {
   return { workflow: [retryStaleQueries(clock)] };
 }

@@ -1,6 +1,4 @@
-/**
- * Filters for the workflow list of the Temporal UI. A test checks that the table in `docs/temporal-ui.md` contains them.
- */
+/** Filters for the workflow list of the Temporal UI. `docs/temporal-ui.md` contains them. */
 export interface SavedFilter {
   name: string;
   question: string;
@@ -51,14 +49,8 @@ export const SAVED_FILTERS: readonly SavedFilter[] = [
   },
 ];
 
-/**
- * The URL of a list in the Temporal UI. The UI also stores the filter under its name as a saved view in the browser.
- */
-export function filterLink(
-  uiUrl: string,
-  namespace: string,
-  { query, name }: Pick<SavedFilter, 'query' | 'name'>,
-) {
+/** The URL of a list in the Temporal UI, which also stores the filter as a saved view in the browser. */
+export function filterLink(uiUrl: string, namespace: string, { query, name }: Omit<SavedFilter, 'question'>) {
   const parameters = new URLSearchParams({ query, savedQuery: name });
   return `${uiUrl}/namespaces/${namespace}/workflows?${parameters}`;
 }

@@ -26,16 +26,12 @@ const NOT_FOUND = 5;
 type Name = keyof typeof SEARCH_ATTRIBUTES;
 type Operator = Pick<NativeConnection, 'operatorService'>;
 
-/** The attributes that the namespace lacks. */
 export async function missingSearchAttributes(
   { operatorService }: Operator,
   namespace: string,
 ): Promise<Name[]> {
   const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-  const names: Name[] = Object.keys(SEARCH_ATTRIBUTES).filter(
-    (name): name is Name => name in SEARCH_ATTRIBUTES,
-  );
-  return names.filter((name) => !(name in (customAttributes ?? {})));
+  return Object.keys(SEARCH_ATTRIBUTES).filter((name): name is Name => !(name in (customAttributes ?? {})));
 }
 
 /** The command that creates the namespace. */

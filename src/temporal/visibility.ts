@@ -15,7 +15,6 @@ export interface ListedRun {
   startedMs: number;
   /** Undefined while the run is open. */
   closedMs: number | undefined;
-  /** The run completed with a result. */
   isCompleted: boolean;
   /** The value of a search attribute; undefined if it is not set. */
   attribute(name: string): unknown;
@@ -62,7 +61,6 @@ function plain(data: Uint8Array | null | undefined): unknown {
   return data ? JSON.parse(Buffer.from(data).toString()) : undefined;
 }
 
-/** Lists all runs, page by page. */
 export async function* listRunPages(
   client: Client,
   query: string,

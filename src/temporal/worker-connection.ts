@@ -15,14 +15,14 @@ export async function connectWorker({
   clock,
   random,
 }: Surroundings): Promise<TemporalConnection<NativeConnection> & { client: Client }> {
-  const converter = configuredDataConverter(random);
+  const dataConverter = configuredDataConverter(random);
   const { connectionOptions, namespace = 'default' } = temporalConfig(process.env);
   const { address = DEFAULT_ADDRESS } = connectionOptions;
   const connection = await explained(address, () => NativeConnection.connect(connectionOptions));
   const client = new Client({
     connection,
     namespace,
-    dataConverter: converter,
+    dataConverter,
     interceptors: clientInterceptors(clock),
   });
   return { connection, client, namespace, address };

@@ -1,4 +1,4 @@
-/** `npm run bundle-workflows -- FILE`: bundles the workflows once, for workers that start with PAYOUTS_WORKFLOW_BUNDLE=FILE. */
+/** `npm run bundle-workflows -- FILE`: bundles the workflows once, for workers with `PAYOUTS_WORKFLOW_BUNDLE=FILE`. */
 import { writeFileSync } from 'node:fs';
 import { bundleWorkflows } from './workflow-bundle.ts';
 

@@ -1,4 +1,4 @@
-/** `npm run worker`: one worker process. Ends in good order on SIGINT and SIGTERM. */
+/** `npm run worker`: runs one worker process. SIGINT and SIGTERM shut it down. */
 import { Worker } from '@temporalio/worker';
 import { workerConfig } from '../config/config.ts';
 import { ConfigError } from '../config/environment.ts';
@@ -6,11 +6,10 @@ import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { TemporalSetupError } from '../temporal/connection.ts';
 import { registerSearchAttributes } from '../temporal/search-attributes.ts';
 import { connectWorker } from '../temporal/worker-connection.ts';
-import { endWhenAsked } from './ending.ts';
 import { installRuntime } from './runtime.ts';
 import { keepSchedules } from './schedules.ts';
-import { keepRenewals } from './tokens/keep-renewals.ts';
-import { createWorkers } from './worker.ts';
+import { keepRenewals } from './tokens/token-renewals.ts';
+import { createWorkers, runWorkers, shutDownOnSignal } from './worker.ts';
 import { workflowBundle } from './workflow-bundle.ts';
 
 async function main(): Promise<void> {
@@ -19,18 +18,18 @@ async function main(): Promise<void> {
   const surroundings = PROCESS_SURROUNDINGS;
   const { connection, client, namespace, address } = await connectWorker(surroundings);
   await registerSearchAttributes(connection, namespace);
-  const { workflows, servers } = await createWorkers({
+  const workers = await createWorkers({
     ...{ config, client, surroundings },
     createWorker: (options) => Worker.create({ ...options, connection, namespace }),
     workflowBundle: await workflowBundle(config.env.PAYOUTS_WORKFLOW_BUNDLE),
   });
-  const running = Promise.all([workflows, ...servers].map((worker) => worker.run()));
-  endWhenAsked(workflows, servers, surroundings.clock);
+  const running = runWorkers(workers);
+  shutDownOnSignal(workers, surroundings.clock);
   const stopRenewals = keepRenewals(client, config, surroundings);
   const stopSchedules = keepSchedules(client, config, surroundings.clock);
   const apps = [...config.applications.keys()].join(', ');
   console.log(
-    `worker ready: ${config.env.PAYMENTS_ENVIRONMENT}, applications ${apps}, engine ${address}/${namespace}`,
+    `worker ready: ${config.env.PAYMENTS_ENVIRONMENT}, applications ${apps}, Temporal ${address}/${namespace}`,
   );
   await running;
   stopRenewals();

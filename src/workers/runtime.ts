@@ -1,4 +1,4 @@
-/** What a worker process writes of itself: its log on standard error, and metrics where they are asked for. */
+/** Configures the Temporal runtime of a worker process: its log on standard error, and its metrics. */
 import { DefaultLogger, type LogLevel, type LogMetadata, Runtime } from '@temporalio/worker';
 import type { WorkerEnvironment } from '../config/config.ts';
 
@@ -22,7 +22,7 @@ class WorkerLogger extends DefaultLogger {
 export function installRuntime({ PAYOUTS_LOG_LEVEL, PAYOUTS_METRICS_LISTEN }: WorkerEnvironment): void {
   const level = LEVELS[PAYOUTS_LOG_LEVEL];
   Runtime.install({
-    // Ours: see `ending.ts`.
+    // `worker.ts` handles the signals.
     shutdownSignals: [],
     logger: level ? new WorkerLogger(level) : new DefaultLogger('ERROR', () => undefined),
     ...(PAYOUTS_METRICS_LISTEN && {

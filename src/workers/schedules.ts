@@ -1,4 +1,4 @@
-/** The Temporal Schedules that every worker process sees to. */
+/** Keeps the Temporal Schedules up to date. Every worker process does it. */
 import {
   type Client,
   ScheduleAlreadyRunning,
@@ -9,86 +9,69 @@ import type { WorkerConfig } from '../config/config.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 
-/** Temporal was away; once they stand, nobody needs to look again. */
-const TRY_AGAIN_MS = 5_000;
-/** A schedule that could not run meanwhile runs once, and sees everything. */
-const CATCH_UP = '5m';
-
-/** UTC; visibility shows the whole day by then. */
+const RETRY_MS = 5_000;
+/** UTC. By then, visibility shows the whole day before. */
 const REPORT_AT = { hour: 0, minute: 10 };
 
-/** Sees to it in the background; answers how to stop trying. */
+/** Runs `ensureSchedules` in the background until it succeeds. Returns a function that stops the retries. */
 export function keepSchedules(client: Client, config: WorkerConfig, clock: Clock): () => void {
-  let stopTimer: () => void = () => undefined;
-  let stopped = false;
-  let told = false;
-  const tryNow = () => {
+  let cancelTimer: () => void = () => undefined;
+  let isStopped = false;
+  let isLogged = false;
+  const ensure = () => {
     ensureSchedules(client, config).catch((error: unknown) => {
-      if (!told) console.error(`the schedules cannot be set up yet: ${reasonOf(error)}`);
-      told = true;
-      if (!stopped) stopTimer = clock.after(TRY_AGAIN_MS, tryNow);
+      if (!isLogged) console.error(`cannot create the Schedules yet: ${reasonOf(error)}`);
+      isLogged = true;
+      if (!isStopped) cancelTimer = clock.after(RETRY_MS, ensure);
     });
   };
-  tryNow();
+  ensure();
   return () => {
-    stopped = true;
-    stopTimer();
+    isStopped = true;
+    cancelTimer();
   };
 }
 
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : 'no reason given';
+  return cause instanceof Error ? cause.message : 'unknown reason';
 }
 
-/** Creates what is missing and brings the rest up to this process's settings; one that is paused stays paused. */
-export async function ensureSchedules(client: Client, config: WorkerConfig): Promise<void> {
-  for (const schedule of wanted(config)) await ensure(client, schedule);
-}
-
-function wanted({ env }: WorkerConfig): ScheduleOptions[] {
+/** Creates missing Schedules and updates the others to this process's configuration. A paused Schedule stays paused. */
+export async function ensureSchedules(client: Client, { env }: WorkerConfig): Promise<void> {
   const environment = env.PAYMENTS_ENVIRONMENT;
-  const id = reconciliationId(environment);
-  // A follow-up must have been started by the time of its first look.
+  // A follow-up must start before its first check is due.
   const every = Math.max(1_000, Math.min(env.PAYOUTS_RECONCILE_EVERY, ...env.PAYOUTS_FOLLOW_UP));
-  return [
-    {
-      scheduleId: id,
-      spec: { intervals: [{ every }] },
-      action: {
-        type: 'startWorkflow',
-        workflowType: 'payoutReconciliation',
-        workflowId: id,
-        taskQueue: PAYOUTS_TASK_QUEUE,
-        args: [{ environment }],
-        staticSummary: 'starts again what was stopped, follows up what has ended',
-      },
-      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: CATCH_UP },
-    },
-    {
-      scheduleId: reportId(environment),
-      spec: { calendars: [REPORT_AT] },
-      action: {
-        type: 'startWorkflow',
-        workflowType: 'payoutReport',
-        workflowId: reportId(environment),
-        taskQueue: PAYOUTS_TASK_QUEUE,
-        args: [{ environment }],
-        staticSummary: 'the payouts of the day before',
-      },
-      policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: CATCH_UP },
-    },
-  ];
+  const reconciliation = {
+    id: reconciliationId(environment),
+    type: 'payoutReconciliation',
+    summary: 'restarts stopped payouts, follows up ended payouts',
+  };
+  const report = { id: reportId(environment), type: 'payoutReport', summary: 'payouts of the day before' };
+  await ensureSchedule(client, environment, reconciliation, { intervals: [{ every }] });
+  await ensureSchedule(client, environment, report, { calendars: [REPORT_AT] });
 }
 
-async function ensure(client: Client, schedule: ScheduleOptions): Promise<void> {
+async function ensureSchedule(
+  client: Client,
+  environment: string,
+  { id, type, summary }: { id: string; type: string; summary: string },
+  spec: ScheduleOptions['spec'],
+): Promise<void> {
+  const action: ScheduleOptions['action'] = {
+    type: 'startWorkflow',
+    workflowType: type,
+    workflowId: id,
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    args: [{ environment }],
+    staticSummary: summary,
+  };
+  // One missed run catches up on all that were missed.
+  const policies = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '5m' } as const;
   try {
-    await client.schedule.create(schedule);
+    await client.schedule.create({ scheduleId: id, spec, action, policies });
   } catch (error) {
     if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    const { spec, action, policies } = schedule;
-    await client.schedule
-      .getHandle(schedule.scheduleId)
-      .update(({ state }) => ({ spec, action, ...(policies && { policies }), state }));
+    await client.schedule.getHandle(id).update(({ state }) => ({ spec, action, policies, state }));
   }
 }

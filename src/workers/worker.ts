@@ -1,34 +1,25 @@
-/** What one worker process runs: the workflows, and for each application, while it owns the lease, its calls. */
+/** The workers of one process, one for workflows and one for each application: how they start, run and shut down. */
 import type { WorkflowBundleOption } from '@temporalio/worker';
-import { reconcileActivities } from '../activities/aftercare/reconcile-activities.ts';
-import { reportActivities } from '../activities/aftercare/report-activities.ts';
-import { batchActivities } from '../activities/batch/batch-activities.ts';
-import { operationActivities } from '../activities/payout/operation-activities.ts';
-import { preparation } from '../activities/payout/prepare-payout.ts';
-import { recallActivities } from '../activities/tokens/recall-grant.ts';
-import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
-import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
-import type { ApplicationParts, Runnable } from './activity-worker.ts';
-import { applicationServer, SHUTDOWN_GRACE } from './application-workers.ts';
+import { type Clock, sleep } from '../surroundings/surroundings.ts';
+import { type ApplicationParts, type Runnable, shutDown } from './activity-worker.ts';
+import { applicationWorker } from './application-worker.ts';
 import { Ownership } from './rate-limit/ownership.ts';
-import { TokenHistories } from './tokens/token-histories.ts';
-
-/** After a worker was killed its payouts wait this long for it before another worker takes them up. */
-const STICKY_QUEUE_TIMEOUT = '2s';
+import { payoutsQueue } from './task-queues.ts';
+import { LEASE_HANDOVER_MS, SHUTDOWN_GRACE, STICKY_QUEUE_TIMEOUT } from './timeouts.ts';
 
 /**
- * More than those that are at work at any moment; one that waits is read again from its history when something happens.
- * The default follows the largest heap that the machine allows, and fills it.
+ * More than are active at any time; Temporal replays a workflow that is not in memory. The SDK's default follows the
+ * largest heap that the machine allows, and fills it.
  */
-const KEPT_IN_MEMORY = 1_000;
+const MAX_CACHED_WORKFLOWS = 1_000;
 
 /**
- * What a worker has not taken waits at the server, where queries go ahead of workflow tasks (H62); what it has taken it
- * serves in turn. So it takes more at once than status reads ask, and polls the queue of the workflows, to which everything
- * goes after another worker has died, with half of its polls instead of a fifth.
+ * Tasks that no worker has taken wait in Temporal, where queries overtake workflow tasks (H62); a worker serves its tasks
+ * in order. So take more tasks at once than there are status reads. After another worker died, all workflow tasks are
+ * on the queue that is not sticky, so give it half of the polls instead of a fifth.
  */
-const TAKEN = {
+const WORKFLOW_TASKS = {
   maxConcurrentWorkflowTaskExecutions: 100,
   maxConcurrentWorkflowTaskPolls: 20,
   nonStickyToStickyPollRatio: 0.5,
@@ -36,8 +27,7 @@ const TAKEN = {
 
 export interface ProcessWorkers {
   workflows: Runnable;
-  /** One for each application. */
-  servers: Runnable[];
+  applications: Runnable[];
 }
 
 export interface ProcessParts extends ApplicationParts {
@@ -45,40 +35,47 @@ export interface ProcessParts extends ApplicationParts {
 }
 
 export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers> {
-  const workflows = await workflowWorker(parts);
-  const applications = [...parts.config.applications.values()];
-  const environment = parts.config.env.PAYMENTS_ENVIRONMENT;
-  const places = applications.map(({ appId }) => ({ environment, appId }));
-  const ownership = new Ownership({
-    client: parts.client,
-    identity: workflows.options.identity,
-    places,
-    surroundings: parts.surroundings,
-  });
-  const servers = await Promise.all(
-    applications.map((application) => applicationServer(parts, application, ownership)),
-  );
-  return { workflows, servers };
-}
-
-function workflowWorker({ config, client, surroundings, createWorker, workflowBundle }: ProcessParts) {
-  const { clock, random } = surroundings;
-  return createWorker({
-    taskQueue: PAYOUTS_TASK_QUEUE,
+  const { config, client, surroundings, createWorker, workflowBundle } = parts;
+  const workflows = await createWorker({
+    ...payoutsQueue(parts),
     workflowBundle,
-    activities: {
-      ...preparation(config, clock),
-      ...batchActivities(config, client, clock),
-      ...reconcileActivities(config, client, clock),
-      ...reportActivities(config, client, clock),
-      ...operationActivities(config, client, clock),
-      ...recallActivities(new TokenHistories(client)),
-    },
-    nexusServices: [payoutsServiceHandler(config.env.PAYMENTS_ENVIRONMENT)],
-    dataConverter: dataConverter(config.keys.payloads, random),
-    maxCachedWorkflows: KEPT_IN_MEMORY,
+    dataConverter: dataConverter(config.keys.payloads, surroundings.random),
+    maxCachedWorkflows: MAX_CACHED_WORKFLOWS,
     stickyQueueScheduleToStartTimeout: STICKY_QUEUE_TIMEOUT,
     shutdownGraceTime: SHUTDOWN_GRACE,
-    ...TAKEN,
+    ...WORKFLOW_TASKS,
   });
+  const served = [...config.applications.values()];
+  const environment = config.env.PAYMENTS_ENVIRONMENT;
+  const ownership = new Ownership({
+    client,
+    identity: workflows.options.identity,
+    keys: served.map(({ appId }) => ({ environment, appId })),
+    surroundings,
+  });
+  const applications = await Promise.all(
+    served.map((application) => applicationWorker(parts, application, ownership)),
+  );
+  return { workflows, applications };
+}
+
+/** Resolves when all workers have ended after a shutdown; rejects as soon as one fails. */
+export async function runWorkers({ workflows, applications }: ProcessWorkers): Promise<void> {
+  await Promise.all([workflows, ...applications].map((worker) => worker.run()));
+}
+
+/** A second signal ends the process immediately. */
+export function shutDownOnSignal(workers: ProcessWorkers, clock: Clock): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void shutDownInOrder(workers, clock));
+}
+
+/** First the leases, then the workflows. Resolves before the workers have ended. */
+export async function shutDownInOrder(
+  { workflows, applications }: ProcessWorkers,
+  clock: Clock,
+): Promise<void> {
+  for (const application of applications) shutDown(application);
+  await sleep(clock, LEASE_HANDOVER_MS);
+  shutDown(workflows);
 }

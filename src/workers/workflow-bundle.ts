@@ -1,4 +1,4 @@
-/** The workflows as Temporal's sandbox runs them: bundled at the start of a worker, or beforehand. */
+/** Bundles the workflows for Temporal's sandbox: when a worker starts, or beforehand. */
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -9,19 +9,17 @@ import {
 } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '../encryption/data-converter.ts';
 
-/** In a built package they are `.js`. */
+/** `.js` in a built package. */
 const EXTENSION = extname(import.meta.url);
 const WORKFLOWS = fileURLToPath(new URL(`../workflows/index${EXTENSION}`, import.meta.url));
 const STALE_CLOCK = fileURLToPath(new URL(`../workflows/shared/stale-clock${EXTENSION}`, import.meta.url));
 
-/** Tests bundle workflows of their own as ours are bundled. */
+/** Tests bundle their own workflows with the same options. */
 export function bundleOptions(workflowsPath: string = WORKFLOWS): BundleOptions {
   return {
     workflowsPath,
-    // Around every workflow of the bundle.
     workflowInterceptorModules: [STALE_CLOCK],
-    // Every workflow in memory would hold a copy of each module otherwise. Ours may be shared: a test sees to it that
-    // none of them keeps anything.
+    // Otherwise, each workflow in memory has its own copy of each module. A test checks that our modules keep no state.
     preloadModules: [workflowsPath, STALE_CLOCK],
     failureConverterPath: FAILURE_CONVERTER_PATH,
   };
@@ -32,7 +30,7 @@ export function bundleWorkflows() {
   return bundleWorkflowCode({ ...bundleOptions(), logger: new DefaultLogger('WARN') });
 }
 
-/** `builtFile`: written by `npm run bundle-workflows` from these very sources. */
+/** `builtFile`: a bundle that `npm run bundle-workflows` wrote from the same sources. */
 export async function workflowBundle(builtFile: string | undefined): Promise<WorkflowBundleOption> {
   return builtFile === undefined ? bundleWorkflows() : { codePath: builtFile };
 }

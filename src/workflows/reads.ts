@@ -1,5 +1,5 @@
 /** Reads for callers and operators: only workers call the provider. */
-import type { Caller, ServiceActivities } from '../activities/shared/types.ts';
+import type { Caller, ProviderActivities } from '../activities/shared/types.ts';
 import type { CallIdentity, ProbeTarget, QuotedPayout, WorkerDescription } from '../contract/workflows.ts';
 import type { PayoutRequest } from '../domain/payout.ts';
 import { quoteProblem } from '../domain/quote-check.ts';
@@ -51,7 +51,7 @@ export async function workerProbe(from: string): Promise<WorkerDescription & { f
 /** A workflow that makes one call. */
 function read<Question, Answer>(
   summary: string,
-  call: (calls: ServiceActivities, caller: Caller, question: CallIdentity & Question) => Promise<Answer>,
+  call: (calls: ProviderActivities, caller: Caller, question: CallIdentity & Question) => Promise<Answer>,
 ) {
   return async (question: CallIdentity & Question): Promise<Answer> => {
     const { caller, calls } = await local.prepareRead(question.app, question.openId);

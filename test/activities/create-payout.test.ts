@@ -8,7 +8,7 @@ import { workerConfig } from '../../src/config/config.ts';
 import type { SendPolicy } from '../../src/domain/payout.ts';
 import type { PaymentsClient } from '../../src/payments/index.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
-import { serviceClient } from '../../src/workers/service-client.ts';
+import { providerClient } from '../../src/workers/provider-client.ts';
 import { newPartnerOrderId, QUICK } from '../support/payout-world.ts';
 import { realLimiter } from '../support/rate-limit.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -39,7 +39,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     const [application] = config.applications.values();
     if (!application) throw new Error('no application');
     const tokens = { token: async () => (await client.applicationToken()).accessToken };
-    client = await serviceClient(config, application, {
+    client = await providerClient(config, application, {
       tokens,
       gate: realLimiter(20),
       callsPerSecond: 20,
@@ -209,7 +209,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
     const config = workerConfig({ ...QUICK, PAYMENTS_BASE_URL: nobody.url, PAYMENTS_AUTH_URL: nobody.url });
     const [application] = config.applications.values();
     if (!application) throw new Error('no application');
-    const lost = await serviceClient(config, application, {
+    const lost = await providerClient(config, application, {
       tokens: { token: async () => 'any' },
       gate: realLimiter(20),
       callsPerSecond: 20,

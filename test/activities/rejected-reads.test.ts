@@ -1,6 +1,6 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
-import { serviceActivities } from '../../src/activities/shared/service-activities.ts';
+import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
@@ -20,7 +20,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
       renewals += 1;
     },
   };
-  const { fetchOrder } = serviceActivities({
+  const { fetchOrder } = providerActivities({
     ...CALLER,
     client: clientFor(server.origin, { tokens }),
     histories: {

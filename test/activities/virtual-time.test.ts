@@ -1,7 +1,7 @@
 /** The real activities and the real client, on a virtual clock. */
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { expect, test } from 'vitest';
-import { serviceActivities } from '../../src/activities/shared/service-activities.ts';
+import { providerActivities } from '../../src/activities/shared/provider-activities.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { type InProcessOptions, InProcessTransport } from '../payments/support/in-process.ts';
@@ -21,7 +21,7 @@ function workerWith(provider: InProcessOptions) {
   });
   const claims: number[] = [];
   const beganMs = clock.nowMs();
-  const activities = serviceActivities({
+  const activities = providerActivities({
     ...CALLER,
     client,
     surroundings,

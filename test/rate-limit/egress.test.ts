@@ -65,13 +65,13 @@ describe('H131 releasing the lease', () => {
       workflowService: { describeTaskQueue: async () => ({ pollers: pollers() }) },
     } as unknown as Client;
     const surroundings = { ...PROCESS_SURROUNDINGS, clock };
-    return { clock, ownership: new Ownership({ client, identity: 'me', places: [place], surroundings }) };
+    return { clock, ownership: new Ownership({ client, identity: 'me', keys: [place], surroundings }) };
   }
 
   test('keeps the lease while no other process waits for it, so that calls continue to be tried', async () => {
     const { ownership } = ownershipBeside('me');
-    expect(await ownership.leaveToOthers(place, false)).toBe(false);
-    expect(ownership.staysOff('app-1')).toBe(false);
+    expect(await ownership.backOff(place, false)).toBe(false);
+    expect(ownership.isBackingOff('app-1')).toBe(false);
   });
 
   test('steps back for a while after a release, longer each time, up to a limit', async () => {
@@ -83,20 +83,20 @@ describe('H131 releasing the lease', () => {
       [120_000, 180_000],
       [120_000, 180_000],
     ] as const) {
-      expect(await ownership.leaveToOthers(place, false)).toBe(true);
+      expect(await ownership.backOff(place, false)).toBe(true);
       await clock.advance(least - 1);
-      expect(ownership.staysOff('app-1')).toBe(true);
+      expect(ownership.isBackingOff('app-1')).toBe(true);
       await clock.advance(most - least + 1);
-      expect(ownership.staysOff('app-1')).toBe(false);
+      expect(ownership.isBackingOff('app-1')).toBe(false);
     }
   });
 
   test('starts with the shortest time again once its calls reached the provider', async () => {
     const { clock, ownership } = ownershipBeside('me', 'another');
-    for (let times = 0; times < 4; times += 1) await ownership.leaveToOthers(place, false);
+    for (let times = 0; times < 4; times += 1) await ownership.backOff(place, false);
     await clock.advance(1_000_000);
-    await ownership.leaveToOthers(place, true);
+    await ownership.backOff(place, true);
     await clock.advance(22_500);
-    expect(ownership.staysOff('app-1')).toBe(false);
+    expect(ownership.isBackingOff('app-1')).toBe(false);
   });
 });

@@ -8,15 +8,15 @@ describe('H37 the fence', () => {
   test('the lease counts from the send of its last acknowledged renewal, by both clocks', async () => {
     const clock = new FakeClock();
     const fence = new Fence(clock);
-    expect(fence.counts()).toBe(false);
+    expect(fence.isValid()).toBe(false);
     const sent = fence.now();
     await clock.advance(1_000);
     fence.renewed(sent);
-    expect(fence.counts()).toBe(true);
+    expect(fence.isValid()).toBe(true);
     await clock.advance(300);
-    expect(fence.counts()).toBe(false);
+    expect(fence.isValid()).toBe(false);
     fence.renewed({ ...fence.now(), wallMs: clock.wallMs() - 1_300 });
-    expect(fence.counts()).toBe(false);
+    expect(fence.isValid()).toBe(false);
   });
 
   test('a late acknowledgment does not undo a later renewal', async () => {
@@ -27,15 +27,15 @@ describe('H37 the fence', () => {
     fence.renewed(fence.now());
     fence.renewed(first);
     await clock.advance(1_000);
-    expect(fence.counts()).toBe(true);
+    expect(fence.isValid()).toBe(true);
   });
 
   test('a lost lease never counts again', () => {
     const fence = new Fence(new FakeClock());
     fence.renewed(fence.now());
-    fence.lose();
+    fence.close();
     fence.renewed(fence.now());
-    expect(fence.counts()).toBe(false);
+    expect(fence.isValid()).toBe(false);
   });
 });
 

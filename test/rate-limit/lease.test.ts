@@ -9,7 +9,7 @@ import { leaseTaskQueue } from '../../src/contract/ids.ts';
 import { rateLimitQuery, setCallsPerSecondUpdate } from '../../src/contract/lease-messages.ts';
 import type { ReleasedLease } from '../../src/domain/rate-limit-lease.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
-import { LeaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
+import { leaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { strictWorld } from '../support/rate-limit.ts';
 import { allPaidOnce, expectAtMost, leaseOf, payUntilBusy, WorkerProcesses } from '../support/workers.ts';
@@ -83,8 +83,8 @@ describe('H37 the lease of one application', () => {
     });
     await held.runUntil(async () => {
       const lease = leaseOf(world, place.appId);
-      const keeper = new LeaseKeeper(world.client, place, 'many-terms', PROCESS_SURROUNDINGS.clock);
-      keeper.look();
+      const keeper = leaseKeeper(world.client, place, 'many-terms', PROCESS_SURROUNDINGS.clock);
+      keeper.check();
       const firstRun = await eventually(() => lease.describe().then(runIdOf, () => undefined));
       await eventually(async () => (await lease.describe()).runId !== firstRun || undefined);
       keeper.stop();

@@ -58,7 +58,7 @@ describe('H37 turns', () => {
   test('the rate of a new term counts from its start', async () => {
     const { limiter, clock } = openLimiter(2);
     limiter.close();
-    limiter.open({ callsPerSecond: 100, counts: () => true, silentMs: 0 });
+    limiter.open({ callsPerSecond: 100, isValid: () => true, silentMs: 0 });
     const ten = Promise.all(Array.from({ length: 10 }, () => send(limiter)));
     expect(await clock.until(ten)).toBeLessThan(150);
     expect(limiter.callsPerSecond).toBe(100);
@@ -68,7 +68,7 @@ describe('H37 turns', () => {
 describe('H37 the lease counts at the time of writing', () => {
   test('writes nothing while the lease does not count, and resumes when it does', async () => {
     let counts = false;
-    const { limiter, clock } = openLimiter(20, { counts: () => counts });
+    const { limiter, clock } = openLimiter(20, { isValid: () => counts });
     let gone = false;
     const waits = send(limiter).then(() => {
       gone = true;
@@ -81,7 +81,7 @@ describe('H37 the lease counts at the time of writing', () => {
 
   test('does not write a call that had its turn before the lease expired', async () => {
     let counts = true;
-    const { limiter, clock } = openLimiter(20, { counts: () => counts });
+    const { limiter, clock } = openLimiter(20, { isValid: () => counts });
     const create = call();
     await clock.until(limiter.pass(create));
     counts = false;
@@ -93,7 +93,7 @@ describe('H37 the lease counts at the time of writing', () => {
     const create = call();
     await clock.until(limiter.pass(create));
     limiter.close();
-    limiter.open({ callsPerSecond: 20, counts: () => true, silentMs: 0 });
+    limiter.open({ callsPerSecond: 20, isValid: () => true, silentMs: 0 });
     expect(limiter.mayWrite(create)).toBe(false);
   });
 
@@ -133,9 +133,9 @@ describe('H37 the start of a term', () => {
 
   test('an owner stays silent as long as required, and reports when it is alone', async () => {
     const { limiter, clock } = openLimiter(20, { silentMs: 300 });
-    expect(limiter.note().alone).toBe(false);
+    expect(limiter.heartbeat().alone).toBe(false);
     expect(await clock.until(send(limiter))).toBeGreaterThanOrEqual(300);
-    expect(limiter.note().alone).toBe(true);
+    expect(limiter.heartbeat().alone).toBe(true);
   });
 });
 
@@ -162,7 +162,7 @@ describe('H60 a call that waits for its turn has a deadline', () => {
 
   test('a waiting call fails as soon as such a pause is known', async () => {
     let counts = false;
-    const { limiter, clock } = openLimiter(20, { counts: () => counts });
+    const { limiter, clock } = openLimiter(20, { isValid: () => counts });
     const short = limiter.pass(call({ deadline: clock.nowMs() + 22_500 }));
     const long = limiter.pass(call({ deadline: clock.nowMs() + 60_000 }));
     const refused = expect(short).rejects.toBeInstanceOf(GateTooLateError);
@@ -174,7 +174,7 @@ describe('H60 a call that waits for its turn has a deadline', () => {
   });
 
   test('it fails at its deadline when the end of the wait is unknown', async () => {
-    const { limiter, clock } = openLimiter(20, { counts: () => false });
+    const { limiter, clock } = openLimiter(20, { isValid: () => false });
     const waits = limiter.pass(call({ deadline: clock.nowMs() + 2_500 }));
     const refused = expect(waits).rejects.toBeInstanceOf(GateTooLateError);
     await clock.advance(2_500);
@@ -219,7 +219,7 @@ describe('whether calls reach the provider', () => {
     const parts = openLimiter(20);
     for (let count = 0; count < 3; count += 1) await endsAs(parts, 'unreachable', 4_000);
     parts.limiter.close();
-    parts.limiter.open({ callsPerSecond: 20, counts: () => true, silentMs: 0 });
+    parts.limiter.open({ callsPerSecond: 20, isValid: () => true, silentMs: 0 });
     expect([parts.limiter.unreachedMs, parts.limiter.reached]).toEqual([0, false]);
   });
 });

@@ -27,7 +27,7 @@ interface Provider {
 async function arrivalsAt(provider: Provider, calls: number, random: () => number) {
   const clock = new FakeClock();
   const limiter = new RateLimiter(clock);
-  limiter.open({ callsPerSecond: LIMIT, counts: () => true, silentMs: 0 });
+  limiter.open({ callsPerSecond: LIMIT, isValid: () => true, silentMs: 0 });
   const begunMs = clock.nowMs();
   const arrivals: number[] = [];
   const [everyMs, forMs] = provider.stalls;

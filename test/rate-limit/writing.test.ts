@@ -9,10 +9,10 @@ import { realLimiter } from '../support/rate-limit.ts';
 describe('H37 H60 between the turn of a call and its first byte', () => {
   async function createWith(
     happens: () => Promise<void>,
-    { counts = () => true, deadline }: { counts?: () => boolean; deadline?: number } = {},
+    { isValid = () => true, deadline }: { isValid?: () => boolean; deadline?: number } = {},
   ) {
     const server = await startServer(answers(200, successBody('createPayout')));
-    const limiter = realLimiter(20, { counts });
+    const limiter = realLimiter(20, { isValid });
     const client = clientFor(server.origin, { gate: limiter });
     const order = callOf(client, 'createPayout', {
       beforeSend: happens,
@@ -27,7 +27,7 @@ describe('H37 H60 between the turn of a call and its first byte', () => {
       async () => {
         counts = false;
       },
-      { counts: () => counts },
+      { isValid: () => counts },
     );
     expect(await failureOf(order)).toMatchObject({ code: 'NOT_SENT', reason: 'gate' });
     expect(server.seen).toHaveLength(0);
@@ -38,7 +38,7 @@ describe('H37 H60 between the turn of a call and its first byte', () => {
     const server = await startServer(answers(200, successBody('createPayout')));
     const beforeSend = async () => {
       limiter.close();
-      limiter.open({ callsPerSecond: 20, counts: () => true, silentMs: 0 });
+      limiter.open({ callsPerSecond: 20, isValid: () => true, silentMs: 0 });
     };
     const order = callOf(clientFor(server.origin, { gate: limiter }), 'createPayout', { beforeSend });
     expect(await failureOf(order)).toMatchObject({ code: 'NOT_SENT', reason: 'gate' });

@@ -31,8 +31,8 @@ import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { registerSearchAttributes } from '../../src/temporal/search-attributes.ts';
 import type { Runnable } from '../../src/workers/activity-worker.ts';
-import { keepRenewals } from '../../src/workers/tokens/keep-renewals.ts';
-import { createWorkers } from '../../src/workers/worker.ts';
+import { keepRenewals } from '../../src/workers/tokens/token-renewals.ts';
+import { createWorkers, runWorkers } from '../../src/workers/worker.ts';
 import { workflowBundle } from '../../src/workers/workflow-bundle.ts';
 import { patientInterceptors } from './patient-client.ts';
 import { payoutRequest } from './requests.ts';
@@ -139,14 +139,14 @@ export class PayoutWorld {
     this.env = { ...this.env, ...change };
     const config = workerConfig(this.env);
     const client = this.speaking(this.env['PAYOUTS_ENCRYPTION_KEYS']);
-    const { workflows, servers } = await createWorkers({
+    const created = await createWorkers({
       ...{ config, client, surroundings: PROCESS_SURROUNDINGS },
       createWorker: (options) =>
         Worker.create({ ...options, connection: this.native, namespace: this.namespace }),
       workflowBundle: await workflowBundle(config.env.PAYOUTS_WORKFLOW_BUNDLE),
     });
-    const workers = [workflows, ...servers];
-    const done = Promise.all(workers.map((worker) => worker.run()));
+    const workers = [created.workflows, ...created.applications];
+    const done = runWorkers(created);
     this.running = { workers, done, stopKeeping: keepRenewals(client, config, PROCESS_SURROUNDINGS) };
   }
 

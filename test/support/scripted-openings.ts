@@ -3,7 +3,7 @@
 import { activityInfo } from '@temporalio/activity';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
-import { preparation } from '../../src/activities/payout/prepare-payout.ts';
+import { preparation } from '../../src/activities/shared/preparation.ts';
 import type {
   ListedAccounts,
   OpenAccount,

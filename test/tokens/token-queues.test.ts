@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { TOKEN_LINES, tokenTaskQueue, tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { pacedSlots } from '../../src/workers/rate-limit/slots.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { Turns } from '../../src/workers/rate-limit/turns.ts';
-import { PacedSlots } from '../../src/workers/tokens/paced-slots.ts';
 import { authorized } from '../support/authorized.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { eventually, PayoutWorld } from '../support/payout-world.ts';
@@ -41,7 +41,7 @@ describe('H61 token calls pass the calls that wait for them', () => {
 describe('H61 slots of calls that wait behind creates', () => {
   test('open at a fixed pace, and only a limited number at once', async () => {
     const clock = new FakeClock();
-    const slots = new PacedSlots(2, 1_000, clock);
+    const slots = pacedSlots(2, 1_000, clock);
     const { signal } = new AbortController();
     let reserved = 0;
     const reserve = () =>

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import type { CurrentGrant } from '../../src/domain/token-record.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
-import { type GrantSource, RenewedTokens } from '../../src/workers/tokens/renewed-tokens.ts';
+import { type GrantSource, TokenCache } from '../../src/workers/tokens/token-cache.ts';
 import { clientFor } from '../payments/support/client.ts';
 import { startServer } from '../payments/support/server.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -39,7 +39,7 @@ class Renewal implements GrantSource {
 
 const { random } = PROCESS_SURROUNDINGS;
 const seal = new TokenSeal(undefined, random);
-const held = (renewal: GrantSource) => new RenewedTokens(PLACE, renewal, seal, { clock, random });
+const held = (renewal: GrantSource) => new TokenCache(PLACE, renewal, seal, { clock, random });
 
 describe('a token whose renewal fails', () => {
   test('H44 is used until ten minutes before its expiry, however often it was fetched', async () => {

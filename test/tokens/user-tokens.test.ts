@@ -183,7 +183,7 @@ describe('a terminated renewal', () => {
       const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
       await handle(world, openId).terminate('a mistake in the UI');
       await eventually(async () => {
-        await renewals.sweep({ environment: 'test', app: 'default' });
+        await renewals.restartStopped({ environment: 'test', app: 'default' });
         return (await handle(world, openId).describe()).status.name === 'RUNNING' || undefined;
       });
       await handle(world, openId).executeUpdate(renewUpdate);
@@ -211,7 +211,7 @@ describe('a terminated renewal', () => {
         interceptors: { workflow: [breaking] },
       });
       await eventually(async () => {
-        const failed = await new TokenRenewals(client, PROCESS_SURROUNDINGS).sweep({
+        const failed = await new TokenRenewals(client, PROCESS_SURROUNDINGS).restartStopped({
           environment: 'test',
           app: 'default',
         });
@@ -219,7 +219,10 @@ describe('a terminated renewal', () => {
       });
       const other = broken === tokenWorkflowId('default', one) ? two : one;
       await eventually(async () => {
-        await new TokenRenewals(client, PROCESS_SURROUNDINGS).sweep({ environment: 'test', app: 'default' });
+        await new TokenRenewals(client, PROCESS_SURROUNDINGS).restartStopped({
+          environment: 'test',
+          app: 'default',
+        });
         return (await handle(world, other).describe()).status.name === 'RUNNING' || undefined;
       });
     });
@@ -268,7 +271,7 @@ describe('a terminated renewal', () => {
       const openId = await authorized(world);
       await handle(world, openId).cancel();
       await handle(world, openId).result();
-      await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).sweep({
+      await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).restartStopped({
         environment: 'test',
         app: 'default',
       });

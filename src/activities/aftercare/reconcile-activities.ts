@@ -1,10 +1,9 @@
-/** The reconciliation's activities of one worker process. */
-import { ApplicationFailure } from '@temporalio/activity';
+/** The activities of the reconciliation. */
 import type { Client } from '@temporalio/client';
 import type { WorkerConfig } from '../../config/config.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
-import { withHeartbeats } from '../shared/heartbeats.ts';
+import { onlyHere } from '../shared/execution.ts';
 import { adoptStopped } from './adopt-stopped.ts';
 import { followEnded } from './follow-ended.ts';
 import type { ReconcileActivities } from './reconcile-types.ts';
@@ -25,14 +24,5 @@ export function reconcileActivities(
     adoptStopped: (look) => here(look, () => adoptStopped(adopter, look)),
     followEnded: (look) => here(look, () => followEnded(follower, look)),
     findFailing: (look) => here(look, () => findFailingWorkflows(client, look.known, look.beforeMs)),
-  };
-}
-
-/** All environments of a namespace share the queue of workflows; the next attempt may find the right worker. */
-export function onlyHere(environment: string, clock: Clock) {
-  return async <T>(meant: { environment: string }, work: () => Promise<T>): Promise<T> => {
-    if (meant.environment === environment) return withHeartbeats(clock, work);
-    const message = `this worker serves ${environment}, it was asked for ${meant.environment}`;
-    throw ApplicationFailure.create({ type: 'WRONG_WORKER', message });
   };
 }

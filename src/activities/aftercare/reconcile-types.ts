@@ -1,19 +1,18 @@
-/** What the reconciliation asks of its activities. Types only, so that workflows can import them. */
+/** The activities of the reconciliation. Types only, so that workflows can import them. */
 import type { FailingWorkflow, LeftAlone } from '../../domain/reconciliation.ts';
 
 export interface LookFor {
-  /** A worker of another environment refuses it. */
   environment: string;
-  /** Runs that closed before this were seen by an earlier reconciliation. Unix milliseconds. */
+  /** An earlier reconciliation covered all runs that closed before this time. Unix milliseconds. */
   closedAfterMs: number;
 }
 
 export interface Adopted {
   adopted: number;
-  /** Stopped again and again: their next turn comes later. */
+  /** They stopped repeatedly; a later reconciliation restarts them. */
   waiting: number;
   leftAlone: LeftAlone[];
-  /** There is more to do; a pause first leaves the rate limit to others. */
+  /** There are more. A pause before the next call leaves the rate limit to others. */
   more: boolean;
 }
 
@@ -25,9 +24,9 @@ export interface Followed {
 
 export interface LookForFailing {
   environment: string;
-  /** Workflow ids that were found before. */
+  /** The ids of failing workflows that were found before. */
   known: string[];
-  /** Where the last look stopped. Unix milliseconds. */
+  /** Where the last search stopped. Unix milliseconds. */
   beforeMs?: number | undefined;
 }
 
@@ -36,9 +35,9 @@ export interface Failing {
   nextBeforeMs?: number | undefined;
 }
 
-/** Talk to Temporal, never to the payments service. Idempotent. */
+/** They call only Temporal, and are idempotent. */
 export interface ReconcileActivities {
-  /** Starts payouts again whose workflow was terminated, timed out or failed. */
+  /** Restarts payouts whose workflow was terminated, timed out or failed. */
   adoptStopped(look: LookFor): Promise<Adopted>;
   /** Starts the follow-up of each payout that has ended with an order. */
   followEnded(look: LookFor): Promise<Followed>;

@@ -1,4 +1,4 @@
-/** What follow-ups found on a day, from their memos. */
+/** Reports what follow-ups found on a day, from their memos. */
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import { payoutOfFollowUp } from '../../contract/ids.ts';
@@ -12,12 +12,9 @@ import {
 } from '../../domain/daily-report.ts';
 import { totalsByCurrency } from '../../domain/money.ts';
 import { type ListedRun, listRunPages } from '../../temporal/visibility.ts';
-import { isMeantFor, memoOf } from './report-pages.ts';
+import { isMeantFor, memoOf, PAGE_SIZE } from './report-pages.ts';
 import type { ReportedPage, ReportPage } from './report-types.ts';
 
-const PAGE = 500;
-
-/** As `payoutFollowUp` writes it. */
 const changesSchema = z.object({
   returned: z.array(
     z.object({ distributeId: z.string(), target: moneyAnswer, inResult: z.boolean(), seenAt: z.string() }),
@@ -31,14 +28,14 @@ export async function reportChanged(client: Client, { environment, day }: Report
   const query =
     "WorkflowType = 'payoutFollowUp' AND PayoutNeedsAttention = true AND ExecutionStatus != 'ContinuedAsNew'";
   const found = new Map<string, Changes>();
-  for await (const runs of listRunPages(client, query, PAGE))
+  for await (const runs of listRunPages(client, query, PAGE_SIZE))
     for (const run of runs) if (await isMeantFor(run, environment)) await collect(found, run);
   const changes = [...found].flatMap(([workflowId, seen]) => changeOf(workflowId, seen, day));
   const unknown = [...found].flatMap(([workflowId, seen]) => notCheckedOf(workflowId, seen, day));
-  return { ...mergeReportParts([{ apps: [...changes.map(appOf), ...unknown], changes }]) };
+  return mergeReportParts([{ apps: [...changes.map(appOf), ...unknown], changes }]);
 }
 
-/** A follow-up that a late notification started once more sees the same again: what counts is when it was first seen. */
+/** A late notification starts another follow-up, which finds the same again. The first time counts. */
 async function collect(found: Map<string, Changes>, run: ListedRun): Promise<void> {
   const parsed = changesSchema.safeParse((await memoOf(run))['changes']);
   if (!parsed.success) return;
@@ -46,7 +43,7 @@ async function collect(found: Map<string, Changes>, run: ListedRun): Promise<voi
   found.set(run.workflowId, {
     returned: earliest([...known.returned, ...parsed.data.returned], ({ distributeId }) => distributeId),
     differences: earliest([...known.differences, ...parsed.data.differences], ({ code }) => code),
-    // The latest run is listed first, and it alone tells whether the last look brought an answer.
+    // Only the latest run, which is listed first, knows whether the last check got an answer.
     notChecked: found.has(run.workflowId) ? known.notChecked : parsed.data.notChecked,
   });
 }
@@ -62,9 +59,9 @@ function earliest<T extends { seenAt: string }>(all: readonly T[], keyOf: (one: 
 
 function changeOf(workflowId: string, seen: Changes, day: string): ChangedPayout[] {
   const payout = payoutOfFollowUp(workflowId);
-  // What the payout's own result says is counted with it.
-  const since = seen.returned.filter((one) => !one.inResult && isOf(day, one));
-  const returned = totalsByCurrency(since.map(({ target }) => target));
+  // The payout's result already includes the others.
+  const later = seen.returned.filter((one) => !one.inResult && isOf(day, one));
+  const returned = totalsByCurrency(later.map(({ target }) => target));
   const differences = seen.differences.filter((one) => isOf(day, one)).map(({ code }) => code);
   return payout && returned.length + differences.length > 0 ? [{ ...payout, returned, differences }] : [];
 }

@@ -1,30 +1,32 @@
-/** What the parts of the daily report have in common. */
+/** Reads the runs for the daily report. */
 import type { Client } from '@temporalio/client';
+import { payoutOf } from '../../contract/ids.ts';
 import { type AppReport, mergeReportParts } from '../../domain/daily-report.ts';
 import { type ListedRun, listRunPage } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { ReportedPage, ReportPage } from './report-types.ts';
+import { MAX_CONCURRENT } from './unreadable.ts';
 
-const PAGE = 500;
-const READ_AT_ONCE = 8;
+export const PAGE_SIZE = 500;
 
-/** One page of the runs that a query finds, each as what it adds to the report. */
+/** Reports one page of payouts. `rowOf` returns what one of them adds. */
 export async function reportPage(
   client: Client,
   query: string,
   { environment, after }: ReportPage,
-  rowOf: (run: ListedRun) => Promise<AppReport[]>,
+  rowOf: (run: ListedRun, app: string) => Promise<AppReport[]>,
 ): Promise<ReportedPage> {
   const token = after === undefined ? undefined : Buffer.from(after, 'base64');
-  const { runs, next } = await listRunPage(client, query, PAGE, token);
-  const rows = await inParallel(READ_AT_ONCE, runs, async (run) =>
-    (await isMeantFor(run, environment)) ? rowOf(run) : [],
-  );
+  const { runs, next } = await listRunPage(client, query, PAGE_SIZE, token);
+  const rows = await inParallel(MAX_CONCURRENT, runs, async (run) => {
+    const { app } = payoutOf(run.workflowId) ?? {};
+    return app !== undefined && (await isMeantFor(run, environment)) ? rowOf(run, app) : [];
+  });
   const part = mergeReportParts([{ apps: rows.flat(), changes: [] }]);
   return { ...part, ...(next && { next: Buffer.from(next).toString('base64') }) };
 }
 
-/** Where nothing says for which environment a payout was made, or this process cannot read it, it counts here. */
+/** True if the memo names no other environment, or this process cannot read it. */
 export async function isMeantFor(run: ListedRun, environment: string): Promise<boolean> {
   const { environment: meant } = await memoOf(run);
   return typeof meant !== 'string' || meant === environment;

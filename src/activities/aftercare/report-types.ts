@@ -1,25 +1,25 @@
-/** What the daily report asks of its activities. Types only, so that workflows can import them. */
+/** The activities of the daily report. Types only, so that workflows can import them. */
 import type { ReportPart } from '../../domain/daily-report.ts';
 
 export interface ReportPage {
-  /** A worker of another environment refuses it. */
+  /** A worker of another environment refuses the page. */
   environment: string;
   day: string;
-  /** Where the page before this one ended; absent: the first. */
+  /** The page token; undefined for the first page. */
   after?: string | undefined;
 }
 
 export interface ReportedPage extends ReportPart {
-  /** Absent after the last page. */
+  /** Undefined after the last page. */
   next?: string;
 }
 
-/** Read Temporal, never the payments service. */
+/** They read only Temporal. */
 export interface ReportActivities {
-  /** Payouts that ended on that day. */
+  /** Payouts that ended on the day. */
   reportEnded(page: ReportPage): Promise<ReportedPage>;
   /** Payouts that are open now. */
   reportOpen(page: ReportPage): Promise<ReportedPage>;
-  /** What follow-ups saw on that day; all at once, for there is little of it. */
+  /** What follow-ups found on the day. Always one page. */
   reportChanged(page: ReportPage): Promise<ReportedPage>;
 }

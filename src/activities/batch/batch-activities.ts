@@ -1,23 +1,26 @@
-/** How a batch starts its payouts, and how it hears what has become of them. */
+/** The activities of batches: they check the rows, start their payouts and wait for changes. */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import { ApplicationFailureCategory } from '@temporalio/common';
 import { Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
+import { payoutBatchWorkflowId } from '../../contract/ids.ts';
+import { batchRequestSchema, checkRows, rowKeys, rowsDigest } from '../../contract/payout-batch.ts';
+import { checkBody } from '../../contract/payout-request.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
-import { withHeartbeats } from '../shared/heartbeats.ts';
-import { batchChecks } from './batch-checks.ts';
+import { onlyHere, withHeartbeats } from '../shared/execution.ts';
+import { retryIn } from '../shared/failures.ts';
+import { invalid, notHere, otherId, refuse, userMissing } from '../shared/invalid.ts';
 import type { BatchActivities, BatchChecks, LookAtPayouts, RowNews } from './batch-types.ts';
-import { described, type LookingEngine, movedPayouts } from './look-at-payouts.ts';
+import { described, type Lookup, movedPayouts } from './look-at-payouts.ts';
 import { startPayouts } from './start-payouts.ts';
 
-const FIRST_WAIT_MS = 400;
-const LONGEST_WAIT_MS = 15_000;
+const MIN_WAIT_MS = 400;
+const MAX_WAIT_MS = 15_000;
 const GROWTH = 1.6;
-/** Some news are told once this many looks, about 8 s, have not brought enough. */
+/** After this many looks, about 8 s, any change is enough. */
 const PATIENCE_LOOKS = 6;
-/** About every ten minutes, once the waits have grown. */
-const ASK_EACH_EVERY_LOOKS = 20;
+/** About every ten minutes, after the waits have grown. */
+const DESCRIBE_EVERY_LOOKS = 20;
 
 export function batchActivities(
   config: WorkerConfig,
@@ -25,38 +28,54 @@ export function batchActivities(
   clock: Clock,
 ): BatchChecks & BatchActivities {
   const environment = config.env.PAYMENTS_ENVIRONMENT;
+  const here = onlyHere(environment, clock);
   const payouts = new Payouts({ client, environment, clock });
   return {
     ...batchChecks(config),
-    startPayouts: (rows) => {
-      refuseOtherEnvironment(rows.environment, environment);
-      return withHeartbeats(clock, () => startPayouts(payouts, rows));
-    },
+    startPayouts: (rows) => here(rows, () => startPayouts(payouts, rows)),
     lookAtPayouts: (look) =>
       withHeartbeats(clock, () => enoughNews({ client, clock }, look, activityInfo().attempt)),
   };
 }
 
-/** Else its payouts would be recorded as meant for here. */
-function refuseOtherEnvironment(meant: string, environment: string): void {
-  if (meant === environment) return;
-  const message = `this worker serves ${environment}, the batch is for ${meant}`;
-  throw ApplicationFailure.create({ type: 'WRONG_WORKER', message });
+function batchChecks(config: WorkerConfig): BatchChecks {
+  const { env } = config;
+  return {
+    async prepareBatch(request, { workflowId, environment }) {
+      const batch = checkBody(batchRequestSchema, request);
+      if (!batch.ok) throw invalid(batch.errors);
+      const { app, batchId } = batch.value;
+      refuse([
+        ...notHere(config, app, environment),
+        ...otherId('batchId', workflowId, payoutBatchWorkflowId(app, batchId)),
+      ]);
+      return {
+        request: batch.value,
+        window: env.PAYOUTS_BATCH_WINDOW,
+        environment: env.PAYMENTS_ENVIRONMENT,
+      };
+    },
+    async checkRows(app, offset, payouts) {
+      const rows = checkRows(app, payouts, offset);
+      if (!rows.ok) return rows;
+      const errors = rows.value.flatMap(({ openId }, at) =>
+        userMissing(config, openId).map((error) => ({ ...error, path: `${offset + at}.${error.path}` })),
+      );
+      if (errors.length > 0) return { ok: false, errors };
+      return { ok: true, digest: rowsDigest(rows.value), keys: rowKeys(rows.value) };
+    },
+  };
 }
 
-/** Retries are the waiting: they write no history, hold no slot meanwhile, and survive every restart. */
 async function enoughNews(
-  engine: LookingEngine,
+  lookup: Lookup,
   { app, open, enough }: LookAtPayouts,
   looks: number,
 ): Promise<RowNews[]> {
-  const ask = looks % ASK_EACH_EVERY_LOOKS === 0 ? described : movedPayouts;
-  const news = await ask(engine, app, open);
+  const look = looks % DESCRIBE_EVERY_LOOKS === 0 ? described : movedPayouts;
+  const news = await look(lookup, app, open);
   if (news.length >= enough || (news.length > 0 && looks >= PATIENCE_LOOKS)) return news;
-  throw ApplicationFailure.create({
-    type: 'NOTHING_NEW',
-    message: 'too little has happened yet; looks again',
-    category: ApplicationFailureCategory.BENIGN,
-    nextRetryDelay: Math.min(FIRST_WAIT_MS * GROWTH ** Math.min(looks, PATIENCE_LOOKS * 2), LONGEST_WAIT_MS),
-  });
+  const waitMs = Math.min(MIN_WAIT_MS * GROWTH ** Math.min(looks, PATIENCE_LOOKS * 2), MAX_WAIT_MS);
+  const message = 'too little has changed yet';
+  throw ApplicationFailure.create({ type: 'NOTHING_NEW', message, ...retryIn(waitMs) });
 }

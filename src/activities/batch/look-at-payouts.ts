@@ -1,7 +1,4 @@
-/**
- * What has become of many payouts, asked of the visibility store by one query for each hundred: it answers only
- * those that have moved. Visibility may lag or lose, so now and then each payout is asked for by itself.
- */
+/** Finds the changes of many payouts: by visibility, which may lag, or by describing each one. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { failedAsBadInput } from '../../client/bad-input.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
@@ -14,12 +11,13 @@ import { quoteIds } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { RowNews } from './batch-types.ts';
 
-const IDS_IN_A_QUERY = 100;
-const DESCRIBED_AT_ONCE = 8;
+const IDS_PER_QUERY = 100;
+const MAX_CONCURRENT_DESCRIBES = 8;
 
-/** Where it is looked, and by which clock a lag of visibility is waited for. */
-export interface LookingEngine {
+/** Where to look. */
+export interface Lookup {
   client: Client;
+  /** To wait for visibility. */
   clock: Clock;
 }
 
@@ -29,43 +27,43 @@ interface Seen {
 }
 
 export async function movedPayouts(
-  engine: LookingEngine,
+  lookup: Lookup,
   app: string,
   open: readonly OpenPayouts[],
 ): Promise<RowNews[]> {
   const news: RowNews[] = [];
   for (const known of open)
-    for (const numbers of chunks(known.numbers, IDS_IN_A_QUERY))
-      news.push(...(await moved(engine, app, { ...known, numbers })));
+    for (const numbers of chunks(known.numbers, IDS_PER_QUERY))
+      news.push(...(await moved(lookup, app, { ...known, numbers })));
   return news;
 }
 
-async function moved(engine: LookingEngine, app: string, known: OpenPayouts): Promise<RowNews[]> {
+async function moved(lookup: Lookup, app: string, known: OpenPayouts): Promise<RowNews[]> {
   const numberOf = new Map(known.numbers.map((number) => [payoutWorkflowId(app, number), number]));
-  // A payout that was stopped more than once has a run for each time.
+  // A stopped payout may have several runs.
   const unclear = new Set<string>();
   const news = new Map<string, RowNews>();
-  for await (const run of engine.client.workflow.list({ query: queryOf(known, [...numberOf.keys()]) })) {
+  for await (const run of lookup.client.workflow.list({ query: queryOf(known, [...numberOf.keys()]) })) {
     const partnerOrderId = numberOf.get(run.workflowId);
     if (partnerOrderId === undefined) continue;
     const now = standing(run);
     if (now) news.set(partnerOrderId, { partnerOrderId, now });
     else unclear.add(partnerOrderId);
   }
-  // A run that has no outcome may have a successor, by a reset or a new start: the id decides.
+  // A run without an outcome may have a successor, so describe the id.
   const numbers = [...unclear].filter((number) => !news.has(number));
-  return [...news.values(), ...(await described(engine, app, [{ ...known, numbers }]))];
+  return [...news.values(), ...(await described(lookup, app, [{ ...known, numbers }]))];
 }
 
-/** Asks the engine itself about each: costs a call a payout, and is always true. */
+/** Describes each payout. One call per payout, always current. */
 export async function described(
-  engine: LookingEngine,
+  lookup: Lookup,
   app: string,
   open: readonly OpenPayouts[],
 ): Promise<RowNews[]> {
   const all = open.flatMap((known) => known.numbers.map((number) => ({ known, number })));
-  const found = await inParallel(DESCRIBED_AT_ONCE, all, async ({ known, number }) => {
-    const now = await describedNow(engine, payoutWorkflowId(app, number));
+  const found = await inParallel(MAX_CONCURRENT_DESCRIBES, all, async ({ known, number }) => {
+    const now = await describedNow(lookup, payoutWorkflowId(app, number));
     return now && isNews(known, now) ? [{ partnerOrderId: number, now }] : [];
   });
   return found.flat();
@@ -75,16 +73,16 @@ function isNews(known: OpenPayouts, now: RowNews['now']): boolean {
   return 'ended' in now || now.phase !== known.phase || now.needsAttention !== known.needsAttention;
 }
 
-/** Undefined: its workflow was stopped, which is no end. The reconciliation starts it again (H10). */
-async function describedNow(engine: LookingEngine, workflowId: string): Promise<RowNews['now'] | undefined> {
+/** Undefined if the workflow was stopped: the reconciliation will restart it (H10). */
+async function describedNow(lookup: Lookup, workflowId: string): Promise<RowNews['now'] | undefined> {
   try {
-    const { client } = engine;
+    const { client } = lookup;
     const found = await client.workflow.getHandle(workflowId).describe();
     const now = standing(found);
     if (now) return now;
     if (!isStopped(found.status)) return { ended: 'stopped' };
     const isBad = found.status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, found.runId));
-    return isBad ? await beforeBadInput(engine, workflowId, found.runId) : undefined;
+    return isBad ? await beforeBadInput(lookup, workflowId, found.runId) : undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return { ended: 'stopped' };
     if (error instanceof VisibilityLagsError) return undefined;
@@ -92,18 +90,18 @@ async function describedNow(engine: LookingEngine, workflowId: string): Promise<
   }
 }
 
-/** A run that fails as bad input hides those before it, which may have sent something or have ended. */
+/** Earlier runs may have sent something or have ended. */
 async function beforeBadInput(
-  { client, clock }: LookingEngine,
+  { client, clock }: Lookup,
   workflowId: string,
   runId: string,
 ): Promise<RowNews['now'] | undefined> {
-  const counts = await decisiveRun(client, workflowId, { runId, isBadInput: true }, clock);
-  if (!counts) return { ended: 'invalid' };
-  return counts.saidNotCreated ? { ended: 'NOT_CREATED' } : undefined;
+  const decisive = await decisiveRun(client, workflowId, { runId, isBadInput: true }, clock);
+  if (!decisive) return { ended: 'invalid' };
+  return decisive.saidNotCreated ? { ended: 'NOT_CREATED' } : undefined;
 }
 
-/** Undefined where this run alone does not say. */
+/** Undefined if this run alone does not show it. */
 function standing({ status, searchAttributes }: Seen): RowNews['now'] | undefined {
   const attribute = (name: string) => searchAttributes[name]?.[0];
   if (status.name === 'RUNNING' || status.name === 'PAUSED') {

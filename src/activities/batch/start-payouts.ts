@@ -1,51 +1,42 @@
-/** Starts the payouts of a batch's rows through the client library, under the same rules as every start. */
+/** Starts the payouts of a batch's rows with the client library, under the same rules as all starts. */
 import { log } from '@temporalio/activity';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
 import { PayoutConflictError, type Payouts } from '../../client/payouts.ts';
+import { isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { RowStart, StartPayouts } from './batch-types.ts';
 
-/** The engine's answers take some milliseconds each; more at once would only queue there. */
-const AT_ONCE = 8;
-/** gRPC's status of that name: the engine will never take this row. */
-const INVALID_ARGUMENT = 3;
+/** A start takes Temporal some milliseconds, so more concurrent starts would only queue. */
+const MAX_CONCURRENT = 8;
 
-/** Every row is tried, whatever happens to the others; fails after that if the engine was not there for some. */
+/** Tries every row. Then fails if Temporal was unavailable for one of them. */
 export async function startPayouts(
   payouts: Pick<Payouts, 'startForBatch'>,
   { app, batchId, startedBy, payouts: rows }: StartPayouts,
 ): Promise<RowStart[]> {
   const failures: unknown[] = [];
-  const starts = await inParallel(AT_ONCE, rows, async (row): Promise<RowStart> => {
+  const starts = await inParallel(MAX_CONCURRENT, rows, async (row): Promise<RowStart> => {
     const { partnerOrderId } = row;
     try {
       const { joined } = await payouts.startForBatch({ ...row, app }, batchId, startedBy);
       return { partnerOrderId, now: joined ? 'joined' : 'started' };
     } catch (error) {
-      if (engineFailed(error)) failures.push(error);
+      if (isRetryableTemporalError(error)) failures.push(error);
       return { partnerOrderId, now: verdict(error) };
     }
   });
-  // All of them come again, and those that are started by now are simply recognised.
+  // The retry joins the payouts that have started.
   if (failures.length > 0) throw failures[0];
   return starts;
-}
-
-/** Worth another try. Whatever else goes wrong with one row must not hold up the others. */
-function engineFailed(error: unknown): boolean {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  if (isGrpcServiceError(cause)) return cause.code !== INVALID_ARGUMENT;
-  return error instanceof ServiceError;
 }
 
 function verdict(error: unknown): 'conflict' | 'invalid' {
   if (error instanceof PayoutConflictError) return 'conflict';
   if (error instanceof InvalidPayoutRequestError) return 'invalid';
-  const cause = error instanceof ServiceError ? error.cause : error;
-  if (isGrpcServiceError(cause)) return 'invalid';
-  // The number is taken by something that cannot be read here, so nobody can say that it is the same payout.
-  log.warn('a row could not be compared with the payout that has its number', {
+  if (isGrpcServiceError(error instanceof ServiceError ? error.cause : error)) return 'invalid';
+  // The payout under this number cannot be read, so it may have another body.
+  log.warn('cannot compare a row with the existing payout of the same number', {
     error: error instanceof Error ? error.name : 'unknown',
   });
   return 'conflict';

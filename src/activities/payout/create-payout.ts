@@ -1,4 +1,4 @@
-/** The one place where money is set in motion. */
+/** Sends creates: the only calls that move money. */
 import type { SendPolicy } from '../../domain/payout.ts';
 import {
   CreateRefusedError,
@@ -7,7 +7,7 @@ import {
   type PaymentsClient,
 } from '../../payments/index.ts';
 import type { Random, Surroundings } from '../../surroundings/surroundings.ts';
-import { optionsOf } from '../shared/caller-options.ts';
+import { optionsOf } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
 import type { Caller, CreateAnswer, CreateOrder, NothingSent } from '../shared/types.ts';
 import { type Claim, mustNotSend, provablyNotSent, whileClaimed } from './send-once.ts';
@@ -19,17 +19,14 @@ export interface CreateDependencies {
   surroundings: Surroundings;
 }
 
-/**
- * Sends the create, unless this run cannot be sure that nobody has sent it before; then it says so and sends
- * nothing. Throws when it was sent and no answer can be trusted: the order may exist.
- */
+/** Sends the create, unless it may have been sent before. Throws if the outcome is unknown: an order may exist. */
 export async function createPayout(
   { client, claim, policy, surroundings: { clock, random } }: CreateDependencies,
   caller: Caller,
   create: CreateOrder,
 ): Promise<CreateAnswer> {
   const deadline = clock.nowMs() + create.sendWithinMs;
-  const held = mustNotSend(create, policy) ?? (await confirmedJustNow(client, policy, caller, create));
+  const held = mustNotSend(create, policy) ?? (await confirmNow(client, policy, caller, create));
   if (held) return held;
   try {
     const order = await whileClaimed(claim, clock, (beforeSend) =>
@@ -41,11 +38,8 @@ export async function createPayout(
   }
 }
 
-/**
- * With `PAYOUTS_CREATE_CHECK=always`, and for as long as `PAYOUTS_TEMPORAL_RECOVERED_AT` is set, the provider is asked
- * within seconds before each send: histories may have been deleted (H8) or lost (H53).
- */
-async function confirmedJustNow(
+/** Confirms immediately before the send, if histories may have been deleted (H8) or lost (H53). */
+async function confirmNow(
   client: PaymentsClient,
   { createCheck, recoveredAtMs }: SendPolicy,
   caller: Caller,
@@ -64,9 +58,8 @@ async function confirmedJustNow(
 function answerOf(error: unknown, random: Random): CreateAnswer {
   if (error instanceof CreateRefusedError)
     return { kind: 'not-created', meaning: error.meaning, message: error.message };
-  // Our own check of the body: nothing was sent, and it can only be wrong again.
   if (error instanceof InvalidRequestError) return { kind: 'invalid', message: error.message };
-  const nothing = provablyNotSent(error);
-  if (nothing) return nothing;
+  const notSent = provablyNotSent(error);
+  if (notSent) return notSent;
   throw asFailure(error, random);
 }

@@ -1,15 +1,12 @@
-/**
- * What the other runs of a workflow id have done. Temporal's own histories are the evidence: a Workflow Reset, a
- * terminated run or an earlier start under the same id leaves one.
- */
-import { ApplicationFailure } from '@temporalio/activity';
+/** What the other runs of a workflow id have sent, by their histories. */
 import type { Client } from '@temporalio/client';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { sameBody } from '../../client/start-once.ts';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
-import { isGone } from '../../temporal/client-errors.ts';
+import { unlessGone } from '../../temporal/client-errors.ts';
 import { readStartEvent } from '../../temporal/start-event.ts';
+import { visibilityLags } from '../shared/failures.ts';
 
 export interface OtherRun {
   runId: string;
@@ -17,31 +14,27 @@ export interface OtherRun {
   startedAtMs: number;
 }
 
-/** What can be asked about the runs of a workflow id; a test can answer instead of Temporal. */
 export interface RunHistories {
-  /** The runs under `workflowId` that visibility shows. */
   runsOf(workflowId: string): Promise<OtherRun[]>;
-  /** Whether the run has ever scheduled an activity of this type; undefined when its history is gone. */
+  /** Whether the run has scheduled an activity of this type; undefined if its history is gone. */
   scheduled(workflowId: string, runId: string, activityType: string): Promise<boolean | undefined>;
-  /** The runs that this one, and they themselves, were reset from, by their histories. */
+  /** The runs from which this run was reset, directly or indirectly, by their histories. */
   basesOf(workflowId: string, runId: string): Promise<OtherRun[]>;
-  /** What the run was started with; undefined when its history is gone. */
+  /** The argument of the run; undefined if its history is gone. */
   argumentOf(workflowId: string, runId: string): Promise<unknown>;
 }
 
 /**
- * The runs other than the asking one that may have sent: those that have scheduled an activity of `activityType`. A
- * history that is gone proves nothing, nor does one from before `recoveredAtMs`, of which Temporal may have lost the
- * end (H53).
+ * The other runs that may have sent: those that scheduled an activity of `activityType`, those whose history is gone, and
+ * those that started before `recoveredAtMs`, because Temporal may have lost the end of their histories (H53).
  */
 export async function runsThatMayHaveSent(
   histories: RunHistories,
-  workflowId: string,
-  ownRunId: string,
+  { workflowId, runId }: { workflowId: string; runId: string },
   activityType: string,
   recoveredAtMs = 0,
 ): Promise<OtherRun[]> {
-  const others = await otherRuns(histories, workflowId, ownRunId);
+  const others = await otherRuns(histories, workflowId, runId);
   const sent: OtherRun[] = [];
   for (const run of others) {
     const isForgotten = run.startedAtMs < recoveredAtMs;
@@ -52,24 +45,19 @@ export async function runsThatMayHaveSent(
 }
 
 /**
- * Waits until visibility shows the asking run itself. What came before it is most likely shown by then, but visibility
- * does not promise the order: the runs that a reset began from are read from histories. Retryable when it does not come
- * about.
+ * If visibility shows this run, it very likely shows all earlier runs. Temporal does not guarantee it, so the runs from
+ * which this one was reset come from histories. Otherwise throws a retryable failure.
  */
 async function otherRuns(histories: RunHistories, workflowId: string, ownRunId: string): Promise<OtherRun[]> {
   const runs = await histories.runsOf(workflowId);
-  if (!runs.some(({ runId }) => runId === ownRunId))
-    throw ApplicationFailure.create({
-      type: 'VISIBILITY_LAGS',
-      message: 'visibility does not show this run yet, so earlier ones may be missing too',
-    });
+  if (!runs.some(({ runId }) => runId === ownRunId)) throw visibilityLags();
   const bases = await histories.basesOf(workflowId, ownRunId);
   const others = new Map([...bases, ...runs].map((run) => [run.runId, run]));
   others.delete(ownRunId);
   return [...others.values()];
 }
 
-/** Whether one of `runs` was started with another body than `request`, so that the order may be of that body. */
+/** Whether one of `runs` started with another body than `request`. The order may then have that body. */
 export async function sentAnotherBody(
   histories: RunHistories,
   workflowId: string,
@@ -103,40 +91,32 @@ export function temporalHistories(client: Client): RunHistories {
       return [...bases.values()];
     },
     async scheduled(workflowId, runId, activityType) {
-      try {
-        const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-        return (history.events ?? []).some(
+      const handle = client.workflow.getHandle(workflowId, runId);
+      const history = await handle.fetchHistory().catch(() => undefined);
+      return (
+        history &&
+        (history.events ?? []).some(
           (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activityType,
-        );
-      } catch {
-        return undefined;
-      }
+        )
+      );
     },
     async argumentOf(workflowId, runId) {
-      try {
-        return (await readStartEvent(client, workflowId, runId)).argument;
-      } catch {
-        return undefined;
-      }
+      const start = await readStartEvent(client, workflowId, runId).catch(() => undefined);
+      return start?.argument;
     },
   };
 }
 
-/** When the run began, and which runs it was reset from. One whose history is gone began long ago, from nothing known. */
+/** When the run started, and from which runs it was reset. If its history is gone, it started long ago. */
 async function beginningOf(
   client: Client,
   workflowId: string,
   runId: string,
 ): Promise<{ startedAtMs: number; baseRunIds: string[] }> {
-  try {
-    const { events } = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-    const [first] = events ?? [];
-    const baseRunIds = (events ?? []).flatMap(
-      ({ workflowTaskFailedEventAttributes: failed }) => failed?.baseRunId || [],
-    );
-    return { startedAtMs: first?.eventTime ? tsToMs(first.eventTime) : 0, baseRunIds };
-  } catch (error) {
-    if (isGone(error)) return { startedAtMs: 0, baseRunIds: [] };
-    throw error;
-  }
+  const history = await unlessGone(() => client.workflow.getHandle(workflowId, runId).fetchHistory());
+  const events = history?.events ?? [];
+  const baseRunIds = events.flatMap(
+    ({ workflowTaskFailedEventAttributes: failed }) => failed?.baseRunId || [],
+  );
+  return { startedAtMs: events[0]?.eventTime ? tsToMs(events[0].eventTime) : 0, baseRunIds };
 }

@@ -1,7 +1,6 @@
-/** What the Nexus operation asks of Temporal about a payout that it did not start, or whose run was stopped. */
+/** The activities of the Nexus operation: they join a payout and wait for its outcome. */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import { ApplicationFailureCategory } from '@temporalio/common';
 import { badInputFailure } from '../../client/bad-input.ts';
 import { PayoutConflictError, Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
@@ -11,25 +10,23 @@ import { payoutResultSchema } from '../../contract/payout-answers.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
 import type { PayoutResult } from '../../domain/payout.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
-import { isGone } from '../../temporal/client-errors.ts';
+import { isGone, unlessGone } from '../../temporal/client-errors.ts';
 import { decisiveRun } from '../../temporal/decisive-run.ts';
-import { onlyHere } from '../aftercare/reconcile-activities.ts';
+import { onlyHere } from '../shared/execution.ts';
+import { retryIn } from '../shared/failures.ts';
 
 /** `cancelled`: the caller cancelled the operation. */
 export type OutcomeQuestion = PayoutOperation & { cancelled: boolean };
 
 export interface OperationActivities {
-  /** As any starter does: fails as `PayoutConflict` where the number belongs to another body. */
+  /** Starts or joins the payout. Fails as `PayoutConflict` if the number belongs to another body. */
   joinPayout(operation: PayoutOperation): Promise<void>;
-  /**
-   * Fails, to be tried again later, until the payout has ended; as `InvalidPayoutRequest` where it was bad input. While
-   * the operation is cancelled, asks each open run to cancel.
-   */
+  /** Retried until the payout has ended. Fails as `InvalidPayoutRequest` for bad input. May cancel open runs. */
   payoutOutcome(question: OutcomeQuestion): Promise<PayoutResult>;
 }
 
-const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 60_000;
+const MIN_WAIT_MS = 500;
+const MAX_WAIT_MS = 60_000;
 const GROWTH = 1.6;
 
 export function operationActivities(
@@ -67,10 +64,10 @@ async function outcome(
     if (status.name === 'COMPLETED') return await resultOf(client, workflowId, runId);
     if (cancelled && status.name === 'RUNNING') await requestCancel(client, workflowId, runId);
     const badInput = status.name === 'FAILED' ? await badInputFailure(client, workflowId, runId) : undefined;
-    if (!badInput) throw notYet();
-    const counts = await decisiveRun(client, workflowId, { runId, isBadInput: true }, clock);
-    if (counts?.saidNotCreated) return await resultOf(client, workflowId, counts.runId);
-    if (counts) throw notYet();
+    if (!badInput) throw notEnded();
+    const decisive = await decisiveRun(client, workflowId, { runId, isBadInput: true }, clock);
+    if (decisive?.saidNotCreated) return await resultOf(client, workflowId, decisive.runId);
+    if (decisive) throw notEnded();
     throw ApplicationFailure.nonRetryable(
       badInput.message,
       INVALID_PAYOUT_REQUEST,
@@ -78,27 +75,24 @@ async function outcome(
     );
   } catch (error) {
     if (isGone(error))
-      throw ApplicationFailure.nonRetryable("nothing is left of the payout's workflow", PAYOUT_IS_GONE);
+      throw ApplicationFailure.nonRetryable("the payout's workflow no longer exists", PAYOUT_IS_GONE);
     throw error;
   }
 }
 
-/** Each time with the same request id: Temporal takes it once, however often it is asked. */
+/** Uses the same request id each time, so that Temporal records one request per run. Ignores a run that has ended. */
 async function requestCancel(client: Client, workflowId: string, runId: string): Promise<void> {
   const { namespace, identity } = client.options;
   const requestId = activityInfo().workflowExecution?.runId ?? '';
-  try {
-    await client.workflowService.requestCancelWorkflowExecution({
+  await unlessGone(() =>
+    client.workflowService.requestCancelWorkflowExecution({
       namespace,
       identity,
       requestId,
       reason: 'the caller cancelled the Nexus operation',
       workflowExecution: { workflowId, runId },
-    });
-  } catch (error) {
-    // The run ended since: the next look tells how.
-    if (!isGone(error)) throw error;
-  }
+    }),
+  );
 }
 
 async function resultOf(client: Client, workflowId: string, runId: string): Promise<PayoutResult> {
@@ -106,12 +100,8 @@ async function resultOf(client: Client, workflowId: string, runId: string): Prom
   return payoutResultSchema.parse(result);
 }
 
-/** Retries are the waiting: they write no history, and hold no slot meanwhile. */
-function notYet(): ApplicationFailure {
-  return ApplicationFailure.create({
-    type: 'NOT_ENDED_YET',
-    message: 'the payout has not ended yet; looks again',
-    category: ApplicationFailureCategory.BENIGN,
-    nextRetryDelay: Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * GROWTH ** Math.min(30, activityInfo().attempt)),
-  });
+function notEnded(): ApplicationFailure {
+  const waitMs = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * GROWTH ** Math.min(30, activityInfo().attempt));
+  const message = 'the payout has not ended yet';
+  return ApplicationFailure.create({ type: 'NOT_ENDED_YET', message, ...retryIn(waitMs) });
 }

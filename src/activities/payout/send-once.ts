@@ -1,6 +1,6 @@
 /**
- * What stands before every call that must not be made twice: a payout's create, and the opening of a receiving
- * account. It decides whether the call may be sent, and it makes "nothing left this process" provable.
+ * Guards every call that must not be repeated: a payout's create, and the opening of a receiving account. Decides whether
+ * the call may be sent, and makes it provable that nothing was sent.
  */
 import { activityInfo, Context } from '@temporalio/activity';
 import type { SendPolicy } from '../../domain/payout.ts';
@@ -8,29 +8,25 @@ import { NotSentError, UnavailableError } from '../../payments/index.ts';
 import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import type { NothingSent, RunFacts, SendGuard } from '../shared/types.ts';
 
-/**
- * Records with Temporal, as the heartbeat of this activity, that the request may leave from now on. Rejects when
- * Temporal does not acknowledge it: the activity has ended, or nobody can say.
- */
+/** Records in Temporal that the request may be sent from now on. Rejects if Temporal does not acknowledge it. */
 export type Claim = (taskToken: Uint8Array, details: typeof MAY_SEND) => Promise<void>;
 
 /**
- * The only details that such an activity ever heartbeats: after its turn and right before it sends, then on until it
- * ends. An activity that failed without them has sent nothing. No earlier heartbeat says anything else, which a late
- * delivery could put in their place.
+ * The only heartbeat details of such an activity: first immediately before the send, then until the activity ends. An
+ * activity that failed without them has sent nothing. There are no other details, because a late delivery could replace
+ * these.
  */
 export const MAY_SEND = 'may-send';
 
 /**
- * Undefined when the call may be sent; else why not.
+ * Why the call must not be sent; undefined if it may be sent.
  *
- * A Workflow Reset schedules the activity again, in another run, with the same input and at attempt 1, even
- * though it is never retried. The comparison stands here and not in the workflow, where a branch on the run id would
- * make a reset run replay differently from its own history (H6).
+ * A Workflow Reset schedules the activity again in another run, with the same input and as attempt 1, although the
+ * activity is never retried. The workflow cannot compare run ids: a reset run would not replay its own history (H6).
  */
 export function mustNotSend(guard: SendGuard, policy: SendPolicy): NothingSent | undefined {
   const { attempt, heartbeatDetails, workflowExecution, ...scheduled } = activityInfo();
-  // An operator can make Temporal repeat an activity that is never retried, with its attempts and heartbeats reset.
+  // An operator can reset an activity: Temporal repeats it as attempt 1 without heartbeat details.
   const isRepeated = scheduled.currentAttemptScheduledTimestampMs !== scheduled.scheduledTimestampMs;
   if (attempt > 1 || heartbeatDetails !== undefined || isRepeated)
     return { kind: 'not-sent', why: 'may-have-been-sent' };
@@ -38,7 +34,7 @@ export function mustNotSend(guard: SendGuard, policy: SendPolicy): NothingSent |
   return doubt && { kind: 'not-sent', why: doubt };
 }
 
-/** Whether an earlier run, or one that a restored Temporal has forgotten, may have sent what `runId` is about to send. */
+/** Whether an earlier run, or a run that a restored Temporal has lost, may have sent what `runId` is about to send. */
 export function doubtAbout(
   runId: string | undefined,
   { firstRunId, isDoubtful, cleared, startedAtMs }: RunFacts,
@@ -48,25 +44,22 @@ export function doubtAbout(
   const isCleared = cleared?.runId === runId;
   const isSettled = isCleared && cleared?.recoveredAtMs === recoveredAtMs;
   const forever = Number.POSITIVE_INFINITY;
-  // By the time at which it started alone: no clock of a worker is asked.
+  // Only by the start time: no worker's clock is involved.
   const sinceRestoreMs = isSettled ? forever : (startedAtMs ?? forever) - (recoveredAtMs ?? -forever);
   if (sinceRestoreMs < 0) return 'restored';
-  // First: what another run may have sent needs more than a window without an order.
+  // Before `forgotten`, because a send of another run requires more than a window without an order.
   if (cleared ? !isCleared : isDoubtful || firstRunId !== runId) return 'earlier-run';
   return sinceRestoreMs < visibleWithinMs ? 'forgotten' : undefined;
 }
 
-/**
- * Claims the send. A process may have been frozen between taking this task and its turn: by now the activity can have
- * timed out, and a person can have had it sent again. Temporal refuses the claim then.
- */
+/** Claims the send. Temporal refuses it if the activity has ended, as after a long freeze of this process. */
 export function claimSend(claim: Claim): Promise<void> {
   return claim(activityInfo().taskToken, MAY_SEND);
 }
 
-const CLAIM_AGAIN_EVERY_MS = 2_000;
+const RECLAIM_EVERY_MS = 2_000;
 
-/** Runs `send` with what claims its send; goes on claiming while it runs, so that a killed worker is noticed. */
+/** Runs `send`, which claims with `beforeSend`. Then claims until it ends, so that Temporal notices a killed worker. */
 export async function whileClaimed<T>(
   claim: Claim,
   clock: Clock,
@@ -77,11 +70,11 @@ export async function whileClaimed<T>(
   const context = Context.current();
   const beforeSend = async () => {
     await claimSend(claim);
-    // Acknowledged only after the deadline: the send was given up.
+    // The deadline passed before the acknowledgment, so nothing will be sent.
     if (isOver) return;
-    // The SDK knows only of its own heartbeats: without any it gives an activity up, and its answer is lost.
+    // The SDK abandons an activity that does not heartbeat through the SDK.
     context.heartbeat(MAY_SEND);
-    stop = repeat(clock, CLAIM_AGAIN_EVERY_MS, () => {
+    stop = repeat(clock, RECLAIM_EVERY_MS, () => {
       context.heartbeat(MAY_SEND);
       claimSend(claim).catch(() => undefined);
     });
@@ -94,8 +87,8 @@ export async function whileClaimed<T>(
   }
 }
 
-/** The error says that nothing left this process, or that nobody was there to receive it. */
+/** Defined if nothing left this process, or the provider could not be reached. */
 export function provablyNotSent(error: unknown): NothingSent | undefined {
-  const nothing = error instanceof NotSentError || error instanceof UnavailableError;
-  return nothing ? { kind: 'not-sent', why: 'unreachable' } : undefined;
+  const notSent = error instanceof NotSentError || error instanceof UnavailableError;
+  return notSent ? { kind: 'not-sent', why: 'unreachable' } : undefined;
 }

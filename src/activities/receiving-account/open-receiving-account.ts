@@ -1,4 +1,4 @@
-/** Opening a receiving account: sent at most once where there is any doubt, and looked for in the list of accounts. */
+/** Opens a receiving account: sends at most once if in doubt, and searches the list of accounts. */
 import { activityInfo } from '@temporalio/activity';
 import {
   IllegalParameterError,
@@ -14,10 +14,9 @@ import type { Random } from '../../surroundings/surroundings.ts';
 import type { CreateDependencies } from '../payout/create-payout.ts';
 import { type RunHistories, runsThatMayHaveSent } from '../payout/earlier-runs.ts';
 import { claimSend, mustNotSend, provablyNotSent } from '../payout/send-once.ts';
-import { optionsOf } from '../shared/caller-options.ts';
-import { asFailure } from '../shared/failures.ts';
+import type { CallerOptions } from '../shared/execution.ts';
+import { asFailure, nullOn } from '../shared/failures.ts';
 import type {
-  Caller,
   ListedAccounts,
   OpenAccount,
   OpenAnswer,
@@ -25,25 +24,22 @@ import type {
   WhetherOpened,
 } from '../shared/types.ts';
 
-/**
- * Sends the request, unless this run cannot be sure that nobody has sent it before; then says so and sends
- * nothing. Throws when it was sent and no answer can be trusted: the account may exist.
- */
+/** Sends the request, unless it may have been sent before. Throws if the outcome is unknown. */
 export async function openReceivingAccount(
   { client, claim, policy, surroundings: { clock, random } }: CreateDependencies,
-  caller: Caller,
+  options: CallerOptions,
   { request, ...guard }: OpenAccount,
 ): Promise<OpenAnswer> {
   const deadline = clock.nowMs() + guard.sendWithinMs;
   const held = mustNotSend(guard, policy);
   if (held) return held;
   if (policy.createCheck === 'always' && !guard.cleared) return { kind: 'not-sent', why: 'earlier-run' };
-  // A start that the restored Temporal has forgotten looks new here.
+  // A restored Temporal may have lost an earlier start.
   if (policy.recoveredAtMs !== undefined && guard.cleared?.recoveredAtMs !== policy.recoveredAtMs)
     return { kind: 'not-sent', why: 'restored' };
   try {
-    const options = { ...optionsOf(caller), deadline, beforeSend: () => claimSend(claim) };
-    const account = await client.openReceivingAccount(request, options);
+    const beforeSend = () => claimSend(claim);
+    const account = await client.openReceivingAccount(request, { ...options, deadline, beforeSend });
     return { kind: 'opened', account };
   } catch (error) {
     return answerOf(error, random);
@@ -54,71 +50,48 @@ function answerOf(error: unknown, random: Random): OpenAnswer {
   if (error instanceof InvalidRequestError || error instanceof IllegalParameterError)
     return { kind: 'refused', surely: true, message: error.message };
   if (error instanceof RefusedError)
-    return { kind: 'refused', surely: statusRefusesToo(error), message: error.message };
-  // Documented as not served; whether that is so shows in the list of accounts.
+    return { kind: 'refused', surely: hasRefusalStatus(error), message: error.message };
+  // Documented as not processed. The list of accounts shows whether that is true.
   if (error instanceof RateLimitedError || error instanceof UnauthorisedError)
     return { kind: 'busy', message: error.message };
-  const nothing = provablyNotSent(error);
-  if (nothing) return nothing;
+  const notSent = provablyNotSent(error);
+  if (notSent) return notSent;
   throw asFailure(error, random);
 }
 
-/** No code of this operation is documented, so a code alone is not taken for "not opened". */
-function statusRefusesToo({ httpStatus = 0 }: PaymentsError): boolean {
+/** No code of this operation is documented, so a code alone does not prove that no account was opened. */
+function hasRefusalStatus({ httpStatus = 0 }: PaymentsError): boolean {
   return httpStatus >= 400 && httpStatus < 500;
 }
 
-/** The payer's accounts of one currency; null when the service does not want to say, for whatever reason. */
+/** The payer's accounts in one currency; null if the provider refuses to list them. */
 export async function listReceivingAccounts(
   client: PaymentsClient,
-  caller: Caller,
+  options: CallerOptions,
   { payerId, currency }: ListedAccounts,
 ): Promise<string[] | null> {
-  try {
-    return (await client.receivingAccountBalance(payerId, currency, optionsOf(caller))).accountIds;
-  } catch (error) {
-    if (REFUSALS.some((refusal) => error instanceof refusal)) return null;
-    throw error;
-  }
+  const balance = () => client.receivingAccountBalance(payerId, currency, options);
+  return (await nullOn(REFUSALS, balance))?.accountIds ?? null;
 }
 
 const REFUSALS = [RefusedError, MalformedAnswerError, IllegalParameterError, InvalidRequestError];
 
 /**
- * What the list shows now, and whether anybody else may have set out to open the account: another run under this id, or
- * one that a restored Temporal has forgotten. Temporal says nothing of that one, and the provider does not say which
- * request an account is of. So only an empty list clears an opening after a restore, and none from before it (H53).
+ * The listed accounts, and whether another run may have opened one: another run of this id, or a run that a restored
+ * Temporal has lost. Temporal does not show the lost run, and the provider does not show which request opened an account.
+ * So after a restore, only an empty list clears an opening, and never one that started before the restore (H53).
  */
 export async function askWhetherOpened(
   { client, policy: { recoveredAtMs, visibleWithinMs } }: Pick<CreateDependencies, 'client' | 'policy'>,
   histories: RunHistories,
-  caller: Caller,
+  options: CallerOptions,
   { workflowId, startedAtMs, ...which }: OpeningInDoubt,
 ): Promise<WhetherOpened> {
   const runId = activityInfo().workflowExecution?.runId ?? '';
-  const listed = await listReceivingAccounts(client, caller, which);
-  const senders = await runsThatMayHaveSent(
-    histories,
-    workflowId,
-    runId,
-    'openReceivingAccount',
-    recoveredAtMs,
-  );
+  const listed = await listReceivingAccounts(client, options, which);
+  const own = { workflowId, runId };
+  const senders = await runsThatMayHaveSent(histories, own, 'openReceivingAccount', recoveredAtMs);
   const isForgotten = recoveredAtMs !== undefined && (startedAtMs < recoveredAtMs || listed?.length !== 0);
   const mayStillAppear = recoveredAtMs !== undefined && startedAtMs < recoveredAtMs + visibleWithinMs;
   return { listed, earlierSend: isForgotten || senders.length > 0, mayStillAppear, runId, recoveredAtMs };
-}
-
-/** Null: the service answers that there is no such account. */
-export async function receivingAccountDetail(
-  client: PaymentsClient,
-  caller: Caller,
-  accountId: string,
-): Promise<Record<string, unknown> | null> {
-  try {
-    return await client.receivingAccountDetail(accountId, optionsOf(caller));
-  } catch (error) {
-    if (error instanceof RefusedError) return null;
-    throw error;
-  }
 }

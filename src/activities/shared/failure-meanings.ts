@@ -1,8 +1,8 @@
-/** What the failures of activities mean, as histories and the Temporal UI show them. `docs/reference.md` is written from this table. */
+/** The failure types of activities, as histories and the Temporal UI show them. `docs/reference.md` is generated from this table. */
 import type { Explained } from '../../domain/attention-codes.ts';
 import type { PaymentsErrorCode } from '../../payments/index.ts';
 
-/** Of our own; the others are the codes of the payments client's errors. */
+/** All other types are the codes of provider errors. */
 type OwnFailure =
   | 'LEASE_LOST'
   | 'LEASE_MOVED'

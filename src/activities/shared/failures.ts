@@ -1,15 +1,13 @@
-/**
- * The one mapping from the payments client's errors to Temporal failures. The failure's type is the error's
- * stable code; which types are tried again is the retry policies' business (`workflows/retry-policies.ts`).
- */
+/** The Temporal failures of activities. `workflows/shared/retry-policies.ts` decides which types are retried. */
 import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
 import { NotSentError, PaymentsError } from '../../payments/index.ts';
 import type { Random } from '../../surroundings/surroundings.ts';
 
-/** The service counts calls in any sliding second; waiting a little more than one clears the window. */
+/** The provider counts calls in a sliding second. */
 const RATE_LIMIT_WINDOW_MS = 1_000;
-/** The handover itself takes longer, but the queue holds the call until then. */
-const LEASE_MOVES_MS = 50;
+/** The handover of a lease takes longer, but the queue holds the call until it is complete. */
+const LEASE_MOVED_DELAY_MS = 50;
 
 export async function mapped<T>(random: Random, work: () => Promise<T>): Promise<T> {
   try {
@@ -19,23 +17,42 @@ export async function mapped<T>(random: Random, work: () => Promise<T>): Promise
   }
 }
 
+export async function nullOn<T>(
+  errors: readonly (new (...args: never[]) => Error)[],
+  work: () => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await work();
+  } catch (error) {
+    if (errors.some((one) => error instanceof one)) return null;
+    throw error;
+  }
+}
+
+/** The failure of a provider error. Returns any other error unchanged. */
 export function asFailure(error: unknown, random: Random): unknown {
   if (!(error instanceof PaymentsError)) return error;
-  if (error instanceof NotSentError && error.reason === 'gate') return leaseMoved(error);
+  const { code, message, operation, httpStatus, serviceCode } = error;
+  // Another process owns the lease now and takes the call.
+  if (error instanceof NotSentError && error.reason === 'gate')
+    return ApplicationFailure.create({ type: 'LEASE_MOVED', message, nextRetryDelay: LEASE_MOVED_DELAY_MS });
   return ApplicationFailure.create({
-    type: error.code,
-    message: error.message,
-    details: [{ operation: error.operation, httpStatus: error.httpStatus, serviceCode: error.serviceCode }],
-    // Spread out, so that whoever was turned away together does not come back together.
-    ...(error.code === 'RATE_LIMITED' && { nextRetryDelay: RATE_LIMIT_WINDOW_MS * (1.1 + random.number()) }),
+    type: code,
+    message,
+    details: [{ operation, httpStatus, serviceCode }],
+    // Random, so that calls that were refused together do not return together.
+    ...(code === 'RATE_LIMITED' && { nextRetryDelay: RATE_LIMIT_WINDOW_MS * (1.1 + random.number()) }),
   });
 }
 
-/** Nothing was sent, because another process owns the lease now: that one takes the call, and it is no failed try. */
-function leaseMoved(error: NotSentError): ApplicationFailure {
+/** Waits by a retry, which writes no history, occupies no slot and survives restarts. Not an error. */
+export function retryIn(nextRetryDelay: number) {
+  return { category: ApplicationFailureCategory.BENIGN, nextRetryDelay };
+}
+
+export function visibilityLags(): ApplicationFailure {
   return ApplicationFailure.create({
-    type: 'LEASE_MOVED',
-    message: error.message,
-    nextRetryDelay: LEASE_MOVES_MS,
+    type: 'VISIBILITY_LAGS',
+    message: 'visibility does not show this run yet, so earlier runs may be missing too',
   });
 }

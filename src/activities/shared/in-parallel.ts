@@ -1,4 +1,4 @@
-/** Like `Promise.all` over `items`, but never more than `limit` at once. */
+/** Like `Promise.all` over `items`, with at most `limit` at once. */
 export async function inParallel<T, R>(
   limit: number,
   items: readonly T[],

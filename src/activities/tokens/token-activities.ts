@@ -1,4 +1,4 @@
-/** The calls that give tokens. What they got goes sealed to the workflow, and open only into this process's cache. */
+/** The calls that return tokens: sealed to the workflow, and in the clear only to this process's cache. */
 import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { UserTokens } from '../../domain/provider-records.ts';
 import { type Grant, type TokenOwner, tokenKind } from '../../domain/token-record.ts';
@@ -6,34 +6,44 @@ import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
 import { NotSentError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Random, Surroundings } from '../../surroundings/surroundings.ts';
 import { type Claim, claimSend } from '../payout/send-once.ts';
+import { requireHere, withHeartbeats } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
-import { withHeartbeats } from '../shared/heartbeats.ts';
-import type { AuthorizationActivities, TokenActivities } from '../shared/types.ts';
-import { ownRun, type WorkflowRun } from './recall-grant.ts';
+import type { AuthorizationActivities, RecallActivities, TokenActivities } from '../shared/types.ts';
+
+export interface WorkflowRun {
+  workflowId: string;
+  runId: string;
+}
+
+export interface GrantHistories {
+  newestElsewhere(own: WorkflowRun): Promise<Grant | undefined>;
+  /** The newest grant, if another run obtained one after the grant with this sealed refresh token. */
+  newerThan(own: WorkflowRun, sealedRefresh: string): Promise<Grant | undefined>;
+  /** A Workflow Reset made this run, so what it sends may have been sent before. */
+  isReset(own: WorkflowRun): Promise<boolean>;
+}
 
 export interface TokenDependencies {
   environment: string;
   app: string;
   client: Pick<PaymentsClient, 'applicationToken' | 'refreshUserToken' | 'exchangeCode'>;
   seal: TokenSeal;
-  assertAttemptIsCurrent: Claim;
-  /** Counted from an activity's start: later than this nothing is sent. */
+  claim: Claim;
+  /** The deadline of each send, from the activity's start. */
   sendWithinMs: number;
-  /** This process uses the tokens too: it need not ask the renewal for what it has just got. */
-  feed(owner: TokenOwner, accessToken: string, livesMs: number): void;
+  cache(owner: TokenOwner, accessToken: string, livesMs: number): void;
   surroundings: Surroundings;
-  histories: {
-    /** The grant after the one with this sealed refresh token, where another run of this renewal has obtained one. */
-    newerThan(own: WorkflowRun, sealedRefresh: string): Promise<Grant | undefined>;
-    /** A Workflow Reset made this run: what it is about to send may have been sent. */
-    isReset(own: WorkflowRun): Promise<boolean>;
-  };
-  /** Hands a user's tokens to their renewal, which starts with them if it does not run. Rejects only in the end. */
+  histories: Omit<GrantHistories, 'newestElsewhere'>;
+  /** Hands a user's tokens over to their renewal, and starts it if necessary. Rejects only after all retries. */
   handOver(owner: TokenOwner, grant: Grant): Promise<void>;
 }
 
+export function recallActivities(histories: Pick<GrantHistories, 'newestElsewhere'>): RecallActivities {
+  return { recallGrant: async () => (await histories.newestElsewhere(ownRun())) ?? null };
+}
+
 export function tokenActivities(parts: TokenDependencies): TokenActivities & AuthorizationActivities {
-  const { client, seal, assertAttemptIsCurrent, feed } = parts;
+  const { client, seal, cache, histories } = parts;
   const deadline = () => parts.surroundings.clock.nowMs() + parts.sendWithinMs;
 
   const userGrant = (owner: TokenOwner, tokens: UserTokens): Grant => ({
@@ -49,7 +59,7 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
       call(parts, owner, async () => {
         const { accessToken, expiresInSeconds } = await client.applicationToken({ deadline: deadline() });
         const livesMs = expiresInSeconds * 1_000;
-        feed(owner, accessToken, livesMs);
+        cache(owner, accessToken, livesMs);
         const access = seal.seal(accessToken, owner, 'access');
         return { access, fingerprint: fingerprint(accessToken), livesMs };
       }),
@@ -60,12 +70,12 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
         owner,
         async () => {
           const options = { openId: owner.openId ?? '', background: line === 'due', deadline: deadline() };
-          const newer = await parts.histories.newerThan(ownRun(), refresh);
+          const newer = await histories.newerThan(ownRun(), refresh);
           if (newer) return newer;
           const refreshToken = seal.open(refresh, owner, 'refresh');
-          await claim(assertAttemptIsCurrent);
+          await claimCurrent(parts.claim);
           const tokens = await client.refreshUserToken(refreshToken, options);
-          feed(owner, tokens.accessToken, tokens.expiresInSeconds * 1_000);
+          cache(owner, tokens.accessToken, tokens.expiresInSeconds * 1_000);
           return userGrant(owner, tokens);
         },
         triedBefore,
@@ -75,9 +85,9 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
       call(parts, owner, async () => {
         const options = { background: true, deadline: deadline() };
         const code = seal.open(sealedCode, owner, 'code');
-        if (await parts.histories.isReset(ownRun()))
-          throw ApplicationFailure.create({ type: 'MAY_BE_USED', message: 'this run was made by a reset' });
-        await claim(assertAttemptIsCurrent);
+        if (await histories.isReset(ownRun()))
+          throw ApplicationFailure.create({ type: 'MAY_BE_USED', message: 'a reset made this run' });
+        await claimCurrent(parts.claim);
         const tokens = await client.exchangeCode(code, options);
         const user = { ...owner, openId: tokens.openId };
         await stored(parts.handOver(user, userGrant(user, tokens)));
@@ -86,61 +96,63 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
   };
 }
 
+/** The run that scheduled the activity. */
+function ownRun(): WorkflowRun {
+  const { workflowExecution } = activityInfo();
+  if (!workflowExecution) throw new Error('not an activity of a workflow');
+  return workflowExecution;
+}
+
 function call<T>(
   { environment, app, surroundings: { clock, random } }: TokenDependencies,
   owner: TokenOwner,
   work: () => Promise<T>,
   triedBefore = false,
 ): Promise<T> {
-  if (owner.environment !== environment || owner.app !== app)
-    throw ApplicationFailure.create({
-      type: 'WRONG_WORKER',
-      message: `this worker serves ${app} of ${environment}, the token is for ${owner.app} of ${owner.environment}`,
-    });
+  requireHere({ environment, app }, { environment: owner.environment, app: owner.app });
   return withHeartbeats(clock, async () => {
     try {
       return await work();
     } catch (error) {
-      throw explained(error, random, owner, triedBefore);
+      throw tokenFailure(error, random, owner, triedBefore);
     }
   });
 }
 
-/** A process that was frozen must not use up a refresh token that another has used meanwhile. */
-async function claim(assertAttemptIsCurrent: Claim): Promise<void> {
+/** Prevents a process that was frozen from using a refresh token that another process has used since. */
+async function claimCurrent(claim: Claim): Promise<void> {
   try {
-    await claimSend(assertAttemptIsCurrent);
+    await claimSend(claim);
   } catch {
-    throw ApplicationFailure.create({ type: 'NOT_SENT', message: 'Temporal does not confirm this attempt' });
+    throw ApplicationFailure.create({ type: 'NOT_SENT', message: 'Temporal did not confirm this attempt' });
   }
 }
 
-/** The code has been used up for these tokens: a handover that fails is no refusal, and no lost answer either. */
-async function stored(handingOver: Promise<void>): Promise<void> {
+/** The exchange succeeded, so a failed handover is neither a refusal nor a lost answer. */
+async function stored(handover: Promise<void>): Promise<void> {
   try {
-    await handingOver;
+    await handover;
   } catch (error) {
-    const why = error instanceof Error ? error.name : 'unknown';
+    const cause = error instanceof Error ? error.name : 'unknown';
     throw ApplicationFailure.create({
       type: 'NOT_STORED',
-      message: `the provider gave tokens, and their renewal could not be told (${why})`,
+      message: `the provider issued tokens, but the handover to their renewal failed (${cause})`,
     });
   }
 }
 
-/** A refresh token that is refused after an attempt that broke off was probably used up by that one. */
-function explained(error: unknown, random: Random, owner: TokenOwner, triedBefore: boolean): unknown {
-  const refused =
-    error instanceof PaymentsError && !(error instanceof NotSentError) && !error.mayHaveTakenEffect;
-  const first = activityInfo().attempt === 1 && !triedBefore;
-  if (!refused || tokenKind(owner) === 'application' || first) return asFailure(error, random);
+/** If a refresh token is refused after an attempt without an answer, that attempt probably used up the token. */
+function tokenFailure(error: unknown, random: Random, owner: TokenOwner, triedBefore: boolean): unknown {
   const failure = asFailure(error, random);
-  if (failure instanceof ApplicationFailure)
-    return ApplicationFailure.create({
-      type: failure.type ?? 'REFUSED',
-      message: `${failure.message}; an earlier attempt, whose answer was lost, may have used it up`,
-      ...(failure.nextRetryDelay !== undefined &&
-        failure.nextRetryDelay !== null && { nextRetryDelay: failure.nextRetryDelay }),
-    });
-  return failure;
+  const isRefused =
+    error instanceof PaymentsError && !(error instanceof NotSentError) && !error.mayHaveTakenEffect;
+  const isFirst = activityInfo().attempt === 1 && !triedBefore;
+  if (!isRefused || tokenKind(owner) === 'application' || isFirst) return failure;
+  if (!(failure instanceof ApplicationFailure)) return failure;
+  const { type, message, nextRetryDelay } = failure;
+  return ApplicationFailure.create({
+    type: type ?? 'REFUSED',
+    message: `${message}; an earlier attempt, whose answer was lost, may have used it up`,
+    ...(nextRetryDelay !== undefined && nextRetryDelay !== null && { nextRetryDelay }),
+  });
 }

@@ -1,11 +1,8 @@
-/**
- * Whether the lease still counts, answered from this process's own clocks at any moment. Only renewals that
- * Temporal has acknowledged make it count, from the moment they were sent.
- */
+/** Whether the lease is valid: since the send of the last renewal that Temporal acknowledged, for a fixed time. */
 import { RENEWAL_VALID_MS } from '../../domain/rate-limit-lease.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 
-/** When something happened, by both clocks: a suspended machine may stop the monotonic one. */
+/** A time on both clocks, because the monotonic clock may stop while the machine is suspended. */
 export interface Moment {
   monotonicMs: number;
   wallMs: number;
@@ -14,7 +11,7 @@ export interface Moment {
 export class Fence {
   private readonly clock: Clock;
   private renewedAt: Moment | undefined;
-  private lost = false;
+  private isClosed = false;
 
   constructor(clock: Clock) {
     this.clock = clock;
@@ -24,19 +21,19 @@ export class Fence {
     return { monotonicMs: this.clock.nowMs(), wallMs: this.clock.wallMs() };
   }
 
-  /** A renewal was acknowledged that was sent at this moment. */
+  /** Temporal acknowledged a renewal that was sent at `sentAt`. */
   renewed(sentAt: Moment): void {
     if (this.renewedAt && sentAt.monotonicMs < this.renewedAt.monotonicMs) return;
     this.renewedAt = sentAt;
   }
 
-  /** For good: this term is over. */
-  lose(): void {
-    this.lost = true;
+  /** Ends the term. No later renewal reopens the fence. */
+  close(): void {
+    this.isClosed = true;
   }
 
-  counts(): boolean {
-    if (this.lost || !this.renewedAt) return false;
+  isValid(): boolean {
+    if (this.isClosed || !this.renewedAt) return false;
     const now = this.now();
     return (
       now.monotonicMs - this.renewedAt.monotonicMs < RENEWAL_VALID_MS &&

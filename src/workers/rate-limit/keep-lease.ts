@@ -1,4 +1,4 @@
-/** Sees to it that the rate-limit lease exists: without it, nobody may call. */
+/** Ensures that the workflow of a rate-limit lease runs: without it, no process may call the provider. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../contract/ids.ts';
@@ -7,68 +7,60 @@ import type { Clock } from '../../surroundings/surroundings.ts';
 import { APP } from '../../temporal/search-keys.ts';
 import type { rateLimitLease } from '../../workflows/rate-limit-lease.ts';
 
-const LOOK_EVERY_MS = 5_000;
-/** Temporal is away, or does not know our search attributes yet. */
-const TRY_AGAIN_MS = 1_000;
+const CHECK_EVERY_MS = 5_000;
+const RETRY_MS = 1_000;
 
-export class LeaseKeeper {
-  private readonly client: Client;
-  private readonly place: LeaseKey;
-  private readonly app: string;
-  private readonly clock: Clock;
-  private stopTimer: () => void = () => undefined;
-  private stopped = false;
+export interface LeaseKeeper {
+  /** Checks now, and then periodically until `stop`. */
+  check(): void;
+  stop(): void;
+}
 
-  /** `app`: the application's name, by which people look for the lease. */
-  constructor(client: Client, place: LeaseKey, app: string, clock: Clock) {
-    this.client = client;
-    this.place = place;
-    this.app = app;
-    this.clock = clock;
-  }
+/** `app`: the application's name, by which operators search for the lease. */
+export function leaseKeeper(client: Client, key: LeaseKey, app: string, clock: Clock): LeaseKeeper {
+  const workflowId = leaseWorkflowId(key.environment, key.appId);
+  let cancelTimer: () => void = () => undefined;
+  let isStopped = false;
 
-  /** Looks now, and again and again until `stop`. */
-  look(): void {
-    this.stopTimer();
-    this.ensure().then(
-      () => this.lookIn(LOOK_EVERY_MS),
-      () => this.lookIn(TRY_AGAIN_MS),
+  const check = () => {
+    cancelTimer();
+    ensure().then(
+      () => checkIn(CHECK_EVERY_MS),
+      () => checkIn(RETRY_MS),
     );
-  }
-
-  stop(): void {
-    this.stopped = true;
-    this.stopTimer();
-  }
-
-  private lookIn(ms: number): void {
-    this.stopTimer();
-    if (!this.stopped) this.stopTimer = this.clock.after(ms, () => this.look());
-  }
-
-  private async ensure(): Promise<void> {
-    const { app, place } = this;
-    const before = await this.before();
-    if (this.stopped || before === undefined) return;
-    await this.client.workflow.start<typeof rateLimitLease>('rateLimitLease', {
+  };
+  const checkIn = (ms: number) => {
+    cancelTimer();
+    if (!isStopped) cancelTimer = clock.after(ms, check);
+  };
+  const ensure = async () => {
+    const before = await previousOwner(client, workflowId);
+    if (isStopped || before === undefined) return;
+    await client.workflow.start<typeof rateLimitLease>('rateLimitLease', {
       taskQueue: PAYOUTS_TASK_QUEUE,
-      workflowId: leaseWorkflowId(place.environment, place.appId),
+      workflowId,
       workflowIdConflictPolicy: 'USE_EXISTING',
-      args: [place, { before, app }],
+      args: [key, { before, app }],
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
       staticSummary: `rate limit of ${app}`,
     });
-  }
+  };
+  return {
+    check,
+    stop() {
+      isStopped = true;
+      cancelTimer();
+    },
+  };
+}
 
-  /** Undefined: it runs. One that was ended may have an owner that does not know it yet. */
-  private async before(): Promise<PreviousOwner | undefined> {
-    const { environment, appId } = this.place;
-    try {
-      const { status } = await this.client.workflow.getHandle(leaseWorkflowId(environment, appId)).describe();
-      return status.name === 'RUNNING' ? undefined : 'unknown';
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return 'nobody';
-      throw error;
-    }
+/** Undefined if the workflow runs. If it was stopped, an owner may still send. */
+async function previousOwner(client: Client, workflowId: string): Promise<PreviousOwner | undefined> {
+  try {
+    const { status } = await client.workflow.getHandle(workflowId).describe();
+    return status.name === 'RUNNING' ? undefined : 'unknown';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'nobody';
+    throw error;
   }
 }

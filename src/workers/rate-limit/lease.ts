@@ -1,6 +1,6 @@
 /**
- * The activity that is the lease: the process that runs it is the lease owner. An owner that gives the lease back
- * completes it, which is quicker than a retry: Temporal's timers may be a second late.
+ * The activity that is the lease: the process that runs it owns the lease. To release the lease, the owner completes the
+ * activity: that is faster than a retry, because Temporal's timers may be a second late.
  */
 import { ApplicationFailure, activityInfo, Context, log } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
@@ -16,24 +16,21 @@ import {
 import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import { Fence } from './fence.ts';
 import { type Predecessor, predecessor } from './predecessor.ts';
-import { type Ending, Renewals } from './renewals.ts';
+import { type Ending, keepRenewing, renewLease } from './renewals.ts';
 
-/**
- * The SDK gives up an activity that has told it nothing for the heartbeat timeout and 5 s more. The renewals go past it.
- */
-const TELL_SDK_EVERY_MS = 2_000;
+/** The SDK abandons an activity without heartbeats through the SDK, which the renewals bypass. */
+const SDK_HEARTBEAT_EVERY_MS = 2_000;
 
-/** What owning the lease means in this process. */
 export interface LeaseOwner {
   /** The application's name in this process's configuration. */
   readonly app: string;
-  /** The lease is ours, for as long as `fence` says. */
+  /** The process owns the lease while `fence` is valid. */
   begin(fence: Fence, before: Predecessor, callsPerSecond: number | undefined): Promise<void>;
-  /** From the moment it is called, nothing is sent any more. */
+  /** Ends the term. Nothing is sent after the call. */
   end(): LeaseHandover;
-  note(): LeaseHeartbeat;
-  /** Resolves when this process wants to give the lease to another. */
-  wantsToGive(signal: AbortSignal): Promise<void>;
+  heartbeat(): LeaseHeartbeat;
+  /** Resolves when this process should release the lease to another one. */
+  shouldRelease(signal: AbortSignal): Promise<void>;
 }
 
 export interface LeaseParts {
@@ -56,65 +53,71 @@ async function holdLease(
   const runId = workflowExecution?.runId ?? '';
   const { app } = owner;
   const fence = new Fence(clock);
-  const renewals = new Renewals({ client, taskToken, fence, clock, note: () => owner.note() });
+  const renewal = { client, taskToken, fence, clock, heartbeat: () => owner.heartbeat() };
   const before = predecessor({ before: term.before, runId, recoveredAtMs, attempt, details });
-  // This task may have lain in a frozen process: only an answer from Temporal makes it count.
-  await renewals.confirm();
-  if (term.app !== app) tellName(client, app);
+  // This process may have been frozen since it received the task, so Temporal must confirm it first.
+  await renewLease(renewal);
+  if (term.app !== app) updateName(client, app);
+  let stopRenewals: () => void = () => undefined;
   let released: LeaseHandover;
   let ending: Ending;
   try {
-    const ended = untilOver(owner, renewals, clock);
+    const ended = untilEnd(owner, clock, (onEnd) => {
+      stopRenewals = keepRenewing(renewal, onEnd);
+    });
     log.info('took the rate-limit lease', { app, silentMs: before.silentMs });
     await owner.begin(fence, before, term.callsPerSecond);
     ending = await ended;
   } finally {
-    renewals.stop();
-    fence.lose();
+    stopRenewals();
+    fence.close();
     released = owner.end();
   }
-  log.info('the rate-limit lease goes', { app, ending });
+  log.info('no longer owns the rate-limit lease', { app, ending });
   if (ending === 'lost')
-    throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'another process may have it' });
+    throw ApplicationFailure.create({ type: 'LEASE_LOST', message: 'another process may own the lease' });
   return { ...released, runId, recoveredAtMs };
 }
 
-/** The lease belongs to an `app_id`; people look for it by the name that the application has now. */
-function tellName(client: Client, app: string): void {
+/** Operators search for the lease by the application's current name. */
+function updateName(client: Client, app: string): void {
   const { workflowId, runId } = activityInfo().workflowExecution ?? {};
   if (workflowId === undefined) return;
   client.workflow
     .getHandle(workflowId, runId)
     .signal(servedAsSignal, app)
-    .catch((error: unknown) => log.warn('the rate-limit lease keeps an old name', { app, error }));
+    .catch((error: unknown) => log.warn('cannot update the name of the rate-limit lease', { app, error }));
 }
 
-/** Until the lease is lost, is asked for, has been held for a day, or this process wants to be rid of it. */
-async function untilOver(owner: LeaseOwner, renewals: Renewals, clock: Clock): Promise<Ending> {
+/** Until the lease is lost, is requested back, has reached its maximum term, or this process should release it. */
+async function untilEnd(
+  owner: LeaseOwner,
+  clock: Clock,
+  renew: (onEnd: (ending: Ending) => void) => void,
+): Promise<Ending> {
   const context = Context.current();
-  const over = new AbortController();
-  const stopBeats = repeat(clock, TELL_SDK_EVERY_MS, () => context.heartbeat(owner.note()));
+  const ended = new AbortController();
+  const stopHeartbeats = repeat(clock, SDK_HEARTBEAT_EVERY_MS, () => context.heartbeat(owner.heartbeat()));
   let stopTerm: () => void = () => undefined;
   try {
     return await new Promise((resolve) => {
-      renewals.start(resolve);
-      context.cancellationSignal.addEventListener('abort', () => resolve(whyCancelled(context)));
-      if (context.cancellationSignal.aborted) resolve(whyCancelled(context));
-      stopTerm = clock.after(MAX_TERM_MS, () => resolve('given'));
-      owner.wantsToGive(over.signal).then(
-        () => resolve('given'),
+      renew(resolve);
+      context.cancellationSignal.addEventListener('abort', () => resolve(cancellationOf(context)));
+      if (context.cancellationSignal.aborted) resolve(cancellationOf(context));
+      stopTerm = clock.after(MAX_TERM_MS, () => resolve('released'));
+      owner.shouldRelease(ended.signal).then(
+        () => resolve('released'),
         () => undefined,
       );
     });
   } finally {
-    over.abort();
-    stopBeats();
+    ended.abort();
+    stopHeartbeats();
     stopTerm();
   }
 }
 
-/** A shutdown of this worker, or of the workflow, is an end in good order. */
-function whyCancelled({ cancellationDetails }: Context): Ending {
-  if (cancellationDetails?.notFound || cancellationDetails?.timedOut) return 'lost';
-  return 'given';
+/** `released` if this worker shuts down, or the workflow was cancelled. */
+function cancellationOf({ cancellationDetails }: Context): Ending {
+  return cancellationDetails?.notFound || cancellationDetails?.timedOut ? 'lost' : 'released';
 }

@@ -1,6 +1,6 @@
 /**
- * The rate limit of one `app_id`, inside the lease owner: calls leave evenly spaced, no second holds more arrivals than
- * the limit, and nothing leaves unless the lease counts at the very moment of writing.
+ * The rate limiter of one `app_id`, in the lease owner. It spaces calls evenly, never lets more calls than the limit
+ * arrive within a second, and lets a call be written only while the lease is valid.
  */
 import { type LeaseHandover, type LeaseHeartbeat, WINDOW_MS } from '../../domain/rate-limit-lease.ts';
 import { type CallEnd, type CallGate, GateTooLateError } from '../../payments/index.ts';
@@ -10,43 +10,35 @@ import { Reach } from './reach.ts';
 import { type GatedCall, isTokenCall, type Turn, Turns } from './turns.ts';
 import { SendWindow, type SentCall } from './window.ts';
 
-/** Thrown into calls that wait while this process is not, or no longer, the lease owner: nothing was sent. */
-export class NotOwnerError extends Error {
-  override readonly name = 'NotOwnerError';
-}
-
 export interface Term {
   callsPerSecond: number;
-  /** Whether the lease counts now. */
-  counts(): boolean;
-  /** Nothing leaves for this long. */
+  isValid(): boolean;
+  /** Nothing is sent for this long. */
   silentMs: number;
-  /** The last words of the previous owner: its sends are still being counted. */
+  /** The sends of the previous owner, which are still in the window. */
   before?: LastSends | undefined;
   learnedMarginMs?: number | undefined;
 }
 
-/** What the next owner has to know about this one's calls. */
 export type LastSends = Pick<LeaseHandover, 'sendAgesMs' | 'marginMs'>;
 
 /** A call that got its turn. */
-interface UnderWay {
+interface ActiveCall {
   term: Term;
-  beganMs: number;
-  /** Present once it was written. */
+  startMs: number;
   sent?: SentCall;
 }
 
-/** Closer than even, so that places which become free together are used; the window alone sets the rate. */
-const SPACING_PART = 0.75;
-/** A turn that a late timer has missed is caught up with by at most this much; by more where steps are tiny. */
-const CATCH_UP_MS = 5;
-const MOST_CATCH_UP_MS = 25;
-/** How soon a lapsed lease is looked at again. */
-const LOOK_AGAIN_MS = 10;
-const LONGEST_WAIT_MS = 1_000;
-/** However long the provider asks us to wait: an hour would be a misunderstanding. */
-const LONGEST_PAUSE_MS = 60_000;
+/** Below 1, so that places that become free together are used. The window enforces the rate. */
+const SPACING_RATIO = 0.75;
+/** The maximum delay of a late timer that later turns make up for. It grows with the rate. */
+const MIN_CATCH_UP_MS = 5;
+const MAX_CATCH_UP_MS = 25;
+/** Between two checks of an expired lease. */
+const RECHECK_MS = 10;
+const MAX_WAIT_MS = 1_000;
+/** The maximum `Retry-After` that is respected. */
+const MAX_PAUSE_MS = 60_000;
 
 export class RateLimiter implements CallGate {
   private readonly clock: Clock;
@@ -55,43 +47,43 @@ export class RateLimiter implements CallGate {
   private readonly window: SendWindow;
   private readonly margin: AdaptiveMargin;
   private readonly reach = new Reach();
-  /** Calls that got their turn and have neither ended nor been given up. */
-  private readonly underWay = new Map<GatedCall, UnderWay>();
-  private onSpent: () => void = () => undefined;
+  /** Calls that got their turn and have not ended. */
+  private readonly active = new Map<GatedCall, ActiveCall>();
+  private turnListener: () => void = () => undefined;
   private stopTimer: () => void = () => undefined;
   private turnMs = Number.NEGATIVE_INFINITY;
   private silentUntilMs = Number.NEGATIVE_INFINITY;
   private pausedUntilMs = Number.NEGATIVE_INFINITY;
   private widenedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `mostLateMs`: no call arrives later than this, by the operator's word. */
-  constructor(clock: Clock, mostLateMs = Number.POSITIVE_INFINITY) {
+  /** `maxLateMs`: no call arrives later than this, as the operator has configured. */
+  constructor(clock: Clock, maxLateMs = Number.POSITIVE_INFINITY) {
     this.clock = clock;
-    this.window = new SendWindow(mostLateMs);
+    this.window = new SendWindow(maxLateMs);
     this.margin = new AdaptiveMargin(clock.nowMs());
   }
 
-  /** Begins a term: no credit is carried over, only debts. */
+  /** Begins a term. Unused capacity of earlier terms does not carry over; their sends do. */
   open(term: Term): void {
     const now = this.clock.nowMs();
     this.term = term;
     this.turnMs = now;
     this.silentUntilMs = now + term.silentMs;
-    for (const age of term.before?.sendAgesMs ?? []) this.window.note(now - age);
+    for (const age of term.before?.sendAgesMs ?? []) this.window.addArrived(now - age);
     this.margin.start(now, term.before?.marginMs ?? term.learnedMarginMs);
     this.reach.begin();
-    this.look();
+    this.grantTurns();
   }
 
-  /** From this moment nothing leaves. Calls that wait are refused. */
+  /** Ends the term: nothing is sent after the call, and waiting calls are refused. */
   close(): LastSends {
     const now = this.clock.nowMs();
     this.term = undefined;
-    for (const turn of this.turns.takeAll()) turn.refuse(new NotOwnerError('the lease has moved'));
+    for (const turn of this.turns.takeAll()) turn.refuse(new Error('the lease has moved'));
     return { sendAgesMs: this.window.ages(now, 2 * WINDOW_MS), marginMs: this.margin.valueMs(now) };
   }
 
-  note(): LeaseHeartbeat {
+  heartbeat(): LeaseHeartbeat {
     const now = this.clock.nowMs();
     return { marginMs: this.margin.valueMs(now), alone: !!this.term && now >= this.silentUntilMs };
   }
@@ -100,40 +92,35 @@ export class RateLimiter implements CallGate {
     return this.term?.callsPerSecond ?? 0;
   }
 
-  /** Fetched calls that wait for their turn. */
+  /** The number of fetched calls that wait for their turn. Token calls do not count. */
   get waiting(): number {
     return this.turns.fetched;
   }
 
-  /** How long nothing but failures to reach the provider has come of this term's calls. */
+  /** How long all calls of this term have failed to reach the provider. */
   get unreachedMs(): number {
     return this.reach.unreachedMs(this.clock.nowMs());
   }
 
-  /** Whether any call of this term was answered. */
   get reached(): boolean {
     return this.reach.reached;
   }
 
-  /** Whether this process owns the lease, and it counts now. */
-  get counts(): boolean {
-    return this.term?.counts() ?? false;
+  get isValid(): boolean {
+    return this.term?.isValid() ?? false;
   }
 
-  /** For how long no call leaves: the silence of a new owner, or a pause that the provider asked for. */
+  /** How long no call is sent: the initial silence of a new owner, or a pause after a 429. */
   get closedForMs(): number {
     return Math.max(0, this.closedUntilMs - this.clock.nowMs());
   }
 
-  /** Told whenever a fetched call has had its turn. */
-  whenSpent(told: () => void): void {
-    this.onSpent = told;
+  /** Calls `listener` when a fetched call gets its turn. */
+  onTurn(listener: () => void): void {
+    this.turnListener = listener;
   }
 
-  /**
-   * Resolves when it is the call's turn. Rejects when the call is aborted while it waits, when the lease moves, and as
-   * soon as it is known that the turn cannot come before the call's deadline.
-   */
+  /** Resolves when it is the call's turn. Rejects on an abort, a lost lease, or a deadline that cannot be met. */
   pass(call: GatedCall): Promise<void> {
     return new Promise((resolve, reject) => {
       const { signal, deadline } = call;
@@ -150,55 +137,55 @@ export class RateLimiter implements CallGate {
         },
         refuse: (reason) => {
           settled();
-          this.turns.leave(turn);
+          this.turns.remove(turn);
           reject(reason);
         },
       };
       const onAbort = () => turn.refuse(signal?.reason);
-      if (!this.term) return turn.refuse(new NotOwnerError('this process does not own the lease'));
+      if (!this.term) return turn.refuse(new Error('this process does not own the lease'));
       if (signal?.aborted) return onAbort();
-      const waitsAtMostMs = deadline === undefined ? undefined : deadline - this.clock.nowMs();
-      if (deadline !== undefined && deadline <= this.closedUntilMs) return turn.refuse(tooLate());
+      if (deadline !== undefined) {
+        if (deadline <= this.closedUntilMs) return turn.refuse(tooLate());
+        const leftMs = Math.max(0, deadline - this.clock.nowMs());
+        cancelTimer = this.clock.after(leftMs, () => turn.refuse(tooLate()));
+      }
       signal?.addEventListener('abort', onAbort, { once: true });
-      if (waitsAtMostMs !== undefined)
-        cancelTimer = this.clock.after(Math.max(0, waitsAtMostMs), () => turn.refuse(tooLate()));
       this.turns.add(turn);
-      this.look();
+      this.grantTurns();
     });
   }
 
-  /** Asked right before the first byte, with nothing in between: the lease is checked once more. */
+  /** Called synchronously before the first byte. Checks the lease again. */
   mayWrite(call: GatedCall): boolean {
-    const underWay = this.underWay.get(call);
-    // A call of an earlier term holds no place: other owners may have sent in the meantime.
-    if (!underWay || underWay.sent || underWay.term !== this.term || !this.term.counts()) return false;
-    underWay.sent = this.window.written(call.operation, this.clock.nowMs());
+    const active = this.active.get(call);
+    // A call of an earlier term has no place: other owners may have sent since.
+    if (!active || active.sent || active.term !== this.term || !this.term.isValid()) return false;
+    active.sent = this.window.written(call.operation, this.clock.nowMs());
     return true;
   }
 
-  /** The exchange has ended, or never came about. */
   finished(call: GatedCall, end: CallEnd): void {
-    const underWay = this.underWay.get(call);
-    if (!underWay) return;
+    const active = this.active.get(call);
+    if (!active) return;
     const now = this.clock.nowMs();
-    this.underWay.delete(call);
-    if (!underWay.sent) this.window.dropped();
-    else if (end === 'answered') this.window.answered(underWay.sent, now);
-    else this.window.unanswered(underWay.sent, now);
-    if (underWay.term === this.term) {
+    this.active.delete(call);
+    if (!active.sent) this.window.dropped();
+    else if (end === 'answered') this.window.answered(active.sent, now);
+    else this.window.unanswered(active.sent, now);
+    if (active.term === this.term) {
       if (end === 'answered') this.reach.answered();
-      else if (end !== 'not-sent') this.reach.failed(underWay.beganMs);
+      else if (end !== 'not-sent') this.reach.failed(active.startMs);
     }
-    this.look();
+    this.grantTurns();
   }
 
-  /** A 429: the provider counts otherwise than we do. Everybody waits for at least a window. */
+  /** The provider answered 429: all calls wait for at least a window. */
   limited(retryAfterMs: number | undefined): void {
     const now = this.clock.nowMs();
     const pause = Math.max(WINDOW_MS + this.margin.valueMs(now), retryAfterMs ?? 0);
-    this.pausedUntilMs = Math.max(this.pausedUntilMs, now + Math.min(LONGEST_PAUSE_MS, pause));
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, now + Math.min(MAX_PAUSE_MS, pause));
     for (const turn of this.turns.takeDueBy(this.pausedUntilMs)) turn.refuse(tooLate());
-    // Several of one burst are one lesson.
+    // Widen once per burst.
     if (now - this.widenedAtMs < WINDOW_MS) return;
     this.widenedAtMs = now;
     this.margin.widen(now);
@@ -208,41 +195,41 @@ export class RateLimiter implements CallGate {
     return Math.max(this.silentUntilMs, this.pausedUntilMs);
   }
 
-  /** Gives a turn to whoever may have one, and comes back when the next one may. */
-  private look(): void {
+  /** Grants all turns that are due, and sets a timer for the next one. */
+  private grantTurns(): void {
     this.stopTimer();
     while (this.term && this.turns.size > 0) {
       const wait = this.msUntilTurn(this.term);
       if (wait > 0) {
-        // Timers fire early by a fraction of a millisecond, so the clock is read again after each wait.
-        this.stopTimer = this.clock.after(Math.ceil(wait), () => this.look());
+        // Timers may fire a fraction of a millisecond early, so read the clock again after each wait.
+        this.stopTimer = this.clock.after(Math.ceil(wait), () => this.grantTurns());
         return;
       }
       const turn = this.turns.next();
-      if (turn) this.letGo(turn, this.term);
+      if (turn) this.grant(turn, this.term);
     }
   }
 
-  private letGo(turn: Turn, term: Term): void {
+  private grant(turn: Turn, term: Term): void {
     const now = this.clock.nowMs();
-    const catchUp = Math.max(CATCH_UP_MS, Math.min(MOST_CATCH_UP_MS, term.callsPerSecond / 4));
+    const catchUp = Math.max(MIN_CATCH_UP_MS, Math.min(MAX_CATCH_UP_MS, term.callsPerSecond / 4));
     this.turnMs = Math.max(this.turnMs + this.spacingMs(term, now), now - catchUp);
-    this.underWay.set(turn.call, { term, beganMs: now });
+    this.active.set(turn.call, { term, startMs: now });
     this.window.begin();
     turn.go();
-    if (!isTokenCall(turn.call)) this.onSpent();
+    if (!isTokenCall(turn.call)) this.turnListener();
   }
 
   private msUntilTurn(term: Term): number {
-    if (!term.counts()) return LOOK_AGAIN_MS;
+    if (!term.isValid()) return RECHECK_MS;
     const now = this.clock.nowMs();
     const room = this.window.msUntilRoom(now, term.callsPerSecond, this.margin.valueMs(now));
     const evenly = this.turnMs + this.spacingMs(term, now) - now;
-    return Math.max(this.closedUntilMs - now, Math.min(LONGEST_WAIT_MS, room), evenly);
+    return Math.max(this.closedUntilMs - now, Math.min(MAX_WAIT_MS, room), evenly);
   }
 
   private spacingMs({ callsPerSecond }: Term, nowMs: number): number {
-    return (SPACING_PART * (WINDOW_MS + this.margin.valueMs(nowMs))) / callsPerSecond;
+    return (SPACING_RATIO * (WINDOW_MS + this.margin.valueMs(nowMs))) / callsPerSecond;
   }
 }
 

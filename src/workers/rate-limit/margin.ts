@@ -1,18 +1,15 @@
-/**
- * How much later than round trips prove a call may arrive: for what they do not show, such as a packet that was lost on
- * one connection, or a fastest round trip that could have been faster. A 429 widens it.
- */
+/** How much later than round trips prove a call may arrive, because of lost packets for example. A 429 widens it. */
 
-const LEAST_MS = 10;
-const MOST_MS = 60;
-const FIRST_MS = 15;
-const WIDER_ON_429_MS = 15;
-/** By 1 ms. What a 429 has taught is forgotten much more slowly than what was assumed to begin with. */
+const MIN_MS = 10;
+const MAX_MS = 60;
+const INITIAL_MS = 15;
+const WIDENING_MS = 15;
+/** The margin shrinks by 1 ms in this time: much more slowly after a 429 than from the initial value. */
 const SHRINKS_EVERY_MS = 4_000;
-const FORGETS_EVERY_MS = 300_000;
+const SHRINKS_EVERY_MS_AFTER_429 = 300_000;
 
 export class AdaptiveMargin {
-  private learnedMs = FIRST_MS;
+  private learnedMs = INITIAL_MS;
   private shrinksEveryMs = SHRINKS_EVERY_MS;
   private changedAtMs: number;
 
@@ -20,29 +17,28 @@ export class AdaptiveMargin {
     this.changedAtMs = nowMs;
   }
 
-  /** Takes over what the previous owner has learned. */
+  /** Begins a term, with the margin of the previous owner if it is known. */
   start(nowMs: number, learnedMs: number | undefined): void {
     if (learnedMs !== undefined && Number.isFinite(learnedMs)) this.learn(learnedMs, nowMs);
     this.changedAtMs = nowMs;
   }
 
-  /** The provider says that it was too much. */
   widen(nowMs: number): void {
-    this.learn(this.valueMs(nowMs) + WIDER_ON_429_MS, nowMs);
-    this.shrinksEveryMs = FORGETS_EVERY_MS;
+    this.learn(this.valueMs(nowMs) + WIDENING_MS, nowMs);
+    this.shrinksEveryMs = SHRINKS_EVERY_MS_AFTER_429;
   }
 
   valueMs(nowMs: number): number {
-    return within(this.learnedMs - (nowMs - this.changedAtMs) / this.shrinksEveryMs);
+    return clamp(this.learnedMs - (nowMs - this.changedAtMs) / this.shrinksEveryMs);
   }
 
   private learn(ms: number, nowMs: number): void {
-    this.learnedMs = within(ms);
+    this.learnedMs = clamp(ms);
     this.changedAtMs = nowMs;
-    if (ms > FIRST_MS) this.shrinksEveryMs = FORGETS_EVERY_MS;
+    if (ms > INITIAL_MS) this.shrinksEveryMs = SHRINKS_EVERY_MS_AFTER_429;
   }
 }
 
-function within(ms: number): number {
-  return Math.min(MOST_MS, Math.max(LEAST_MS, ms));
+function clamp(ms: number): number {
+  return Math.min(MAX_MS, Math.max(MIN_MS, ms));
 }

@@ -1,112 +1,114 @@
-/** What owning the lease means here: while it is held, this process serves the application's two queues. */
+/** While this process owns the lease, it serves the queues of the application's calls. */
 import { log } from '@temporalio/activity';
-import type { LeaseHandover, LeaseHeartbeat } from '../../domain/rate-limit-lease.ts';
+import type { LeaseHandover, LeaseHeartbeat, LeaseKey } from '../../domain/rate-limit-lease.ts';
 import { type Clock, sleep } from '../../surroundings/surroundings.ts';
-import type { Runnable } from '../activity-worker.ts';
+import { type Runnable, shutDown } from '../activity-worker.ts';
 import type { Fence } from './fence.ts';
 import type { LeaseOwner } from './lease.ts';
 import type { RateLimiter } from './limiter.ts';
+import type { Ownership } from './ownership.ts';
 import type { Predecessor } from './predecessor.ts';
 
 export interface OwnedQueuesParts {
   app: string;
+  key: LeaseKey;
   limiter: RateLimiter;
+  ownership: Ownership;
   clock: Clock;
-  /** By this process's configuration. */
   callsPerSecond: number;
+  /** Creates new Workers for each term, because a Worker cannot run again after its shutdown. */
   createWorkers(callsPerSecond: number, term: number): Promise<Runnable[]>;
-  began(): void;
-  ended(): void;
-  failed(error: unknown): void;
-  /** Resolves when another process that waits for the lease owns fewer. */
-  surplus(signal: AbortSignal): Promise<void>;
-  /** Makes this process stay off the lease for a while; false, and nothing, where no other process waits for it. */
-  leaveToOthers(reached: boolean): Promise<boolean>;
+  onBegin(): void;
+  onEnd(): void;
+  /** A Worker failed. `finished` rejects with its error. */
+  onFailure(): void;
 }
 
-/** How long no call reaches the provider before the lease is given up. */
-const PATIENCE_MS = 10_000;
-/** Where nobody reaches it, each owner waits twice as long as the one before: the lease must not keep moving. */
-const MOST_PATIENCE_MS = 300_000;
-const LOOK_EVERY_MS = 1_000;
+/** How long an owner keeps the lease while no call reaches the provider. */
+const MIN_PATIENCE_MS = 10_000;
+const MAX_PATIENCE_MS = 300_000;
+const CHECK_EVERY_MS = 1_000;
 
+/** Doubles with each owner that reached nothing, so that the lease does not move all the time. */
 export function patienceMs(unreachedTerms: number): number {
-  return Math.min(MOST_PATIENCE_MS, PATIENCE_MS * 2 ** unreachedTerms);
+  return Math.min(MAX_PATIENCE_MS, MIN_PATIENCE_MS * 2 ** unreachedTerms);
 }
 
 export class OwnedQueues implements LeaseOwner {
+  readonly app: string;
   private readonly parts: OwnedQueuesParts;
+  /** The runs of Workers of this term and of earlier ones. */
   private readonly running = new Set<Promise<void>>();
   private workers: Runnable[] = [];
+  private failure: { error: unknown } | undefined;
   private term = 0;
-  /** What the owner before this one said. */
+  /** As the previous owner reported. */
   private unreachedBefore = 0;
   private gaveUp = false;
 
   constructor(parts: OwnedQueuesParts) {
     this.parts = parts;
-  }
-
-  get app(): string {
-    return this.parts.app;
+    this.app = parts.app;
   }
 
   async begin(fence: Fence, before: Predecessor, callsPerSecond: number | undefined): Promise<void> {
-    const { limiter } = this.parts;
+    const { key, limiter, ownership, onBegin, createWorkers } = this.parts;
     const rate = callsPerSecond ?? this.parts.callsPerSecond;
     this.term += 1;
-    const { term } = this;
     this.unreachedBefore = before.released?.unreachedTerms ?? 0;
     this.gaveUp = false;
-    this.parts.began();
+    ownership.acquired(key.appId);
+    onBegin();
     limiter.open({
       callsPerSecond: rate,
-      counts: () => fence.counts(),
+      isValid: () => fence.isValid(),
       silentMs: before.silentMs,
       before: before.released,
       learnedMarginMs: before.learnedMarginMs,
     });
-    const workers = await this.parts.createWorkers(rate, term);
-    this.workers = workers;
-    for (const worker of workers) this.run(worker);
+    this.workers = await createWorkers(rate, this.term);
+    for (const worker of this.workers) this.run(worker);
   }
 
   end(): LeaseHandover {
-    const lastWords = this.parts.limiter.close();
-    for (const worker of this.workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+    const { key, limiter, ownership, onEnd } = this.parts;
+    const lastSends = limiter.close();
+    for (const worker of this.workers) shutDown(worker);
     this.workers = [];
-    this.parts.ended();
-    return { ...lastWords, unreachedTerms: this.unreachedTerms + (this.gaveUp ? 1 : 0) };
+    ownership.released(key.appId);
+    onEnd();
+    return { ...lastSends, unreachedTerms: this.unreachedTerms + (this.gaveUp ? 1 : 0) };
   }
 
-  note(): LeaseHeartbeat {
-    return this.parts.limiter.note();
+  heartbeat(): LeaseHeartbeat {
+    return this.parts.limiter.heartbeat();
   }
 
-  async wantsToGive(signal: AbortSignal): Promise<void> {
-    await Promise.race([this.parts.surplus(signal), this.unreached(signal)]);
+  async shouldRelease(signal: AbortSignal): Promise<void> {
+    const { key, ownership } = this.parts;
+    await Promise.race([ownership.untilSurplus(key, signal), this.untilUnreachable(signal)]);
   }
 
-  /** How many owners in a row, up to now, gave up. */
+  /** Resolves when the Workers of all terms have ended. Rejects if one of them failed. */
+  async finished(): Promise<void> {
+    await Promise.all(this.running);
+    if (this.failure) throw this.failure.error;
+  }
+
   private get unreachedTerms(): number {
     return this.parts.limiter.reached ? 0 : this.unreachedBefore;
   }
 
-  /** What was under way when a term ended, here or in earlier terms. */
-  async finished(): Promise<void> {
-    await Promise.all(this.running);
-  }
-
-  /** Resolves when no call has reached the provider for long enough, and another process could try. */
-  private async unreached(signal: AbortSignal): Promise<void> {
-    const { app, limiter, clock, leaveToOthers } = this.parts;
+  /** Resolves when no call has reached the provider for long enough, and another process waits for the lease. */
+  private async untilUnreachable(signal: AbortSignal): Promise<void> {
+    const { app, key, limiter, ownership, clock } = this.parts;
     for (;;) {
-      await sleep(clock, LOOK_EVERY_MS, signal);
+      await sleep(clock, CHECK_EVERY_MS, signal);
       const { unreachedMs } = limiter;
       if (unreachedMs < patienceMs(this.unreachedTerms)) continue;
-      if (!(await leaveToOthers(limiter.reached))) continue;
+      if (!(await ownership.backOff(key, limiter.reached))) continue;
       this.gaveUp = true;
-      log.warn('no call reaches the provider from here: another process may have the rate-limit lease', {
+      log.warn('no call reaches the provider; releases the rate-limit lease to another process', {
         app,
         unreachedMs: Math.round(unreachedMs),
       });
@@ -115,7 +117,10 @@ export class OwnedQueues implements LeaseOwner {
   }
 
   private run(worker: Runnable): void {
-    const running = worker.run().catch((error: unknown) => this.parts.failed(error));
+    const running = worker.run().catch((error: unknown) => {
+      this.failure = { error };
+      this.parts.onFailure();
+    });
     this.running.add(running);
     void running.then(() => this.running.delete(running));
   }

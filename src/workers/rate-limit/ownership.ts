@@ -1,149 +1,149 @@
-/** Which leases this process owns, and whether another process should have one of them. */
+/** Which leases this process owns, and whether it should release one to another process. */
 import type { Client } from '@temporalio/client';
 import { leaseTaskQueue, leaseWorkflowId } from '../../contract/ids.ts';
 import type { LeaseKey } from '../../domain/rate-limit-lease.ts';
 import { type Surroundings, sleep } from '../../surroundings/surroundings.ts';
 
-/** How often an owner of several looks whether somebody has fewer. */
-const LOOK_EVERY_MS = 5_000;
-/** Long polls are renewed every minute; whoever has not polled for longer is gone. */
-const GONE_AFTER_MS = 70_000;
-/** Whoever waits gets it at once, so this is long enough to let others go first. */
-const LET_OTHERS_FIRST_MS = 300;
-/** A lease that nobody took is not offered again so soon. */
-const OFFERED_AGAIN_AFTER_MS = 120_000;
-/** After a term in which nothing reached the provider; twice as long after each further one in a row. */
-const STAYS_OFF_MS = 15_000;
-const STAYS_OFF_MOST_MS = 120_000;
+const CHECK_EVERY_MS = 5_000;
+/** A process starts a new long poll every minute. One that has not polled for this long has ended. */
+const POLLER_TIMEOUT_MS = 70_000;
+/** Before a claim, for each lease that this process owns. A process that already polls gets the lease immediately. */
+const CLAIM_DELAY_MS = 300;
+/** Before a lease that no other process took is offered again. */
+const REOFFER_AFTER_MS = 120_000;
+/** After a term in which no call reached the provider. Doubles with each such term in a row. */
+const MIN_BACK_OFF_MS = 15_000;
+const MAX_BACK_OFF_MS = 120_000;
 /** `TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY` */
 const ACTIVITY_QUEUE = 2;
 
-/** What this process remembers about one lease. */
 interface Standing {
-  owned: boolean;
+  isOwned: boolean;
   offeredAtMs: number;
-  staysOffUntilMs: number;
-  /** Terms in a row that this process gave up because nothing reached the provider. */
+  backsOffUntilMs: number;
+  /** Terms in a row that this process gave up because no call reached the provider. */
   unreachedTerms: number;
 }
 
+export interface OwnershipParts {
+  client: Client;
+  /** This process, as Temporal shows it among the pollers. */
+  identity: string;
+  /** All leases that this process claims. */
+  keys: readonly LeaseKey[];
+  surroundings: Surroundings;
+}
+
 export class Ownership {
-  private readonly client: Client;
-  private readonly identity: string;
-  private readonly places: readonly LeaseKey[];
-  private readonly surroundings: Surroundings;
+  private readonly parts: OwnershipParts;
   private readonly standings = new Map<string, Standing>();
 
-  constructor(parts: {
-    client: Client;
-    identity: string;
-    places: readonly LeaseKey[];
-    surroundings: Surroundings;
-  }) {
-    this.client = parts.client;
-    this.identity = parts.identity;
-    this.places = parts.places;
-    this.surroundings = parts.surroundings;
+  constructor(parts: OwnershipParts) {
+    this.parts = parts;
   }
 
-  took(appId: string): void {
-    this.standing(appId).owned = true;
+  acquired(appId: string): void {
+    this.standing(appId).isOwned = true;
   }
 
-  gave(appId: string): void {
-    this.standing(appId).owned = false;
+  released(appId: string): void {
+    this.standing(appId).isOwned = false;
   }
 
-  /** Whoever owns fewer is quicker to ask for more. */
-  async beforeClaiming(signal: AbortSignal): Promise<void> {
-    await sleep(this.surroundings.clock, this.owned.length * LET_OTHERS_FIRST_MS, signal);
+  /** Lets processes that own fewer leases claim first. */
+  async delayBeforeClaim(signal: AbortSignal): Promise<void> {
+    await sleep(this.parts.surroundings.clock, this.owned.length * CLAIM_DELAY_MS, signal);
   }
 
-  /** This process leaves the lease to others for now. */
-  staysOff(appId: string): boolean {
-    return this.surroundings.clock.nowMs() < this.standing(appId).staysOffUntilMs;
+  isBackingOff(appId: string): boolean {
+    return this.now < this.standing(appId).backsOffUntilMs;
   }
 
-  /** Resolves when the lease should go to a process that owns at least two fewer. */
-  async surplus(place: LeaseKey, signal: AbortSignal): Promise<void> {
-    const { clock, random } = this.surroundings;
+  /** Resolves when a waiting process owns at least two leases fewer, and should get this one. */
+  async untilSurplus(key: LeaseKey, signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.parts.surroundings;
     for (;;) {
-      await sleep(clock, LOOK_EVERY_MS * (1 + random.number() / 2), signal);
-      if (!this.isNextToGo(place.appId)) continue;
-      const another = await this.somebodyHasFewer(place).catch(() => false);
-      if (!another) continue;
-      const standing = this.standing(place.appId);
-      standing.offeredAtMs = clock.nowMs();
-      standing.staysOffUntilMs = standing.offeredAtMs + LET_OTHERS_FIRST_MS;
+      await sleep(clock, CHECK_EVERY_MS * (1 + random.number() / 2), signal);
+      if (!this.isNextToOffer(key.appId)) continue;
+      if (!(await this.anotherOwnsFewer(key).catch(() => false))) continue;
+      const standing = this.standing(key.appId);
+      standing.offeredAtMs = this.now;
+      standing.backsOffUntilMs = standing.offeredAtMs + CLAIM_DELAY_MS;
       return;
     }
   }
 
   /**
-   * Stays off the lease for a while, spread so that processes that are all cut off do not come back together. False,
-   * and nothing, where no other process waits for the lease: somebody has to go on trying. `reached`: in this term,
-   * calls reached the provider at first.
+   * Stops claiming the lease for a while. The time is random, so that processes without a connection do not return
+   * together. Does nothing and returns false if no other process waits for the lease: one must keep trying. `reached`:
+   * in this term, calls reached the provider at first.
    */
-  async leaveToOthers(place: LeaseKey, reached: boolean): Promise<boolean> {
-    const { clock, random } = this.surroundings;
-    const waiting = await this.waitingFor(place).catch(() => []);
-    if (!waiting.some((identity) => identity !== this.identity)) return false;
-    const standing = this.standing(place.appId);
+  async backOff(key: LeaseKey, reached: boolean): Promise<boolean> {
+    const waiting = await this.waitingFor(key).catch(() => []);
+    if (!waiting.some((identity) => identity !== this.parts.identity)) return false;
+    const standing = this.standing(key.appId);
     if (reached) standing.unreachedTerms = 0;
-    const offMs = Math.min(STAYS_OFF_MOST_MS, STAYS_OFF_MS * 2 ** standing.unreachedTerms);
+    const backOffMs = Math.min(MAX_BACK_OFF_MS, MIN_BACK_OFF_MS * 2 ** standing.unreachedTerms);
     standing.unreachedTerms += 1;
-    standing.staysOffUntilMs = clock.nowMs() + offMs * (1 + random.number() / 2);
+    standing.backsOffUntilMs = this.now + backOffMs * (1 + this.parts.surroundings.random.number() / 2);
     return true;
   }
 
+  private get now(): number {
+    return this.parts.surroundings.clock.nowMs();
+  }
+
   private get owned(): string[] {
-    return [...this.standings].flatMap(([appId, { owned }]) => (owned ? [appId] : []));
+    return [...this.standings].flatMap(([appId, { isOwned }]) => (isOwned ? [appId] : []));
   }
 
   private standing(appId: string): Standing {
     const known = this.standings.get(appId);
     if (known) return known;
     const never = Number.NEGATIVE_INFINITY;
-    const fresh = { owned: false, offeredAtMs: never, staysOffUntilMs: never, unreachedTerms: 0 };
+    const fresh = { isOwned: false, offeredAtMs: never, backsOffUntilMs: never, unreachedTerms: 0 };
     this.standings.set(appId, fresh);
     return fresh;
   }
 
-  /** One at a time, and not the one that nobody took a moment ago. */
-  private isNextToGo(appId: string): boolean {
+  /** One lease at a time, and none that no process took recently. */
+  private isNextToOffer(appId: string): boolean {
     const { owned } = this;
     if (owned.length < 2) return false;
-    const now = this.surroundings.clock.nowMs();
-    const notOffered = owned.filter((one) => now - this.standing(one).offeredAtMs > OFFERED_AGAIN_AFTER_MS);
-    return notOffered.sort()[0] === appId;
+    const [next] = owned.filter((one) => this.now - this.standing(one).offeredAtMs > REOFFER_AFTER_MS).sort();
+    return next === appId;
   }
 
-  private async somebodyHasFewer(place: LeaseKey): Promise<boolean> {
-    const [owners, waiting] = await Promise.all([this.owners(), this.waitingFor(place)]);
+  private async anotherOwnsFewer(key: LeaseKey): Promise<boolean> {
+    const [owners, waiting] = await Promise.all([this.owners(), this.waitingFor(key)]);
     const count = (identity: string) => owners.filter((owner) => owner === identity).length;
     const few = this.owned.length - 2;
-    return waiting.some((identity) => identity !== this.identity && count(identity) <= few);
+    return waiting.some((identity) => identity !== this.parts.identity && count(identity) <= few);
   }
 
   private owners(): Promise<(string | undefined)[]> {
+    const { client, keys } = this.parts;
     return Promise.all(
-      this.places.map(async ({ environment, appId }) => {
-        const { raw } = await this.client.workflow.getHandle(leaseWorkflowId(environment, appId)).describe();
+      keys.map(async ({ environment, appId }) => {
+        const { raw } = await client.workflow.getHandle(leaseWorkflowId(environment, appId)).describe();
         return raw.pendingActivities?.[0]?.lastWorkerIdentity ?? undefined;
       }),
     );
   }
 
+  /** The identities of the processes that poll for the lease. */
   private async waitingFor({ environment, appId }: LeaseKey): Promise<string[]> {
-    const { pollers } = await this.client.workflowService.describeTaskQueue({
-      namespace: this.client.options.namespace,
+    const { client, surroundings } = this.parts;
+    const { pollers } = await client.workflowService.describeTaskQueue({
+      namespace: client.options.namespace,
       taskQueue: { name: leaseTaskQueue(environment, appId) },
       taskQueueType: ACTIVITY_QUEUE,
     });
-    const nowMs = this.surroundings.clock.wallMs();
-    const alive = (pollers ?? []).filter(
-      ({ lastAccessTime }) => nowMs - Number(lastAccessTime?.seconds ?? 0) * 1_000 < GONE_AFTER_MS,
-    );
-    return alive.flatMap(({ identity }) => identity ?? []);
+    const nowMs = surroundings.clock.wallMs();
+    return (pollers ?? [])
+      .filter(
+        ({ lastAccessTime }) => nowMs - Number(lastAccessTime?.seconds ?? 0) * 1_000 < POLLER_TIMEOUT_MS,
+      )
+      .flatMap(({ identity }) => identity ?? []);
   }
 }

@@ -1,4 +1,4 @@
-/** Renews the lease with calls whose answer is awaited: only an acknowledged renewal proves that it still counts. */
+/** Renews the lease with heartbeats that await Temporal's answer: only an acknowledged renewal is valid. */
 import {
   ActivityCancelledError,
   ActivityNotFoundError,
@@ -10,58 +10,36 @@ import { LEASE_TIMEOUT_MS, type LeaseHeartbeat, RENEWAL_INTERVAL_MS } from '../.
 import { type Clock, repeat } from '../../surroundings/surroundings.ts';
 import type { Fence } from './fence.ts';
 
-/** Why a term ends. `lost`: another process may have the lease already. `given`: back, in good order. */
-export type Ending = 'lost' | 'given';
+/** Why a term ends. `lost`: another process may own the lease already. `released`: this process gives it back. */
+export type Ending = 'lost' | 'released';
 
-export interface RenewalParts {
+/** Someone paused, reset or cancelled the activity. */
+const RELEASE_REQUESTS = [ActivityCancelledError, ActivityPausedError, ActivityResetError];
+
+interface RenewalParts {
   client: Client;
   taskToken: Uint8Array;
   fence: Fence;
   clock: Clock;
-  note: () => LeaseHeartbeat;
+  heartbeat: () => LeaseHeartbeat;
 }
 
-export class Renewals {
-  private readonly parts: RenewalParts;
-  private stopTimer: () => void = () => undefined;
+/** Resolves when Temporal has acknowledged the lease; otherwise rejects. */
+export async function renewLease(parts: RenewalParts): Promise<void> {
+  const { client, taskToken, fence, clock, heartbeat } = parts;
+  const sentAt = fence.now();
+  const deadline = clock.wallMs() + LEASE_TIMEOUT_MS;
+  const details = heartbeat();
+  await client.withDeadline(deadline, () => client.activity.heartbeat(taskToken, details));
+  fence.renewed(sentAt);
+}
 
-  constructor(parts: RenewalParts) {
-    this.parts = parts;
-  }
-
-  /** Resolves once Temporal has said that the lease is ours; rejects when it does not. */
-  async confirm(): Promise<void> {
-    await this.send(this.parts.note());
-  }
-
-  /** One that hangs does not hold up the next. Tells when the term is over; anything else is tried again. */
-  start(over: (ending: Ending) => void): void {
-    this.stopTimer = repeat(this.parts.clock, RENEWAL_INTERVAL_MS, () => {
-      this.send(this.parts.note()).catch((error: unknown) => {
-        if (error instanceof ActivityNotFoundError) over('lost');
-        // Paused, reset or cancelled: whoever asked for it gets the lease back in good order.
-        else if (isAsked(error)) over('given');
-      });
+/** Renews the lease until the returned function is called. Calls `onEnd` when the term is over; retries errors. */
+export function keepRenewing(parts: RenewalParts, onEnd: (ending: Ending) => void): () => void {
+  return repeat(parts.clock, RENEWAL_INTERVAL_MS, () => {
+    renewLease(parts).catch((error: unknown) => {
+      if (error instanceof ActivityNotFoundError) onEnd('lost');
+      else if (RELEASE_REQUESTS.some((request) => error instanceof request)) onEnd('released');
     });
-  }
-
-  stop(): void {
-    this.stopTimer();
-  }
-
-  private async send(note: LeaseHeartbeat): Promise<void> {
-    const { client, taskToken, fence, clock } = this.parts;
-    const sentAt = fence.now();
-    const within = clock.wallMs() + LEASE_TIMEOUT_MS;
-    await client.withDeadline(within, () => client.activity.heartbeat(taskToken, note));
-    fence.renewed(sentAt);
-  }
-}
-
-function isAsked(error: unknown): boolean {
-  return (
-    error instanceof ActivityCancelledError ||
-    error instanceof ActivityPausedError ||
-    error instanceof ActivityResetError
-  );
+  });
 }

@@ -1,16 +1,13 @@
-/**
- * The fastest possible round trip of each operation, by those that were seen lately. What a round trip takes beyond it
- * is the most that its request can have been late.
- */
+/** Estimates the fastest possible round trip of each operation. Whatever exceeds it may have delayed the request. */
 
-/** What is known goes back one to two spans: a provider that became slower for good counts as such by then. */
+/** The estimate covers one to two spans, so that it adapts when the provider becomes slower. */
 const SPAN_MS = 60_000;
-/** With fewer than this, nothing is known. */
-const LEAST_ROUND_TRIPS = 30;
-/** The fastest of `n` round trips is slower than the fastest possible, by about their spread over `n`. */
+/** With fewer round trips, there is no estimate. */
+const MIN_ROUND_TRIPS = 30;
+/** The fastest of `n` round trips exceeds the fastest possible by about their spread divided by `n`. */
 const SPREADS = 3;
 
-interface Seen {
+interface Sample {
   fastestMs: number;
   sumMs: number;
   count: number;
@@ -18,37 +15,37 @@ interface Seen {
 
 interface Operation {
   sinceMs: number;
-  current: Seen;
-  previous: Seen;
+  current: Sample;
+  previous: Sample;
 }
 
-const NONE: Seen = { fastestMs: Number.POSITIVE_INFINITY, sumMs: 0, count: 0 };
+const EMPTY: Sample = { fastestMs: Number.POSITIVE_INFINITY, sumMs: 0, count: 0 };
 
 export class RoundTrips {
   private readonly operations = new Map<string, Operation>();
 
   observe(operation: string, tookMs: number, nowMs: number): void {
-    const known = this.operations.get(operation) ?? { sinceMs: nowMs, current: NONE, previous: NONE };
+    const known = this.operations.get(operation) ?? { sinceMs: nowMs, current: EMPTY, previous: EMPTY };
     const isOver = nowMs - known.sinceMs >= SPAN_MS;
     const one = { fastestMs: tookMs, sumMs: tookMs, count: 1 };
     this.operations.set(operation, {
       sinceMs: isOver ? nowMs : known.sinceMs,
-      current: isOver ? one : both(known.current, one),
+      current: isOver ? one : merged(known.current, one),
       previous: isOver ? known.current : known.previous,
     });
   }
 
-  /** Zero while little is known: all of a round trip may have been lateness. */
+  /** Zero without an estimate: the request may have been late by the whole round trip. */
   fastestMs(operation: string): number {
     const known = this.operations.get(operation);
     if (!known) return 0;
-    const { fastestMs, sumMs, count } = both(known.current, known.previous);
-    if (count < LEAST_ROUND_TRIPS) return 0;
+    const { fastestMs, sumMs, count } = merged(known.current, known.previous);
+    if (count < MIN_ROUND_TRIPS) return 0;
     return Math.max(0, fastestMs - (SPREADS * (sumMs / count - fastestMs)) / count);
   }
 }
 
-function both(one: Seen, other: Seen): Seen {
+function merged(one: Sample, other: Sample): Sample {
   return {
     fastestMs: Math.min(one.fastestMs, other.fastestMs),
     sumMs: one.sumMs + other.sumMs,

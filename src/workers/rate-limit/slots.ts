@@ -1,90 +1,128 @@
-/**
- * Which calls this process fetches from an application's queue, and when: only as many as are about to leave. A
- * fetched call can no longer be overtaken by a more urgent one; one that has left holds nobody up, so a slow
- * provider does not lower the rate by it.
- */
+/** The slots of the task queues: when this process fetches an activity, and how many it runs. */
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
-import { type Clock, sleep } from '../../surroundings/surroundings.ts';
+import { abortable, type Clock, sleep } from '../../surroundings/surroundings.ts';
 import type { RateLimiter } from './limiter.ts';
-
-type Slots = CustomSlotSupplier<ActivitySlotInfo>;
+import type { Ownership } from './ownership.ts';
 
 /**
- * Fetched ahead: what leaves while a call is on its way here, or while a busy Temporal server pauses. A create that is
- * fetched goes before all of them. At least two, so that a slow rate does not stutter.
+ * Fetch as many calls as are sent in this time, to bridge the fetch itself and short pauses of a busy Temporal server. At
+ * least two, so that a low rate is used too. A fetched create is sent before all of them.
  */
-const AHEAD_MS = 300;
-const LEAST_AHEAD = 2;
-/** A fetched call that has not come to the gate by then waits for something else, such as a token. */
-const ON_ITS_WAY_MS = 300;
-const LOOK_AGAIN_MS = 20;
+const PREFETCH_MS = 300;
+const MIN_PREFETCH = 2;
+/** A fetched call that does not reach the limiter in this time waits for something else, such as a token. */
+const MAX_UNDERWAY_MS = 300;
+const RECHECK_MS = 20;
 
-export class CallSlots implements Slots {
-  readonly type = 'custom';
-  private readonly limiter: RateLimiter;
-  private readonly mostInFlight: number;
-  private readonly clock: Clock;
-  private readonly held = new Set<SlotPermit>();
-  private readonly polling = new Set<SlotPermit>();
-  /** In the order in which they came, which is nearly that in which they leave. */
-  private readonly onTheirWay: SlotPermit[] = [];
-  /** Calls off what waits for them. */
-  private readonly timers = new Map<SlotPermit, () => void>();
+/** Eager activities would skip the queue. */
+const refuseEager = () => null;
 
-  constructor(limiter: RateLimiter, mostInFlight: number, clock: Clock) {
-    this.limiter = limiter;
-    this.mostInFlight = mostInFlight;
-    this.clock = clock;
-    limiter.whenSpent(() => this.onTheirWay.shift());
-  }
+/** The maximum number of fetched calls that have not been sent. */
+export function prefetchedCalls(callsPerSecond: number): number {
+  return Math.max(MIN_PREFETCH, Math.ceil((callsPerSecond * PREFETCH_MS) / 1_000));
+}
 
-  /** How many calls may be fetched and not yet sent. */
-  static ahead(callsPerSecond: number): number {
-    return Math.max(LEAST_AHEAD, Math.ceil((callsPerSecond * AHEAD_MS) / 1_000));
-  }
+/**
+ * Fetches calls from an application's queue shortly before they can be sent. A fetched call cannot be overtaken by a more
+ * urgent one. A sent call does not count, so a slow provider does not lower the rate.
+ */
+export function callSlots(
+  limiter: RateLimiter,
+  maxInFlight: number,
+  clock: Clock,
+): CustomSlotSupplier<ActivitySlotInfo> {
+  const used = new Set<SlotPermit>();
+  const polling = new Set<SlotPermit>();
+  /** Calls on their way to the limiter, in the order of their fetch, which is about the order of their turns. */
+  const underway: SlotPermit[] = [];
+  const cancelTimers = new Map<SlotPermit, () => void>();
+  limiter.onTurn(() => underway.shift());
 
-  async reserveSlot(_context: unknown, signal: AbortSignal): Promise<SlotPermit> {
-    while (!this.hasRoom()) {
-      const closedMs = this.limiter.closedForMs - AHEAD_MS;
-      await sleep(this.clock, Math.max(LOOK_AGAIN_MS, closedMs), signal);
-    }
-    const permit: SlotPermit = {};
-    this.held.add(permit);
-    this.polling.add(permit);
-    return permit;
-  }
+  const hasRoom = () => {
+    const fetched = polling.size + Math.max(underway.length, limiter.waiting);
+    const isOpen = limiter.isValid && limiter.closedForMs <= PREFETCH_MS;
+    return isOpen && fetched < prefetchedCalls(limiter.callsPerSecond) && used.size < maxInFlight;
+  };
+  const arrived = (permit: SlotPermit) => {
+    cancelTimers.get(permit)?.();
+    cancelTimers.delete(permit);
+    const at = underway.indexOf(permit);
+    if (at >= 0) underway.splice(at, 1);
+  };
 
-  /** Nothing is pushed here: whatever comes has waited its turn in the queue. */
-  tryReserveSlot(): null {
-    return null;
-  }
+  return {
+    type: 'custom',
+    async reserveSlot(_context, signal) {
+      while (!hasRoom()) await sleep(clock, Math.max(RECHECK_MS, limiter.closedForMs - PREFETCH_MS), signal);
+      const permit: SlotPermit = {};
+      used.add(permit);
+      polling.add(permit);
+      return permit;
+    },
+    tryReserveSlot: refuseEager,
+    markSlotUsed({ permit }) {
+      polling.delete(permit);
+      underway.push(permit);
+      const cancel = clock.after(MAX_UNDERWAY_MS, () => arrived(permit));
+      cancelTimers.set(permit, cancel);
+    },
+    releaseSlot({ permit }) {
+      used.delete(permit);
+      polling.delete(permit);
+      arrived(permit);
+    },
+  };
+}
 
-  markSlotUsed({ permit }: Parameters<Slots['markSlotUsed']>[0]): void {
-    this.polling.delete(permit);
-    this.onTheirWay.push(permit);
-    this.timers.set(
-      permit,
-      this.clock.after(ON_ITS_WAY_MS, () => this.arrived(permit)),
-    );
-  }
+/** For a queue with a small part of the rate limit: at most `max` concurrent calls, and one start per `everyMs`. */
+export function pacedSlots(max: number, everyMs: number, clock: Clock) {
+  let used = 0;
+  let opensAtMs = Number.NEGATIVE_INFINITY;
+  return {
+    type: 'custom',
+    async reserveSlot(_context: unknown, signal: AbortSignal) {
+      while (used >= max || clock.nowMs() < opensAtMs) await sleep(clock, RECHECK_MS, signal);
+      used += 1;
+      return {};
+    },
+    tryReserveSlot: refuseEager,
+    markSlotUsed() {
+      opensAtMs = clock.nowMs() + everyMs;
+    },
+    releaseSlot() {
+      used -= 1;
+    },
+  } satisfies CustomSlotSupplier<ActivitySlotInfo>;
+}
 
-  releaseSlot({ permit }: Parameters<Slots['releaseSlot']>[0]): void {
-    this.held.delete(permit);
-    this.polling.delete(permit);
-    this.arrived(permit);
-  }
-
-  private arrived(permit: SlotPermit): void {
-    this.timers.get(permit)?.();
-    this.timers.delete(permit);
-    const at = this.onTheirWay.indexOf(permit);
-    if (at >= 0) this.onTheirWay.splice(at, 1);
-  }
-
-  private hasRoom(): boolean {
-    const ahead = this.polling.size + Math.max(this.onTheirWay.length, this.limiter.waiting);
-    const most = CallSlots.ahead(this.limiter.callsPerSecond);
-    const isOpen = this.limiter.counts && this.limiter.closedForMs <= AHEAD_MS;
-    return isOpen && ahead < most && this.held.size < this.mostInFlight;
-  }
+/** The only slot for a lease. A process that owns fewer leases polls for the next one sooner. */
+export function leaseSlot(
+  appId: string,
+  ownership: Ownership,
+  clock: Clock,
+): CustomSlotSupplier<ActivitySlotInfo> {
+  /** Present while the slot is used. `released` resolves when it is free again. */
+  let used: { released: Promise<void>; release: () => void } | undefined;
+  return {
+    type: 'custom',
+    async reserveSlot(_context, signal) {
+      do {
+        if (used) await abortable(signal, used.released);
+        await sleep(clock, RECHECK_MS, signal);
+        await ownership.delayBeforeClaim(signal);
+      } while (used || ownership.isBackingOff(appId));
+      let release: () => void = () => undefined;
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      used = { released, release };
+      return {};
+    },
+    tryReserveSlot: refuseEager,
+    markSlotUsed: () => undefined,
+    releaseSlot() {
+      used?.release();
+      used = undefined;
+    },
+  };
 }

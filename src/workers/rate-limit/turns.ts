@@ -1,7 +1,4 @@
-/**
- * Who waits in the gate, and who goes next: the application token, then urgent refreshes, then creates, then the rest;
- * each in order.
- */
+/** The waiting calls by rank: the application token, urgent refreshes, creates, all others; each in order. */
 import type { CallGate } from '../../payments/index.ts';
 
 export type GatedCall = Parameters<CallGate['pass']>[0];
@@ -14,14 +11,14 @@ export interface Turn {
 
 const RANKS = 4;
 
-/** Without a token nothing else can be sent, and a create has a lock that runs out. */
+/** Without a token, nothing can be sent; a create has a lock that expires. */
 const RANK: Partial<Record<GatedCall['operation'], number>> = {
   applicationToken: 0,
   refreshUserToken: 1,
   createPayout: 2,
 };
 
-/** They have queues and slots of their own. */
+/** Token calls have their own queues and slots. */
 const TOKEN_CALLS: readonly GatedCall['operation'][] = [
   'applicationToken',
   'refreshUserToken',
@@ -43,7 +40,7 @@ export class Turns {
     return this.lines.reduce((sum, line) => sum + line.length, 0);
   }
 
-  /** Those that were fetched from the application's own queue. */
+  /** The number of calls that are not token calls. */
   get fetched(): number {
     return this.lines.reduce((sum, line) => sum + line.filter(({ call }) => !isTokenCall(call)).length, 0);
   }
@@ -56,17 +53,17 @@ export class Turns {
     return this.lines.find((line) => line.length > 0)?.shift();
   }
 
-  leave(turn: Turn): void {
+  remove(turn: Turn): void {
     for (const line of this.lines) {
       const at = line.indexOf(turn);
       if (at >= 0) line.splice(at, 1);
     }
   }
 
-  /** Takes out those whose deadline is no later than this. */
+  /** Removes and returns the calls with a deadline at or before `ms`. */
   takeDueBy(ms: number): Turn[] {
     const due = this.lines.flat().filter(({ call }) => call.deadline !== undefined && call.deadline <= ms);
-    for (const turn of due) this.leave(turn);
+    for (const turn of due) this.remove(turn);
     return due;
   }
 

@@ -1,42 +1,64 @@
-/** The renewals of one application as a worker process sees them: started, asked, started again when they were ended. */
-import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+/** Starts the token renewals of an application, requests tokens from them, and restarts stopped ones. */
+import {
+  type Client,
+  WorkflowNotFoundError,
+  type WorkflowStartOptions,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
+import type { WorkerConfig } from '../../config/config.ts';
 import { PAYOUTS_TASK_QUEUE, tokenWorkflowId } from '../../contract/ids.ts';
 import { authorizedSignal, grantUpdate } from '../../contract/token-messages.ts';
 import { TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/deadlines.ts';
 import type { CurrentGrant, Grant, TokenOwner } from '../../domain/token-record.ts';
-import { type Surroundings, sleep } from '../../surroundings/surroundings.ts';
+import { repeat, type Surroundings, sleep } from '../../surroundings/surroundings.ts';
+import { unlessGone } from '../../temporal/client-errors.ts';
 import { APP } from '../../temporal/search-keys.ts';
 import { isStopped, STOPPED_STATUSES } from '../../temporal/stopped.ts';
 import type { tokenRenewal } from '../../workflows/tokens/token-renewal.ts';
 
-/** Thrown when a user has never authorized this application, or has to do it again. */
-export class NotAuthorizedError extends Error {
+/** The user has never authorized this application, or must authorize it again. */
+class NotAuthorizedError extends Error {
   override readonly name = 'NotAuthorizedError';
   constructor() {
     super('the user has not authorized this application');
   }
 }
 
-/** Thrown when a renewal has no token yet. */
-export class NoTokenYetError extends Error {
-  override readonly name = 'NoTokenYetError';
-  constructor() {
-    super('there is no token yet; its renewal is under way');
-  }
+/** The longest that a call waits for Temporal to get a token. */
+const REQUEST_TIMEOUT_MS = 10_000;
+/** The delay if a process dies during a workflow task. The default, 10 s, is as long as `REQUEST_TIMEOUT_MS`. */
+const WORKFLOW_TASK_TIMEOUT = '4s';
+/** Before an answer without a token, because callers retry immediately. */
+const NO_TOKEN_PAUSE_MS = 500;
+const MIN_HANDOVER_PAUSE_MS = 500;
+const MAX_HANDOVER_PAUSE_MS = 10_000;
+const CHECK_EVERY_MS = 30_000;
+
+/** Ensures that all tokens of this process have running renewals, until the returned function is called. */
+export function keepRenewals(
+  client: Client,
+  { env, applications }: WorkerConfig,
+  surroundings: Surroundings,
+): () => void {
+  const renewals = new TokenRenewals(client, surroundings);
+  const check = () => {
+    for (const app of applications.keys())
+      void ensureRenewals(renewals, { environment: env.PAYMENTS_ENVIRONMENT, app });
+  };
+  check();
+  return repeat(surroundings.clock, CHECK_EVERY_MS, check);
 }
 
-/** Nobody who waits for a token waits longer for Temporal than this. */
-const TEMPORAL_ANSWERS_WITHIN_MS = 10_000;
-/**
- * A process that dies or freezes with a workflow task in hand keeps the token from all others for this long. The
- * default of 10 s is as long as they wait for it.
- */
-const WORKFLOW_TASK_TIMEOUT = '4s';
-/** After an answer without a token: whoever needs it asks again at once. */
-const ASK_AGAIN_MS = 500;
-const HAND_OVER_PAUSE_MS = 500;
-const LONGEST_HAND_OVER_PAUSE_MS = 10_000;
+/** The next check retries whatever fails. */
+async function ensureRenewals(renewals: TokenRenewals, application: TokenOwner): Promise<void> {
+  const [, failed] = await Promise.all([
+    renewals.ensure(application).catch(() => undefined),
+    renewals.restartStopped(application).catch(() => []),
+  ]);
+  if (failed.length > 0)
+    console.error(`${application.app}: cannot restart ${failed.length} stopped token renewals yet`);
+}
 
 export class TokenRenewals {
   private readonly client: Client;
@@ -47,40 +69,31 @@ export class TokenRenewals {
     this.surroundings = surroundings;
   }
 
-  /**
-   * The grant that stands now, or the one after the token with the fingerprint `rejected`. Starts what should run and
-   * does not. Throws `NotAuthorizedError`, `NoTokenYetError`.
-   */
+  /** The grant after the one with the fingerprint `rejected`. Throws `NotAuthorizedError`; rejects without a token. */
   async grant(owner: TokenOwner, rejected?: string): Promise<CurrentGrant> {
     const { clock, random } = this.surroundings;
-    return this.soon(async () => {
-      const grant = await this.ask(owner, rejected).catch(async (error: unknown) => {
+    return this.withTimeout(async () => {
+      const grant = await this.requestGrant(owner, rejected).catch(async (error: unknown) => {
         if (!(error instanceof WorkflowNotFoundError)) throw error;
         await this.ensure(owner);
-        return this.ask(owner, rejected);
+        return this.requestGrant(owner, rejected);
       });
       if (grant) return grant;
-      await sleep(clock, ASK_AGAIN_MS * (1 + random.number()));
-      throw new NoTokenYetError();
+      await sleep(clock, NO_TOKEN_PAUSE_MS * (1 + random.number()));
+      throw new Error('there is no token yet; its renewal is in progress');
     });
   }
 
-  /**
-   * Starts the application's renewal, and any that was ended by force: it finds out by itself what the run before it
-   * knew. A user's is never made up. Throws `NotAuthorizedError`.
-   */
+  /** Starts the application's renewal, or restarts a user's stopped renewal. Throws `NotAuthorizedError`. */
   async ensure(owner: TokenOwner): Promise<void> {
-    const status = await this.status(owner);
+    const status = await unlessGone(async () => (await this.handle(owner).describe()).status);
     if (status?.name === 'RUNNING') return;
     if (owner.openId !== undefined && !(status && isStopped(status))) throw new NotAuthorizedError();
-    await this.client.workflow.start<typeof tokenRenewal>('tokenRenewal', {
-      ...options(owner),
-      args: [owner],
-    });
+    await this.client.workflow.start<typeof tokenRenewal>('tokenRenewal', options(owner));
   }
 
-  /** Starts the renewals of this application that were ended by force. Answers which could not be started. */
-  async sweep({ environment, app }: TokenOwner): Promise<{ workflowId: string; error: unknown }[]> {
+  /** Restarts the stopped renewals of this application. Returns those that could not be started. */
+  async restartStopped({ environment, app }: TokenOwner): Promise<{ workflowId: string; error: unknown }[]> {
     const query = `WorkflowType = 'tokenRenewal' AND PayoutApp = '${app}' AND ExecutionStatus IN ${STOPPED_STATUSES}`;
     const ids = new Set<string>();
     for await (const { workflowId } of this.client.workflow.list({ query })) ids.add(workflowId);
@@ -95,13 +108,15 @@ export class TokenRenewals {
     return failed;
   }
 
-  /** The user has just authorized. Tried again while Temporal does not take it, because the code works only once. */
+  /** Hands over the tokens of a user who has just authorized. Retries, because the code works only once. */
   async handOver(owner: TokenOwner, grant: Grant): Promise<void> {
     const { clock } = this.surroundings;
-    const untilMs = clock.nowMs() + TOKEN_HANDOVER_TIMEOUT_MS - 2 * TEMPORAL_ANSWERS_WITHIN_MS;
-    for (let pauseMs = HAND_OVER_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_HAND_OVER_PAUSE_MS)) {
+    const start = { ...options(owner), signal: authorizedSignal, signalArgs: [grant] as [Grant] };
+    const untilMs = clock.nowMs() + TOKEN_HANDOVER_TIMEOUT_MS - 2 * REQUEST_TIMEOUT_MS;
+    for (let pauseMs = MIN_HANDOVER_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_HANDOVER_PAUSE_MS)) {
       try {
-        return await this.soon(() => this.tellAuthorized(owner, grant));
+        await this.withTimeout(() => this.client.workflow.signalWithStart('tokenRenewal', start));
+        return;
       } catch (error) {
         if (clock.nowMs() >= untilMs) throw error;
         await sleep(clock, pauseMs);
@@ -109,16 +124,7 @@ export class TokenRenewals {
     }
   }
 
-  private async tellAuthorized(owner: TokenOwner, grant: Grant): Promise<void> {
-    await this.client.workflow.signalWithStart<typeof tokenRenewal, [Grant]>('tokenRenewal', {
-      ...options(owner),
-      args: [owner],
-      signal: authorizedSignal,
-      signalArgs: [grant],
-    });
-  }
-
-  private async ask(owner: TokenOwner, rejected: string | undefined): Promise<CurrentGrant | null> {
+  private async requestGrant(owner: TokenOwner, rejected: string | undefined): Promise<CurrentGrant | null> {
     try {
       return await this.handle(owner).executeUpdate(grantUpdate, { args: [{ rejected }] });
     } catch (error) {
@@ -127,36 +133,24 @@ export class TokenRenewals {
     }
   }
 
-  private async status(owner: TokenOwner) {
-    try {
-      return (await this.handle(owner).describe()).status;
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return undefined;
-      throw error;
-    }
-  }
-
   private handle(owner: TokenOwner) {
-    return this.client.workflow.getHandle<typeof tokenRenewal>(idOf(owner));
+    return this.client.workflow.getHandle<typeof tokenRenewal>(tokenWorkflowId(owner.app, owner.openId));
   }
 
-  private soon<T>(ask: () => Promise<T>): Promise<T> {
-    return this.client.withDeadline(this.surroundings.clock.wallMs() + TEMPORAL_ANSWERS_WITHIN_MS, ask);
+  private withTimeout<T>(request: () => Promise<T>): Promise<T> {
+    return this.client.withDeadline(this.surroundings.clock.wallMs() + REQUEST_TIMEOUT_MS, request);
   }
-}
-
-function idOf({ app, openId }: TokenOwner): string {
-  return tokenWorkflowId(app, openId);
 }
 
 function options(owner: TokenOwner) {
   const { app, openId } = owner;
   return {
     taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowId: idOf(owner),
+    workflowId: tokenWorkflowId(app, openId),
+    args: [owner] as [TokenOwner],
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
     typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
     staticSummary: openId === undefined ? 'application token' : 'user token',
-  } as const;
+  } satisfies WorkflowStartOptions<typeof tokenRenewal>;
 }

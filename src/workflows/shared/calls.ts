@@ -4,7 +4,7 @@ import type { BatchChecks } from '../../activities/batch/batch-types.ts';
 import type {
   AuthorizationActivities,
   LocalActivities,
-  ServiceActivities,
+  ProviderActivities,
   TokenActivities,
   TokenPlan,
 } from '../../activities/shared/types.ts';
@@ -67,12 +67,12 @@ export const asked = readsWith(WHILE_A_PERSON_WAITS);
 /** The Temporal UI shows `summary` on the event. */
 function readsWith(retry: RetryPolicy) {
   return (settings: CallSettings, urgency: Urgency, summary: string) =>
-    proxyActivities<ServiceActivities>({ ...activityOptions(settings, urgency, summary), retry });
+    proxyActivities<ProviderActivities>({ ...activityOptions(settings, urgency, summary), retry });
 }
 
 /** Reads after the end of a payout. A read without an answer within `timeoutMs` fails, which flags the follow-up. */
 export function followUpCalls(settings: CallSettings, summary: string, timeoutMs: number) {
-  return proxyActivities<Pick<ServiceActivities, 'fetchTradeDetail'>>({
+  return proxyActivities<Pick<ProviderActivities, 'fetchTradeDetail'>>({
     ...activityOptions(settings, 'followUp', summary),
     scheduleToCloseTimeout: timeoutMs,
     retry: BACKGROUND_RETRY,
@@ -81,7 +81,7 @@ export function followUpCalls(settings: CallSettings, summary: string, timeoutMs
 
 /** A send: one attempt. It times out if no worker picks it up within `scheduleToStartMs`. */
 export function once(settings: CallSettings, urgency: Urgency, summary: string, scheduleToStartMs?: number) {
-  return proxyActivities<Pick<ServiceActivities, 'createPayout' | 'openReceivingAccount'>>({
+  return proxyActivities<Pick<ProviderActivities, 'createPayout' | 'openReceivingAccount'>>({
     ...activityOptions(settings, urgency, summary),
     ...(scheduleToStartMs !== undefined && { scheduleToStartTimeout: scheduleToStartMs }),
     retry: NO_RETRY,

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { batchActivities } from '../../../src/activities/batch/batch-activities.ts';
-import { preparation } from '../../../src/activities/payout/prepare-payout.ts';
+import { preparation } from '../../../src/activities/shared/preparation.ts';
 import { workerConfig } from '../../../src/config/config.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../src/contract/ids.ts';
 import { PROCESS_SURROUNDINGS } from '../../../src/surroundings/process.ts';

@@ -1,0 +1,52 @@
+/** How activities run: in a worker of the right environment and application, with heartbeats, for a caller. */
+import { ApplicationFailure, activityInfo, Context } from '@temporalio/activity';
+import { type Clock, repeat } from '../../surroundings/surroundings.ts';
+import type { Caller } from './types.ts';
+
+const HEARTBEAT_EVERY_MS = 2_000;
+
+interface Place {
+  environment: string;
+  app?: string | undefined;
+}
+
+/** Heartbeats while `work` runs, so that Temporal notices a killed worker long before the activity times out. */
+export async function withHeartbeats<T>(clock: Clock, work: () => Promise<T>): Promise<T> {
+  if (activityInfo().heartbeatTimeoutMs === undefined) return work();
+  const context = Context.current();
+  const stop = repeat(clock, HEARTBEAT_EVERY_MS, () => context.heartbeat());
+  try {
+    return await work();
+  } finally {
+    stop();
+  }
+}
+
+/** Throws `WRONG_WORKER` for a task of another environment or application. Another attempt may reach the right worker. */
+export function requireHere(here: Place, meant: Place): void {
+  if (meant.environment === here.environment && meant.app === here.app) return;
+  throw ApplicationFailure.create({
+    type: 'WRONG_WORKER',
+    message: `this worker serves ${nameOf(here)}; the task is for ${nameOf(meant)}`,
+  });
+}
+
+function nameOf({ environment, app }: Place): string {
+  return app === undefined ? environment : `${app} of ${environment}`;
+}
+
+/** For the queue of workflows, which all environments of a namespace share. */
+export function onlyHere(environment: string, clock: Clock) {
+  return async <T>(meant: { environment: string }, work: () => Promise<T>): Promise<T> => {
+    requireHere({ environment }, { environment: meant.environment });
+    return withHeartbeats(clock, work);
+  };
+}
+
+export interface CallerOptions {
+  openId?: string;
+}
+
+export function optionsOf({ openId }: Caller): CallerOptions {
+  return openId === undefined ? {} : { openId };
+}

@@ -1,0 +1,150 @@
+/** The first, local activity of each workflow: rejects bad input and fixes the settings. */
+import { activityInfo } from '@temporalio/activity';
+import { z } from 'zod';
+import type { Application } from '../../config/applications.ts';
+import { payoutSettings, sendPolicy, type WorkerConfig } from '../../config/config.ts';
+import { apiTaskQueue, payoutWorkflowId, receivingAccountWorkflowId } from '../../contract/ids.ts';
+import { payoutResultSchema } from '../../contract/payout-answers.ts';
+import {
+  appName,
+  type CheckResult,
+  checkPayoutRequest,
+  type FieldError,
+  fieldErrors,
+} from '../../contract/payout-request.ts';
+import { checkReceivingAccount } from '../../contract/receiving-account.ts';
+import type { FollowUpPlan, FollowUpRequest } from '../../domain/follow-up.ts';
+import { authorizationUrl } from '../../payments/index.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
+import { doubtAbout } from '../payout/send-once.ts';
+import { invalid, NOT_CONFIGURED, notHere, otherId, refuse, userMissing } from './invalid.ts';
+import type { LocalActivities, Prepared, ReadPlan } from './types.ts';
+
+/** 31 December 9999. */
+const MAX_TIME_MS = 253_402_300_799_999;
+const MAX_HINT_PAUSE_MS = 60_000;
+
+const ownerSchema = z.object({ environment: z.string(), app: appName });
+
+/** All that the workflow reads, because it does not check the request again. */
+const followUpSchema = z.object({
+  environment: z.string().optional(),
+  app: appName,
+  openId: z.string().optional(),
+  clientId: z.string().min(1),
+  partnerOrderId: z.string().min(1),
+  outcome: payoutResultSchema.shape.outcome,
+  splits: payoutResultSchema.shape.splits,
+  endedAtMs: z.number().min(0).max(MAX_TIME_MS),
+}) satisfies z.ZodType<FollowUpRequest>;
+
+export function preparation(config: WorkerConfig, clock: Clock): LocalActivities {
+  const { env, applications, keys } = config;
+  return {
+    preparePayout: async (request, { workflowId, environment }) =>
+      prepared(config, checkPayoutRequest(request), ({ app, openId, partnerOrderId }) => [
+        ...notHere(config, app, environment),
+        ...userMissing(config, openId),
+        ...otherId('partnerOrderId', workflowId, payoutWorkflowId(app, partnerOrderId)),
+      ]),
+    prepareReceivingAccount: async (request, { workflowId, environment }) =>
+      prepared(
+        config,
+        checkReceivingAccount(request),
+        ({ app, openId, requestId }) => [
+          ...notHere(config, app, environment),
+          ...userMissing(config, openId, ['GATEWAY']),
+          ...otherId('requestId', workflowId, receivingAccountWorkflowId(app, requestId)),
+        ],
+        'receiving account request',
+      ),
+    prepareFollowUp: async (request) => followUpPlan(config, request),
+    async doubtAboutEnd(facts) {
+      const policy = sendPolicy(env);
+      const doubt = doubtAbout(activityInfo().workflowExecution?.runId, facts, policy);
+      // The start of a lost or deleted run proves nothing.
+      const provesNothing = policy.createCheck === 'always' || policy.recoveredAtMs !== undefined;
+      return doubt ?? (provesNothing && !facts.cleared ? 'earlier-run' : null);
+    },
+    async prepareRead(app, openId) {
+      const plan = readPlan(config, app);
+      return typeof openId === 'string' ? { ...plan, caller: { ...plan.caller, openId } } : plan;
+    },
+    async lookAtWorker() {
+      return {
+        nowMs: clock.wallMs(),
+        environment: env.PAYMENTS_ENVIRONMENT,
+        applications: [...applications.keys()],
+        payloadKeys: keys.payloads?.ids ?? [],
+        tokenKeys: keys.tokens?.ids ?? [],
+      };
+    },
+    async prepareToken(owner) {
+      applicationOf(config, owner);
+      return { callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT };
+    },
+    async prepareAuthorization(owner) {
+      const link = authorizationLink(config, applicationOf(config, owner));
+      return { callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT, link };
+    },
+    async prepareQuote(body) {
+      const checked = checkPayoutRequest(body);
+      if (!checked.ok) throw invalid(checked.errors);
+      const { app, openId } = checked.value;
+      const plan = readPlan(config, app);
+      return { ...plan, caller: { ...plan.caller, openId }, request: checked.value };
+    },
+  };
+}
+
+function prepared<Request extends { app: string }>(
+  { env }: WorkerConfig,
+  checked: CheckResult<Request>,
+  problemsOf: (request: Request) => FieldError[],
+  what?: string,
+): Prepared<Request> {
+  if (!checked.ok) throw invalid(checked.errors, what);
+  const request = checked.value;
+  refuse(problemsOf(request), what);
+  const apiQueue = apiTaskQueue(env.PAYMENTS_ENVIRONMENT, request.app);
+  return { request, settings: payoutSettings(env, apiQueue) };
+}
+
+function readPlan({ env, applications }: WorkerConfig, app: unknown): ReadPlan {
+  const environment = env.PAYMENTS_ENVIRONMENT;
+  if (typeof app !== 'string' || !applications.has(app)) throw invalid([NOT_CONFIGURED]);
+  const calls = { apiQueue: apiTaskQueue(environment, app), callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT };
+  return { caller: { environment, app }, calls };
+}
+
+function followUpPlan(config: WorkerConfig, request: unknown): FollowUpPlan {
+  const { env } = config;
+  const parsed = followUpSchema.safeParse(request);
+  if (!parsed.success) throw invalid(fieldErrors(parsed.error));
+  const { app } = parsed.data;
+  refuse(notHere(config, app, parsed.data.environment));
+  const environment = env.PAYMENTS_ENVIRONMENT;
+  return {
+    environment,
+    apiQueue: apiTaskQueue(environment, app),
+    callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
+    looksAfterMs: env.PAYOUTS_FOLLOW_UP,
+    hintPauseMs: Math.min(MAX_HINT_PAUSE_MS, 2 * env.PAYOUTS_POLL_FIRST),
+  };
+}
+
+/** Without `state`, which only the browser and the API server know. */
+function authorizationLink({ env }: WorkerConfig, { appId, redirectUri }: Application): string {
+  if (redirectUri === undefined)
+    throw invalid([{ path: 'app', message: 'has no redirect URI: set PAYMENTS_REDIRECT_URI' }]);
+  const { PAYMENTS_AUTH_URL: authUrl, PAYMENTS_AUTH_SPELLING: spelling } = env;
+  return authorizationUrl({ appId, authUrl, redirectUri }, { spelling }).toString();
+}
+
+function applicationOf(config: WorkerConfig, owner: unknown): Application {
+  const { success, data } = ownerSchema.safeParse(owner);
+  const application = success ? config.applications.get(data.app) : undefined;
+  if (!success || !application) throw invalid([NOT_CONFIGURED]);
+  refuse(notHere(config, data.app, data.environment));
+  return application;
+}

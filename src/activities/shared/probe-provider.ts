@@ -1,0 +1,164 @@
+/** Checks the open points of the specification with harmless reads. No answer of the provider makes it throw. */
+import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
+import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
+import type { TradeKey, TradeResult } from '../../domain/provider-records.ts';
+import { type ClockOffset, clockOffset } from '../../domain/time.ts';
+import { type PaymentsClient, PaymentsError } from '../../payments/index.ts';
+import type { Clock, Random, Surroundings } from '../../surroundings/surroundings.ts';
+
+/** The calls that a probe may use. They change nothing, except that a quote creates a lock, which expires. */
+type Probed = Pick<PaymentsClient, 'ping' | 'quote' | 'tradeResult' | 'payoutOrder'>;
+
+type Answer<T = unknown> = { value: T } | { error: PaymentsError };
+type Finding = Omit<ProbeFinding, 'id'>;
+
+const KNOWN_AUDITS = ['PROCESSING', 'APPROVED', 'REJECTED', 'RETURNED', 'DECLINED'];
+const EARLIEST_PLAUSIBLE = '2020-01-01T00:00:00.000Z';
+/** Errors that prove that the provider accepted and processed a query. */
+const PROCESSED = ['ORDER_NOT_EXIST', 'ILLEGAL_PARAMETER'];
+const NOT_PROCESSED = ['UNAUTHORISED', 'REFUSED', 'MALFORMED_ANSWER'];
+
+export async function probeProvider(
+  client: Probed,
+  target: ProbeTarget,
+  { clock, random }: Surroundings,
+): Promise<ProbeResult> {
+  let read: ClockOffset | undefined;
+  const [gateway, unknown, existing, quoted] = await Promise.all([
+    answerTo(() => pingWithClock(client, clock, (offset) => (read = offset))),
+    answerTo(() => client.tradeResult(unusedKey(target, random))),
+    existingOrder(client, target, clock),
+    probeQuote(client, target.payerId),
+  ]);
+  const findings: Record<string, Finding> = {
+    'gateway-token': accepted(gateway, 'the example call was accepted'),
+    'trade-token': processed(unknown, 'the token of a trade query was accepted'),
+    signature: processed(unknown, 'the provider processed the query', NOT_PROCESSED),
+    'unknown-order': unknownOrder(unknown),
+    ...(existing ?? {}),
+    ...(quoted && { 'quote-lock': quoted }),
+  };
+  return {
+    findings: OPEN_POINTS.map(({ id, probe }) => ({
+      id,
+      ...(findings[id] ??
+        notProbed(probe === '' ? 'no harmless read can check this' : `needs more: ${probe}`)),
+    })),
+    reached: reachedBy([unknown, gateway]),
+    ...(read !== undefined && { clock: read }),
+  };
+}
+
+/** The `Date` header has whole seconds. The measurement starts with the send, after the call's turn. */
+async function pingWithClock(
+  client: Probed,
+  clock: Clock,
+  onOffset: (offset: ClockOffset) => void,
+): Promise<void> {
+  let sentMs = 0;
+  await client.ping({
+    beforeSend: () => {
+      sentMs = clock.wallMs();
+    },
+    onDate: (date) => {
+      const providerMs = Date.parse(date);
+      if (!Number.isNaN(providerMs)) onOffset(clockOffset(providerMs, sentMs, clock.wallMs(), 1_000));
+    },
+  });
+}
+
+/** Any answer except 429 and 5xx proves that the provider was reached. The findings report refusals. */
+function reachedBy(answers: readonly Answer[]): ProbeResult['reached'] {
+  const failures = answers.flatMap((answer) => ('error' in answer ? [answer.error] : []));
+  const away = failures.filter(({ httpStatus = 599 }) => httpStatus === 429 || httpStatus >= 500);
+  if (away.length < answers.length)
+    return { ok: true, detail: 'a worker called the provider, and it answered' };
+  return { ok: false, detail: away[0]?.message ?? 'no answer' };
+}
+
+/** The key of an order that cannot exist. */
+function unusedKey({ clientId = 'doctor' }: ProbeTarget, random: Random): TradeKey {
+  return { clientId, partnerOrderId: `doctor-${random.uuid()}` };
+}
+
+async function answerTo<T>(work: () => Promise<T>): Promise<Answer<T>> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    if (error instanceof PaymentsError) return { error };
+    throw error;
+  }
+}
+
+const holds = (detail: string): Finding => ({ verdict: 'holds', detail });
+const refuted = (detail: string): Finding => ({ verdict: 'does not hold', detail });
+const notProbed = (detail: string): Finding => ({ verdict: 'not probed', detail });
+
+/** Only the errors in `against` refute the point. An unavailable or busy provider decides nothing. */
+function judged(error: PaymentsError, against: readonly string[]): Finding {
+  const code = error.serviceCode === undefined ? '' : `, code ${error.serviceCode}`;
+  const detail = `${error.message}${code}`;
+  return against.includes(error.code) ? refuted(detail) : notProbed(detail);
+}
+
+function accepted(answer: Answer, detail: string, against = ['UNAUTHORISED']): Finding {
+  return 'value' in answer ? holds(detail) : judged(answer.error, against);
+}
+
+function processed(answer: Answer, detail: string, against = ['UNAUTHORISED']): Finding {
+  const isProcessed = 'error' in answer && PROCESSED.includes(answer.error.code);
+  return isProcessed ? holds(detail) : accepted(answer, detail, against);
+}
+
+function unknownOrder(answer: Answer): Finding {
+  if ('value' in answer) return refuted('an unused number was answered with an order');
+  if (answer.error.code === 'ORDER_NOT_EXIST') return holds('answered 900004, order not exist');
+  return judged(answer.error, ['ILLEGAL_PARAMETER', 'MALFORMED_ANSWER', 'REFUSED']);
+}
+
+async function existingOrder(
+  client: Probed,
+  { clientId, partnerOrderId }: ProbeTarget,
+  clock: Clock,
+): Promise<Record<string, Finding> | undefined> {
+  if (clientId === undefined || partnerOrderId === undefined) return undefined;
+  const answer = await answerTo(() => client.tradeResult({ clientId, partnerOrderId }));
+  if (!('value' in answer)) return { 'partner-number': judged(answer.error, ['ORDER_NOT_EXIST']) };
+  const trade = answer.value;
+  return {
+    'partner-number': holds('the trade query found the order by its partnerOrderId'),
+    timestamps: plausibleTimes(trade, clock),
+    'audit-status': knownAudit(trade),
+    'lock-field': await namesLock(client, trade.orderId),
+  };
+}
+
+function plausibleTimes({ createdAt, finishedAt }: TradeResult, clock: Clock): Finding {
+  const times = [createdAt, finishedAt].filter((time) => time !== undefined);
+  if (times.length === 0) return notProbed('the order has no times');
+  const tomorrow = new Date(clock.wallMs() + 86_400_000).toISOString();
+  const plausible = times.every((time) => time > EARLIEST_PLAUSIBLE && time < tomorrow);
+  return (plausible ? holds : refuted)(`read as ${times.join(' and ')}`);
+}
+
+function knownAudit({ auditStatus }: TradeResult): Finding {
+  if (auditStatus === undefined) return notProbed('the order has no audit status');
+  return (KNOWN_AUDITS.includes(auditStatus) ? holds : refuted)(`it is ${auditStatus}`);
+}
+
+async function namesLock(client: Probed, orderId: string): Promise<Finding> {
+  const answer = await answerTo(() => client.payoutOrder(orderId));
+  if (!('value' in answer)) return judged(answer.error, []);
+  return answer.value.lockRateId === undefined
+    ? refuted('the order has no lock id: compare rate and amounts by hand')
+    : holds('the order has its lock id');
+}
+
+async function probeQuote(client: Probed, payerId: string | undefined): Promise<Finding | undefined> {
+  if (payerId === undefined) return undefined;
+  const instructedAmount = { currency: 'CNY', amount: '100.00' };
+  const currencies = { originCurrency: 'USD', targetCurrency: 'CNY' };
+  const request = { payerId, type: 'WITHDRAW', instructedAmount, ...currencies } as const;
+  const answer = await answerTo(() => client.quote(request));
+  return accepted(answer, 'the quote has a lock', ['MALFORMED_ANSWER']);
+}

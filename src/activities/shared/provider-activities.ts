@@ -1,0 +1,114 @@
+/** The calls to the provider as activities. Two calls in one only where the second follows from the first. */
+import { activityInfo } from '@temporalio/activity';
+import { accountProblem } from '../../domain/account-check.ts';
+import type { TradeKey } from '../../domain/provider-records.ts';
+import { finalStatus } from '../../domain/trade-verdict.ts';
+import {
+  isTokenRejected,
+  OrderNotExistError,
+  RefusedError,
+  UnauthorisedError,
+} from '../../payments/index.ts';
+import { type CreateDependencies, createPayout } from '../payout/create-payout.ts';
+import { type RunHistories, runsThatMayHaveSent, sentAnotherBody } from '../payout/earlier-runs.ts';
+import * as receiving from '../receiving-account/open-receiving-account.ts';
+import { RecentAccounts } from '../receiving-account/recent-accounts.ts';
+import { type CallerOptions as Options, optionsOf, requireHere, withHeartbeats } from './execution.ts';
+import { mapped, nullOn } from './failures.ts';
+import { probeProvider } from './probe-provider.ts';
+import type { Caller, ProviderActivities } from './types.ts';
+
+export interface ProviderDependencies extends CreateDependencies {
+  environment: string;
+  app: string;
+  histories: RunHistories;
+}
+
+export function providerActivities(dependencies: ProviderDependencies): ProviderActivities {
+  const { environment, app, client, histories, policy, surroundings } = dependencies;
+  const { clock, random } = surroundings;
+  const here = (caller: Caller) =>
+    requireHere({ environment, app }, { environment: caller.environment, app: caller.app });
+  const call = <T>(caller: Caller, work: (options: Options) => Promise<T>): Promise<T> => {
+    here(caller);
+    return withHeartbeats(clock, () => mapped(random, () => work(optionsOf(caller))));
+  };
+  const read = <T>(caller: Caller, work: (options: Options) => Promise<T>): Promise<T> =>
+    call(caller, (options) => retryOnce(() => work(options)));
+  const recent = new RecentAccounts(clock);
+  const accounts = (clientId: string, currency: string, options: Options) =>
+    // A user's token may show other accounts than the application's.
+    recent.usable(JSON.stringify([options.openId, clientId]), currency, () =>
+      retryOnce(() => client.accounts({ clientId }, options)),
+    );
+  const result = (key: TradeKey, options: Options) =>
+    nullOn([OrderNotExistError], () => client.tradeResult(key, options));
+  const detail = (key: TradeKey, options: Options) =>
+    nullOn([OrderNotExistError], () => client.tradeDetail(key, options));
+
+  return {
+    checkAccount: (caller, clientId, currency) =>
+      currency === undefined
+        ? read(caller, (options) => client.accounts({ clientId }, options))
+        : call(caller, (options) => accounts(clientId, currency, options)),
+    quotePayout: (caller, request) => read(caller, (options) => client.quote(request, options)),
+    quoteForClient: (caller, clientId, request) =>
+      call(caller, async (options) => {
+        const { originCurrency } = request;
+        const problem = accountProblem(await accounts(clientId, originCurrency, options), originCurrency);
+        if (problem) return { kind: 'account-problem', problem };
+        return { kind: 'quote', quote: await retryOnce(() => client.quote(request, options)) };
+      }),
+    // Without `call`: the only heartbeat of this activity means that it may send.
+    createPayout: (caller, create) => {
+      here(caller);
+      return createPayout(dependencies, caller, create);
+    },
+    confirmOrder: (caller, { key, workflowId, request }) =>
+      read(caller, async (options) => {
+        const runId = activityInfo().workflowExecution?.runId ?? '';
+        const trade = await result(key, options);
+        const { recoveredAtMs, repeatedCreate } = policy;
+        const own = { workflowId, runId };
+        const senders = await runsThatMayHaveSent(histories, own, 'createPayout', recoveredAtMs);
+        const earlierSend = senders.length > 0;
+        if (trade) {
+          const otherBody = await sentAnotherBody(histories, workflowId, senders, request);
+          return { exists: true, trade, otherBody, earlierSend, runId };
+        }
+        return { exists: false, mayRepeat: repeatedCreate === 'safe', recoveredAtMs, earlierSend, runId };
+      }),
+    fetchOrder: (caller, orderId) => read(caller, (options) => client.payoutOrder(orderId, options)),
+    probeService: (caller, target) => call(caller, () => probeProvider(client, target, surroundings)),
+    fetchTradeWithDetail: (caller, key) =>
+      call(caller, async (options) => {
+        const trade = await retryOnce(() => result(key, options));
+        if (!trade || !finalStatus(trade)) return { trade };
+        // On any error, the workflow fetches the detail itself, with more retries.
+        return { trade, detail: await retryOnce(() => detail(key, options)).catch(() => undefined) };
+      }),
+    fetchTradeDetail: (caller, key) => read(caller, (options) => detail(key, options)),
+    openReceivingAccount: (caller, open) =>
+      call(caller, (options) => receiving.openReceivingAccount(dependencies, options, open)),
+    listReceivingAccounts: (caller, which) =>
+      read(caller, (options) => receiving.listReceivingAccounts(client, options, which)),
+    askWhetherOpened: (caller, which) =>
+      read(caller, (options) => receiving.askWhetherOpened(dependencies, histories, options, which)),
+    fetchReceivingBalance: (caller, { payerId, currency }) =>
+      read(caller, (options) => client.receivingAccountBalance(payerId, currency, options)),
+    fetchReceivingDetail: (caller, accountId) =>
+      read(caller, (options) =>
+        nullOn([RefusedError], () => client.receivingAccountDetail(accountId, options)),
+      ),
+  };
+}
+
+/** For reads only: repeats a read whose token was rejected, with the renewed token (H44). A 403 would come again. */
+async function retryOnce<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof UnauthorisedError && isTokenRejected(error)) return work();
+    throw error;
+  }
+}

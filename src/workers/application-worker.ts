@@ -1,0 +1,119 @@
+/** Runs one application in one process, and serves its calls while this process owns its rate-limit lease. */
+import { temporalHistories } from '../activities/payout/earlier-runs.ts';
+import type { Claim } from '../activities/payout/send-once.ts';
+import { providerActivities } from '../activities/shared/provider-activities.ts';
+import { tokenActivities } from '../activities/tokens/token-activities.ts';
+import type { Application } from '../config/applications.ts';
+import { sendPolicy } from '../config/config.ts';
+import { sendWithinMs } from '../domain/deadlines.ts';
+import { TokenSeal } from '../encryption/token-seal.ts';
+import { repeat } from '../surroundings/surroundings.ts';
+import { type ApplicationParts, activityWorker, type Runnable, shutDown } from './activity-worker.ts';
+import { providerClient } from './provider-client.ts';
+import { leaseKeeper } from './rate-limit/keep-lease.ts';
+import { leaseActivities } from './rate-limit/lease.ts';
+import { RateLimiter } from './rate-limit/limiter.ts';
+import { OwnedQueues } from './rate-limit/owned-queues.ts';
+import type { Ownership } from './rate-limit/ownership.ts';
+import { leaseSlot } from './rate-limit/slots.ts';
+import { callQueues, leaseQueue, type ProviderCalls } from './task-queues.ts';
+import { TokenCache } from './tokens/token-cache.ts';
+import { tokenHistories } from './tokens/token-histories.ts';
+import { TokenRenewals } from './tokens/token-renewals.ts';
+
+/** Costs nothing while the token is fresh. */
+const WARM_UP_EVERY_MS = 5_000;
+
+export async function applicationWorker(
+  parts: ApplicationParts,
+  application: Application,
+  ownership: Ownership,
+): Promise<Runnable> {
+  const { config, client, surroundings } = parts;
+  const { clock } = surroundings;
+  const { env } = config;
+  const { name: app, appId, callsPerSecond = env.PAYMENTS_CALLS_PER_SECOND } = application;
+  const key = { environment: env.PAYMENTS_ENVIRONMENT, appId };
+
+  const limiter = new RateLimiter(clock, env.PAYMENTS_ARRIVAL_JITTER);
+  const { calls, warmUp } = await providerCalls(parts, application, limiter, callsPerSecond);
+  const keeper = leaseKeeper(client, key, app, clock);
+  const owner = new OwnedQueues({
+    ...{ app, key, limiter, ownership, clock, callsPerSecond },
+    createWorkers: (rate, term) =>
+      Promise.all(
+        callQueues(parts, app, calls, limiter, rate).map((queue) =>
+          activityWorker(parts, queue, `term-${term}`),
+        ),
+      ),
+    onBegin: warmUp,
+    onEnd: () => keeper.check(),
+    // An owner that cannot serve must not remain the owner.
+    onFailure: () => shutDown(lease),
+  });
+  const recoveredAtMs = env.PAYOUTS_TEMPORAL_RECOVERED_AT;
+  const holdLease = leaseActivities({ owner, client, clock, recoveredAtMs });
+  const slot = leaseSlot(appId, ownership, clock);
+  const lease = await activityWorker(parts, leaseQueue(key.environment, appId, holdLease, slot));
+
+  return {
+    getState: () => lease.getState(),
+    shutdown: () => lease.shutdown(),
+    /** Resolves after the shutdown, when all running activities have ended. */
+    async run() {
+      keeper.check();
+      warmUp();
+      // Also without the lease: if its owner freezes while it renews the token, Temporal gives no token for a while.
+      const stopWarmUps = repeat(clock, WARM_UP_EVERY_MS, warmUp);
+      try {
+        await lease.run();
+      } finally {
+        stopWarmUps();
+        keeper.stop();
+      }
+      await owner.finished();
+    },
+  };
+}
+
+/** The activities that call the provider, and `warmUp`, which fetches the token before a call needs it. */
+async function providerCalls(
+  { config, client, surroundings, transport }: ApplicationParts,
+  application: Application,
+  gate: RateLimiter,
+  callsPerSecond: number,
+): Promise<{ calls: ProviderCalls; warmUp: () => void }> {
+  const { env, keys } = config;
+  const place = { environment: env.PAYMENTS_ENVIRONMENT, app: application.name };
+  const seal = new TokenSeal(keys.tokens, surroundings.random);
+  const renewals = new TokenRenewals(client, surroundings);
+  const tokens = new TokenCache(place, renewals, seal, surroundings);
+  const provider = await providerClient(config, application, {
+    ...{ tokens, gate, callsPerSecond, surroundings },
+    ...(transport && { transport }),
+  });
+  const claim: Claim = (taskToken, details) => client.activity.heartbeat(taskToken, details);
+  const common = { ...place, client: provider, claim, surroundings };
+  const usesToken = [env.PAYMENTS_GATEWAY_TOKEN, env.PAYMENTS_TRADE_TOKEN].includes('application');
+  return {
+    // If it fails, the calls fetch the token, and report why they cannot.
+    warmUp: () => {
+      if (usesToken) tokens.token({ kind: 'application' }).catch(() => undefined);
+    },
+    calls: {
+      api: providerActivities({
+        ...common,
+        policy: sendPolicy(env),
+        histories: temporalHistories(client),
+      }),
+      token: tokenActivities({
+        ...common,
+        seal,
+        histories: tokenHistories(client),
+        sendWithinMs: sendWithinMs(env.PAYMENTS_CALL_TIMEOUT),
+        cache: (owner, accessToken, livesMs) => tokens.put(owner, accessToken, livesMs),
+        handOver: (owner, grant) => renewals.handOver(owner, grant),
+      }),
+    },
+  };
+}

@@ -1,0 +1,41 @@
+/** The provider client of one application. */
+import type { Application } from '../config/applications.ts';
+import type { WorkerConfig } from '../config/config.ts';
+import { createSigner, PaymentsClient, type PaymentsClientOptions } from '../payments/index.ts';
+
+const MIN_IN_FLIGHT = 32;
+const MAX_IN_FLIGHT = 512;
+
+/** The number of concurrent calls at the full rate, if each call takes the maximum time. */
+export function maxInFlight({ env }: WorkerConfig, callsPerSecond: number): number {
+  const calls = Math.ceil((callsPerSecond * env.PAYMENTS_CALL_TIMEOUT) / 1_000);
+  return Math.min(MAX_IN_FLIGHT, Math.max(MIN_IN_FLIGHT, calls));
+}
+
+type ClientParts = Pick<PaymentsClientOptions, 'tokens' | 'surroundings' | 'transport'> &
+  Required<Pick<PaymentsClientOptions, 'gate'>> & { callsPerSecond: number };
+
+export async function providerClient(
+  config: WorkerConfig,
+  { appId, appSecret, redirectUri }: Application,
+  { callsPerSecond, ...parts }: ClientParts,
+): Promise<PaymentsClient> {
+  const { env } = config;
+  const totalMs = env.PAYMENTS_CALL_TIMEOUT;
+  return new PaymentsClient({
+    ...parts,
+    baseUrl: env.PAYMENTS_BASE_URL,
+    authUrl: env.PAYMENTS_AUTH_URL,
+    appId,
+    appSecret,
+    ...(redirectUri && { redirectUri }),
+    gatewayToken: env.PAYMENTS_GATEWAY_TOKEN,
+    tradeToken: env.PAYMENTS_TRADE_TOKEN,
+    tradeAuthScheme: env.PAYMENTS_TRADE_AUTH_SCHEME,
+    signer: await createSigner(env.PAYMENTS_SIGNER, env.PAYMENTS_SIGNING_KEY),
+    createCodes: env.PAYMENTS_CREATE_CODES,
+    // No step of an exchange may take longer than the whole.
+    timeouts: { connectMs: totalMs / 2, headersMs: totalMs, bodyMs: totalMs, totalMs },
+    connections: maxInFlight(config, callsPerSecond),
+  });
+}

@@ -1,0 +1,104 @@
+/**
+ * Which task queue runs which activities, and where:
+ *
+ * - `payouts`: workflows, Nexus operations and all activities that do not call the provider. In every process.
+ * - `payouts-lease:…`: `holdLease`. One slot in every process; the process that gets the task is the lease owner.
+ * - `payouts-api:…`: all calls to the provider except token calls. In the lease owner.
+ * - `payouts-tokens-{line}:…`: token calls, one queue per kind. In the lease owner.
+ */
+import { reconcileActivities } from '../activities/aftercare/reconcile-activities.ts';
+import { reportActivities } from '../activities/aftercare/report-activities.ts';
+import { batchActivities } from '../activities/batch/batch-activities.ts';
+import { operationActivities } from '../activities/payout/operation-activities.ts';
+import { preparation } from '../activities/shared/preparation.ts';
+import type {
+  AuthorizationActivities,
+  LeaseActivities,
+  ProviderActivities,
+  TokenActivities,
+} from '../activities/shared/types.ts';
+import { recallActivities } from '../activities/tokens/token-activities.ts';
+import {
+  apiTaskQueue,
+  leaseTaskQueue,
+  PAYOUTS_TASK_QUEUE,
+  TOKEN_LINES,
+  type TokenLine,
+  tokenTaskQueue,
+} from '../contract/ids.ts';
+import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
+import type { ActivityQueue, ApplicationParts } from './activity-worker.ts';
+import { maxInFlight } from './provider-client.ts';
+import type { RateLimiter } from './rate-limit/limiter.ts';
+import { callSlots, pacedSlots, prefetchedCalls } from './rate-limit/slots.ts';
+import { SHUTDOWN_GRACE } from './timeouts.ts';
+import { tokenHistories } from './tokens/token-histories.ts';
+
+const MAX_POLLS = 10;
+/** The part of the rate limit that each line of token calls behind creates may use. */
+const PACED_RATIO = 0.05;
+const MAX_PACED = 2;
+
+export function payoutsQueue({ config, client, surroundings: { clock } }: ApplicationParts) {
+  return {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    activities: {
+      ...preparation(config, clock),
+      ...batchActivities(config, client, clock),
+      ...reconcileActivities(config, client, clock),
+      ...reportActivities(config, client, clock),
+      ...operationActivities(config, client, clock),
+      ...recallActivities(tokenHistories(client)),
+    },
+    nexusServices: [payoutsServiceHandler(config.env.PAYMENTS_ENVIRONMENT)],
+  };
+}
+
+export function leaseQueue(
+  environment: string,
+  appId: string,
+  activities: LeaseActivities,
+  slots: ActivityQueue['slots'],
+): ActivityQueue {
+  const taskQueue = leaseTaskQueue(environment, appId);
+  return { taskQueue, activities, slots, polls: 1, shutdownGraceTime: 0 };
+}
+
+export interface ProviderCalls {
+  api: ProviderActivities;
+  token: TokenActivities & AuthorizationActivities;
+}
+
+export function callQueues(
+  { config, surroundings: { clock } }: ApplicationParts,
+  app: string,
+  { api, token }: ProviderCalls,
+  limiter: RateLimiter,
+  callsPerSecond: number,
+): ActivityQueue[] {
+  const environment = config.env.PAYMENTS_ENVIRONMENT;
+  const paced = () => pacedSlots(MAX_PACED, 1_000 / (callsPerSecond * PACED_RATIO), clock);
+  // A queue for each line, so that none takes the slots of another.
+  const tokenSlots: Record<TokenLine, ActivityQueue['slots']> = {
+    application: { type: 'fixed-size', numSlots: 1 },
+    urgent: { type: 'fixed-size', numSlots: 2 },
+    due: paced(),
+    anonymous: paced(),
+  };
+  return [
+    {
+      taskQueue: apiTaskQueue(environment, app),
+      activities: api,
+      slots: callSlots(limiter, maxInFlight(config, callsPerSecond), clock),
+      polls: Math.min(MAX_POLLS, prefetchedCalls(callsPerSecond)),
+      shutdownGraceTime: SHUTDOWN_GRACE,
+    },
+    ...TOKEN_LINES.map((line) => ({
+      taskQueue: tokenTaskQueue(environment, app, line),
+      activities: token,
+      slots: tokenSlots[line],
+      polls: 1,
+      shutdownGraceTime: SHUTDOWN_GRACE,
+    })),
+  ];
+}

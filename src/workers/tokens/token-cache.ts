@@ -1,0 +1,141 @@
+/**
+ * The access tokens of this process's calls, only in memory. Token calls that run in this process fill the cache;
+ * otherwise it fetches tokens from the renewal workflow. A call waits only if there is no usable token.
+ */
+import type { TokenOwner } from '../../domain/token-record.ts';
+import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
+import type { TokenKind, TokenSource } from '../../payments/index.ts';
+import type { Surroundings } from '../../surroundings/surroundings.ts';
+import type { TokenRenewals } from './token-renewals.ts';
+
+export type GrantSource = Pick<TokenRenewals, 'grant'>;
+
+/** Times are on the monotonic clock. */
+interface CachedToken {
+  token: string;
+  expiresAtMs: number;
+  /** From then on, the next call fetches a newer token in the background. */
+  refetchAtMs: number;
+}
+
+/** Clocks may differ by this much or, for a short-lived token, by this part of its lifetime. */
+const MAX_CLOCK_SKEW_MS = 600_000;
+const MAX_CLOCK_SKEW_RATIO = 1 / 12;
+/** The workflow renews a token before this part of its lifetime is over. */
+const REFETCH_RATIO = 0.55;
+/** After a token was due for renewal, the part of its lifetime between two fetches. Each one adds to the history. */
+const REFETCH_PAUSE_RATIO = 0.05;
+const RETRY_MS = 1_000;
+
+export class TokenCache implements TokenSource {
+  private readonly place: { environment: string; app: string };
+  private readonly source: GrantSource;
+  private readonly seal: TokenSeal;
+  private readonly surroundings: Surroundings;
+  private readonly tokens = new Map<string, CachedToken>();
+  private readonly loading = new Map<string, Promise<CachedToken>>();
+  /** The fingerprints of the rejected tokens. */
+  private readonly rejections = new Map<string, string>();
+
+  constructor(
+    place: { environment: string; app: string },
+    source: GrantSource,
+    seal: TokenSeal,
+    surroundings: Surroundings,
+  ) {
+    this.place = place;
+    this.source = source;
+    this.seal = seal;
+    this.surroundings = surroundings;
+  }
+
+  /** Rejects if there is no token. The call is then not sent. */
+  async token({ kind, openId }: { kind: TokenKind; openId?: string }): Promise<string> {
+    const owner = this.ownerOf(kind, openId);
+    const cached = this.tokens.get(keyOf(owner));
+    const { now } = this;
+    if (!cached || now >= cached.expiresAtMs) return (await this.load(owner)).token;
+    if (now >= cached.refetchAtMs)
+      void this.load(owner).catch(() => {
+        cached.refetchAtMs = this.now + RETRY_MS;
+      });
+    return cached.token;
+  }
+
+  /** The next call waits for another token. */
+  rejected(kind: TokenKind, openId: string | undefined, token: string): void {
+    const key = keyOf(this.ownerOf(kind, openId));
+    if (this.tokens.get(key)?.token !== token) return;
+    this.tokens.delete(key);
+    this.rejections.set(key, fingerprint(token));
+  }
+
+  /** Adds a token that this process has just received. */
+  put(owner: TokenOwner, token: string, livesMs: number): void {
+    const { now } = this;
+    const expiresAtMs = now + livesMs - marginMs(livesMs);
+    this.keep(owner, { token, expiresAtMs, refetchAtMs: now + livesMs * REFETCH_RATIO });
+  }
+
+  private get now(): number {
+    return this.surroundings.clock.nowMs();
+  }
+
+  private load(owner: TokenOwner): Promise<CachedToken> {
+    const key = keyOf(owner);
+    const running = this.loading.get(key);
+    if (running) return running;
+    const load = this.fetch(owner).finally(() => this.loading.delete(key));
+    this.loading.set(key, load);
+    return load;
+  }
+
+  private async fetch(owner: TokenOwner): Promise<CachedToken> {
+    const key = keyOf(owner);
+    const rejected = this.rejections.get(key);
+    const grant = await this.source.grant(owner, rejected);
+    const { livesMs } = grant;
+    const token = this.seal.open(grant.access, owner, 'access');
+    // The provider may have rejected it during the fetch.
+    const latest = this.rejections.get(key);
+    if (latest !== rejected && latest === fingerprint(token)) return this.fetch(owner);
+    this.rejections.delete(key);
+    const { clock, random } = this.surroundings;
+    const [now, wall] = [clock.nowMs(), clock.wallMs()];
+    const fetched = {
+      token,
+      expiresAtMs: now + grant.expiresAtMs - wall - marginMs(livesMs),
+      // Spread, because all processes receive the same time.
+      refetchAtMs:
+        now + Math.max(grant.renewsAtMs - wall, 0) + livesMs * REFETCH_PAUSE_RATIO * (1 + random.number()),
+    };
+    if (fetched.expiresAtMs <= now) throw new Error('the token has expired, and its renewal is in progress');
+    this.keep(owner, fetched);
+    return fetched;
+  }
+
+  /** Never replaces a token by an older one, whose answer was overtaken. */
+  private keep(owner: TokenOwner, token: CachedToken): void {
+    const key = keyOf(owner);
+    const cached = this.tokens.get(key);
+    if (cached?.token === token.token) cached.refetchAtMs = token.refetchAtMs;
+    else if (!cached || cached.expiresAtMs < token.expiresAtMs) this.tokens.set(key, token);
+    // Not every call should fetch it again.
+    else cached.refetchAtMs = Math.max(cached.refetchAtMs, this.now + RETRY_MS);
+  }
+
+  private ownerOf(kind: TokenKind, openId: string | undefined): TokenOwner {
+    if (kind === 'application') return this.place;
+    if (openId === undefined) throw new Error('a user token needs an openId');
+    return { ...this.place, openId };
+  }
+}
+
+/** From the whole lifetime: a part of the remaining lifetime would shrink with every fetch. */
+function marginMs(livesMs: number): number {
+  return Math.min(MAX_CLOCK_SKEW_MS, livesMs * MAX_CLOCK_SKEW_RATIO);
+}
+
+function keyOf({ openId }: TokenOwner): string {
+  return openId === undefined ? 'application' : `user:${openId}`;
+}
