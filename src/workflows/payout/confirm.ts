@@ -67,7 +67,14 @@ export async function confirm(run: PayoutRun): Promise<void> {
   const wait = Math.min(MAX_CONFIRM_WAIT_MS, 1_000 * 2 ** Math.min(creation.asks, 10));
   creation.asks += 1;
   const left = creation.untilMs - Date.now();
-  await waitForNotificationOrPoll(run, left > 0 ? Math.min(wait, left) : wait, WAIT_SUMMARY);
+  // After a restore, thousands may be in doubt at once, and only the end of the window clears them.
+  const untilNext = isOnlyForgotten(run, creation) ? left : Math.min(wait, left);
+  await waitForNotificationOrPoll(run, left > 0 ? untilNext : wait, WAIT_SUMMARY);
+}
+
+/** Started soon after a restore of Temporal, which may have forgotten a send. No run is known to have sent. */
+function isOnlyForgotten({ record }: PayoutRun, { cause }: Confirming): boolean {
+  return cause === 'forgotten' && !record.unknownSend;
 }
 
 /** A whole window clears a payout that started after a restore. Only a person clears one that started before it. */
@@ -81,25 +88,19 @@ function clearanceBy(
   return askedAtMs >= untilMs && isAfter ? { runId, recoveredAtMs } : { runId };
 }
 
-function isWindowOver({ record }: PayoutRun, { cause, untilMs }: Confirming, askedAtMs: number): boolean {
-  const isAskedAgain = cause === 'forgotten' && !record.unknownSend;
-  return (isAskedAgain ? askedAtMs : Date.now()) >= untilMs;
+function isWindowOver(run: PayoutRun, creation: Confirming, askedAtMs: number): boolean {
+  return (isOnlyForgotten(run, creation) ? askedAtMs : Date.now()) >= creation.untilMs;
 }
 
 /** Whether the payout may send again without a person, given that the provider knows no order now. */
-function maySendAgain(
-  { record }: PayoutRun,
-  creation: Confirming,
-  answer: NotFound,
-  askedAtMs: number,
-): boolean {
+function maySendAgain(run: PayoutRun, creation: Confirming, answer: NotFound, askedAtMs: number): boolean {
   // An order that an answer has named exists, whatever a later answer says.
   if (creation.wasSeen) return false;
   // No other run has begun to send, so no order can still appear.
-  if (creation.cause === 'earlier-run' && !record.unknownSend) return true;
+  if (creation.cause === 'earlier-run' && !run.record.unknownSend) return true;
   if (creation.cause === 'restored' || Date.now() < creation.untilMs) return false;
   // The answer may have waited for this workflow, so the time of the question counts.
-  if (creation.cause === 'forgotten') return !record.unknownSend && askedAtMs >= creation.untilMs;
+  if (creation.cause === 'forgotten') return isOnlyForgotten(run, creation) && askedAtMs >= creation.untilMs;
   return creation.cause === 'busy' || answer.mayRepeat;
 }
 
