@@ -31,12 +31,12 @@ export const PHASE_MEANINGS: Readonly<Record<PayoutPhase, Explained>> = {
   },
   CREATING: {
     meaning: 'The create is being sent.',
-    action: 'Nothing. The payout can no longer be cancelled.',
+    action: 'Nothing. A cancellation is refused meanwhile.',
   },
   RECONCILING: {
     meaning:
       'Whether the order exists is unknown. The payout asks the provider over the confirmation window.',
-    action: 'Nothing. No request is sent until then.',
+    action: 'Nothing. No create is sent meanwhile.',
   },
   NEEDS_REVIEW: {
     meaning: 'A person must decide whether the order exists. The payout keeps asking the provider.',
@@ -135,7 +135,7 @@ export const OPENING_PHASE_MEANINGS: Readonly<Record<OpeningPhase, Explained>> =
   RECONCILING: {
     meaning:
       'Whether the account was opened is unknown. The accounts are listed over the confirmation window.',
-    action: 'Nothing. No request is sent until then.',
+    action: 'Nothing. The request is not sent again meanwhile.',
   },
   NEEDS_REVIEW: {
     meaning: 'A person must decide. `candidates` lists the accounts that may be the requested one.',

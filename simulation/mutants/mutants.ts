@@ -116,7 +116,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'notification-believed',
     what: 'After a notification, result and detail are not compared: wrong sums are reported.',
-    file: 'src/workflows/payout/verify.ts',
+    file: 'src/workflows/payout/verify-result.ts',
     find: 'if (detail && why === undefined) {',
     replace: "if (detail && (why === undefined || learnedBy === 'notification')) {",
   },
@@ -144,7 +144,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'debits-believed-at-once',
     what: 'Debits other than quoted count at the first odd answer: a debit is reported that never was.',
-    file: 'src/workflows/payout/verify.ts',
+    file: 'src/workflows/payout/verify-result.ts',
     find: 'if (!debitsAreSettled(run, finalAttention(status, detail, order.quote))) return undefined;',
     replace: 'debitsAreSettled(run, finalAttention(status, detail, order.quote));',
   },
@@ -174,7 +174,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'poll-timer-dropped',
     what: 'A payout waits for its notification only: one that is lost leaves it open for ever.',
-    file: 'src/workflows/payout/wait-to-ask.ts',
+    file: 'src/workflows/payout/wait.ts',
     find: 'const pollAtMs = Date.now() + ms;',
     replace: 'const pollAtMs = Date.now() + 365 * 86_400_000 + ms;',
   },

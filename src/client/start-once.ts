@@ -41,9 +41,9 @@ export interface StartedRun {
   memo: Record<string, unknown>;
 }
 
-/** The memo of a start, without what is unknown. */
+/** The memo of a start, without what is unknown or empty. */
 export function memoOf(facts: Record<string, string | undefined>): Record<string, string> {
-  const known = Object.entries(facts).flatMap(([name, fact]) => (fact === undefined ? [] : [[name, fact]]));
+  const known = Object.entries(facts).flatMap(([name, fact]) => (fact ? [[name, fact]] : []));
   return Object.fromEntries(known);
 }
 

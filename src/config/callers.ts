@@ -5,7 +5,7 @@ import { type Environment, isLoopback, type Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
 import type { Listen } from './values.ts';
 
-/** What a caller may do. `read` covers all queries, `open` receiving accounts, `metrics` the scrape; the others are named as their routes. */
+/** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `metrics` the scrape; the others are named as their routes. */
 export const VERBS = [
   'start',
   'read',
@@ -102,13 +102,13 @@ export const callersFile = z
     }
   });
 
-interface Service {
+interface ApiServer {
   PAYMENTS_ENVIRONMENT: string;
   PAYOUTS_API_LISTEN: Listen;
 }
 
 /** Without a file, only a test that no other machine can reach may serve payouts. */
-export function readCallers(environment: Environment, service: Service | undefined): Read<Callers> {
+export function readCallers(environment: Environment, service: ApiServer | undefined): Read<Callers> {
   const file = environment[KEY];
   if (file) return fromFile(file);
   if (service === undefined || isOptional(service)) return { ok: true, value: { keys: [] } };
@@ -120,7 +120,7 @@ export function readCallers(environment: Environment, service: Service | undefin
   };
 }
 
-function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: { host } }: Service): boolean {
+function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: { host } }: ApiServer): boolean {
   return PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${host.includes(':') ? `[${host}]` : host}`);
 }
 

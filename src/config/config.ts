@@ -22,7 +22,7 @@ const createCodes = z.string().transform((text, context) => {
   return codes;
 });
 
-/** Unix milliseconds. An instant in the future would make every start doubtful, so it is rejected. */
+/** Unix milliseconds. An instant in the future would make every payout confirm first, so it is rejected. */
 const recoveredAt = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 instant, such as 2026-01-31T08:00:00Z' })
   .transform((text) => Date.parse(text))
@@ -132,7 +132,11 @@ export const workerShape = {
     '5m',
     'When a payout whose call waits for its turn or its answer gets the attention flag `CALL_WAITS`.',
   ),
-  PAYOUTS_BATCH_WINDOW: value.integer(5_000, 200, 'How many payouts of one batch may be busy at once.'),
+  PAYOUTS_BATCH_WINDOW: value.integer(
+    5_000,
+    200,
+    'How many payouts of one batch may be on the way to their order at once.',
+  ),
   PAYOUTS_WORKFLOW_BUNDLE: z.string().min(1).optional().meta({
     description:
       'A file that `npm run bundle-workflows -- FILE` wrote from the same sources. With it, a worker starts some seconds faster.',

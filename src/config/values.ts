@@ -5,7 +5,7 @@ import type { Read } from './environment.ts';
 
 /** The provider's environment that a process works in. */
 export const paymentsEnvironment = z.enum(['test', 'sandbox', 'production'], {
-  error: 'must be test, sandbox or production',
+  error: ({ input }) => (input === undefined ? 'is missing' : 'must be test, sandbox or production'),
 });
 
 export const httpUrl = z.url({
@@ -17,7 +17,7 @@ export const httpUrl = z.url({
 export const testBaseUrl = httpUrl
   .optional()
   .describe(
-    'The same as for the workers. It is not called: it only identifies a test against loopback, which may run without keys.',
+    'The same as for the workers. It is not called: it only identifies a test against loopback, which may run without encryption keys.',
   );
 
 /** The first of `values` is the default. */

@@ -44,7 +44,7 @@ const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
     nextStep: 'A quote is requested next. The payout can be cancelled.',
   }),
   QUOTING: ({ unknownSend }) => ({
-    sentence: 'Checking the account and requesting the fee and the exchange rate.',
+    sentence: 'Getting a quote, or pausing before the next attempt to get one.',
     nextStep: unknownSend
       ? 'The order is created once the quote is accepted. A create was already sent, so the payout cannot be cancelled.'
       : 'The order is created once the quote is accepted. The payout can be cancelled.',
@@ -55,7 +55,7 @@ const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
       'Approve, refuse or cancel. If the lock expires before the approval, the payout is requoted first.',
   }),
   CREATING: () => ({
-    sentence: 'The order is being created. The payout can no longer be cancelled.',
+    sentence: 'The order is being created. A cancellation is refused meanwhile.',
     nextStep: "The provider's answer, or a confirmation if no answer comes.",
   }),
   RECONCILING: ({ creation }) => ({

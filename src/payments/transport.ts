@@ -27,7 +27,7 @@ export type Exchange =
   | { kind: 'broken-answer'; status: number; transportCode: string; tooLarge: boolean }
   /** There was no connection. Nothing of the request was written. */
   | { kind: 'not-received'; transportCode: string }
-  /** The client or its gate decided not to write the request. */
+  /** The client or its gate decided not to write the request. Nothing of it was written. */
   | { kind: 'withheld'; reason: 'deadline' | 'aborted' | 'closed' | 'gate' }
   /** The request may have been written, and no answer came. */
   | { kind: 'no-answer'; transportCode: string };

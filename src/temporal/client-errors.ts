@@ -8,9 +8,13 @@ const NOT_FOUND = 5;
 
 /** The workflow or run does not exist, or its history was deleted. */
 export function isGone(error: unknown): boolean {
-  if (error instanceof WorkflowNotFoundError) return true;
-  const cause = error instanceof ServiceError ? error.cause : error;
-  return isGrpcServiceError(cause) && cause.code === NOT_FOUND;
+  return error instanceof WorkflowNotFoundError || grpcCode(error) === NOT_FOUND;
+}
+
+/** A worker's connection has the code in the error itself, a client's connection in the cause. */
+function grpcCode(error: unknown): number | undefined {
+  if (isGrpcServiceError(error)) return error.code;
+  return error instanceof ServiceError && isGrpcServiceError(error.cause) ? error.cause.code : undefined;
 }
 
 /** The result of `work`; undefined if the workflow, the run or its history is gone. */
@@ -26,7 +30,6 @@ export async function unlessGone<T>(work: () => Promise<T>): Promise<T | undefin
 /** Whether a retry may succeed. False for a request that Temporal will always reject. */
 export function isRetryableTemporalError(error: unknown): boolean {
   if (isStaleClock(error)) return true;
-  const cause = error instanceof ServiceError ? error.cause : error;
-  if (isGrpcServiceError(cause)) return cause.code !== INVALID_ARGUMENT;
-  return error instanceof ServiceError;
+  const code = grpcCode(error);
+  return code === undefined ? error instanceof ServiceError : code !== INVALID_ARGUMENT;
 }

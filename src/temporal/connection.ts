@@ -34,7 +34,7 @@ export interface ConnectOptions {
   environment?: Environment | undefined;
 }
 
-/** Throws if Temporal cannot be reached, and `ConfigError` if payloads must be encrypted and there is no key. */
+/** Throws `TemporalSetupError` if there is no connection, and `ConfigError` if payloads must be encrypted and there is no key. */
 export async function connectClient(
   overrides: ConnectOptions = {},
 ): Promise<TemporalConnection<Connection> & { client: Client }> {
@@ -55,15 +55,22 @@ export async function connectClient(
   return { connection, client, namespace, address };
 }
 
-/** The error of a failed connection names no address. */
+/** The SDK's error of a failed connection names no address, and hides the reason in its cause. */
 export async function explained<C>(address: string, connect: () => Promise<C>): Promise<C> {
   try {
     return await connect();
   } catch (cause) {
-    const why = cause instanceof Error ? ` (${cause.message})` : '';
-    const advice = 'Is it running, and is TEMPORAL_ADDRESS (or TEMPORAL_PROFILE) right?';
-    throw new TemporalSetupError(`Temporal does not answer at ${address}${why}. ${advice}`, { cause });
+    const advice =
+      'Check TEMPORAL_ADDRESS (or TEMPORAL_PROFILE), its credentials, and that Temporal runs there.';
+    throw new TemporalSetupError(`cannot connect to Temporal at ${address}: ${reasonOf(cause)}. ${advice}`, {
+      cause,
+    });
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }
 
 export function configuredDataConverter(

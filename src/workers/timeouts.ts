@@ -2,7 +2,7 @@
 
 /** After a kill of a worker, its workflows wait this long before another worker takes them over. */
 export const STICKY_QUEUE_TIMEOUT = '2s';
-/** After a shutdown request, running activities have this long to finish. No API call takes longer. */
+/** After a shutdown request, running activities have this long to finish. */
 export const SHUTDOWN_GRACE = '30s';
 /**
  * Between the shutdown of the leases and that of the workflows. The lease workflow chooses the next owner in a workflow

@@ -39,7 +39,7 @@ export interface Failing {
 export interface ReconcileActivities {
   /** Restarts payouts whose workflow was terminated, timed out or failed. */
   adoptStopped(look: LookFor): Promise<Adopted>;
-  /** Starts the follow-up of each payout that has ended with an order. */
+  /** Starts the missing follow-up of each payout that has ended after a create was sent, and restarts stopped ones. */
   followEnded(look: LookFor): Promise<Followed>;
   /** Finds open workflows of every type whose workflow task keeps failing. */
   findFailing(look: LookForFailing): Promise<Failing>;

@@ -101,7 +101,7 @@ export function temporalHistories(client: Client): RunHistories {
       );
     },
     async argumentOf(workflowId, runId) {
-      const start = await readStartEvent(client, workflowId, runId).catch(() => undefined);
+      const start = await unlessGone(() => readStartEvent(client, workflowId, runId));
       return start?.argument;
     },
   };

@@ -27,7 +27,7 @@ export function acceptBatches(scope: FastifyInstance): void {
     { parseAs: 'buffer', bodyLimit: MAX_NDJSON_BYTES },
     async (request: FastifyRequest, body: unknown) => ({
       ...(isJsonObject(request.query) ? request.query : {}),
-      payouts: ndjsonLines(bytesOf(body)).map(({ number, bytes }) => parseJson(bytes, `line ${number}`)),
+      payouts: Array.from(ndjsonLines(bytesOf(body)), (line) => parseJson(line.bytes, `line ${line.number}`)),
     }),
   );
 }

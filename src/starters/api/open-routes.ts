@@ -16,7 +16,7 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
     path: '/v1/notifications/{app}',
     summary: 'Receive a notification of the provider. Verified by the configured scheme',
     answers: {
-      202: 'delivered, or kept until its payout is known',
+      202: 'delivered, or kept for two minutes until its payout is known',
       401: 'not verified',
       503: 'send it again',
     },

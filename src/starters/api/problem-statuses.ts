@@ -19,7 +19,8 @@ export const PROBLEM_STATUSES: Readonly<Record<number, ProblemStatus>> = {
   },
   403: {
     title: 'Forbidden',
-    meaning: 'The key does not allow the verb, application or amount, or its caller started the payout.',
+    meaning:
+      'The key does not allow the verb, application or amount, or its caller started the payout that it wants to approve.',
     action: 'Use another key, or change this one in `PAYOUTS_API_KEYS_FILE`.',
   },
   404: {

@@ -6,6 +6,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
+import { TemporalSetupError } from '../../temporal/connection.ts';
 import { applicationFailure, isConflict } from '../errors.ts';
 import { EXIT, type Failure, invalidInput } from './answer.ts';
 
@@ -27,6 +28,8 @@ function workflowFailure(error: unknown): Failure | undefined {
 
 function unexpected(error: unknown): Failure {
   const message = error instanceof Error ? error.message : 'unexpected error';
+  if (error instanceof TemporalSetupError)
+    return { code: 'TEMPORAL_UNAVAILABLE', message, exitCode: EXIT.unexpected };
   if (!(error instanceof ServiceError)) return { code: 'UNEXPECTED', message, exitCode: EXIT.unexpected };
   const detail = error.cause instanceof Error ? `${message}: ${error.cause.message}` : message;
   return { code: 'TEMPORAL_UNAVAILABLE', message: detail, exitCode: EXIT.unexpected };

@@ -19,11 +19,10 @@ export function readJson(file: string): unknown {
 
 /** The rows of a batch: a JSON array, or NDJSON with one payout per line. */
 export function batchRows(bytes: Buffer, file: string): unknown[] {
-  const lines = ndjsonLines(bytes);
-  const [first] = lines;
+  const [first] = ndjsonLines(bytes);
   if (!first) throw new UsageError(`${file} contains no payouts`);
   if (!first.bytes.toString('utf8').trim().startsWith('['))
-    return lines.map((line) => parseJson(line.bytes, `line ${line.number} of ${file}`));
+    return Array.from(ndjsonLines(bytes), (line) => parseJson(line.bytes, `line ${line.number} of ${file}`));
   const rows = parseJson(bytes, file);
   if (!Array.isArray(rows)) throw new UsageError(`${file} is neither a JSON array nor NDJSON`);
   return rows;

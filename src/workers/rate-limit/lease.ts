@@ -117,7 +117,7 @@ async function untilEnd(
   }
 }
 
-/** `released` if this worker shuts down, or the workflow was cancelled. */
+/** `released` if this worker shuts down, or the activity was canceled, paused or reset. */
 function cancellationOf({ cancellationDetails }: Context): Ending {
   return cancellationDetails?.notFound || cancellationDetails?.timedOut ? 'lost' : 'released';
 }

@@ -40,6 +40,11 @@ const MAX_WAIT_MS = 1_000;
 /** The maximum `Retry-After` that is respected. */
 const MAX_PAUSE_MS = 60_000;
 
+/** Its name is in the failures that callers and operators see. */
+class NotOwnerError extends Error {
+  override readonly name = 'NotOwnerError';
+}
+
 export class RateLimiter implements CallGate {
   private readonly clock: Clock;
   private term: Term | undefined;
@@ -79,7 +84,7 @@ export class RateLimiter implements CallGate {
   close(): LastSends {
     const now = this.clock.nowMs();
     this.term = undefined;
-    for (const turn of this.turns.takeAll()) turn.refuse(new Error('the lease has moved'));
+    for (const turn of this.turns.takeAll()) turn.refuse(new NotOwnerError('the lease has moved'));
     return { sendAgesMs: this.window.ages(now, 2 * WINDOW_MS), marginMs: this.margin.valueMs(now) };
   }
 
@@ -142,7 +147,7 @@ export class RateLimiter implements CallGate {
         },
       };
       const onAbort = () => turn.refuse(signal?.reason);
-      if (!this.term) return turn.refuse(new Error('this process does not own the lease'));
+      if (!this.term) return turn.refuse(new NotOwnerError('this process does not own the lease'));
       if (signal?.aborted) return onAbort();
       if (deadline !== undefined) {
         if (deadline <= this.closedUntilMs) return turn.refuse(tooLate());

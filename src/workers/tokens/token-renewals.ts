@@ -60,6 +60,11 @@ async function ensureRenewals(renewals: TokenRenewals, application: TokenOwner):
     console.error(`${application.app}: cannot restart ${failed.length} stopped token renewals yet`);
 }
 
+/** Its name is in the failures that callers and operators see. */
+class NoTokenYetError extends Error {
+  override readonly name = 'NoTokenYetError';
+}
+
 export class TokenRenewals {
   private readonly client: Client;
   private readonly surroundings: Surroundings;
@@ -69,7 +74,7 @@ export class TokenRenewals {
     this.surroundings = surroundings;
   }
 
-  /** The grant after the one with the fingerprint `rejected`. Throws `NotAuthorizedError`; rejects without a token. */
+  /** The current grant, or the one after the grant with the fingerprint `rejected`. Throws `NotAuthorizedError`, `NoTokenYetError`. */
   async grant(owner: TokenOwner, rejected?: string): Promise<CurrentGrant> {
     const { clock, random } = this.surroundings;
     return this.withTimeout(async () => {
@@ -80,7 +85,7 @@ export class TokenRenewals {
       });
       if (grant) return grant;
       await sleep(clock, NO_TOKEN_PAUSE_MS * (1 + random.number()));
-      throw new Error('there is no token yet; its renewal is in progress');
+      throw new NoTokenYetError('its renewal is in progress');
     });
   }
 

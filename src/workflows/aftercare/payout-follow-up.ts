@@ -56,7 +56,7 @@ export async function payoutFollowUp(
       record.hintsSpent += 1;
     }
     await check(request, plan, record, reason);
-    await continueAsNewWhenLong<typeof payoutFollowUp>(request, record);
+    await continueAsNewWhenLong<typeof payoutFollowUp>(() => [request, record]);
   }
 }
 

@@ -27,7 +27,7 @@ export async function payoutBatchPart(request: PartRequest, carried?: PartRecord
         await fillWindow(part);
         await reportWhenDue(part);
         if (part.isDone || part.batchIsGone) break;
-        await continueAsNewWhenLong<typeof payoutBatchPart>(part.remainingRequest, part.record);
+        await continueAsNewWhenLong<typeof payoutBatchPart>(() => [part.remainingRequest, part.record]);
         await waitForNews(part);
       }
       await reportWhenDue(part);

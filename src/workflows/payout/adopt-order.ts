@@ -17,7 +17,7 @@ export function adoptCreated(run: PayoutRun, order: PayoutOrder, quote: AgreedQu
   if (problem) {
     run.flag(
       'ORDER_DIFFERS_FROM_REQUEST',
-      `the answer to the create names an order of another payout: ${problem}`,
+      `the answer to the create names an order that differs from the request: ${problem}`,
     );
     markOutcomeUnknown(run, 'unanswered');
     return;
@@ -52,9 +52,9 @@ export async function adoptFound(
     ? 'an earlier start under this partnerOrderId had another body'
     : (orderMismatch(order, run.request) ?? (quote && termsProblem(order, quote)));
   if (problem) {
-    run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} differs from the request: ${problem}`);
+    run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} was found and differs: ${problem}`);
     noteUnknownSend(run, 'unanswered');
-    const why = `order ${order.orderId} has this partnerOrderId but differs from the request: ${problem}`;
+    const why = `order ${order.orderId} was found under this partnerOrderId and differs: ${problem}`;
     enterReview(run, why, order.orderId);
     return false;
   }

@@ -9,7 +9,7 @@ import { isDoubtfulStart } from '../shared/run-facts.ts';
 import { adoptFound, isOrderReadable } from './adopt-order.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 import { confirmFirst, enterReview, noteUnknownSend, startOver } from './stages.ts';
-import { query, spread, waitForNotificationOrPoll } from './wait-to-ask.ts';
+import { query, spread, waitForNotificationOrPoll } from './wait.ts';
 
 type NotFound = Confirmation & { exists: false };
 type Confirming = Creation & { stage: 'confirming' };

@@ -32,8 +32,8 @@ export function installHandlers(run: PayoutRun): void {
   onUpdate(run, approveUpdate, approve, approvalProblem);
   onUpdate(run, refuseUpdate, refuse, decisionProblem);
   onUpdate(run, cancelUpdate, shielded(cancel), cancelProblem);
-  onUpdate(run, pollUpdate, shielded(poll), pollProblem);
   onUpdate(run, resolveUpdate, shielded(resolve), resolveProblem);
+  onUpdate(run, pollUpdate, shielded(poll), pollProblem);
 }
 
 /** A notification for this payout, or one that cannot be decoded, is a hint to query. One for another payout is ignored. */

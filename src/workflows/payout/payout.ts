@@ -18,7 +18,7 @@ import { lockQuote, waitUntilDue } from './lock-quote.ts';
 import { NotCreated, PayoutRun } from './run.ts';
 import { showState } from './show-state.ts';
 import { trackToFinal } from './track.ts';
-import { verify } from './verify.ts';
+import { verifyResult } from './verify-result.ts';
 
 /** `carried`: the state of the previous run, if it continued as new. */
 export async function payout(request: PayoutRequest, carried?: CarriedOver): Promise<PayoutResult> {
@@ -40,18 +40,20 @@ export async function payout(request: PayoutRequest, carried?: CarriedOver): Pro
 async function pay(run: PayoutRun, carried: CarriedOver | undefined): Promise<PayoutResult> {
   if (!carried) await findEarlierOrder(run);
   for (;;) {
-    // Repeats these steps until the order exists. Before each new attempt, confirms that the last one created none.
+    // Repeats these steps until the order exists. After a send of unknown outcome, confirms before it sends again.
     const order = await createOrder(run, async () => {
       await waitUntilDue(run);
       const quote = await lockQuote(run);
       const approved = await approveIfRequired(run, quote);
       await sendCreate(run, approved);
     });
-    // Result and detail of a final trade may disagree for a while. Then both are queried again.
-    for (let final = await trackToFinal(run, order); final; final = await trackToFinal(run, final.order)) {
-      const result = await verify(run, final);
+    let final = await trackToFinal(run, order);
+    while (final) {
+      const result = await verifyResult(run, final);
       if (result) return result;
+      // Result and detail may disagree for a while: query both again.
       await run.continueAsNewWhenLong();
+      final = await trackToFinal(run, final.order);
     }
     // The provider no longer knows the order. A person decides whether to create another one.
   }
@@ -79,10 +81,11 @@ async function finish(run: PayoutRun, result: PayoutResult): Promise<PayoutResul
 
 /** Temporal's own cancellation means the same as the update `cancel`. */
 function cancelFromTemporal(run: PayoutRun): void {
-  if (run.cancelProblem() === undefined) {
+  const problem = run.cancelProblem();
+  if (problem === undefined) {
     run.cancel('Temporal', 'workflow cancellation');
     return;
   }
-  log.warn('the cancellation has no effect, because the creation has begun');
+  log.warn(`the cancellation has no effect: ${problem}`);
   run.flagLateCancel();
 }

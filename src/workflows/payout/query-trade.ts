@@ -10,7 +10,7 @@ import { polled, type Urgency } from '../shared/calls.ts';
 import { isOrderReadable, readOrder } from './adopt-order.ts';
 import type { PayoutRun } from './run.ts';
 import { enterReview, noteUnknownSend } from './stages.ts';
-import { type LearnedBy, query } from './wait-to-ask.ts';
+import { type LearnedBy, query } from './wait.ts';
 
 /** Fewer queries in a row without an answer are not flagged. */
 const UNANSWERED_BEFORE_FLAG = 3;

@@ -3,7 +3,7 @@ import type { KnownOrder } from '../../domain/payout-record.ts';
 import { type FinalStatus, finalStatus } from '../../domain/trade-verdict.ts';
 import { type KnownTrade, queryTrade } from './query-trade.ts';
 import type { PayoutRun } from './run.ts';
-import { type LearnedBy, spread, waitForNotificationOrPoll } from './wait-to-ask.ts';
+import { type LearnedBy, spread, waitForNotificationOrPoll } from './wait.ts';
 
 export type FinalTrade = KnownTrade & { status: FinalStatus; learnedBy: LearnedBy };
 

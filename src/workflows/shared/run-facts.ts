@@ -35,8 +35,8 @@ export function isHistoryLong(maxEvents = MAX_EVENTS, maxBytes = Number.POSITIVE
 }
 
 /** Continues as new with `args` if the history is long. Call it only while no activity is running. */
-export async function continueAsNewWhenLong<F extends Workflow>(...args: Parameters<F>): Promise<void> {
+export async function continueAsNewWhenLong<F extends Workflow>(args: () => Parameters<F>): Promise<void> {
   if (!isHistoryLong()) return;
   await condition(allHandlersFinished);
-  await continueAsNew<F>(...args);
+  await continueAsNew<F>(...args());
 }

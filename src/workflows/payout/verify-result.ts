@@ -12,13 +12,13 @@ import { polled } from '../shared/calls.ts';
 import type { PayoutRun } from './run.ts';
 import type { FinalTrade } from './track.ts';
 
-/** This many disagreements in a row may be lag of the provider's reads. */
+/** Fewer disagreements in a row than this may be lag of the provider's reads. */
 const PATIENCE = 3;
 /** After this many answers in a row with the same debits, debits that differ from the quote count as true. */
 const ANSWERS_ABOUT_DEBITS = 5;
 
 /** Undefined if result and detail do not agree yet: both have to be fetched again. */
-export async function verify(run: PayoutRun, final: FinalTrade): Promise<PayoutResult | undefined> {
+export async function verifyResult(run: PayoutRun, final: FinalTrade): Promise<PayoutResult | undefined> {
   const { request, record } = run;
   const { order, trade, status, learnedBy } = final;
   run.enter('FETCHING_DETAIL');
