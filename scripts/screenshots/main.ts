@@ -12,11 +12,11 @@ import { encryptionKeys } from '../../src/config/encryption.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
-import { filterLink, SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
 import { launchBrowser } from '../browser.ts';
 import { type Camera, camera, currentDetails } from './camera.ts';
 import { operatorsStorage } from './operators-storage.ts';
 import { type Paid, startAndWait } from './payouts.ts';
+import { filterLink, SAVED_FILTERS } from './saved-filters.ts';
 
 /** The UI's path of the tab that shows current details. */
 const DETAILS = 'user-metadata';

@@ -1,5 +1,5 @@
 /** The local storage of an operator's browser: our columns, our saved filters and the codec server. */
-import { SAVED_FILTERS } from '../../src/temporal/saved-filters.ts';
+import { SAVED_FILTERS } from './saved-filters.ts';
 
 const COLUMNS = ['Status', 'Workflow ID', 'PayoutPhase', 'PayoutOutcome', 'PayoutNeedsAttention', 'Start'];
 

@@ -1,8 +1,9 @@
-/** Reads from the provider, each through a short workflow on a worker. */
+/** Reads from the provider, and the daily report, each through a short workflow on a worker. */
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
+import { PAYOUTS_TASK_QUEUE, reportId } from '../contract/ids.ts';
 import type { ProbeResult, ProbeTarget, QuotedPayout, WorkflowSignatures } from '../contract/workflows.ts';
+import type { DailyReport } from '../domain/daily-report.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../domain/provider-records.ts';
 
@@ -72,4 +73,23 @@ function options<Question extends { app: string }>(kind: string, question: Quest
     workflowExecutionTimeout: GIVE_UP_AFTER,
     args: [question],
   } as const;
+}
+
+/** A report moves no money, so it may time out. A hundred thousand payouts take some minutes. */
+const REPORT_TIMEOUT = '15 minutes';
+
+/**
+ * `day`: `YYYY-MM-DD`, UTC. Throws Temporal's `WorkflowFailedError` if no worker completes the report within 15
+ * minutes.
+ */
+export async function dailyReport(client: Client, environment: string, day: string): Promise<DailyReport> {
+  return client.workflow.execute<WorkflowSignatures['payoutReport']>('payoutReport', {
+    taskQueue: PAYOUTS_TASK_QUEUE,
+    workflowId: `${reportId(environment)}:${day}`,
+    // Concurrent requests share one report.
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowExecutionTimeout: REPORT_TIMEOUT,
+    args: [{ environment, day }],
+    staticSummary: `the payouts of ${day}`,
+  });
 }

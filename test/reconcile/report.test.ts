@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dailyReport } from '../../src/client/reports.ts';
+import { dailyReport } from '../../src/client/reads.ts';
 import { dailyReportSchema } from '../../src/contract/reports.ts';
 import { dayBefore, dayBounds, emptyAppReport, mergeReportParts } from '../../src/domain/daily-report.ts';
 import { restartDelayMs } from '../../src/domain/reconciliation.ts';

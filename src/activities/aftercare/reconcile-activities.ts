@@ -1,14 +1,13 @@
 /** The activities of the reconciliation. */
 import type { Client } from '@temporalio/client';
 import type { WorkerConfig } from '../../config/config.ts';
+import { DAY_MS } from '../../domain/time.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { onlyHere } from '../shared/execution.ts';
 import { adoptStopped } from './adopt-stopped.ts';
 import { followEnded } from './follow-ended.ts';
 import type { ReconcileActivities } from './reconcile-types.ts';
-
-const DAY_MS = 86_400_000;
 
 export function reconcileActivities(
   { env, applications }: WorkerConfig,

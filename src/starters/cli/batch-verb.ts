@@ -8,9 +8,8 @@ import { type BatchResult, type BatchState, LISTED_OUTCOMES, ROW_OUTCOMES } from
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { changeDetector } from '../../temporal/queries.ts';
 import { type Answer, EXIT } from './answer.ts';
-import { showProgress } from './progress.ts';
 import type { Session } from './session.ts';
-import { facts, grid } from './text.ts';
+import { colors, facts, grid } from './text.ts';
 
 const WATCH_INTERVAL_MS = 1_000;
 
@@ -88,4 +87,35 @@ function answer(
     json: result,
     text: listed.length > 0 ? `${text}\n${grid(['row', 'payout', 'outcome'], listed)}` : text,
   };
+}
+
+const BAR_WIDTH = 30;
+const ERASE_LINE = '\r\u001b[2K';
+
+interface Progress {
+  show(state: BatchState): void;
+  end(): void;
+}
+
+/** One line on standard error, if that is a terminal. */
+function showProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
+  if (!stream.isTTY) return { show: () => undefined, end: () => undefined };
+  return {
+    show: (state) => void stream.write(`${ERASE_LINE}${progressLine(state)}`),
+    end: () => void stream.write(ERASE_LINE),
+  };
+}
+
+export function progressLine(state: BatchState): string {
+  const { phase, count, added, started, joined, done, bad, needingAttention } = state;
+  const many = phase === 'RECEIVING' ? added : done;
+  const full = Math.floor((BAR_WIDTH * many) / count);
+  const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
+  const parts = [
+    phase === 'RECEIVING' ? `${added} of ${count} rows sent` : `${done} of ${count} rows ended`,
+    phase !== 'RECEIVING' && `${started + joined - done + bad} open`,
+    bad > 0 && colors.red(`${bad} bad`),
+    needingAttention > 0 && colors.yellow(`${needingAttention} need attention`),
+  ];
+  return `${colors.green(bar)} ${parts.filter((part) => typeof part === 'string').join(', ')}`;
 }

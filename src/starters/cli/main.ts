@@ -27,8 +27,7 @@ const payoutVerbs = () => import('./payout-verbs.ts');
 const batchVerb = () => import('./batch-verb.ts');
 const listVerb = () => import('./list-verb.ts');
 const reportVerb = () => import('./report-verb.ts');
-const tokenVerb = () => import('./token-verb.ts');
-const rateLimitVerb = () => import('./rate-limit-verb.ts');
+const applicationVerbs = () => import('./application-verbs.ts');
 const doctorVerb = () => import('./doctor.ts');
 
 const HELP_TAIL = `
@@ -181,7 +180,7 @@ verb<Common & { renew?: string; limit: string }>(
   'show the tokens, and who must authorize',
   (_none, { app, renew, limit: text }) => {
     const limit = checkedLimit(text);
-    return async (session) => (await tokenVerb()).tokens(session, { app, renew, limit });
+    return async (session) => (await applicationVerbs()).tokens(session, { app, renew, limit });
   },
 )
   .option('--renew <owner>', 'renew now: application, or the openId of a user')
@@ -192,7 +191,7 @@ verb<RateLimitOptions & Common>(
   'show the calls per second and the lease owner, or change the rate',
   (_none, options) => {
     const change = checkedRate(options);
-    return async (session) => (await rateLimitVerb()).rateLimit(session, options.app, change);
+    return async (session) => (await applicationVerbs()).rateLimit(session, options.app, change);
   },
 )
   .option('--calls-per-second <count>', 'set the rate without a restart; default resets it')

@@ -1,5 +1,5 @@
 /** `report`: the payouts of a day by outcome, their changes after the end, and the open payouts. */
-import { dailyReport } from '../../client/reports.ts';
+import { dailyReport } from '../../client/reads.ts';
 import type { DailyReport } from '../../domain/daily-report.ts';
 import type { Money } from '../../domain/money.ts';
 import { OUTCOMES } from '../../domain/payout.ts';

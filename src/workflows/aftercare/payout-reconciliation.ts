@@ -12,8 +12,8 @@ import {
   WORKFLOW_TASK_FAILS,
 } from '../../domain/reconciliation.ts';
 import { showNeedsAttention } from '../shared/attention.ts';
+import { temporalCalls } from '../shared/calls.ts';
 import { isRecord } from '../shared/messages.ts';
-import { temporalCalls } from './temporal-calls.ts';
 
 /** Every payout that is started again calls the provider at once, so they are started in rounds with a pause between. */
 const PAUSE_BETWEEN_ROUNDS = '30s';

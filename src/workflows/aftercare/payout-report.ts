@@ -10,7 +10,7 @@ import {
   mergeReportParts,
   type ReportPart,
 } from '../../domain/daily-report.ts';
-import { temporalCalls } from './temporal-calls.ts';
+import { temporalCalls } from '../shared/calls.ts';
 
 export async function payoutReport(request?: {
   environment?: string;

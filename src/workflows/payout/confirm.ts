@@ -64,12 +64,17 @@ export async function confirm(run: PayoutRun): Promise<void> {
     else enterReview(run, NOT_FOUND);
     return;
   }
-  const wait = Math.min(MAX_CONFIRM_WAIT_MS, 1_000 * 2 ** Math.min(creation.asks, 10));
+  const pause = nextPauseMs(run, creation);
   creation.asks += 1;
+  await waitForNotificationOrPoll(run, pause, WAIT_SUMMARY);
+}
+
+function nextPauseMs(run: PayoutRun, creation: Confirming): number {
+  const pause = Math.min(MAX_CONFIRM_WAIT_MS, 1_000 * 2 ** Math.min(creation.asks, 10));
   const left = creation.untilMs - Date.now();
+  if (left <= 0) return pause;
   // After a restore, thousands may be in doubt at once, and only the end of the window clears them.
-  const untilNext = isOnlyForgotten(run, creation) ? left : Math.min(wait, left);
-  await waitForNotificationOrPoll(run, left > 0 ? untilNext : wait, WAIT_SUMMARY);
+  return isOnlyForgotten(run, creation) ? left : Math.min(pause, left);
 }
 
 /** Started soon after a restore of Temporal, which may have forgotten a send. No run is known to have sent. */

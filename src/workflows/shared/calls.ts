@@ -1,5 +1,7 @@
 /** The activities as workflows call them: task queue, priority, timeouts and retries. */
 import { proxyActivities, proxyLocalActivities, type RetryPolicy } from '@temporalio/workflow';
+import type { ReconcileActivities } from '../../activities/aftercare/reconcile-types.ts';
+import type { ReportActivities } from '../../activities/aftercare/report-types.ts';
 import type { BatchChecks } from '../../activities/batch/batch-types.ts';
 import type {
   AuthorizationActivities,
@@ -18,6 +20,7 @@ import {
   NEXT_POLL_IS_THE_RETRY,
   NO_RETRY,
   UNTIL_ANSWERED,
+  UNTIL_TEMPORAL_ANSWERS,
   untilIssuedOrRefused,
   WHILE_A_PERSON_WAITS,
 } from './retry-policies.ts';
@@ -139,3 +142,10 @@ function activityOptions(
     },
   };
 }
+
+/** Reads of Temporal for the reconciliation and the report: no rate limit, no priorities. */
+export const temporalCalls = proxyActivities<ReconcileActivities & ReportActivities>({
+  startToCloseTimeout: '10m',
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
+  retry: UNTIL_TEMPORAL_ANSWERS,
+});

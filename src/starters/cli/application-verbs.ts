@@ -1,0 +1,55 @@
+/** `tokens` and `rate-limit`: what an application needs to call the provider. Renews a token, and changes the rate. */
+import { type RateLimit, RateLimits } from '../../client/rate-limits.ts';
+import { type ListedToken, Tokens } from '../../client/tokens.ts';
+import { type Answer, UsageError } from './answer.ts';
+import type { RateChange } from './options.ts';
+import type { Session } from './session.ts';
+import { attentionText, colors, facts, grid } from './text.ts';
+
+/** With `renew`, `application` or the openId of a user, renews that token and shows only it. */
+export async function tokens(
+  { client, withDeadline }: Session,
+  { app, renew, limit }: { app: string; renew?: string | undefined; limit: number },
+): Promise<Answer> {
+  const known = new Tokens(client);
+  const openId = renew === 'application' ? undefined : renew;
+  const found = await withDeadline(async () =>
+    renew === undefined ? known.list(app, limit) : [await known.renew(app, openId)],
+  );
+  const head = ['token', 'expires', 'next renewal', 'refresh token expires', 'renewals', 'state'];
+  return { json: found, text: found.length === 0 ? 'no tokens yet' : grid(head, found.map(row)) };
+}
+
+function row(token: ListedToken): string[] {
+  if ('ended' in token)
+    return [token.workflowId, '', '', '', '', colors.yellow(`renewal ended: ${token.ended}`)];
+  const { openId, expiresAt = '', renewsAt = '', refreshExpiresAt = '', renewals } = token;
+  const state = [token.sentence, ...token.reasons.map(attentionText)].join('\n');
+  return [openId ?? 'application', expiresAt, renewsAt, refreshExpiresAt, `${renewals}`, state];
+}
+
+export async function rateLimit(
+  { client, environment, withDeadline }: Session,
+  app: string,
+  change: RateChange | undefined,
+): Promise<Answer> {
+  if (environment === undefined) throw new UsageError('PAYMENTS_ENVIRONMENT is missing');
+  const rateLimits = new RateLimits(client, environment);
+  if (change === undefined) return answer(await withDeadline(() => rateLimits.state(app)));
+  return answer(
+    await withDeadline(() => rateLimits.setCallsPerSecond(app, change.callsPerSecond, change.by)),
+  );
+}
+
+function answer(rateLimit: RateLimit): Answer {
+  const { app, callsPerSecond, changedBy, owner } = rateLimit;
+  return {
+    json: rateLimit,
+    text: facts([
+      ['application', app],
+      ['calls per second', callsPerSecond === null ? "the workers' configuration" : `${callsPerSecond}`],
+      ['set by', changedBy ?? undefined],
+      ['owner', owner ?? 'none at the moment'],
+    ]),
+  };
+}
