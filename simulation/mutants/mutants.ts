@@ -37,7 +37,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'window-skipped',
     what: 'The first "order not exist" counts as proof, although reads lag: paid twice.',
     file: 'src/workflows/payout/confirm.ts',
-    find: "creation.cause === 'restored' || Date.now() < creation.untilMs",
+    find: "creation.cause === 'restored' || askedAtMs < creation.untilMs",
     replace: "creation.cause === 'restored'",
   },
   {

@@ -58,8 +58,8 @@ export async function confirm(run: PayoutRun): Promise<void> {
     return;
   }
   if (record.creation.stage !== 'confirming') return;
-  // The window ends only with an answer: without one, nothing is known.
-  if (answer && isWindowOver(run, creation, askedAtMs)) {
+  // Only the answer to a question at its end closes the window. Without an answer, nothing is known.
+  if (answer && askedAtMs >= creation.untilMs) {
     if (answer.exists) enterReview(run, FOUND_BUT_NOT_COMPARED, answer.trade.orderId);
     else enterReview(run, NOT_FOUND);
     return;
@@ -93,19 +93,17 @@ function clearanceBy(
   return askedAtMs >= untilMs && isAfter ? { runId, recoveredAtMs } : { runId };
 }
 
-function isWindowOver(run: PayoutRun, creation: Confirming, askedAtMs: number): boolean {
-  return (isOnlyForgotten(run, creation) ? askedAtMs : Date.now()) >= creation.untilMs;
-}
-
-/** Whether the payout may send again without a person, given that the provider knows no order now. */
+/**
+ * Whether the payout may send again without a person, given that the provider knew no order when it was asked. The
+ * answer may have waited for this workflow, even until the window was over, so the time of the question counts.
+ */
 function maySendAgain(run: PayoutRun, creation: Confirming, answer: NotFound, askedAtMs: number): boolean {
   // An order that an answer has named exists, whatever a later answer says.
   if (creation.wasSeen) return false;
   // No other run has begun to send, so no order can still appear.
   if (creation.cause === 'earlier-run' && !run.record.unknownSend) return true;
-  if (creation.cause === 'restored' || Date.now() < creation.untilMs) return false;
-  // The answer may have waited for this workflow, so the time of the question counts.
-  if (creation.cause === 'forgotten') return isOnlyForgotten(run, creation) && askedAtMs >= creation.untilMs;
+  if (creation.cause === 'restored' || askedAtMs < creation.untilMs) return false;
+  if (creation.cause === 'forgotten') return isOnlyForgotten(run, creation);
   return creation.cause === 'busy' || answer.mayRepeat;
 }
 

@@ -48,7 +48,8 @@ async function judge(
     // The earlier run may have opened an account that was there before this run.
     record.before = undefined;
   }
-  if (Date.now() >= settlesAtMs || hasNewAccount(run)) return conclude(run, unknown, answer);
+  // The answer may have waited for this workflow, so the time of the question counts.
+  if (askedAtMs >= settlesAtMs || hasNewAccount(run)) return conclude(run, unknown, answer);
   return undefined;
 }
 
