@@ -1,4 +1,4 @@
-/** `npm run simulate`: seeded worlds of the whole product, on one process per core. */
+/** `npm run simulate`: runs seeded worlds of the whole product, in one process per core. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -11,16 +11,20 @@ import { runMutants } from './mutants/run.ts';
 import { type Summary, summarySchema } from './seed-process.ts';
 
 const SEEDS = 20;
-const SEEDS_A_MUTANT = 400;
+const SEEDS_PER_MUTANT = 400;
 
 const program = new Command('simulate')
   .description(
     'seeded worlds without a Temporal server: the same seed means the same events in the same order',
   )
-  .option('--seeds <count>', `how many; ${SEEDS}, or ${SEEDS_A_MUTANT} at most for each mutant`, whole)
-  .option('--from <seed>', 'the first', whole, 1)
-  .option('--processes <count>', 'at once', whole, availableParallelism())
-  .option('--trace', 'the timeline of every world, whole, with or without a violation')
+  .option(
+    '--seeds <count>',
+    `how many; ${SEEDS}, or ${SEEDS_PER_MUTANT} at most for each mutant`,
+    positiveInteger,
+  )
+  .option('--from <seed>', 'the first', positiveInteger, 1)
+  .option('--processes <count>', 'at once', positiveInteger, availableParallelism())
+  .option('--trace', 'the whole timeline of every world, with or without a violation')
   .option('--coverage', 'also tells which hazards, pairs of faults and lines of the workflows the worlds met')
   .option('--until-violation', 'ends at the first violation, and tells no story')
   .option('--mutants', 'plants bugs, one at a time, and tells how many seeds find each')
@@ -38,22 +42,22 @@ const options = program.opts<{
 }>();
 const { from, processes, mutants, only } = options;
 const { trace = false, coverage = false, untilViolation = false } = options;
-const seeds = options.seeds ?? (mutants ? SEEDS_A_MUTANT : SEEDS);
+const seeds = options.seeds ?? (mutants ? SEEDS_PER_MUTANT : SEEDS);
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 if (mutants) process.exit(await runMutants({ seeds, from, processes, only }));
 
-/** What worlds leave behind in a process adds up. */
-const SEEDS_A_PROCESS = 500;
-/** Most of what a world makes is garbage soon: a young generation that holds more of it takes a quarter of the time away. */
+/** Worlds leave memory behind, so each process runs a limited number of seeds. */
+const SEEDS_PER_PROCESS = 500;
+/** Most objects of a world die young. A larger young generation saves a quarter of the time. */
 const EXEC_ARGV = [...process.execArgv, '--max-semi-space-size=64'];
-const TELL_EVERY_MS = 10_000;
+const PROGRESS_INTERVAL_MS = 10_000;
 const HOUR_MS = 3_600_000;
 
 const bundle = await bundledWorkflows();
 const counters = join(dirname(bundle), 'counters');
 
-const begunMs = performance.now();
+const startedAtMs = performance.now();
 let next = from;
 let done = 0;
 let failed = 0;
@@ -61,38 +65,38 @@ const outcomes: Record<string, number> = {};
 const children = new Set<ChildProcess>();
 const tally = new Tally();
 const sums: Summary['sums'] = {
-  ...{ payouts: 0, runs: 0, strikes: 0, faultsMet: 0, calls: 0 },
+  ...{ payouts: 0, runs: 0, processFaults: 0, faultsHit: 0, calls: 0 },
   ...{ activations: 0, replays: 0, events: 0, virtualMs: 0 },
 };
-const telling = setInterval(
+const progress = setInterval(
   () => console.error(`${done} of ${seeds} seeds, ${failed} failed`),
-  TELL_EVERY_MS,
+  PROGRESS_INTERVAL_MS,
 );
-await Promise.all(Array.from({ length: Math.min(processes, seeds) }, work));
-clearInterval(telling);
+await Promise.all(Array.from({ length: Math.min(processes, seeds) }, runProcess));
+clearInterval(progress);
 console.log(`${done - failed} of ${done} seeds without a violation`);
-console.log(inWords());
+console.log(summaryText());
 if (coverage) {
-  for (const line of tally.inWords()) console.log(line);
+  for (const line of tally.summaryLines()) console.log(line);
   printBranches(counters);
 }
 process.exit(failed > 0 ? 1 : 0);
 
-/** One process after the other, until no seed is left. */
-async function work(): Promise<void> {
-  while (isMore()) {
+/** Runs one process after another until no seed is left. */
+async function runProcess(): Promise<void> {
+  while (hasMoreSeeds()) {
     const env = coverage ? countingInto(counters) : process.env;
     const child = fork(join(import.meta.dirname, 'seed-process.ts'), [bundle], { env, execArgv: EXEC_ARGV });
     children.add(child);
-    await answerOf(child);
-    for (let left = SEEDS_A_PROCESS; left > 0 && isMore(); left -= 1) {
+    await nextMessage(child);
+    for (let left = SEEDS_PER_PROCESS; left > 0 && hasMoreSeeds(); left -= 1) {
       child.send({ seed: next++, shrink: !trace && !untilViolation, untilViolation, trace, coverage });
-      const answer = await answerOf(child);
+      const answer = await nextMessage(child);
       if (answer === 'stopped') return;
-      take(summarySchema.parse(answer));
+      addSummary(summarySchema.parse(answer));
     }
     children.delete(child);
-    // It ends by itself, and writes what it has counted.
+    // The process exits by itself and writes its coverage counters.
     const ended = once(child, 'exit');
     child.disconnect();
     await ended;
@@ -100,16 +104,16 @@ async function work(): Promise<void> {
   }
 }
 
-/** A world may take minutes: the first violation does not wait for the others. */
+/** A world may take minutes: the first violation does not wait for the other worlds. */
 function isStopped(): boolean {
   return untilViolation && failed > 0;
 }
 
-function isMore(): boolean {
+function hasMoreSeeds(): boolean {
   return next < from + seeds && !isStopped();
 }
 
-function answerOf(child: ChildProcess): Promise<unknown> {
+function nextMessage(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const onExit = (status: number | null) => {
       if (isStopped()) resolve('stopped');
@@ -123,7 +127,7 @@ function answerOf(child: ChildProcess): Promise<unknown> {
   });
 }
 
-function take(summary: Summary): void {
+function addSummary(summary: Summary): void {
   done += 1;
   for (const key of Object.keys(sums) as (keyof typeof sums)[]) sums[key] += summary.sums[key];
   tally.add(summary);
@@ -136,18 +140,18 @@ function take(summary: Summary): void {
   if (summary.violations.length > 0) failed += 1;
 }
 
-function inWords(): string {
+function summaryText(): string {
   const ends = Object.entries(outcomes).map(([outcome, count]) => `${count} ${outcome}`);
-  const seconds = (performance.now() - begunMs) / 1_000;
+  const seconds = (performance.now() - startedAtMs) / 1_000;
   return [
     `${sums.payouts} payouts (${ends.join(', ')}) in ${sums.runs} workflow runs`,
-    `${sums.strikes} strikes, ${sums.faultsMet} faults in ${sums.calls} calls, ${sums.replays} replays`,
+    `${sums.processFaults} strikes, ${sums.faultsHit} faults in ${sums.calls} calls, ${sums.replays} replays`,
     `${sums.activations} activations, ${sums.events} events, ${(sums.virtualMs / HOUR_MS).toFixed(1)} hours of virtual time`,
     `${seconds.toFixed(0)} s`,
   ].join('\n');
 }
 
-function whole(text: string): number {
+function positiveInteger(text: string): number {
   const number = Number(text);
   if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('a whole number from 1 on');
   return number;

@@ -1,7 +1,7 @@
 /**
- * The only file that imports what the SDK does not promise to keep: its workflow VM, its activity runner and core's
- * protocol. The Rust core stays out: the VM needs no more of it than a clock. `test/simulation/sdk.test.ts` names the
- * import and the shape that an SDK upgrade breaks.
+ * The only file with unstable imports of the SDK: its workflow VM, its activity runner and the protocol of core. It
+ * does not load the Rust core: the VM needs only a clock from it. `test/simulation/sdk.test.ts` names the import and
+ * the shape that an SDK upgrade breaks.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire, Module } from 'node:module';
@@ -27,7 +27,7 @@ export type WorkflowVm = Awaited<ReturnType<VmModule.ReusableVMWorkflowCreator['
 export type VmOptions = Parameters<VmModule.ReusableVMWorkflowCreator['createWorkflow']>[0];
 export type Activity = ActivityModule.Activity;
 
-/** Against which the shapes below were read. */
+/** The SDK version against which the shapes below were checked. */
 export const SDK_VERSION = '1.24.0';
 
 const require = createRequire(import.meta.url);
@@ -71,8 +71,8 @@ interface Internals {
 }
 
 /**
- * Loads the VM over a core that is only a clock, and forgets those modules again: `@temporalio/worker` can still be
- * loaded whole, with the Rust core, in the same process.
+ * Loads the VM with a stub of core that has only a clock, and removes these modules from the cache. The same process
+ * can still load `@temporalio/worker` with the Rust core.
  */
 function load(): Internals {
   const before = new Set(Object.keys(require.cache));
@@ -106,19 +106,19 @@ function load(): Internals {
 
 const internals = load();
 
-/** The compiled workflows. One per process will do: every workflow gets its own globals. */
+/** The compiled workflows. One instance per process is enough: every workflow has its own globals. */
 export interface Workflows {
   create(options: VmOptions): Promise<WorkflowVm>;
   destroy(): Promise<void>;
 }
 
-/** `bundleFile`: as `npm run bundle-workflows` writes it. */
+/** `bundleFile`: written by `npm run bundle-workflows`. */
 export async function loadWorkflows(bundleFile: string): Promise<Workflows> {
   const { ReusableVMWorkflowCreator } = internals.vm;
-  // The promise hook serves stack trace queries only, and costs two thirds of the time.
+  // Only stack trace queries use the promise hook, which takes two thirds of the time.
   Reflect.set(internals.shared.globalHandlers, 'setPromiseHook', () => undefined);
   const code = readFileSync(bundleFile, 'utf8');
-  // No limit on the time in the VM: the real clock would measure it, and a watchdog thread for each call enforce it.
+  // No time limit in the VM: it would measure the real clock and start a watchdog thread for each call.
   const noLimit = undefined;
   const bundle = { code, sourceMap: sourceMapOf(code), filename: bundleFile };
   const creator: VmModule.ReusableVMWorkflowCreator = await Reflect.apply(
@@ -129,15 +129,15 @@ export async function loadWorkflows(bundleFile: string): Promise<Workflows> {
   return {
     create: async (options) => {
       const made = await creator.createWorkflow(options);
-      showClock(made, options.info.unsafe.now);
+      injectClock(made, options.info.unsafe.now);
       return made;
     },
     destroy: () => creator.destroy(),
   };
 }
 
-/** `workflowInfo().unsafe.now`: the creator puts the machine's clock there, whatever it is given. */
-function showClock(workflow: WorkflowVm, now: () => number): void {
+/** Sets `workflowInfo().unsafe.now`, which the creator always sets to the machine's clock. */
+function injectClock(workflow: WorkflowVm, now: () => number): void {
   const activator: unknown = Reflect.get(workflow, 'activator');
   const isThere = typeof activator === 'object' && activator !== null;
   const mutate: unknown = isThere ? Reflect.get(activator, 'mutateWorkflowInfo') : undefined;
@@ -146,7 +146,7 @@ function showClock(workflow: WorkflowVm, now: () => number): void {
   Reflect.apply(mutate, activator, [change]);
 }
 
-/** Which ones there are, the worker that runs them says. */
+/** The worker knows which local activities exist. */
 const ANY_LOCAL_ACTIVITY: ReadonlySet<string> = new Set(['default']);
 
 function sourceMapOf(code: string) {
@@ -156,12 +156,12 @@ function sourceMapOf(code: string) {
 
 type ActivityArguments = ConstructorParameters<typeof ActivityModule.Activity>;
 
-/** An activity as a worker of the SDK runs it: `activity.run({ args, headers })`. */
+/** An activity as an SDK worker runs it: `activity.run({ args, headers })`. */
 export function newActivity(...args: ActivityArguments): Activity {
   return new internals.activity.Activity(...args);
 }
 
-/** Payloads between a workflow and what leaves its process, as a worker of the SDK decodes and encodes them. */
+/** Decodes and encodes the payloads of a workflow as an SDK worker does. */
 export function newCodecRunner({ payloadCodecs }: LoadedDataConverter, workflowId: string) {
   const context = { type: 'workflow', namespace: 'default', workflowId } as const;
   return new internals.codec.WorkflowCodecRunner(payloadCodecs, context);

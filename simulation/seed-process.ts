@@ -1,4 +1,4 @@
-/** One of the processes of `npm run simulate`: a seed comes in, what became of it goes out. */
+/** A child process of `npm run simulate`: receives seeds and returns summaries. */
 import { z } from 'zod';
 import { planOf } from './payouts/plan.ts';
 import { runSeed, type SeedReport } from './payouts/run-seed.ts';
@@ -7,7 +7,7 @@ import { loadWorkflows, type Workflows } from './sdk.ts';
 
 const count = z.number().int().min(0);
 
-export const orderSchema = z.object({
+export const seedJobSchema = z.object({
   seed: z.number().int(),
   shrink: z.boolean(),
   untilViolation: z.boolean(),
@@ -18,35 +18,48 @@ export const orderSchema = z.object({
 export const summarySchema = z.object({
   seed: z.number().int(),
   violations: z.array(z.string()),
-  /** Of the smallest world with a violation, or of the whole one. */
+  /** Of the smallest failing world, or of the world of the seed. */
   story: z.array(z.string()),
   outcomes: z.record(z.string(), count),
   faults: z.array(z.string()),
   hazards: z.array(z.string()),
   sums: z.object({
-    ...{ payouts: count, runs: count, strikes: count, faultsMet: count, calls: count },
+    ...{ payouts: count, runs: count, processFaults: count, faultsHit: count, calls: count },
     ...{ activations: count, replays: count, events: count, virtualMs: z.number() },
   }),
 });
 export type Summary = z.output<typeof summarySchema>;
 
-export async function summaryOf(workflows: Workflows, order: z.output<typeof orderSchema>): Promise<Summary> {
+export async function summaryOf(
+  workflows: Workflows,
+  order: z.output<typeof seedJobSchema>,
+): Promise<Summary> {
   const { seed, shrink: shrinks, ...options } = order;
   const report = await runSeed(workflows, seed, options);
-  if (report.violations.length === 0 || !shrinks) return summed(seed, report, report);
+  if (report.violations.length === 0 || !shrinks) return toSummary(seed, report, report);
   const { report: smallest } = await shrink(workflows, planOf(seed), report);
-  return summed(seed, report, smallest);
+  return toSummary(seed, report, smallest);
 }
 
-function summed(seed: number, report: SeedReport, { violations, story }: SeedReport): Summary {
-  const { outcomes, payouts, runs, strikes, faultsMet, calls, activations, replays, events, virtualMs } =
-    report;
+function toSummary(seed: number, report: SeedReport, { violations, story }: SeedReport): Summary {
+  const {
+    outcomes,
+    payouts,
+    runs,
+    processFaults,
+    faultsHit,
+    calls,
+    activations,
+    replays,
+    events,
+    virtualMs,
+  } = report;
   const { faults, hazards } = report;
   return {
     ...{ seed, outcomes, violations: [...violations], story: [...story] },
     ...{ faults: [...faults], hazards: [...hazards] },
     sums: {
-      ...{ payouts, runs: runs.length, strikes, faultsMet, calls },
+      ...{ payouts, runs: runs.length, processFaults, faultsHit, calls },
       ...{ activations, replays, events, virtualMs },
     },
   };
@@ -55,7 +68,7 @@ function summed(seed: number, report: SeedReport, { violations, story }: SeedRep
 async function serve(bundle: string): Promise<void> {
   const workflows = await loadWorkflows(bundle);
   process.on('message', (message) => {
-    const order = orderSchema.parse(message);
+    const order = seedJobSchema.parse(message);
     summaryOf(workflows, order).then(
       (summary) => process.send?.(summary),
       (error: unknown) => {
@@ -64,7 +77,7 @@ async function serve(bundle: string): Promise<void> {
       },
     );
   });
-  // Nobody wants to know any more.
+  // The parent has exited.
   process.on('disconnect', () => process.exit());
   process.send?.('ready');
 }

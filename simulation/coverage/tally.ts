@@ -1,4 +1,4 @@
-/** What the worlds of a campaign have reached: hazards, faults, and pairs of faults that came together. */
+/** What the worlds of a campaign reached: hazards, faults, and pairs of faults in the same world. */
 import { HAZARDS } from './hazards.ts';
 
 const EXAMPLES = 12;
@@ -17,16 +17,16 @@ export class Tally {
     }
   }
 
-  /** In how many worlds; rare ones first. */
-  inWords(): string[] {
+  /** Counts are numbers of worlds, lowest first. */
+  summaryLines(): string[] {
     const rare = [...this.hazards].toSorted(([, one], [, other]) => one - other);
     const never = rare.filter(([, count]) => count === 0).map(([hazard]) => hazard);
     const all = (this.faults.size * (this.faults.size - 1)) / 2;
     const single = [...this.faults].toSorted(([, one], [, other]) => one - other).slice(0, EXAMPLES);
     return [
-      `hazards, with the worlds that met them: ${rare.map(said).join(', ')}`,
+      `hazards, with the worlds that met them: ${rare.map(formatCount).join(', ')}`,
       ...(never.length > 0 ? [`hazards that no world met: ${never.join(', ')}`] : []),
-      `${this.faults.size} faults; the rarest: ${single.map(said).join(', ')}`,
+      `${this.faults.size} faults; the rarest: ${single.map(formatCount).join(', ')}`,
       `${this.pairs.size} of ${all} pairs of faults met in one world`,
     ];
   }
@@ -36,6 +36,6 @@ function count(into: Map<string, number>, name: string): void {
   into.set(name, (into.get(name) ?? 0) + 1);
 }
 
-function said([name, count]: readonly [string, number]): string {
+function formatCount([name, count]: readonly [string, number]): string {
   return `${name} ${count}`;
 }

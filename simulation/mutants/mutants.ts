@@ -1,11 +1,11 @@
-/** Bugs as programmers make them: small, plausible, each in one place. */
+/** Bugs that programmers make: small, plausible, each in one place. */
 
 export interface Mutant {
   name: string;
-  /** The bug, and what it would cost. */
+  /** The bug and its consequence. */
   what: string;
   file: string;
-  /** Stands in the file exactly once. */
+  /** Occurs in the file exactly once. */
   find: string;
   replace: string;
 }

@@ -1,6 +1,7 @@
 /**
- * `npm run simulate -- --mutants`: what the simulation is worth. Each mutant is a bug in a copy of this project, and
- * seeded worlds run there until one has a violation. A mutant that survives says what nobody would notice.
+ * `npm run simulate -- --mutants`: measures what the simulation finds. Each mutant plants a bug in a copy of this
+ * project, and seeded worlds run there until one has a violation. A surviving mutant shows a bug that the simulation
+ * misses.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,27 +10,27 @@ import { join } from 'node:path';
 import { MUTANTS, type Mutant } from './mutants.ts';
 
 export interface MutantOptions {
-  /** At most, for each mutant. */
+  /** The limit for each mutant. */
   seeds: number;
   from: number;
   processes: number;
-  /** By name; all without it. */
+  /** Names of mutants. Default: all. */
   only?: readonly string[] | undefined;
 }
 
-type Fate =
+type MutantResult =
   | { kind: 'caught'; seeds: number; by: string }
   | { kind: 'survived' }
-  /** The simulation itself could not run: such a mutant says nothing. */
+  /** The simulation itself failed, so the result is inconclusive. */
   | { kind: 'broken'; why: string };
 
 const ROOT = join(import.meta.dirname, '../..');
-/** What a simulation is made of. */
-const PARTS = ['src', 'simulator', 'simulation', 'chaos', 'scripts', 'package.json'] as const;
+/** The paths that a simulation needs. */
+const COPIED_PATHS = ['src', 'simulator', 'simulation', 'chaos', 'scripts', 'package.json'] as const;
 const CONFIGS = ['tsconfig.json', 'tsconfig.base.json'] as const;
-const LONGEST_LINE = 160;
+const MAX_LINE_LENGTH = 160;
 
-/** Answers the exit code: 1 where a mutant survived or could not run. */
+/** Returns the exit code: 1 if a mutant survived or failed to run. */
 export async function runMutants(options: MutantOptions): Promise<number> {
   const unknown = options.only?.filter((name) => !MUTANTS.some((mutant) => mutant.name === name)) ?? [];
   if (unknown.length > 0) {
@@ -39,16 +40,16 @@ export async function runMutants(options: MutantOptions): Promise<number> {
   const wanted = MUTANTS.filter(({ name }) => options.only?.includes(name) ?? true);
   let caught = 0;
   for (const mutant of wanted) {
-    const fate = await fateOf(mutant, options);
-    if (fate.kind === 'caught') caught += 1;
-    console.log(`${mutant.name}: ${inWords(fate, options)}`);
-    if (fate.kind !== 'caught') console.log(`  ${mutant.file}: ${mutant.what}`);
+    const result = await testMutant(mutant, options);
+    if (result.kind === 'caught') caught += 1;
+    console.log(`${mutant.name}: ${describeResult(result, options)}`);
+    if (result.kind !== 'caught') console.log(`  ${mutant.file}: ${mutant.what}`);
   }
   console.log(`${caught} of ${wanted.length} mutants caught`);
   return caught === wanted.length ? 0 : 1;
 }
 
-/** The text of the mutant's file with the bug in it. Throws where the place is not there exactly once. */
+/** Returns the text of the mutant's file with the bug. Throws if `find` does not occur exactly once. */
 export function mutated(text: string, { name, find, replace }: Mutant): string {
   const [before, after, ...more] = text.split(find);
   if (before === undefined || after === undefined || more.length > 0)
@@ -62,24 +63,27 @@ export function fileOf({ file }: Mutant): string {
   return join(ROOT, file);
 }
 
-async function fateOf(mutant: Mutant, options: MutantOptions): Promise<Fate> {
+async function testMutant(mutant: Mutant, options: MutantOptions): Promise<MutantResult> {
   const folder = mkdtempSync(join(tmpdir(), 'payouts-mutant-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   process.on('exit', remove);
   try {
-    for (const part of [...PARTS, ...CONFIGS])
+    for (const part of [...COPIED_PATHS, ...CONFIGS])
       cpSync(join(ROOT, part), join(folder, part), { recursive: true });
     symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(folder, 'node_modules'));
     const text = readFileSync(fileOf(mutant), 'utf8');
     writeFileSync(join(folder, mutant.file), mutated(text, mutant));
-    return await simulated(folder, options);
+    return await runSimulation(folder, options);
   } finally {
     remove();
     process.off('exit', remove);
   }
 }
 
-async function simulated(folder: string, { seeds, from, processes }: MutantOptions): Promise<Fate> {
+async function runSimulation(
+  folder: string,
+  { seeds, from, processes }: MutantOptions,
+): Promise<MutantResult> {
   const numbers = ['--seeds', seeds, '--from', from, '--processes', processes].map(String);
   const child = spawn(
     process.execPath,
@@ -89,7 +93,7 @@ async function simulated(folder: string, { seeds, from, processes }: MutantOptio
   const stop = () => child.kill();
   process.on('exit', stop);
   try {
-    return told(await outputOf(child));
+    return parseOutput(await outputOf(child));
   } finally {
     process.off('exit', stop);
   }
@@ -97,31 +101,31 @@ async function simulated(folder: string, { seeds, from, processes }: MutantOptio
 
 function outputOf(child: ChildProcess): Promise<{ out: string; err: string }> {
   return new Promise((resolve, reject) => {
-    const said = { out: '', err: '' };
+    const output = { out: '', err: '' };
     child.stdout?.on('data', (chunk: Buffer) => {
-      said.out += chunk.toString();
+      output.out += chunk.toString();
     });
     child.stderr?.on('data', (chunk: Buffer) => {
-      said.err += chunk.toString();
+      output.err += chunk.toString();
     });
     child.once('error', reject);
-    child.once('close', () => resolve(said));
+    child.once('close', () => resolve(output));
   });
 }
 
-function told({ out, err }: { out: string; err: string }): Fate {
+function parseOutput({ out, err }: { out: string; err: string }): MutantResult {
   const seeds = /^\d+ of (\d+) seeds without a violation$/m.exec(out)?.[1];
-  if (seeds === undefined) return { kind: 'broken', why: err.trim().slice(-1_000) || 'it said nothing' };
+  if (seeds === undefined) return { kind: 'broken', why: err.trim().slice(-1_000) || 'no output' };
   const by = /^ {2}VIOLATION (.*)$/m.exec(out)?.[1];
   return by === undefined ? { kind: 'survived' } : { kind: 'caught', seeds: Number(seeds), by };
 }
 
-function inWords(fate: Fate, { seeds }: MutantOptions): string {
-  if (fate.kind === 'survived') return `SURVIVED ${seeds} seeds`;
-  if (fate.kind === 'broken') return `COULD NOT RUN: ${fate.why}`;
-  const { by } = fate;
-  const short = by.length > LONGEST_LINE ? `${by.slice(0, LONGEST_LINE)}…` : by;
-  return `caught after ${fate.seeds} ${fate.seeds === 1 ? 'seed' : 'seeds'}: ${short}`;
+function describeResult(result: MutantResult, { seeds }: MutantOptions): string {
+  if (result.kind === 'survived') return `SURVIVED ${seeds} seeds`;
+  if (result.kind === 'broken') return `COULD NOT RUN: ${result.why}`;
+  const { by } = result;
+  const short = by.length > MAX_LINE_LENGTH ? `${by.slice(0, MAX_LINE_LENGTH)}…` : by;
+  return `caught after ${result.seeds} ${result.seeds === 1 ? 'seed' : 'seeds'}: ${short}`;
 }
 
 function nameOf({ name }: Mutant): string {

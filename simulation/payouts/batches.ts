@@ -1,4 +1,4 @@
-/** Batches in a world: who starts, stops, cancels and resumes them, and what must hold of each. */
+/** Batches in a world: their callers, the interventions, and the checks of each batch. */
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { BatchConflictError, Batches as Starter } from '../../src/client/batches.ts';
 import { addUpdate } from '../../src/contract/batch-messages.ts';
@@ -11,42 +11,42 @@ import { payoutId } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
 
-export type BatchMeddling =
+export type BatchIntervention =
   | { kind: 'start-again' | 'start-other-rows' | 'cancel' | 'terminate'; atMs: number }
   | { kind: 'terminate-part'; atMs: number };
 
 export interface PlannedBatch {
   batchId: string;
   atMs: number;
-  /** Added so many at a time, as a caller without our client does; undefined: by our client. */
-  rowsAtOnce: number | undefined;
-  /** Such a caller dies after so many adds. Somebody goes on with the batch later. */
+  /** Rows per update for a caller that does not use our client; undefined if the caller uses our client. */
+  rowsPerAdd: number | undefined;
+  /** Such a caller stops after this number of updates. The operator resumes the batch later. */
   leavesAfter: number;
-  meddling: BatchMeddling[];
+  interventions: BatchIntervention[];
 }
 
 const NEVER_LEAVES = Number.POSITIVE_INFINITY;
 
-export function batchIn(random: Random, batchId: string, atMs: number): PlannedBatch {
-  const meddling: BatchMeddling[] = [];
-  const meddle = (kind: BatchMeddling['kind'], chance: number) => {
+export function planBatch(random: Random, batchId: string, atMs: number): PlannedBatch {
+  const interventions: BatchIntervention[] = [];
+  const maybeIntervene = (kind: BatchIntervention['kind'], chance: number) => {
     if (!random.chance(chance)) return;
-    meddling.push({ kind, atMs: atMs + random.between(0, random.pick([3_000, 20_000, 100_000]) ?? 0) });
+    interventions.push({ kind, atMs: atMs + random.between(0, random.pick([3_000, 20_000, 100_000]) ?? 0) });
   };
-  meddle('start-again', 0.4);
-  meddle('start-other-rows', 0.3);
-  meddle('terminate-part', 0.3);
-  // Nobody knows what a caller wants who cancels a batch and starts it again.
-  meddle(random.chance(0.5) ? 'cancel' : 'terminate', 0.5);
+  maybeIntervene('start-again', 0.4);
+  maybeIntervene('start-other-rows', 0.3);
+  maybeIntervene('terminate-part', 0.3);
+  // The operator starts a terminated batch again, which contradicts a cancellation: a plan has one of the two.
+  maybeIntervene(random.chance(0.5) ? 'cancel' : 'terminate', 0.5);
   const isByHand = random.chance(0.5);
   return {
-    ...{ batchId, atMs, meddling },
-    rowsAtOnce: isByHand ? random.pick([1, 2, 5]) : undefined,
+    ...{ batchId, atMs, interventions },
+    rowsPerAdd: isByHand ? random.pick([1, 2, 5]) : undefined,
     leavesAfter: isByHand && random.chance(0.4) ? (random.pick([0, 1, 2]) ?? 0) : NEVER_LEAVES,
   };
 }
 
-/** Its caller leaves the start to the batch. */
+/** Whether the batch starts the payout, and not a caller. */
 export function isOfBatch({ batches }: Plan, { batch }: PlannedPayout): boolean {
   return batches.some(({ batchId }) => batchId === batch);
 }
@@ -55,24 +55,24 @@ export class Batches implements Feature {
   private readonly scene: Scene;
   private readonly starter: Starter;
   private readonly batches: readonly PlannedBatch[];
-  private readonly begun = new Set<string>();
+  private readonly started = new Set<string>();
 
   constructor(scene: Scene) {
     this.scene = scene;
-    const { client, server } = scene.there;
+    const { client, server } = scene.system;
     this.starter = new Starter({ client, environment: 'test' });
     this.batches = scene.plan.batches.filter((batch) => this.rowsOf(batch).length > 0);
     server.onChange.push(({ workflowId }) => {
       const batch = this.batches.find((one) => idOf(one) === workflowId);
-      if (batch && this.scene.hasCompleted(idOf(batch))) this.letGo(batch);
+      if (batch && this.scene.hasCompleted(idOf(batch))) this.dropUnstartedRows(batch);
     });
   }
 
   begin(): void {
-    const { world } = this.scene.there;
+    const { world } = this.scene.system;
     for (const batch of this.batches) {
       world.spawn(this.start(batch));
-      for (const meddling of batch.meddling) world.spawn(this.meddle(batch, meddling));
+      for (const intervention of batch.interventions) world.spawn(this.intervene(batch, intervention));
     }
   }
 
@@ -80,30 +80,30 @@ export class Batches implements Feature {
     return this.batches
       .filter((batch) => !this.scene.hasCompleted(idOf(batch)))
       .map((batch) => {
-        const run = this.scene.there.server.latest(idOf(batch));
+        const run = this.scene.system.server.latest(idOf(batch));
         return `batch ${batch.batchId} (${run ? `${run.entries.length} events` : 'it never started'})`;
       });
   }
 
-  /** What was begun, and does not run or misses rows, is started again with the same rows. */
-  look(): void {
-    const { world } = this.scene.there;
+  /** Starts a batch again, with the same rows, if it does not run or misses rows. */
+  inspect(): void {
+    const { world } = this.scene.system;
     for (const batch of this.batches)
-      if (this.begun.has(batch.batchId) && !this.scene.hasCompleted(idOf(batch)))
-        world.spawn(this.lookAfter(batch));
+      if (this.started.has(batch.batchId) && !this.scene.hasCompleted(idOf(batch)))
+        world.spawn(this.resumeBatch(batch));
   }
 
   restored(): void {
-    for (const batch of this.batches) if (this.scene.hasCompleted(idOf(batch))) this.letGo(batch);
+    for (const batch of this.batches) if (this.scene.hasCompleted(idOf(batch))) this.dropUnstartedRows(batch);
   }
 
-  async judge(): Promise<void> {
-    const { world } = this.scene.there;
+  async check(): Promise<void> {
+    const { world } = this.scene.system;
     for (const batch of this.batches) {
       if (!this.scene.hasCompleted(idOf(batch))) continue;
       const result = await world.finish(this.starter.result(batch));
-      for (const wrong of this.wrongIn(batch, result))
-        world.violation(`batch ${batch.batchId}: ${wrong}: ${JSON.stringify(result)}`);
+      for (const problem of this.problemsIn(batch, result))
+        world.violation(`batch ${batch.batchId}: ${problem}: ${JSON.stringify(result)}`);
     }
   }
 
@@ -111,28 +111,28 @@ export class Batches implements Feature {
 
   private async start(batch: PlannedBatch): Promise<void> {
     const { scene } = this;
-    await scene.there.world.sleep(batch.atMs);
-    this.begun.add(batch.batchId);
-    if (batch.rowsAtOnce !== undefined) await this.addByHand(batch, batch.rowsAtOnce);
-    else await scene.insist(`batch ${batch.batchId}`, () => this.startWhole(batch));
+    await scene.system.world.sleep(batch.atMs);
+    this.started.add(batch.batchId);
+    if (batch.rowsPerAdd !== undefined) await this.addRowsDirectly(batch, batch.rowsPerAdd);
+    else await scene.retryWhileUnavailable(`batch ${batch.batchId}`, () => this.startBatch(batch));
   }
 
-  private async startWhole(batch: PlannedBatch): Promise<void> {
+  private async startBatch(batch: PlannedBatch): Promise<void> {
     try {
       await this.starter.start({ batchId: batch.batchId, payouts: this.requestsOf(batch) });
     } catch (error) {
-      // It was cancelled meanwhile.
+      // The batch was canceled in the meantime.
       if (!(error instanceof WorkflowUpdateFailedError)) throw error;
     }
   }
 
   /** As a caller with another SDK does. */
-  private async addByHand(batch: PlannedBatch, rowsAtOnce: number): Promise<void> {
+  private async addRowsDirectly(batch: PlannedBatch, rowsPerAdd: number): Promise<void> {
     const { scene } = this;
-    const { client } = scene.there;
+    const { client } = scene.system;
     const rows = this.requestsOf(batch);
     const { batchId } = batch;
-    const handle = await scene.insist(`batch ${batchId}`, () =>
+    const handle = await scene.retryWhileUnavailable(`batch ${batchId}`, () =>
       client.workflow.start<typeof payoutBatch>('payoutBatch', {
         ...{ taskQueue: PAYOUTS_TASK_QUEUE, workflowId: idOf(batch) },
         ...{ workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY', workflowIdConflictPolicy: 'USE_EXISTING' },
@@ -142,65 +142,67 @@ export class Batches implements Feature {
     );
     if (!handle) return;
     for (let adds = 0, offset = 0; offset < rows.length && adds < batch.leavesAfter; adds += 1) {
-      const payouts = rows.slice(offset, offset + rowsAtOnce);
+      const payouts = rows.slice(offset, offset + rowsPerAdd);
       const slice = offset;
-      await scene.tolerant(`batch ${batchId}`, () =>
+      await scene.ignoreExpectedErrors(`batch ${batchId}`, () =>
         handle.executeUpdate(addUpdate, { args: [{ offset: slice, payouts }] }),
       );
-      offset += rowsAtOnce;
+      offset += rowsPerAdd;
     }
   }
 
-  private async lookAfter(batch: PlannedBatch): Promise<void> {
+  private async resumeBatch(batch: PlannedBatch): Promise<void> {
     const { scene } = this;
     const about = `batch ${batch.batchId}`;
-    const isRunning = scene.there.server.latest(idOf(batch))?.isRunning ?? false;
+    const isRunning = scene.system.server.latest(idOf(batch))?.isRunning ?? false;
     if (isRunning) {
-      const state = await scene.tolerant(about, () => this.starter.state(batch));
+      const state = await scene.ignoreExpectedErrors(about, () => this.starter.state(batch));
       if (!state || state.cancelled || state.missing.length === 0) return;
     }
-    scene.act('batch', about, 'go-on');
-    await scene.tolerant(about, () => this.startWhole(batch));
+    scene.recordAction('batch', about, 'go-on');
+    await scene.ignoreExpectedErrors(about, () => this.startBatch(batch));
   }
 
-  private async meddle(batch: PlannedBatch, { kind, atMs }: BatchMeddling): Promise<void> {
+  private async intervene(batch: PlannedBatch, { kind, atMs }: BatchIntervention): Promise<void> {
     const { scene } = this;
-    const { world, client, server } = scene.there;
+    const { world, client, server } = scene.system;
     await world.sleep(atMs);
     const about = `batch ${batch.batchId}`;
     if (!server.latest(idOf(batch))) return;
-    scene.act('batch', about, kind);
-    if (kind === 'start-again') await scene.tolerant(about, () => this.startWhole(batch));
+    scene.recordAction('batch', about, kind);
+    if (kind === 'start-again') await scene.ignoreExpectedErrors(about, () => this.startBatch(batch));
     else if (kind === 'start-other-rows') await this.startOtherRows(batch);
-    else if (kind === 'cancel') await scene.tolerant(about, () => this.starter.cancel(batch));
+    else if (kind === 'cancel') await scene.ignoreExpectedErrors(about, () => this.starter.cancel(batch));
     else {
       const isPart = (workflowId: string) =>
         workflowId.startsWith(`payout-batch-part:default:${batch.batchId}:`);
       const part = server.runs.find((run) => run.isRunning && isPart(run.workflowId));
       const victim = kind === 'terminate' ? idOf(batch) : part?.workflowId;
       if (victim)
-        await scene.tolerant(about, () => client.workflow.getHandle(victim).terminate('by a person'));
+        await scene.ignoreExpectedErrors(about, () =>
+          client.workflow.getHandle(victim).terminate('by a person'),
+        );
     }
   }
 
   private async startOtherRows(batch: PlannedBatch): Promise<void> {
     const { scene } = this;
-    // A batch that was stopped may be started again with any rows: each is compared with its payout.
-    if (batch.meddling.some(({ kind }) => kind === 'terminate')) return;
+    // A terminated batch may be started again with any rows: each row is compared with its payout.
+    if (batch.interventions.some(({ kind }) => kind === 'terminate')) return;
     const about = `batch ${batch.batchId}`;
-    const state = await scene.tolerant(about, () => this.starter.state(batch));
-    // Rows that are not there may be any.
+    const state = await scene.ignoreExpectedErrors(about, () => this.starter.state(batch));
+    // Missing rows may still be added with any content.
     if (!state || state.missing.length > 0) return;
     const [first, ...rest] = this.requestsOf(batch);
     const other = { ...first, instructedAmount: { currency: 'CNY', amount: '7.77' } };
-    await scene.mustConflict(about, BatchConflictError, () =>
+    await scene.expectConflict(about, BatchConflictError, () =>
       this.starter.start({ batchId: batch.batchId, payouts: [other, ...rest] }),
     );
   }
 
   // ---- the oracle
 
-  private wrongIn(batch: PlannedBatch, result: BatchResult): string[] {
+  private problemsIn(batch: PlannedBatch, result: BatchResult): string[] {
     const { count, outcomes, started, joined } = result;
     const rows = this.rowsOf(batch);
     const ended = new Map(OUTCOMES.map((outcome) => [outcome, 0]));
@@ -211,10 +213,12 @@ export class Batches implements Feature {
     const unseen = outcomes.stopped + outcomes.notStarted;
     const differing = (by: (said: number, known: number) => boolean): PayoutOutcome[] =>
       OUTCOMES.filter((outcome) => by(outcomes[outcome], ended.get(outcome) ?? 0));
-    const without = rows.filter(({ number }) => !this.scene.there.server.latest(payoutId(number))).length;
-    const mayBeJoined = rows.filter(({ meddling }) => meddling.some(({ kind }) => kind === 'start-again'));
-    const isCancelled = batch.meddling.some(({ kind }) => kind === 'cancel');
-    const isStopped = batch.meddling.some(({ kind }) => kind.startsWith('terminate'));
+    const without = rows.filter(({ number }) => !this.scene.system.server.latest(payoutId(number))).length;
+    const mayBeJoined = rows.filter(({ interventions }) =>
+      interventions.some(({ kind }) => kind === 'start-again'),
+    );
+    const isCancelled = batch.interventions.some(({ kind }) => kind === 'cancel');
+    const isStopped = batch.interventions.some(({ kind }) => kind.startsWith('terminate'));
     const isRestored = this.scene.plan.restored !== undefined;
     const isReopened = rows.some(({ number }) => this.scene.reopened.has(number));
     return [
@@ -231,12 +235,12 @@ export class Batches implements Feature {
       without > unseen && `${without} rows have no payout`,
       started + joined + unseen !== count && !isRestored && 'rows were started twice, or are not counted',
       joined > mayBeJoined.length && !isRestored && 'rows were joined that nobody else started',
-    ].filter((wrong) => typeof wrong === 'string');
+    ].filter((problem) => typeof problem === 'string');
   }
 
-  /** What it has not started by now it never will. */
-  private letGo(batch: PlannedBatch): void {
-    const { server } = this.scene.there;
+  /** A completed batch starts no more rows. */
+  private dropUnstartedRows(batch: PlannedBatch): void {
+    const { server } = this.scene.system;
     for (const { number } of this.rowsOf(batch))
       if (!server.latest(payoutId(number))) this.scene.open.delete(payoutId(number));
   }

@@ -1,12 +1,12 @@
-/** Whether a payout does what people were told that it would: an accepted decision is kept. */
+/** Checks that the product keeps every decision that it accepted. */
 import { partnerOrderIdOf } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
 
-export interface Decided {
+export interface Decision {
   atMs: number;
   what: 'approve' | 'refuse' | 'cancel' | 'resolve';
-  /** The order that a person has named. */
+  /** The order that the operator named. */
   orderId?: string | undefined;
 }
 
@@ -17,20 +17,20 @@ export class Decisions implements Feature {
     this.scene = scene;
   }
 
-  async judge(): Promise<void> {
-    const { plan, there } = this.scene;
-    // What Temporal has forgotten was not decided.
+  async check(): Promise<void> {
+    const { plan, system } = this.scene;
+    // A restored Temporal does not have the decisions that were made after the snapshot.
     if (plan.restored) return;
     for (const payout of plan.payouts.filter(isLeftInPlace))
-      for (const decided of this.scene.decided.get(payout.number) ?? [])
-        for (const wrong of this.wrongAfter(payout, decided))
-          there.world.violation(`${partnerOrderIdOf(payout.number)} ${wrong}`);
+      for (const decision of this.scene.decisions.get(payout.number) ?? [])
+        for (const problem of this.problemsAfter(payout, decision))
+          system.world.violation(`${partnerOrderIdOf(payout.number)} ${problem}`);
   }
 
-  private wrongAfter({ number }: PlannedPayout, { atMs, what, orderId }: Decided): string[] {
+  private problemsAfter({ number }: PlannedPayout, { atMs, what, orderId }: Decision): string[] {
     const result = this.scene.results.get(number);
     if (!result) return [];
-    const { creates } = this.scene.there.provider.control.ledgerOf(partnerOrderIdOf(number));
+    const { creates } = this.scene.system.provider.control.ledgerOf(partnerOrderIdOf(number));
     const isStopped = what === 'refuse' || what === 'cancel';
     const isNotCreated = result.outcome === 'NOT_CREATED';
     return [
@@ -38,11 +38,11 @@ export class Decisions implements Feature {
       what === 'cancel' && !isNotCreated && `is ${result.outcome}, and its cancellation was accepted`,
       what === 'refuse' && creates.length === 0 && !isNotCreated && `is ${result.outcome}, and was refused`,
       orderId !== undefined && result.orderId !== orderId && `has not the order ${orderId} that was named`,
-    ].filter((wrong) => typeof wrong === 'string');
+    ].filter((problem) => typeof problem === 'string');
   }
 }
 
-/** A reset, or a start after a termination, does not know what was decided since. */
-function isLeftInPlace({ meddling }: PlannedPayout): boolean {
-  return !meddling.some(({ kind }) => kind === 'reset' || kind === 'terminate');
+/** A reset, or a start after a termination, loses the decisions that were made since. */
+function isLeftInPlace({ interventions }: PlannedPayout): boolean {
+  return !interventions.some(({ kind }) => kind === 'reset' || kind === 'terminate');
 }

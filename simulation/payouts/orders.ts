@@ -1,4 +1,6 @@
-/** Whether what the provider was asked for is what the caller wanted, and whether no money is lost between the two. */
+/**
+ * Checks that the provider received what the caller requested, and that results and orders add up to the same sums.
+ */
 import type { CreateRecord, OrderRecord } from '../../simulator/index.ts';
 import { sumMoney } from '../../src/domain/money.ts';
 import { fieldsIn, isFields } from '../provider/wiretap.ts';
@@ -13,24 +15,24 @@ export class Orders implements Feature {
     this.scene = scene;
   }
 
-  async judge(): Promise<void> {
-    const { plan, there } = this.scene;
-    const { orders, creates } = there.provider.control.ledger();
+  async check(): Promise<void> {
+    const { plan, system } = this.scene;
+    const { orders, creates } = system.provider.control.ledger();
     for (const payout of plan.payouts) {
       const partnerOrderId = partnerOrderIdOf(payout.number);
       const isOurs = (one: { partnerOrderId: string | null }) => one.partnerOrderId === partnerOrderId;
-      for (const wrong of [
-        ...creates.filter(isOurs).flatMap((create) => oddBody(create, payout)),
-        ...orders.filter(isOurs).flatMap((order) => oddOrder(order, payout)),
+      for (const problem of [
+        ...creates.filter(isOurs).flatMap((create) => bodyProblems(create, payout)),
+        ...orders.filter(isOurs).flatMap((order) => orderProblems(order, payout)),
       ])
-        there.world.violation(`${partnerOrderId} ${wrong}`);
+        system.world.violation(`${partnerOrderId} ${problem}`);
     }
-    // Of the others nobody has said anything yet.
-    if (this.scene.open.size === 0) this.judgeSums(orders);
+    // The other payouts have no result yet.
+    if (this.scene.open.size === 0) this.checkSums(orders);
   }
 
-  /** All that left the accounts of payers is in the results, and nothing else. */
-  private judgeSums(orders: readonly OrderRecord[]): void {
+  /** The debits in the results equal the debits of the orders. */
+  private checkSums(orders: readonly OrderRecord[]): void {
     const results = [...this.scene.results.values()];
     const debits = results.flatMap((result) => result.debits.map(({ pay }) => pay));
     const paid = orders.map(({ pay }) => pay);
@@ -40,31 +42,33 @@ export class Orders implements Feature {
           currency,
           all.filter((money) => money.currency === currency),
         ).amount;
-      const [told, left] = [sumIn(debits), sumIn(paid)];
-      if (told !== left)
-        this.scene.there.world.violation(`${told} ${currency} are told as debited, and ${left} left`);
+      const [reported, debited] = [sumIn(debits), sumIn(paid)];
+      if (reported !== debited)
+        this.scene.system.world.violation(
+          `the results report ${reported} ${currency} as debited, and the orders debited ${debited}`,
+        );
     }
   }
 }
 
-function oddBody({ body }: CreateRecord, { request }: PlannedPayout): string[] {
+function bodyProblems({ body }: CreateRecord, { request }: PlannedPayout): string[] {
   const sent = fieldsIn(Buffer.from(body));
   const receiver = isFields(sent['receiver']) ? sent['receiver'] : {};
   const other = [...Object.entries(request.receiver).filter(([name, value]) => receiver[name] !== value)].map(
     ([name]) => name,
   );
-  // Whose account pays, the lock says.
+  // The lock determines the payer account.
   if (sent['type'] !== request.type) other.push('type');
-  // Read as a number it may have lost digits.
+  // A JSON number may have lost digits.
   if (!body.includes(`"amount":${request.instructedAmount.amount}`)) other.push('instructedAmount');
   return other.map((name) => `was sent with another ${name} than asked for`);
 }
 
-function oddOrder({ instructed, payerId }: OrderRecord, { request }: PlannedPayout): string[] {
+function orderProblems({ instructed, payerId }: OrderRecord, { request }: PlannedPayout): string[] {
   const { currency, amount } = request.instructedAmount;
   const isSame = instructed.currency === currency && instructed.amount === amount;
   return [
     !isSame && `is an order of ${instructed.amount} ${instructed.currency}, and not ${amount} ${currency}`,
     payerId !== request.payerId && `is an order of ${payerId}`,
-  ].filter((wrong) => typeof wrong === 'string');
+  ].filter((problem) => typeof problem === 'string');
 }

@@ -1,4 +1,7 @@
-/** One Temporal, the product's worker processes and its receiver of notifications, and a provider: all in virtual time. */
+/**
+ * A simulated Temporal, the product's worker processes, its notification receiver and a provider, all in virtual
+ * time.
+ */
 import type { Client } from '@temporalio/client';
 import type { DataConverter, PayloadCodec } from '@temporalio/common';
 import { type InProcessSimulator, type SettingsChange, simulatorInProcess } from '../../simulator/index.ts';
@@ -19,7 +22,7 @@ import type { Workflows } from '../sdk.ts';
 import { Service } from '../temporal/rpc.ts';
 import { restore, type Snapshot } from '../temporal/snapshot.ts';
 import { Temporal } from '../temporal/temporal.ts';
-import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
+import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import { World } from '../world/world.ts';
 import { workerProgram } from './worker-process.ts';
 
@@ -27,23 +30,23 @@ export interface PayoutWorldOptions {
   workflows: Workflows;
   seed: number;
   workers?: number;
-  faults?: ProcessFaults;
-  /** Of the provider. */
+  faults?: WorkflowTaskFaults;
+  /** Settings of the provider. */
   settings?: SettingsChange;
-  /** Of the worker processes; what it leaves out has its default. */
+  /** Environment of the worker processes. Missing variables have their defaults. */
   env?: Environment;
-  /** Of each call. */
+  /** The network conditions of each call. */
   trip?: (world: World) => Trip;
 }
 
 export const KEYS = 'simulated:c2ltdWxhdGVkLXNpbXVsYXRlZC1zaW11bGF0ZWQtMzI=';
-/** After a rotation. */
+/** The keys after a rotation. */
 export const NEXT_KEYS = 'next:bmV4dC1uZXh0LW5leHQtbmV4dC1uZXh0LW5leHQtMzI=';
-/** A process that does not end in good order by then is killed. */
-const ENDS_WITHIN_MS = 40_000;
+/** A process that shuts down more slowly is killed. */
+const SHUTDOWN_LIMIT_MS = 40_000;
 export const APP_SECRET = 'demo-secret';
 const NOTIFY_URL = 'http://receiver.invalid/v1/notifications/default';
-const NEEDED: Environment = {
+const REQUIRED_ENV: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',
   PAYMENTS_BASE_URL: 'https://provider.invalid',
   PAYMENTS_AUTH_URL: 'https://provider.invalid',
@@ -68,14 +71,14 @@ export class PayoutWorld {
   readonly payouts: Payouts;
   private config: WorkerConfig;
 
-  constructor({ workflows, seed, workers = 1, env, settings, faults, trip = swift }: PayoutWorldOptions) {
-    this.config = workerConfig({ ...NEEDED, ...env });
+  constructor({ workflows, seed, workers = 1, env, settings, faults, trip = fastTrip }: PayoutWorldOptions) {
+    this.config = workerConfig({ ...REQUIRED_ENV, ...env });
     this.world = new World({ seed });
     const { world } = this;
     this.server = new Temporal(world);
     this.service = new Service(this.server);
     const randomness = world.randomness();
-    // Whoever reads and writes from outside has the keys of the moment.
+    // External clients use the current keys.
     const codec = () => new EncryptionCodec(ringOf(this.config), randomness);
     const current: PayloadCodec = {
       encode: (payloads) => codec().encode(payloads),
@@ -111,13 +114,13 @@ export class PayoutWorld {
     return this.config.keys;
   }
 
-  /** Lets go of what the worlds of one process share. */
+  /** Stops the processes and releases the resources that worlds in one Node process share. */
   async end(): Promise<void> {
     for (const process of this.processes) process.kill();
     await this.world.run({ withinMs: 1 });
   }
 
-  /** As the runbook says: workers stopped, Temporal restored, the setting set, workers started. */
+  /** Follows the runbook: stop the workers, restore Temporal, set the variable, start the workers. */
   restore(snapshot: Snapshot): void {
     const { world, processes, server } = this;
     for (const process of processes) process.kill();
@@ -129,13 +132,13 @@ export class PayoutWorld {
     for (const process of processes) process.start();
   }
 
-  /** One process after the other is ended in good order, and started with other keys. */
-  async roll(keys: Environment): Promise<void> {
+  /** Shuts down each process in turn and starts it with the new keys. */
+  async rollingRestart(keys: Environment): Promise<void> {
     const { world, processes } = this;
-    this.config = { ...this.config, keys: encryptionKeys({ ...NEEDED, ...keys }) };
+    this.config = { ...this.config, keys: encryptionKeys({ ...REQUIRED_ENV, ...keys }) };
     for (const process of processes) {
       process.stop();
-      for (let waits = 0; process.life && waits < ENDS_WITHIN_MS; waits += 1_000) await world.sleep(1_000);
+      for (let waits = 0; process.life && waits < SHUTDOWN_LIMIT_MS; waits += 1_000) await world.sleep(1_000);
       process.kill();
       process.start();
     }
@@ -146,9 +149,9 @@ export class PayoutWorld {
   }
 }
 
-/** Reads what any world has written, whenever its keys were replaced. */
-export function reader({ world }: PayoutWorld): DataConverter {
-  const { payloads } = encryptionKeys({ ...NEEDED, PAYOUTS_ENCRYPTION_KEYS: `${KEYS},${NEXT_KEYS}` });
+/** A converter that reads the payloads of every world, before and after a key rotation. */
+export function readerConverter({ world }: PayoutWorld): DataConverter {
+  const { payloads } = encryptionKeys({ ...REQUIRED_ENV, PAYOUTS_ENCRYPTION_KEYS: `${KEYS},${NEXT_KEYS}` });
   return dataConverter(payloads, world.randomness());
 }
 
@@ -157,8 +160,8 @@ function ringOf({ keys }: WorkerConfig): KeyRing {
   return keys.payloads;
 }
 
-/** Nothing goes wrong on the way. */
-export function swift({ random }: World): Trip {
+/** A network without faults. */
+export function fastTrip({ random }: World): Trip {
   return {
     connectMs: 1,
     requestMs: random.between(1, 10),

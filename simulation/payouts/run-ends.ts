@@ -1,14 +1,14 @@
-/** How runs of any workflow may begin and end, and how long their histories may get. */
+/** Checks how runs of all workflow types start and end, and how long their histories get. */
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
 
-/** Runs go on as new long before. */
-const MOST_EVENTS = 1_000;
-/** Nothing here is started with bad input, and nothing is started with a timeout that could pass. */
-const NO_END: ReadonlySet<EventType> = new Set([
+/** Runs continue as new long before this limit. */
+const MAX_EVENTS = 1_000;
+/** No workflow in a world has invalid input or a timeout that can expire. */
+const INVALID_ENDS: ReadonlySet<EventType> = new Set([
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT,
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCELED,
@@ -21,15 +21,15 @@ export class RunEnds implements Feature {
     this.scene = scene;
   }
 
-  async judge(): Promise<void> {
-    const { world, server } = this.scene.there;
-    for (const run of server.runs) for (const wrong of wrongIn(run)) world.violation(wrong);
-    for (const payout of this.scene.plan.payouts) this.judgeStarts(payout);
+  async check(): Promise<void> {
+    const { world, server } = this.scene.system;
+    for (const run of server.runs) for (const problem of problemsIn(run)) world.violation(problem);
+    for (const payout of this.scene.plan.payouts) this.checkStarts(payout);
   }
 
-  /** However many want it, a payout is started once, and again by reconciliation after each termination. */
-  private judgeStarts({ number }: PlannedPayout): void {
-    const { world, server } = this.scene.there;
+  /** A payout starts once, and reconciliation starts it again after each termination. */
+  private checkStarts({ number }: PlannedPayout): void {
+    const { world, server } = this.scene.system;
     const isFirst = ({ workflowId, runId, started }: Run) =>
       workflowId === payoutId(number) && started.firstExecutionRunId === runId;
     const starts = server.runs.filter(isFirst).length;
@@ -38,11 +38,11 @@ export class RunEnds implements Feature {
   }
 }
 
-function wrongIn({ workflowId, entries }: Run): string[] {
+function problemsIn({ workflowId, entries }: Run): string[] {
   const last = entries.at(-1);
   const name = last ? EventType[last.type].replace('EVENT_TYPE_WORKFLOW_EXECUTION_', '') : '';
   return [
-    last && NO_END.has(last.type) && `${workflowId} ended ${name}`,
-    entries.length > MOST_EVENTS && `${workflowId} has a history of ${entries.length} events`,
-  ].filter((wrong) => typeof wrong === 'string');
+    last && INVALID_ENDS.has(last.type) && `${workflowId} ended ${name}`,
+    entries.length > MAX_EVENTS && `${workflowId} has a history of ${entries.length} events`,
+  ].filter((problem) => typeof problem === 'string');
 }

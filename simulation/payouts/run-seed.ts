@@ -1,4 +1,4 @@
-/** One seed: its world, from the first start until every payout has ended, and what must hold all the same. */
+/** Runs the world of one seed, from its first start until every payout has ended, and checks it. */
 import type { DataConverter } from '@temporalio/common';
 import { discrepancies } from '../../chaos/discrepancies.ts';
 import type { CreateRecord, LedgerOf } from '../../simulator/index.ts';
@@ -16,18 +16,25 @@ import type { Run } from '../temporal/run.ts';
 import { snapshotOf } from '../temporal/snapshot.ts';
 import type { World } from '../world/world.ts';
 import { Batches, isOfBatch } from './batches.ts';
-import { Calm } from './calm.ts';
 import { Decisions } from './decisions.ts';
+import { FaultFree } from './fault-free.ts';
 import { KeyRotation } from './key-rotation.ts';
 import { Openings } from './openings.ts';
+import { OperationOutage } from './operation-outage.ts';
 import { Orders } from './orders.ts';
-import { PayoutWorld, partnerOrderIdOf, payoutId, reader, swift } from './payout-world.ts';
-import { type Meddling, type Plan, type PlannedPayout, planOf, type Strike, tripOf } from './plan.ts';
+import { fastTrip, PayoutWorld, partnerOrderIdOf, payoutId, readerConverter } from './payout-world.ts';
+import {
+  type Intervention,
+  type Plan,
+  type PlannedPayout,
+  type ProcessFault,
+  planOf,
+  tripOf,
+} from './plan.ts';
 import { RunEnds } from './run-ends.ts';
 import { type Feature, isCompleted, Scene } from './scene.ts';
 import { Secrets } from './secrets.ts';
-import { Standstill } from './standstill.ts';
-import { storyOf } from './story.ts';
+import { timelineLines } from './story.ts';
 import { Users } from './users.ts';
 
 export interface SeedReport {
@@ -37,47 +44,47 @@ export interface SeedReport {
   payouts: number;
   outcomes: Readonly<Record<string, number>>;
   runs: readonly Run[];
-  /** Reads their payloads, and those of every other world. */
+  /** Decodes the payloads of `runs`, and those of every other world. */
   converter: DataConverter;
   activations: number;
   replays: number;
-  strikes: number;
-  faultsMet: number;
+  processFaults: number;
+  faultsHit: number;
   calls: number;
   events: number;
   virtualMs: number;
-  /** With `coverage`: faults that there were, by name, and the hazards that they amount to. */
+  /** With `coverage`: the names of the faults that occurred, and the hazards that the world reached. */
   faults: readonly string[];
   hazards: readonly string[];
-  /** What happened, in order. */
+  /** The timeline of the world. */
   story: readonly string[];
 }
 
-/** After the trouble. Longer than any wait of the default settings but an approval's. */
-const ENDS_WITHIN_MS = 3 * 3_600_000;
-/** After the last end: reconciliation runs at least so often, and lists lag. */
-const FOLLOWED_WITHIN_MS = 20 * 60_000;
-const LOOKS_EVERY_MS = 20_000;
-/** A person looks into what a list shows, and now and then into any other. */
-const LOOKS_ANYWAY = 0.3;
-/** Those under way, in each process that gets the lease. */
-const MOST_DEAD_TOKENS = 100;
-/** Renewals rest after tokens that were rejected in a row, as they are where answers lie. */
-const TOKENS_REST_MS = 120_000;
-const LIMIT = 20;
-const PERSON = 'operator';
+/** Measured from the end of the faults. Longer than every default wait except that for an approval. */
+const COMPLETION_LIMIT_MS = 3 * 3_600_000;
+/** Measured from the end of the last payout. Longer than the interval of reconciliation plus the lag of lists. */
+const FOLLOW_UP_LIMIT_MS = 20 * 60_000;
+const INSPECTION_INTERVAL_MS = 20_000;
+/** The operator inspects every payout that is listed for review, and other payouts at random. */
+const RANDOM_INSPECTION_PROBABILITY = 0.3;
+/** An allowance for calls in flight in each process that takes the lease. */
+const MAX_STALE_TOKEN_CALLS = 100;
+/** Renewals pause after several rejected tokens in a row, which wrong answers also cause. */
+const TOKEN_BACKOFF_MS = 120_000;
+const CALLS_PER_SECOND_LIMIT = 20;
+const OPERATOR = 'operator';
 
 const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
-  ...[Batches, Openings, Users, KeyRotation, Standstill],
-  ...[Orders, Decisions, RunEnds, Secrets, Calm],
+  ...[Batches, Openings, Users, KeyRotation, OperationOutage],
+  ...[Orders, Decisions, RunEnds, Secrets, FaultFree],
 ];
 
 export interface RunOptions {
-  /** The world ends at its first violation, and nothing that is still open is judged. */
+  /** Stops the world at its first violation and skips the final checks. */
   untilViolation?: boolean;
-  /** The story is told where all is well, too. */
+  /** Includes the timeline if there is no violation, too. */
   trace?: boolean;
-  /** Tells which faults and hazards there were. */
+  /** Reports which faults occurred and which hazards the world reached. */
   coverage?: boolean;
 }
 
@@ -87,168 +94,170 @@ export function runSeed(workflows: Workflows, seed: number, options?: RunOptions
 
 export async function runPlan(workflows: Workflows, plan: Plan, options?: RunOptions): Promise<SeedReport> {
   const seeded = new SeededWorld(workflows, plan, options);
-  const giveBack = seeded.takeConsole();
+  const restoreConsole = seeded.captureConsole();
   try {
     return await seeded.run();
   } finally {
-    giveBack();
+    restoreConsole();
   }
 }
 
 class SeededWorld {
   private readonly plan: Plan;
-  private readonly there: PayoutWorld;
+  private readonly system: PayoutWorld;
   private readonly scene: Scene;
   private readonly features: readonly Feature[];
   private readonly started = new Set<number>();
-  /** Those that a person has approved, or has named an order for. */
+  /** Payouts that a person approved, or resolved by naming an order. */
   private readonly approved = new Set<number>();
-  private readonly named = new Set<number>();
-  private strikes = 0;
+  private readonly resolvedToOrder = new Set<number>();
+  private processFaults = 0;
   private readonly options: RunOptions;
 
   constructor(workflows: Workflows, plan: Plan, options: RunOptions = {}) {
     this.plan = plan;
     this.options = options;
-    const { seed, workers, env, settings, process: faults } = plan;
-    this.there = new PayoutWorld({
+    const { seed, workers, env, settings, workflowTaskFaults: faults } = plan;
+    this.system = new PayoutWorld({
       ...{ workflows, seed, workers, env, settings, faults },
-      trip: (world) => (this.scene.calmSinceMs === undefined ? troubled(plan, world) : swift(world)),
+      trip: (world) => (this.scene.faultsEndedAtMs === undefined ? faultyTrip(plan, world) : fastTrip(world)),
     });
-    this.scene = new Scene(plan, this.there);
+    this.scene = new Scene(plan, this.system);
     this.features = FEATURES.map((Kind) => new Kind(this.scene));
-    this.there.server.onChange.push((run) => {
+    this.system.server.onChange.push((run) => {
       if (isCompleted(run)) this.scene.open.delete(run.workflowId);
     });
   }
 
-  /** What the product's processes write to their consoles is searched like their logs, and not shown. */
-  takeConsole(): () => void {
+  /** Redirects the console output of the product's processes to the logs that are searched for secrets. */
+  captureConsole(): () => void {
     const { log, warn, error } = console;
-    const say = (...parts: readonly unknown[]) =>
-      void this.there.world.logs.push(parts.map(String).join(' '));
-    Object.assign(console, { log: say, warn: say, error: say });
+    const capture = (...parts: readonly unknown[]) =>
+      void this.system.world.logs.push(parts.map(String).join(' '));
+    Object.assign(console, { log: capture, warn: capture, error: capture });
     return () => Object.assign(console, { log, warn, error });
   }
 
   async run(): Promise<SeedReport> {
-    const { plan, there } = this;
-    const { world, provider } = there;
-    const begun = world.now;
+    const { plan, system } = this;
+    const { world, provider } = system;
+    const started = world.now;
     for (const rule of plan.faults) provider.control.addFault(rule);
-    for (const strike of plan.strikes) this.planStrike(strike);
-    if (plan.restored) this.planRestore(plan.restored);
-    if (plan.outage) this.planOutage(plan.outage);
-    there.service.losses = plan.losses;
-    there.service.visibility.lagMs = plan.listsLagMs;
-    if (plan.tokensEndAtMs !== undefined) world.at(plan.tokensEndAtMs, () => this.endTokens());
+    for (const processFault of plan.processFaults) this.scheduleProcessFault(processFault);
+    if (plan.restored) this.scheduleRestore(plan.restored);
+    if (plan.temporalOutage) this.scheduleTemporalOutage(plan.temporalOutage);
+    system.service.losses = plan.losses;
+    system.service.visibility.lagMs = plan.visibilityLagMs;
+    if (plan.tokensExpireAtMs !== undefined) world.at(plan.tokensExpireAtMs, () => this.expireTokens());
     for (const payout of plan.payouts) world.spawn(this.pay(payout));
     for (const feature of this.features) feature.begin?.();
-    world.spawn(this.operate());
-    const isOver = () => (this.scene.open.size === 0 && this.unfinished.length === 0) || this.isDecided;
-    await world.run({ done: isOver, withinMs: plan.troubleMs });
-    this.scene.calmSinceMs = world.now;
-    there.service.losses = undefined;
+    world.spawn(this.runOperator());
+    const isFinished = () =>
+      (this.scene.open.size === 0 && this.unfinished.length === 0) || this.isStoppedEarly;
+    await world.run({ done: isFinished, withinMs: plan.faultPhaseMs });
+    this.scene.faultsEndedAtMs = world.now;
+    system.service.losses = undefined;
     const faults = provider.control.faults();
     provider.control.removeFaults();
-    const how = await world.run({ done: isOver, withinMs: ENDS_WITHIN_MS });
-    if (how !== 'done') this.judgeEnds();
-    if (!this.isDecided) await this.judgeAll();
+    const ending = await world.run({ done: isFinished, withinMs: COMPLETION_LIMIT_MS });
+    if (ending !== 'done') this.reportUnfinished();
+    if (!this.isStoppedEarly) await this.checkAll();
     const { maxCallsInAnySecond, calls } = provider.control.counts();
-    if (maxCallsInAnySecond > LIMIT) world.violation(`${maxCallsInAnySecond} calls in a second`);
+    if (maxCallsInAnySecond > CALLS_PER_SECOND_LIMIT)
+      world.violation(`${maxCallsInAnySecond} calls in a second`);
     const { trace, coverage } = this.options;
     const faultsThere = coverage ? faultsIn(this.scene) : [];
     const hazards = coverage ? hazardsIn(this.scene) : [];
-    await there.end();
+    await system.end();
     return {
       seed: plan.seed,
       violations: [...world.violations],
       digest: world.digest(),
       payouts: plan.payouts.length,
-      outcomes: counted([...this.scene.results.values()].map(({ outcome }) => outcome)),
-      runs: there.server.runs,
-      converter: reader(there),
+      outcomes: countByName([...this.scene.results.values()].map(({ outcome }) => outcome)),
+      runs: system.server.runs,
+      converter: readerConverter(system),
       ...{ ...world.counts, faults: faultsThere, hazards },
-      strikes: this.strikes,
-      faultsMet: faults.reduce((sum, { hit }) => sum + hit, 0),
+      processFaults: this.processFaults,
+      faultsHit: faults.reduce((sum, { hit }) => sum + hit, 0),
       calls,
       events: world.events,
-      virtualMs: world.now - begun,
-      story: world.violations.length > 0 || trace ? storyOf(there, begun, this.scene.told) : [],
+      virtualMs: world.now - started,
+      story: world.violations.length > 0 || trace ? timelineLines(system, started, this.scene.timeline) : [],
     };
   }
 
-  private get isDecided(): boolean {
-    return (this.options.untilViolation ?? false) && this.there.world.violations.length > 0;
+  private get isStoppedEarly(): boolean {
+    return (this.options.untilViolation ?? false) && this.system.world.violations.length > 0;
   }
 
   // ---- what happens to the processes
 
-  private planStrike({ atMs, process: at, kind, lastsMs }: Strike): void {
-    const { world, processes } = this.there;
+  private scheduleProcessFault({ atMs, process: at, kind, lastsMs }: ProcessFault): void {
+    const { world, processes } = this.system;
     const process = processes[at];
     if (!process) return;
     world.at(atMs, () => {
-      this.strikes += 1;
+      this.processFaults += 1;
       world.record(process.name, kind);
-      this.meetStrike(kind);
-      this.scene.tell(process.name, `${kind}, for ${Math.round(lastsMs)} ms`);
-      world.at(lastsMs, strike(process, kind));
+      this.noteProcessFault(kind);
+      this.scene.note(process.name, `${kind}, for ${Math.round(lastsMs)} ms`);
+      world.at(lastsMs, injectProcessFault(process, kind));
     });
   }
 
-  /** With what was under way then, where it makes a difference. */
-  private meetStrike(kind: Strike['kind']): void {
-    const { world, server } = this.there;
-    world.met.add(kind);
+  /** Records the kind of fault, and whether it hits a create in flight. */
+  private noteProcessFault(kind: ProcessFault['kind']): void {
+    const { world, server } = this.system;
+    world.occurred.add(kind);
     const isCreate = ({ attributes }: PendingActivity) => attributes.activityType === 'createPayout';
     const isSending = server.runs.some((run) => server.pendingOf(run).some(isCreate));
-    if (isSending) world.met.add(`${kind} while a create is under way`);
+    if (isSending) world.occurred.add(`${kind} while a create is under way`);
   }
 
-  private planRestore({ toMs, atMs }: NonNullable<Plan['restored']>): void {
-    const { world, server } = this.there;
+  private scheduleRestore({ toMs, atMs }: NonNullable<Plan['restored']>): void {
+    const { world, server } = this.system;
     world.at(toMs, () => {
       const snapshot = snapshotOf(server);
       world.at(atMs - toMs, () => {
-        this.scene.tell('Temporal', `is restored to ${((atMs - toMs) / 1_000).toFixed(3)} s ago`);
-        world.met.add('restore');
+        this.scene.note('Temporal', `is restored to ${((atMs - toMs) / 1_000).toFixed(3)} s ago`);
+        world.occurred.add('restore');
         this.scene.restoredAtMs = world.now;
-        this.there.restore(snapshot);
+        this.system.restore(snapshot);
         this.afterRestore();
       });
     });
   }
 
-  private planOutage({ atMs, lastsMs }: NonNullable<Plan['outage']>): void {
-    const { world, service, processes } = this.there;
-    const set = (isAway: boolean) => {
-      service.isAway = isAway;
-      for (const process of processes) process.cutOff = isAway;
+  private scheduleTemporalOutage({ atMs, lastsMs }: NonNullable<Plan['temporalOutage']>): void {
+    const { world, service, processes } = this.system;
+    const set = (isUnavailable: boolean) => {
+      service.isUnavailable = isUnavailable;
+      for (const process of processes) process.cutOff = isUnavailable;
     };
     world.at(atMs, () => {
-      this.scene.tell('Temporal', `is away, for ${Math.round(lastsMs)} ms`);
-      world.met.add('Temporal: it is away');
+      this.scene.note('Temporal', `is away, for ${Math.round(lastsMs)} ms`);
+      world.occurred.add('Temporal: it is away');
       set(true);
       world.at(lastsMs, () => set(false));
     });
   }
 
   private afterRestore(): void {
-    const { world, server } = this.there;
+    const { world, server } = this.system;
     for (const payout of this.plan.payouts) {
       this.scene.open.set(payoutId(payout.number), payout);
-      // The caller has no result of a payout that nobody knows any more, and starts it again.
+      // The caller of a forgotten payout has no result and starts the payout again.
       if (this.started.delete(payout.number)) world.spawn(this.pay({ ...payout, atMs: 0, batch: undefined }));
     }
     for (const run of server.runs) if (isCompleted(run)) this.scene.open.delete(run.workflowId);
     for (const feature of this.features) feature.restored?.();
   }
 
-  private endTokens(): void {
-    const { expired } = this.there.provider.control.expireTokens();
-    this.scene.tell('provider', `takes ${expired} tokens back`);
-    this.there.world.met.add('tokens taken back');
+  private expireTokens(): void {
+    const { expired } = this.system.provider.control.expireTokens();
+    this.scene.note('provider', `takes ${expired} tokens back`);
+    this.system.world.occurred.add('tokens taken back');
   }
 
   private get unfinished(): string[] {
@@ -258,25 +267,27 @@ class SeededWorld {
   // ---- people
 
   private async pay(payout: PlannedPayout): Promise<void> {
-    const { world } = this.there;
+    const { world } = this.system;
     await world.sleep(payout.atMs);
     if (!isOfBatch(this.plan, payout)) await this.start(payout);
     if (payout.approval) world.spawn(this.approve(payout, payout.approval));
-    for (const one of payout.meddling) world.spawn(this.meddle(payout, one));
+    for (const one of payout.interventions) world.spawn(this.intervene(payout, one));
   }
 
-  /** One whose answer was lost is started again: it joins what is there. */
+  /** Repeats a start whose answer was lost. The repeated start joins the existing payout. */
   private async start(payout: PlannedPayout): Promise<void> {
     const { number, request } = payout;
-    const { payouts } = this.there;
-    const joined = await this.scene.insist(partnerOrderIdOf(number), () => payouts.start(request));
+    const { payouts } = this.system;
+    const joined = await this.scene.retryWhileUnavailable(partnerOrderIdOf(number), () =>
+      payouts.start(request),
+    );
     if (joined) this.started.add(number);
-    this.expectEnd(payout);
+    this.trackUntilEnd(payout);
   }
 
-  /** Of one that runs again, or at last, although nobody waited for it any more. */
-  private expectEnd(payout: PlannedPayout): void {
-    const { world } = this.there;
+  /** Waits for the end of a payout that runs although it was not in the list of open ones. */
+  private trackUntilEnd(payout: PlannedPayout): void {
+    const { world } = this.system;
     const { number, approval } = payout;
     if (!this.isOpen(number) || this.scene.open.has(payoutId(number))) return;
     this.scene.open.set(payoutId(number), payout);
@@ -287,156 +298,166 @@ class SeededWorld {
     { number }: PlannedPayout,
     { afterMs, verdict }: NonNullable<PlannedPayout['approval']>,
   ): Promise<void> {
-    const { world, payouts } = this.there;
+    const { world, payouts } = this.system;
     while (this.scene.open.has(payoutId(number))) {
       await world.sleep(afterMs + 1_000);
       if ((await this.scene.stateOf(number))?.phase !== 'AWAITING_APPROVAL') continue;
       const ref = { partnerOrderId: partnerOrderIdOf(number) };
-      this.scene.act('payout', ref.partnerOrderId, verdict);
+      this.scene.recordAction('payout', ref.partnerOrderId, verdict);
       if (verdict === 'approve') this.approved.add(number);
-      const taken = await this.tolerant(number, () => payouts[verdict](ref, { by: 'approver' }));
-      if (taken) this.scene.took(number, { what: verdict });
+      const taken = await this.ignoreExpectedErrors(number, () => payouts[verdict](ref, { by: 'approver' }));
+      if (taken) this.scene.recordDecision(number, { what: verdict });
     }
   }
 
-  private async meddle(payout: PlannedPayout, meddling: Meddling): Promise<void> {
+  private async intervene(payout: PlannedPayout, intervention: Intervention): Promise<void> {
     const { number, atMs } = payout;
-    const { world, server, client } = this.there;
-    await world.sleep(meddling.atMs - atMs);
+    const { world, server, client } = this.system;
+    await world.sleep(intervention.atMs - atMs);
     const ref = { partnerOrderId: partnerOrderIdOf(number) };
-    if (meddling.kind === 'start-again') {
-      this.scene.act('payout', ref.partnerOrderId, meddling.kind);
+    if (intervention.kind === 'start-again') {
+      this.scene.recordAction('payout', ref.partnerOrderId, intervention.kind);
       await this.start(payout);
       return;
     }
-    if (meddling.kind === 'start-otherwise') {
-      if (server.latest(payoutId(number)) && !this.plan.restored) await this.startOtherwise(payout);
+    if (intervention.kind === 'start-otherwise') {
+      if (server.latest(payoutId(number)) && !this.plan.restored) await this.startWithDifferentBody(payout);
       return;
     }
-    if (meddling.kind === 'reset') {
-      this.reset(payout, meddling.part);
-      if (meddling.thenCancels) await this.cancel(number);
+    if (intervention.kind === 'reset') {
+      this.reset(payout, intervention.part);
+      if (intervention.thenCancels) await this.cancel(number);
       return;
     }
     if (!this.isOpen(number)) return;
-    this.scene.act('payout', ref.partnerOrderId, meddling.kind);
-    if (meddling.kind === 'cancel') await this.cancel(number);
+    this.scene.recordAction('payout', ref.partnerOrderId, intervention.kind);
+    if (intervention.kind === 'cancel') await this.cancel(number);
     else {
       const { terminations } = this.scene;
       terminations.set(number, (terminations.get(number) ?? 0) + 1);
-      await this.tolerant(number, () => client.workflow.getHandle(payoutId(number)).terminate('by a person'));
+      await this.ignoreExpectedErrors(number, () =>
+        client.workflow.getHandle(payoutId(number)).terminate('by a person'),
+      );
     }
   }
 
-  /** To an earlier workflow task; one that has ended is open again. */
+  /** Resets a payout to an earlier workflow task. A payout that had ended is open again. */
   private reset(payout: PlannedPayout, part: number): void {
-    const { server } = this.there;
+    const { server } = this.system;
     const { number } = payout;
     const run = server.latest(payoutId(number));
     if (!run) return;
     const hadEnded = !run.isRunning;
     if (!this.scene.reset(run, part)) return;
     if (hadEnded) this.scene.reopened.add(number);
-    this.scene.act('payout', partnerOrderIdOf(number), hadEnded ? 'reset after its end' : 'reset');
-    this.expectEnd(payout);
+    this.scene.recordAction('payout', partnerOrderIdOf(number), hadEnded ? 'reset after its end' : 'reset');
+    this.trackUntilEnd(payout);
   }
 
-  private async startOtherwise({ number, request }: PlannedPayout): Promise<void> {
+  private async startWithDifferentBody({ number, request }: PlannedPayout): Promise<void> {
     const about = partnerOrderIdOf(number);
-    this.scene.act('payout', about, 'start-otherwise');
-    await this.scene.mustConflict(about, PayoutConflictError, () =>
-      this.there.payouts.start({ ...request, remittancePurposeCode: 'OTHER' }),
+    this.scene.recordAction('payout', about, 'start-otherwise');
+    await this.scene.expectConflict(about, PayoutConflictError, () =>
+      this.system.payouts.start({ ...request, remittancePurposeCode: 'OTHER' }),
     );
   }
 
   private async cancel(number: number): Promise<void> {
     const ref = { partnerOrderId: partnerOrderIdOf(number) };
-    const taken = await this.tolerant(number, () => this.there.payouts.cancel(ref, { by: PERSON }));
-    if (taken) this.scene.took(number, { what: 'cancel' });
+    const taken = await this.ignoreExpectedErrors(number, () =>
+      this.system.payouts.cancel(ref, { by: OPERATOR }),
+    );
+    if (taken) this.scene.recordDecision(number, { what: 'cancel' });
   }
 
-  /** Looks at payouts, and decides what needs a decision by the provider's ledger. */
-  private async operate(): Promise<void> {
-    const { world } = this.there;
+  /** Inspects payouts, and resolves reviews from the provider's ledger. */
+  private async runOperator(): Promise<void> {
+    const { world } = this.system;
     for (;;) {
-      await world.sleep(world.random.between(0.5, 1) * LOOKS_EVERY_MS);
-      this.judgeTokens();
-      for (const feature of this.features) feature.look?.();
+      await world.sleep(world.random.between(0.5, 1) * INSPECTION_INTERVAL_MS);
+      this.checkTokens();
+      for (const feature of this.features) feature.inspect?.();
       for (const { number } of this.plan.payouts)
-        if (this.isListed(number) || (this.isOpen(number) && world.random.chance(LOOKS_ANYWAY)))
-          world.spawn(this.lookAfter(number));
+        if (
+          this.isListedForReview(number) ||
+          (this.isOpen(number) && world.random.chance(RANDOM_INSPECTION_PROBABILITY))
+        )
+          world.spawn(this.reviewPayout(number));
     }
   }
 
-  private async lookAfter(number: number): Promise<void> {
-    const { payouts, provider } = this.there;
+  private async reviewPayout(number: number): Promise<void> {
+    const { payouts, provider } = this.system;
     const state = await this.scene.stateOf(number);
     if (state?.phase !== 'NEEDS_REVIEW') return;
     const partnerOrderId = partnerOrderIdOf(number);
-    if (!state.needsAttention) this.there.world.violation(`${partnerOrderId} is in review, and not flagged`);
+    if (!state.needsAttention) this.system.world.violation(`${partnerOrderId} is in review, and not flagged`);
     const [order] = provider.control.ledgerOf(partnerOrderId).orders;
-    const by = PERSON;
-    // Nobody has a payout sent again that another has refused.
+    const by = OPERATOR;
+    // A payout that the approver refuses is never sent again.
     const isRefused = this.plan.payouts.some(
       (payout) => payout.number === number && payout.approval?.verdict === 'refuse',
     );
-    const then = isRefused ? 'end' : this.plan.withoutOrder;
+    const then = isRefused ? 'end' : this.plan.resolutionWithoutOrder;
     const decision: Resolution = order
       ? { by, created: true, orderId: order.orderId }
       : { by, created: false, then };
-    this.scene.act('payout', partnerOrderId, order ? 'it was created' : `not created, ${then}`);
-    if (order) this.named.add(number);
-    const taken = await this.tolerant(number, () => payouts.resolve({ partnerOrderId }, decision));
-    if (taken) this.scene.took(number, { what: 'resolve', orderId: order?.orderId });
+    this.scene.recordAction('payout', partnerOrderId, order ? 'it was created' : `not created, ${then}`);
+    if (order) this.resolvedToOrder.add(number);
+    const taken = await this.ignoreExpectedErrors(number, () =>
+      payouts.resolve({ partnerOrderId }, decision),
+    );
+    if (taken) this.scene.recordDecision(number, { what: 'resolve', orderId: order?.orderId });
   }
 
-  private tolerant<T>(number: number, act: () => Promise<T>): Promise<T | undefined> {
-    return this.scene.tolerant(partnerOrderIdOf(number), act);
+  private ignoreExpectedErrors<T>(number: number, act: () => Promise<T>): Promise<T | undefined> {
+    return this.scene.ignoreExpectedErrors(partnerOrderIdOf(number), act);
   }
 
   // ---- the oracle
 
-  private judgeEnds(): void {
-    const { world } = this.there;
+  private reportUnfinished(): void {
+    const { world } = this.system;
     for (const { number } of this.scene.open.values())
-      world.violation(`${partnerOrderIdOf(number)} has not ended: ${this.whyOpen(number)}`);
+      world.violation(`${partnerOrderIdOf(number)} has not ended: ${this.describeOpen(number)}`);
     for (const what of this.unfinished) world.violation(`${what} has not ended`);
   }
 
-  private async judgeAll(): Promise<void> {
-    // First, for it takes its time: an end that was told too early shows by what the provider changes after it.
-    if (this.plan.followsUp) await this.judgeFollowUps();
-    await this.judge();
-    for (const feature of this.features) await feature.judge?.();
+  private async checkAll(): Promise<void> {
+    // Runs first, because it takes time: if a payout ended too early, the provider changes its order
+    // afterwards.
+    if (this.plan.awaitsFollowUps) await this.checkFollowUps();
+    await this.checkPayouts();
+    for (const feature of this.features) await feature.check?.();
   }
 
   private isOpen(number: number): boolean {
-    return this.there.server.latest(payoutId(number))?.isRunning ?? false;
+    return this.system.server.latest(payoutId(number))?.isRunning ?? false;
   }
 
-  /** Among those that wait for a decision. */
-  private isListed(number: number): boolean {
-    const run = this.there.server.latest(payoutId(number));
+  /** Whether Temporal lists the payout as waiting for a decision. */
+  private isListedForReview(number: number): boolean {
+    const run = this.system.server.latest(payoutId(number));
     return (run?.isRunning ?? false) && textOf(run?.attributes['PayoutPhase']) === 'NEEDS_REVIEW';
   }
 
-  private whyOpen(number: number): string {
-    const run = this.there.server.latest(payoutId(number));
+  private describeOpen(number: number): string {
+    const run = this.system.server.latest(payoutId(number));
     if (!run) return 'it never started';
     const last = run.entries.slice(-3).map(({ type }) => EventType[type].replace('EVENT_TYPE_', ''));
     const phase = textOf(run.attributes['PayoutPhase']);
     return `${phase}, ${last.join(', ')}, ${run.entries.length} events, task attempt ${run.taskAttempt}`;
   }
 
-  private async judge(): Promise<void> {
-    const { world, provider, payouts } = this.there;
+  private async checkPayouts(): Promise<void> {
+    const { world, provider, payouts } = this.system;
     for (const payout of this.plan.payouts) {
       const partnerOrderId = partnerOrderIdOf(payout.number);
       const ledger = provider.control.ledgerOf(partnerOrderId);
       if (ledger.debits > 1) world.violation(`${partnerOrderId} was debited ${ledger.debits} times`);
       if (this.scene.open.has(payoutId(payout.number))) continue;
-      // A batch was cancelled before it; the batch is judged by that.
-      if (!this.there.server.latest(payoutId(payout.number))) continue;
+      // The batch was canceled before this row. The checks of the batch cover it.
+      if (!this.system.server.latest(payoutId(payout.number))) continue;
       const ended: unknown = await world.finish(
         payouts.result({ partnerOrderId }).catch((error: unknown) => error),
       );
@@ -447,66 +468,69 @@ class SeededWorld {
       }
       this.scene.results.set(payout.number, parsed.data);
       for (const text of discrepancies(parsed.data, ledger)) world.violation(`${partnerOrderId}: ${text}`);
-      for (const wrong of this.withoutLeave(payout, ledger)) world.violation(`${partnerOrderId} ${wrong}`);
+      for (const problem of this.unauthorizedEffects(payout, ledger))
+        world.violation(`${partnerOrderId} ${problem}`);
     }
-    this.judgeLedger();
+    this.checkLedger();
   }
 
-  private judgeLedger(): void {
-    const { world, provider } = this.there;
+  private checkLedger(): void {
+    const { world, provider } = this.system;
     const { orders, creates } = provider.control.ledger();
     const numbers = new Set(this.plan.payouts.map(({ number }) => partnerOrderIdOf(number)));
     for (const { orderId, partnerOrderId } of orders)
       if (!numbers.has(partnerOrderId ?? '')) world.violation(`order ${orderId} is of no payout`);
-    for (const wrong of oddCreates(creates)) world.violation(wrong);
+    for (const problem of createProblems(creates)) world.violation(problem);
   }
 
-  /** What happened and needs a person, and no person was asked. */
-  private withoutLeave({ number, request }: PlannedPayout, { orders, debits }: LedgerOf): string[] {
+  /** Effects that require a person's decision, without that decision. */
+  private unauthorizedEffects({ number, request }: PlannedPayout, { orders, debits }: LedgerOf): string[] {
     const { receiver, approval } = request;
-    const goesElsewhere = orders.some(
+    const paysAnotherBeneficiary = orders.some(
       ({ beneficiary }) =>
         beneficiary.bankAccountNumber !== receiver.bankAccountNumber ||
         beneficiary.bankAccountName !== receiver.bankAccountName,
     );
     return [
       approval === 'required' && debits > 0 && !this.approved.has(number) && 'was paid and not approved',
-      goesElsewhere && !this.named.has(number) && 'has an order for somebody else, and nobody was asked',
-    ].filter((wrong) => typeof wrong === 'string');
+      paysAnotherBeneficiary &&
+        !this.resolvedToOrder.has(number) &&
+        'has an order for somebody else, and nobody was asked',
+    ].filter((problem) => typeof problem === 'string');
   }
 
-  /** Whoever is turned away asks for another token: few calls come with one that the provider has taken back. */
-  private judgeTokens(): void {
-    const { world, provider } = this.there;
-    if (this.plan.tokensEndAtMs === undefined || world.violations.length > 0) return;
-    const sinceMs = (this.scene.calmSinceMs ?? world.now) + TOKENS_REST_MS;
+  /** A rejected token is replaced, so only few calls use a token that the provider has revoked. */
+  private checkTokens(): void {
+    const { world, provider } = this.system;
+    if (this.plan.tokensExpireAtMs === undefined || world.violations.length > 0) return;
+    const sinceMs = (this.scene.faultsEndedAtMs ?? world.now) + TOKEN_BACKOFF_MS;
     const dead = provider.control.calls().filter(({ token, atMs }) => token === 'expired' && atMs > sinceMs);
-    if (dead.length > MOST_DEAD_TOKENS)
+    if (dead.length > MAX_STALE_TOKEN_CALLS)
       world.violation(`${dead.length} calls came with a token that had been taken back long ago`);
   }
 
-  /** Each payout that ended with an order is followed up. */
-  private async judgeFollowUps(): Promise<void> {
-    const { world, server, provider } = this.there;
+  /** Every payout that ended with an order has a follow-up. */
+  private async checkFollowUps(): Promise<void> {
+    const { world, server, provider } = this.system;
     const unfollowed = () =>
       this.plan.payouts
         .map(({ number }) => partnerOrderIdOf(number))
         .filter((number) => provider.control.ledgerOf(number).orders.length > 0)
         .filter((number) => !this.scene.open.has(payoutWorkflowId('default', number)))
         .filter((number) => !server.latest(payoutFollowUpWorkflowId('default', number)));
-    await world.run({ done: () => unfollowed().length === 0, withinMs: FOLLOWED_WITHIN_MS });
+    await world.run({ done: () => unfollowed().length === 0, withinMs: FOLLOW_UP_LIMIT_MS });
     for (const number of unfollowed()) world.violation(`${number} is not followed up`);
   }
 }
 
-function troubled(plan: Plan, world: World): Trip {
+function faultyTrip(plan: Plan, world: World): Trip {
   const trip = tripOf(plan, world.random);
-  if (trip.fate !== 'arrives') world.met.add(`network ${trip.fate}`);
+  if (trip.fate !== 'arrives') world.occurred.add(`network ${trip.fate}`);
   return trip;
 }
 
-/** A payout's creates are the same but for the lock (H3), and no lock is of two payouts (H12). */
-function oddCreates(creates: readonly CreateRecord[]): string[] {
+/** A payout's creates differ only in the lock (H3), and no lock serves two payouts (H12). */
+function createProblems(creates: readonly CreateRecord[]): string[] {
   const bodies = new Map<string | null, string>();
   const payers = new Map<string, string | null>();
   const odd: string[] = [];
@@ -521,7 +545,7 @@ function oddCreates(creates: readonly CreateRecord[]): string[] {
   return odd;
 }
 
-function counted(outcomes: Iterable<string>): Record<string, number> {
+function countByName(outcomes: Iterable<string>): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
@@ -531,8 +555,8 @@ function textOf(field: Run['attributes'][string] | undefined): string {
   return Buffer.from(field?.data ?? []).toString();
 }
 
-/** Answers how it ends. */
-function strike(process: Process, kind: Strike['kind']): () => void {
+/** Returns the function that ends the fault. */
+function injectProcessFault(process: Process, kind: ProcessFault['kind']): () => void {
   switch (kind) {
     case 'kill':
       process.kill();
@@ -559,9 +583,9 @@ function strike(process: Process, kind: Strike['kind']): () => void {
         process.cutOffFromProvider = false;
       };
     case 'clock-jump':
-      process.wallAheadMs += 30_000;
+      process.wallClockOffsetMs += 30_000;
       return () => {
-        process.wallAheadMs -= 30_000;
+        process.wallClockOffsetMs -= 30_000;
       };
   }
 }

@@ -1,119 +1,122 @@
-/** A seed's plan and its world, as its people and its oracle see them. */
+/** A seed's plan and world, as the simulated people and the oracle use them. */
 import { isGrpcServiceError, QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { stateQuery } from '../../src/contract/payout-messages.ts';
 import type { PayoutResult, PayoutState } from '../../src/domain/payout.ts';
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
-import type { Decided } from './decisions.ts';
+import type { Decision } from './decisions.ts';
 import { type PayoutWorld, partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
-import type { Told } from './story.ts';
+import type { TimelineEntry } from './story.ts';
 
-/** What a world has besides payouts that callers start one by one. */
+/** A part of a world, with its people and its checks. */
 export interface Feature {
   begin?(): void;
-  /** What has not ended, and where it stands. */
+  /** What has not ended, and in which state it is. */
   unfinished?(): string[];
-  /** A look of an operator. */
-  look?(): void;
-  /** Temporal has gone back to an earlier state. */
+  /** Called at each inspection by the operator. */
+  inspect?(): void;
+  /** Called after Temporal was restored to an earlier state. */
   restored?(): void;
-  /** Once all has ended. */
-  judge?(): Promise<void>;
+  /** Called after everything has ended. */
+  check?(): Promise<void>;
 }
 
-const AGAIN_AFTER_MS = 1_000;
+const RETRY_DELAY_MS = 1_000;
 
 export class Scene {
   readonly plan: Plan;
-  readonly there: PayoutWorld;
-  readonly told: Told[] = [];
-  /** Payouts by workflow id: those that have not ended, whether or not they run now. */
+  readonly system: PayoutWorld;
+  readonly timeline: TimelineEntry[] = [];
+  /** Payouts that have not ended, by workflow id, whether or not they run now. */
   readonly open: Map<string, PlannedPayout>;
 
   /** When Temporal was restored to an earlier state. */
   restoredAtMs: number | undefined;
-  /** When faults, losses and strikes ended. */
-  calmSinceMs: number | undefined;
-  /** By the payout's number, once they have been judged. */
+  /** When faults and losses ended. */
+  faultsEndedAtMs: number | undefined;
+  /** By payout number, once they have been checked. */
   readonly results = new Map<number, PayoutResult>();
-  /** How often somebody has terminated each payout: in a restored Temporal perhaps once more. */
+  /** How often a person terminated each payout. After a restore, one of them may be counted although it was lost. */
   readonly terminations = new Map<number, number>();
-  /** Those that somebody has reset after their end: whoever was told of that end may never hear of another. */
+  /** Payouts that were reset after their end. A caller that has the first result may not receive the second one. */
   readonly reopened = new Set<number>();
-  /** What people have decided about each payout, and were told that it is taken. */
-  readonly decided = new Map<number, Decided[]>();
+  /** Decisions that the product accepted, by payout number. */
+  readonly decisions = new Map<number, Decision[]>();
 
-  constructor(plan: Plan, there: PayoutWorld) {
+  constructor(plan: Plan, system: PayoutWorld) {
     this.plan = plan;
-    this.there = there;
+    this.system = system;
     this.open = new Map(plan.payouts.map((payout) => [payoutId(payout.number), payout]));
   }
 
-  tell(about: string, what: string): void {
-    this.told.push({ atMs: this.there.world.now, about, what });
+  note(about: string, what: string): void {
+    this.timeline.push({ atMs: this.system.world.now, about, what });
   }
 
-  /** What somebody does to a payout, a batch, an opening or a user's token. */
-  act(on: 'payout' | 'batch' | 'opening' | 'token', about: string, what: string): void {
-    this.there.world.met.add(`${on}: ${what}`);
-    this.told.push({ atMs: this.there.world.now, about, what: `a person: ${what}`, act: what });
+  /** Records what a person does to a payout, a batch, an opening or a user's token. */
+  recordAction(on: 'payout' | 'batch' | 'opening' | 'token', about: string, what: string): void {
+    this.system.world.occurred.add(`${on}: ${what}`);
+    this.timeline.push({ atMs: this.system.world.now, about, what: `a person: ${what}`, act: what });
   }
 
-  took(number: number, decided: Omit<Decided, 'atMs'>): void {
-    const all = this.decided.get(number) ?? [];
-    this.decided.set(number, [...all, { ...decided, atMs: this.there.world.now }]);
+  recordDecision(number: number, decision: Omit<Decision, 'atMs'>): void {
+    const all = this.decisions.get(number) ?? [];
+    this.decisions.set(number, [...all, { ...decision, atMs: this.system.world.now }]);
   }
 
-  /** No worker, a decision that came too late, a query ahead of its workflow task: the next look will do. */
-  async tolerant<T>(about: string, act: () => Promise<T>): Promise<T | undefined> {
+  /**
+   * Ignores failures that a later attempt resolves: no worker, a decision that came too late, a query ahead of its
+   * task.
+   */
+  async ignoreExpectedErrors<T>(about: string, act: () => Promise<T>): Promise<T | undefined> {
     try {
       return await act();
     } catch (error) {
       if (error instanceof WorkflowUpdateFailedError || isTransient(error)) return undefined;
-      this.there.world.violation(`${about} cannot be looked after: ${String(error)}`);
+      this.system.world.violation(`${about} cannot be looked after: ${String(error)}`);
       return undefined;
     }
   }
 
-  /** The same name with another body: whatever comes but the refusal is a violation. */
-  async mustConflict(
+  /** The same id with another body: any answer except the expected conflict is a violation. */
+  async expectConflict(
     about: string,
     Conflict: abstract new (...args: never[]) => Error,
     act: () => Promise<unknown>,
   ): Promise<void> {
-    await this.tolerant(about, async () => {
+    await this.ignoreExpectedErrors(about, async () => {
       try {
         await act();
       } catch (error) {
         if (error instanceof Conflict) return;
         throw error;
       }
-      this.there.world.violation(`${about} takes another body`);
+      this.system.world.violation(`${about} takes another body`);
     });
   }
 
   stateOf(number: number): Promise<PayoutState | undefined> {
-    const handle = this.there.client.workflow.getHandle(payoutId(number));
-    return this.tolerant(partnerOrderIdOf(number), () => handle.query(stateQuery));
+    const handle = this.system.client.workflow.getHandle(payoutId(number));
+    return this.ignoreExpectedErrors(partnerOrderIdOf(number), () => handle.query(stateQuery));
   }
 
   hasCompleted(workflowId: string): boolean {
-    const run = this.there.server.latest(workflowId);
+    const run = this.system.server.latest(workflowId);
     return run !== undefined && isCompleted(run);
   }
 
-  /** `part`: how far into its workflow tasks. Says whether there was one to go back to. */
+  /** `part`: a fraction of the workflow tasks. Returns false if there is no completed workflow task to reset to. */
   reset(run: Run, part: number): boolean {
     const ends = run.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
     const end = ends[Math.floor(part * ends.length)];
-    if (end) this.there.server.reset(run, end.id, 'by a person');
+    if (end) this.system.server.reset(run, end.id, 'by a person');
     return end !== undefined;
   }
 
-  /** Again and again while Temporal does not answer; whatever else goes wrong is a violation. */
-  async insist<T>(about: string, act: () => Promise<T>): Promise<T | undefined> {
-    const { world } = this.there;
+  /** Retries while Temporal does not answer. Any other error is a violation. */
+  async retryWhileUnavailable<T>(about: string, act: () => Promise<T>): Promise<T | undefined> {
+    const { world } = this.system;
     for (;;)
       try {
         return await act();
@@ -122,7 +125,7 @@ export class Scene {
           world.violation(`${about} cannot be started: ${String(error)}`);
           return undefined;
         }
-        await world.sleep(AGAIN_AFTER_MS);
+        await world.sleep(RETRY_DELAY_MS);
       }
   }
 }

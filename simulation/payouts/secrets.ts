@@ -1,4 +1,4 @@
-/** What must stand nowhere in the open: secrets and personal data, in every history event and every line of a log. */
+/** Checks that no secret and no personal data is in a history event or a log line. */
 import type { DataConverter, Payload } from '@temporalio/common';
 import { isFields } from '../provider/wiretap.ts';
 import { loadDataConverter, temporal } from '../sdk.ts';
@@ -6,7 +6,7 @@ import type { Run } from '../temporal/run.ts';
 import { APP_SECRET } from './payout-world.ts';
 import type { Feature, Scene } from './scene.ts';
 
-/** Begins every token, refresh token and authorization code of the provider. */
+/** The prefix of every token, refresh token and authorization code of the provider. */
 export const TOKENS = 'tok3n-';
 
 const { HistoryEvent } = temporal.api.history.v1;
@@ -18,29 +18,29 @@ export class Secrets implements Feature {
     this.scene = scene;
   }
 
-  async judge(): Promise<void> {
-    const { world, server, converter } = this.scene.there;
+  async check(): Promise<void> {
+    const { world, server, converter } = this.scene.system;
     const secrets = this.secrets();
     for (const run of server.runs)
-      for (const name of foundIn(bytesOf(run), secrets))
+      for (const name of namesFound(bytesOf(run), secrets))
         world.violation(`${run.workflowId} tells ${name} to everybody who reads its history`);
-    for (const name of foundIn(Buffer.from(world.logs.join('\n')), secrets))
+    for (const name of namesFound(Buffer.from(world.logs.join('\n')), secrets))
       world.violation(`a log tells ${name}`);
     for (const run of server.runs)
-      if ((await world.standingStill(decoded(run, converter))).includes(TOKENS))
+      if ((await world.withClockStopped(decoded(run, converter))).includes(TOKENS))
         world.violation(`${run.workflowId} tells a token to whoever holds the keys of payloads`);
   }
 
-  /** By what they are. */
+  /** By description. */
   private secrets(): ReadonlyMap<string, readonly Buffer[]> {
     const receivers = this.scene.plan.payouts.map(({ request }) => request.receiver);
-    const spelled = (values: readonly string[]) => [...new Set(values)].flatMap(spellingsOf);
+    const encoded = (values: readonly string[]) => [...new Set(values)].flatMap(encodingsOf);
     return new Map([
-      ['a token', spelled([TOKENS])],
-      ['the secret of the application', spelled([APP_SECRET])],
-      ['the name of a beneficiary', spelled(receivers.map(({ bankAccountName }) => bankAccountName))],
-      ['the number of an account', spelled(receivers.map(({ bankAccountNumber }) => bankAccountNumber))],
-      ['the number of an identity card', spelled(receivers.map(({ idCardNumber }) => idCardNumber))],
+      ['a token', encoded([TOKENS])],
+      ['the secret of the application', encoded([APP_SECRET])],
+      ['the name of a beneficiary', encoded(receivers.map(({ bankAccountName }) => bankAccountName))],
+      ['the number of an account', encoded(receivers.map(({ bankAccountNumber }) => bankAccountNumber))],
+      ['the number of an identity card', encoded(receivers.map(({ idCardNumber }) => idCardNumber))],
     ]);
   }
 }
@@ -52,28 +52,28 @@ function bytesOf({ entries }: Run): Buffer {
   );
 }
 
-function foundIn(bytes: Buffer, secrets: ReadonlyMap<string, readonly Buffer[]>): string[] {
+function namesFound(bytes: Buffer, secrets: ReadonlyMap<string, readonly Buffer[]>): string[] {
   return [...secrets]
-    .filter(([, spellings]) => spellings.some((spelling) => bytes.includes(spelling)))
+    .filter(([, encodings]) => encodings.some((encoding) => bytes.includes(encoding)))
     .map(([name]) => name);
 }
 
-/** As it is, and in base64 at each of the three places where it may begin. */
-function spellingsOf(value: string): Buffer[] {
+/** The plain text, and its base64 form at each of the three possible offsets. */
+function encodingsOf(value: string): Buffer[] {
   const aligned = [0, 1, 2].map((before) => {
     const encoded = Buffer.from('x'.repeat(before) + value).toString('base64');
-    // The characters at both ends depend on the neighbors too.
+    // The first and last characters also depend on the neighboring bytes.
     return encoded.slice(before === 0 ? 0 : 4, Math.floor(((before + value.length) * 8) / 6 / 4) * 4);
   });
   return [value, ...aligned].map((text) => Buffer.from(text));
 }
 
-/** What a reader with the keys of payloads, such as the codec server, sees of a run. */
+/** What a reader with the payload keys, such as the codec server, sees of a run. */
 async function decoded({ entries }: Run, converter: DataConverter): Promise<Buffer> {
   const { payloadCodecs } = loadDataConverter(converter);
   let payloads = entries.flatMap(({ event }) => payloadsIn(event));
   for (const codec of payloadCodecs) payloads = await codec.decode(payloads);
-  // One that is empty comes as a list.
+  // An empty payload decodes to an array.
   return Buffer.concat(payloads.map(({ data }) => Buffer.from(data ?? [])));
 }
 

@@ -1,4 +1,4 @@
-/** Makes the plan of a seed that fails as small as it gets: what it can do without is not the cause. */
+/** Shrinks the plan of a failing seed: parts that can be removed are not the cause. */
 import type { Workflows } from '../sdk.ts';
 import type { Plan } from './plan.ts';
 import { runPlan, type SeedReport } from './run-seed.ts';
@@ -9,17 +9,17 @@ export interface Shrunk {
   tries: number;
 }
 
-const MOST_TRIES = 200;
+const MAX_TRIES = 200;
 
-/** Any violation counts: the smallest world that is wrong is the best to read, and it may be wrong in another way. */
+/** Accepts any violation: the smallest failing world is the easiest to read, even if it fails in another way. */
 export async function shrink(workflows: Workflows, plan: Plan, report: SeedReport): Promise<Shrunk> {
   let smallest: Shrunk = { plan, report, tries: 0 };
   for (let isSmaller = true; isSmaller; ) {
     isSmaller = false;
-    for (const smaller of smallerThan(smallest.plan)) {
-      if (smallest.tries >= MOST_TRIES) return smallest;
+    for (const smaller of smallerPlans(smallest.plan)) {
+      if (smallest.tries >= MAX_TRIES) return smallest;
       smallest.tries += 1;
-      // A world that breaks the simulation itself is no smaller one.
+      // A plan that breaks the simulation itself is not accepted.
       const again = await runPlan(workflows, smaller, { untilViolation: true }).catch(() => undefined);
       if (!again || again.violations.length === 0) continue;
       smallest = { ...smallest, plan: smaller, report: again };
@@ -30,42 +30,42 @@ export async function shrink(workflows: Workflows, plan: Plan, report: SeedRepor
   return smallest;
 }
 
-/** Large steps first. */
-function* smallerThan(plan: Plan): Generator<Plan> {
-  const { payouts, strikes, faults, process } = plan;
+/** Yields large steps first. */
+function* smallerPlans(plan: Plan): Generator<Plan> {
+  const { payouts, processFaults, faults, workflowTaskFaults } = plan;
   yield* halves(payouts, (kept) => ({ ...plan, payouts: kept }), 1);
-  // Its rows are then started one by one.
+  // Callers then start the rows one by one.
   yield* halves(plan.batches, (kept) => ({ ...plan, batches: kept }), 0);
   for (const [at, batch] of plan.batches.entries())
-    for (const one of batch.meddling)
+    for (const one of batch.interventions)
       yield {
         ...plan,
         batches: plan.batches.with(at, {
           ...batch,
-          meddling: batch.meddling.filter((other) => other !== one),
+          interventions: batch.interventions.filter((other) => other !== one),
         }),
       };
   yield* halves(plan.openings, (kept) => ({ ...plan, openings: kept }), 0);
-  yield* halves(strikes, (kept) => ({ ...plan, strikes: kept }), 0);
+  yield* halves(processFaults, (kept) => ({ ...plan, processFaults: kept }), 0);
   yield* halves(faults, (kept) => ({ ...plan, faults: kept }), 0);
-  for (const [at, { meddling }] of payouts.entries())
-    for (const one of meddling)
+  for (const [at, { interventions }] of payouts.entries())
+    for (const one of interventions)
       yield {
         ...plan,
         payouts: payouts.with(at, {
           ...nth(payouts, at),
-          meddling: meddling.filter((other) => other !== one),
+          interventions: interventions.filter((other) => other !== one),
         }),
       };
   if (plan.rotation) yield { ...plan, rotation: undefined };
   if (plan.restored) yield { ...plan, restored: undefined };
-  if (plan.standstill) yield { ...plan, standstill: undefined };
-  if (plan.outage) yield { ...plan, outage: undefined };
+  if (plan.operationOutage) yield { ...plan, operationOutage: undefined };
+  if (plan.temporalOutage) yield { ...plan, temporalOutage: undefined };
   if (plan.losses.refused + plan.losses.lost > 0) yield { ...plan, losses: { refused: 0, lost: 0 } };
   if (plan.network > 0) yield { ...plan, network: 0 };
-  if (process.evicted + process.lost + process.failed > 0)
-    yield { ...plan, process: { evicted: 0, lost: 0, failed: 0 } };
-  if (plan.workers > 1 && strikes.length === 0) yield { ...plan, workers: plan.workers - 1 };
+  if (workflowTaskFaults.evicted + workflowTaskFaults.lost + workflowTaskFaults.failed > 0)
+    yield { ...plan, workflowTaskFaults: { evicted: 0, lost: 0, failed: 0 } };
+  if (plan.workers > 1 && processFaults.length === 0) yield { ...plan, workers: plan.workers - 1 };
 }
 
 function* halves<T>(all: readonly T[], make: (kept: T[]) => Plan, least: number): Generator<Plan> {

@@ -1,20 +1,22 @@
-/** A world in words: strikes, people, calls to the provider and the turns of each payout that something is wrong with. */
+/**
+ * The timeline of a world as text: faults, actions of people, calls to the provider and history events of payouts.
+ */
 
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import type { PayoutWorld } from './payout-world.ts';
 
 /** `about`: a payout, or a process. */
-export interface Told {
+export interface TimelineEntry {
   atMs: number;
   about: string;
   what: string;
-  /** Of a person, by name. */
+  /** The action of a person. */
   act?: string;
 }
 
-/** What says little: every workflow task has three of them. */
-const DULL: ReadonlySet<EventType> = new Set([
+/** Events with little information. Every workflow task has three of them. */
+const OMITTED_EVENTS: ReadonlySet<EventType> = new Set([
   EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED,
   EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED,
   EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED,
@@ -23,39 +25,43 @@ const DULL: ReadonlySet<EventType> = new Set([
   EventType.EVENT_TYPE_MARKER_RECORDED,
 ]);
 
-/** Of the payouts that a violation names; of everything where none does. */
-export function storyOf(
+/** Limited to the payouts that a violation names, if there is one. */
+export function timelineLines(
   { world, server, provider }: PayoutWorld,
-  begunMs: number,
-  told: readonly Told[],
+  startedAtMs: number,
+  timeline: readonly TimelineEntry[],
 ): string[] {
-  const named = new Set(world.violations.flatMap((violation) => violation.match(/\bp-\d+\b/g) ?? []));
-  const isOf = (payout: string | null | undefined) => named.size === 0 || named.has(payout ?? '');
+  const resolvedToOrder = new Set(
+    world.violations.flatMap((violation) => violation.match(/\bp-\d+\b/g) ?? []),
+  );
+  const concerns = (payout: string | null | undefined) =>
+    resolvedToOrder.size === 0 || resolvedToOrder.has(payout ?? '');
   const isPayout = (about: string) => about.startsWith('p-');
-  const lines: Told[] = [
-    ...told.filter(({ about }) => !isPayout(about) || isOf(about)),
+  const lines: TimelineEntry[] = [
+    ...timeline.filter(({ about }) => !isPayout(about) || concerns(about)),
     ...provider.control
       .calls()
-      .filter(({ partnerOrderId }) => isOf(partnerOrderId))
+      .filter(({ partnerOrderId }) => concerns(partnerOrderId))
       .map((call) => ({
         atMs: Date.parse(call.at),
         about: call.partnerOrderId ?? 'provider',
         what: `${call.operation}: ${call.status} ${call.code ?? ''}${call.fault === null ? '' : ` (${call.fault})`}`,
       })),
-    ...server.runs.flatMap((run) => turnsOf(run).filter(({ about }) => isOf(about))),
+    ...server.runs.flatMap((run) => runEntries(run).filter(({ about }) => concerns(about))),
   ];
   return lines
     .toSorted((one, other) => one.atMs - other.atMs)
     .map(
-      ({ atMs, about, what }) => `${((atMs - begunMs) / 1_000).toFixed(3).padStart(9)} s  ${about}  ${what}`,
+      ({ atMs, about, what }) =>
+        `${((atMs - startedAtMs) / 1_000).toFixed(3).padStart(9)} s  ${about}  ${what}`,
     );
 }
 
-function turnsOf({ workflowId, runId, entries }: Run): Told[] {
+function runEntries({ workflowId, runId, entries }: Run): TimelineEntry[] {
   const payout = /^payout(?:-follow-up)?:default:(.+)$/.exec(workflowId)?.[1];
   if (payout === undefined) return [];
   return entries
-    .filter(({ type }) => !DULL.has(type))
+    .filter(({ type }) => !OMITTED_EVENTS.has(type))
     .map(({ at, type, event }) => {
       const { activityTaskScheduledEventAttributes: scheduled, activityTaskFailedEventAttributes: failed } =
         event;

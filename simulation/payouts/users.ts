@@ -1,4 +1,4 @@
-/** Users for whom a world's application acts: who authorizes it, late or again, and what must hold of their tokens. */
+/** Users for whom the application of a world acts: how they authorize it, and the checks of their tokens. */
 
 import {
   AttemptRefusedError,
@@ -18,9 +18,9 @@ import { TokenOracle } from './token-oracle.ts';
 export interface PlannedUser {
   openId: string;
   authorizesAtMs: number;
-  /** So often they say no before they say yes. */
+  /** How often the user denies access before allowing it. */
   denials: number;
-  /** When somebody terminates the renewal of their token. */
+  /** When the renewal workflow of the user's token is terminated. */
   terminatedAtMs: number | undefined;
 }
 
@@ -28,7 +28,7 @@ export type TokenKind = 'application' | 'user';
 
 export interface PlannedUsers {
   users: PlannedUser[];
-  /** Which tokens the provider wants. */
+  /** Which kind of token the provider requires. */
   gateway: TokenKind;
   trade: TokenKind;
   tokenSeconds: number;
@@ -37,21 +37,21 @@ export interface PlannedUsers {
   previousIsValid: boolean;
 }
 
-const WITH_USERS = 0.15;
+const USERS_PROBABILITY = 0.15;
 const LATE_MS = 15 * 60_000;
 
-export function usersIn(random: Random, troubleMs: number): PlannedUsers | undefined {
-  if (!random.chance(WITH_USERS)) return undefined;
+export function planUsers(random: Random, faultPhaseMs: number): PlannedUsers | undefined {
+  if (!random.chance(USERS_PROBABILITY)) return undefined;
   const count = random.pick([1, 1, 2, 4]) ?? 1;
   const both = random.chance(0.5);
   return {
     users: Array.from({ length: count }, (_, at) => ({
       openId: `u-${at + 1}`,
       authorizesAtMs: random.chance(0.35)
-        ? troubleMs + LATE_MS
-        : random.between(0, (random.pick([0.05, 0.8]) ?? 0) * troubleMs),
+        ? faultPhaseMs + LATE_MS
+        : random.between(0, (random.pick([0.05, 0.8]) ?? 0) * faultPhaseMs),
       denials: random.chance(0.2) ? 1 : 0,
-      terminatedAtMs: random.chance(0.3) ? random.between(0, troubleMs) : undefined,
+      terminatedAtMs: random.chance(0.3) ? random.between(0, faultPhaseMs) : undefined,
     })),
     gateway: both || random.chance(0.5) ? 'user' : 'application',
     trade: 'user',
@@ -63,11 +63,11 @@ export function usersIn(random: Random, troubleMs: number): PlannedUsers | undef
 }
 
 const APP = 'default';
-const PAGE = 'https://receiver.invalid/v1/oauth/default/callback';
-const AGAIN_AFTER_MS = 5_000;
-/** Calls that wait are flagged after five minutes; what waits between two calls may come before that. */
-const FLAGGED_WITHIN_MS = 8 * 60_000;
-const ASKS_NOTHING = ['DONE', 'AWAITING_APPROVAL', 'NEEDS_REVIEW'];
+const CALLBACK_URL = 'https://receiver.invalid/v1/oauth/default/callback';
+const RETRY_DELAY_MS = 5_000;
+/** A waiting call is flagged after five minutes. A wait between two calls may precede it. */
+const FLAG_LIMIT_MS = 8 * 60_000;
+const PHASES_WITHOUT_CALLS = ['DONE', 'AWAITING_APPROVAL', 'NEEDS_REVIEW'];
 
 export class Users implements Feature {
   private readonly scene: Scene;
@@ -78,7 +78,7 @@ export class Users implements Feature {
 
   constructor(scene: Scene) {
     this.scene = scene;
-    const { client, world, keys } = scene.there;
+    const { client, world, keys } = scene.system;
     this.authorizations = new Authorizations({
       ...{ client, environment: 'test', keys: keys.tokens },
       surroundings: { clock: world, random: world.randomness() },
@@ -87,18 +87,18 @@ export class Users implements Feature {
   }
 
   begin(): void {
-    const { world } = this.scene.there;
+    const { world } = this.scene.system;
     if (this.users.length > 0) this.oracle.begin();
     for (const user of this.users) {
-      world.spawn(this.comeFirst(user));
+      world.spawn(this.authorizeFirst(user));
       if (user.terminatedAtMs !== undefined) world.spawn(this.terminate(user, user.terminatedAtMs));
     }
   }
 
-  /** Whoever has to authorize again does so. */
-  look(): void {
+  /** Users authorize again if the renewal requires it. */
+  inspect(): void {
     for (const user of this.users)
-      if (this.granted.has(user.openId)) this.scene.there.world.spawn(this.lookAfter(user));
+      if (this.granted.has(user.openId)) this.scene.system.world.spawn(this.reauthorize(user));
   }
 
   restored(): void {
@@ -111,29 +111,29 @@ export class Users implements Feature {
 
   // ---- people
 
-  private async comeFirst(user: PlannedUser): Promise<void> {
-    await this.scene.there.world.sleep(user.authorizesAtMs);
-    await this.judgeFlags(user);
+  private async authorizeFirst(user: PlannedUser): Promise<void> {
+    await this.scene.system.world.sleep(user.authorizesAtMs);
+    await this.checkFlags(user);
     for (let left = user.denials; left > 0; left -= 1) await this.attempt(user, 'deny');
     await this.authorize(user);
   }
 
-  private async lookAfter(user: PlannedUser): Promise<void> {
-    const { client, server } = this.scene.there;
+  private async reauthorize(user: PlannedUser): Promise<void> {
+    const { client, server } = this.scene.system;
     const id = tokenWorkflowId(APP, user.openId);
     const handle = client.workflow.getHandle<typeof tokenRenewal>(id);
-    const state = await this.scene.tolerant(user.openId, () => handle.query(tokenStateQuery));
+    const state = await this.scene.ignoreExpectedErrors(user.openId, () => handle.query(tokenStateQuery));
     if (!server.latest(id) || state?.needsAuthorization) await this.authorize(user);
   }
 
-  /** Until it is granted. */
+  /** Repeats the authorization until it is granted. */
   private async authorize(user: PlannedUser): Promise<void> {
     const { openId } = user;
     if (this.authorizing.has(openId)) return;
     this.authorizing.add(openId);
     try {
       while ((await this.attempt(user, 'allow')) !== 'GRANTED')
-        await this.scene.there.world.sleep(AGAIN_AFTER_MS);
+        await this.scene.system.world.sleep(RETRY_DELAY_MS);
       this.granted.add(openId);
     } finally {
       this.authorizing.delete(openId);
@@ -142,18 +142,22 @@ export class Users implements Feature {
 
   private async attempt({ openId }: PlannedUser, decision: 'allow' | 'deny'): Promise<string | undefined> {
     const { scene, authorizations } = this;
-    const browser = scene.there.world.random.uuid();
-    const outcome = await scene.tolerant(openId, async () => {
+    const browser = scene.system.world.random.uuid();
+    const outcome = await scene.ignoreExpectedErrors(openId, async () => {
       try {
         const link = await authorizations.begin(APP, browser);
-        const back = new URL(scene.there.provider.decide(link.toString(), { decision, openId }));
-        if (`${back.origin}${back.pathname}` !== PAGE) throw new Error(`the user is sent to ${back.origin}`);
+        const back = new URL(scene.system.provider.decide(link.toString(), { decision, openId }));
+        if (`${back.origin}${back.pathname}` !== CALLBACK_URL)
+          throw new Error(`the user is sent to ${back.origin}`);
         const state = back.searchParams.get('state') ?? '';
         const code = back.searchParams.get('code') ?? undefined;
-        await this.refuses(`${openId}: a callback in another browser`, 'somebody-else', { state, code });
+        await this.expectRejection(`${openId}: a callback in another browser`, 'somebody-else', {
+          state,
+          code,
+        });
         const { outcome } = await authorizations.end(APP, browser, { state, code });
         if (code !== undefined)
-          await this.refuses(`${openId}: a callback that was used`, browser, { state, code });
+          await this.expectRejection(`${openId}: a callback that was used`, browser, { state, code });
         return outcome;
       } catch (error) {
         if (error instanceof AuthorizationsBusyError || error instanceof StillExchangingError)
@@ -161,12 +165,12 @@ export class Users implements Feature {
         throw error;
       }
     });
-    scene.tell(openId, `the user: ${decision}, ${outcome ?? 'no answer'}`);
-    scene.there.world.met.add(`user: ${decision}`);
+    scene.note(openId, `the user: ${decision}, ${outcome ?? 'no answer'}`);
+    scene.system.world.occurred.add(`user: ${decision}`);
     return outcome;
   }
 
-  private async refuses(
+  private async expectRejection(
     what: string,
     browser: string,
     callback: { state: string; code: string | undefined },
@@ -177,37 +181,37 @@ export class Users implements Feature {
       if (error instanceof AttemptRefusedError || error instanceof AuthorizationsBusyError) return;
       throw error;
     }
-    this.scene.there.world.violation(`${what} is taken`);
+    this.scene.system.world.violation(`${what} is taken`);
   }
 
   private async terminate({ openId }: PlannedUser, atMs: number): Promise<void> {
-    const { world, client } = this.scene.there;
+    const { world, client } = this.scene.system;
     await world.sleep(atMs);
-    this.scene.act('token', openId, 'terminate');
+    this.scene.recordAction('token', openId, 'terminate');
     const handle = client.workflow.getHandle(tokenWorkflowId(APP, openId));
-    await this.scene.tolerant(openId, () => handle.terminate('by a person'));
+    await this.scene.ignoreExpectedErrors(openId, () => handle.terminate('by a person'));
   }
 
   // ---- the oracle
 
-  /** Payouts that have waited for this user for long are flagged. */
-  private async judgeFlags({ openId }: PlannedUser): Promise<void> {
+  /** A payout that has waited long for this user must be flagged. */
+  private async checkFlags({ openId }: PlannedUser): Promise<void> {
     const { scene } = this;
-    const { world } = scene.there;
-    const since = world.now - FLAGGED_WITHIN_MS;
-    if (scene.calmSinceMs === undefined || scene.calmSinceMs > since) return;
+    const { world } = scene.system;
+    const since = world.now - FLAG_LIMIT_MS;
+    if (scene.faultsEndedAtMs === undefined || scene.faultsEndedAtMs > since) return;
     for (const payout of scene.open.values()) {
       if (payout.request.openId !== openId) continue;
-      const run = scene.there.server.latest(payoutId(payout.number));
-      if (run?.isRunning && run.startedAt < since) await this.judgeFlag(payout);
+      const run = scene.system.server.latest(payoutId(payout.number));
+      if (run?.isRunning && run.startedAt < since) await this.checkFlag(payout);
     }
   }
 
-  private async judgeFlag({ number }: PlannedPayout): Promise<void> {
+  private async checkFlag({ number }: PlannedPayout): Promise<void> {
     const about = partnerOrderIdOf(number);
     const state = await this.scene.stateOf(number);
-    if (!state || ASKS_NOTHING.includes(state.phase)) return;
+    if (!state || PHASES_WITHOUT_CALLS.includes(state.phase)) return;
     if (!state.reasons.some(({ code }) => code === 'CALL_WAITS'))
-      this.scene.there.world.violation(`${about} waits for its user in ${state.phase}, and is not flagged`);
+      this.scene.system.world.violation(`${about} waits for its user in ${state.phase}, and is not flagged`);
   }
 }

@@ -1,4 +1,4 @@
-/** The product's worker process: all that `src/workers/main.ts` puts together, in a life of a simulated process. */
+/** The product's worker process, assembled as in `src/workers/main.ts`, in one lifetime of a simulated process. */
 import type { InProcessSimulator } from '../../simulator/index.ts';
 import type { WorkerConfig } from '../../src/config/config.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
@@ -11,7 +11,7 @@ import type { Workflows } from '../sdk.ts';
 import type { Service } from '../temporal/rpc.ts';
 import type { Temporal } from '../temporal/temporal.ts';
 import { SimulatedWorker } from '../temporal/worker.ts';
-import type { ProcessFaults } from '../temporal/workflow-tasks.ts';
+import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 
 export interface WorkerProcessParts {
   server: Temporal;
@@ -21,7 +21,7 @@ export interface WorkerProcessParts {
   /** Read at each start. */
   config: () => WorkerConfig;
   trip: () => Trip;
-  faults?: ProcessFaults | undefined;
+  faults?: WorkflowTaskFaults | undefined;
 }
 
 export function workerProgram(parts: WorkerProcessParts): Program {
@@ -34,17 +34,17 @@ async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
   const surroundings = { clock: life, random: life.random };
   const client = service.clientOf(life, { dataConverter: dataConverter(config.keys.payloads, life.random) });
   const network = { provider, trip, world: life.world, isCutOff: () => life.process.cutOffFromProvider };
-  const ours = await createWorkers({
+  const workers = await createWorkers({
     ...{ config, client, surroundings },
     createWorker: async (options) => new SimulatedWorker({ server, life, workflows, faults }, options),
     workflowBundle: { codePath: 'loaded before' },
     transport: (options) => new SimulatedTransport(options, network),
   });
-  const running = runWorkers(ours);
+  const running = runWorkers(workers);
   life.world.spawn(running);
-  life.askToEnd = () => life.world.spawn(shutDownInOrder(ours, life));
+  life.requestShutdown = () => life.world.spawn(shutDownInOrder(workers, life));
   keepRenewals(client, config, surroundings);
   keepSchedules(client, config, life);
   await running;
-  if (!life.isOver) life.process.kill();
+  if (!life.hasEnded) life.process.kill();
 }

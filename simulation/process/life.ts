@@ -1,13 +1,13 @@
 /**
- * A process that can be killed, frozen and revived, or cut off from Temporal or from the provider, between any two
- * events; and one life of it, from a start to a death. All that happens in a process happens in one of its lives.
+ * A process that can be killed, frozen and resumed, or cut off from Temporal or from the provider, between any two
+ * events; and one lifetime of it, from start to end. Everything in a process happens in one of its lifetimes.
  */
 import type { Clock, Random } from '../../src/surroundings/surroundings.ts';
 import { inContext, type World } from '../world/world.ts';
 
 export type Program = (life: Life) => void;
 
-/** Nothing comes after the death of a process. */
+/** Awaited by code of a process that has ended. */
 export function never(): Promise<never> {
   return new Promise(() => undefined);
 }
@@ -15,8 +15,8 @@ export function never(): Promise<never> {
 export class Process {
   readonly name: string;
   readonly world: World;
-  /** Its wall clock is ahead by so much. */
-  wallAheadMs = 0;
+  /** The offset of its wall clock. */
+  wallClockOffsetMs = 0;
   private readonly program: Program;
   private current: Life | undefined;
   private frozenSince: number | undefined;
@@ -39,16 +39,16 @@ export class Process {
     this.program(this.current);
   }
 
-  /** Everything that it does stops for good, in the middle. */
+  /** Stops everything in the process immediately. */
   kill(): void {
     const { current } = this;
     this.current = undefined;
     current?.end();
   }
 
-  /** Asked to end in good order. It is gone once it has, or when somebody loses patience and kills it. */
+  /** Requests a graceful shutdown. The process ends when the shutdown completes, or when it is killed. */
   stop(): void {
-    this.current?.askToEnd?.();
+    this.current?.requestShutdown?.();
   }
 
   get isFrozen(): boolean {
@@ -69,7 +69,7 @@ export class Process {
     return this.isCutOff;
   }
 
-  /** From Temporal: its activities go on, and report when they can. */
+  /** Cuts the process off from Temporal. Its activities continue, and report when the connection is back. */
   set cutOff(cut: boolean) {
     this.isCutOff = cut;
     this.current?.changed();
@@ -89,20 +89,20 @@ export class Life implements Clock {
   readonly process: Process;
   readonly world: World;
   readonly random: Random;
-  isOver = false;
-  /** What the program does when it is asked to end; it kills its process at last. */
-  askToEnd: (() => void) | undefined;
-  /** Told when it is over: what it held is to be let go. */
+  hasEnded = false;
+  /** Shuts the program down gracefully. At the end, the program kills its process. */
+  requestShutdown: (() => void) | undefined;
+  /** Called when the lifetime ends, to release resources. */
   readonly onEnd: (() => void)[] = [];
-  /** Told when it may go on, or be reached again. */
+  /** Called when the process is resumed or reachable again. */
   readonly onChange: (() => void)[] = [];
-  private readonly bornAt: number;
+  private readonly startedAt: number;
   private waiting: (() => void)[] = [];
 
   constructor(process: Process) {
     this.process = process;
     this.world = process.world;
-    this.bornAt = process.world.now;
+    this.startedAt = process.world.now;
     this.random = process.world.randomness();
   }
 
@@ -111,41 +111,41 @@ export class Life implements Clock {
   }
 
   end(): void {
-    this.isOver = true;
+    this.hasEnded = true;
     this.waiting = [];
-    for (const tell of this.onEnd) tell();
+    for (const listener of this.onEnd) listener();
   }
 
   changed(): void {
     const { waiting } = this;
     this.waiting = [];
     for (const resume of waiting) resume();
-    for (const tell of this.onChange) tell();
+    for (const listener of this.onChange) listener();
   }
 
   // ---- its clock
 
   nowMs(): number {
-    return this.world.now - this.bornAt;
+    return this.world.now - this.startedAt;
   }
 
   wallMs(): number {
-    return this.world.now + this.process.wallAheadMs;
+    return this.world.now + this.process.wallClockOffsetMs;
   }
 
-  /** What is due while it is frozen comes when it is revived. */
+  /** Timers that expire while the process is frozen run when it is resumed. */
   after(ms: number, run: () => void): () => void {
     const bound = inContext(run);
-    let calledOff = false;
-    const planned = this.world.at(ms, () => this.whenAwake(() => calledOff || bound()));
+    let isCancelled = false;
+    const planned = this.world.at(ms, () => this.whenAwake(() => isCancelled || bound()));
     return () => {
-      calledOff = true;
+      isCancelled = true;
       planned.cancelled = true;
     };
   }
 
   private whenAwake(act: () => void): void {
-    if (this.isOver) return;
+    if (this.hasEnded) return;
     if (this.process.isFrozen) this.waiting.push(() => this.whenAwake(act));
     else act();
   }
@@ -157,27 +157,27 @@ export class Life implements Clock {
 
   // ---- what reaches it, and what it reaches
 
-  /** Resolves while it is awake; never after its death. */
+  /** Resolves when the process is not frozen. Never resolves after its end. */
   async awake(): Promise<void> {
-    while (this.process.isFrozen && !this.isOver) await this.change();
-    if (this.isOver) await never();
+    while (this.process.isFrozen && !this.hasEnded) await this.change();
+    if (this.hasEnded) await never();
   }
 
-  /** Resolves when a request of this process can be on its way to Temporal. */
+  /** Resolves when a request of this process can reach Temporal. */
   async connected(): Promise<void> {
-    while ((this.process.isFrozen || this.process.cutOff) && !this.isOver) await this.change();
-    if (this.isOver) await never();
+    while ((this.process.isFrozen || this.process.cutOff) && !this.hasEnded) await this.change();
+    if (this.hasEnded) await never();
   }
 
-  /** A request on its way to Temporal: it is sent again until it gets through. */
-  async reach(): Promise<void> {
+  /** The delay of a request to Temporal, which is repeated until it arrives. */
+  async networkDelay(): Promise<void> {
     await this.sleep(this.world.random.between(1, 5));
     await this.connected();
   }
 
-  /** A long poll of it may still be open at the server: a process that is frozen goes on holding its connections. */
-  get receives(): boolean {
-    return !this.isOver && !this.process.cutOff && this.process.frozenForMs < LONG_POLL_MS;
+  /** Whether a long poll may still be open at the server: a frozen process keeps its connections. */
+  get isReachable(): boolean {
+    return !this.hasEnded && !this.process.cutOff && this.process.frozenForMs < LONG_POLL_MS;
   }
 
   private change(): Promise<void> {

@@ -1,4 +1,4 @@
-/** A process's way to the provider, in virtual time: connections, delays, losses, and a provider without a socket. */
+/** The provider client's transport in virtual time: connections, delays and losses, without a socket. */
 import type { InProcessAnswer, InProcessSimulator } from '../../simulator/index.ts';
 import {
   type Attempt,
@@ -12,7 +12,7 @@ import {
 import { abortable, sleep } from '../../src/surroundings/surroundings.ts';
 import type { World } from '../world/world.ts';
 
-/** What becomes of one exchange on its way. A loss is noticed by nobody: the total time-out ends the exchange. */
+/** The conditions of one exchange. A loss causes no error: the total timeout ends the exchange. */
 export interface Trip {
   connectMs: number;
   requestMs: number;
@@ -22,11 +22,11 @@ export interface Trip {
 
 export interface Network {
   provider: Pick<InProcessSimulator, 'request'>;
-  /** Whatever has left goes on by its clock; the process itself waits by its own. */
+  /** Drives the request after it has left. The process itself waits on its own clock. */
   world: World;
-  /** Asked once for each exchange, when it begins. */
+  /** Called once at the start of each exchange. */
   trip: (request: WireRequest) => Trip;
-  /** Whether nothing gets through between this process and the provider now. What is on its way then is lost. */
+  /** Whether the process is cut off from the provider now. Messages in flight are lost. */
   isCutOff: () => boolean;
 }
 
@@ -44,7 +44,7 @@ export class SimulatedTransport implements Transport {
   }
 
   async exchange(request: WireRequest): Promise<Exchange> {
-    const exchange = runAttempt(request, this.#options, (attempt) => this.#carry(request, attempt));
+    const exchange = runAttempt(request, this.#options, (attempt) => this.#attempt(request, attempt));
     this.#underWay.add(exchange);
     try {
       return await exchange;
@@ -58,20 +58,20 @@ export class SimulatedTransport implements Transport {
     await Promise.all(this.#underWay);
   }
 
-  async #carry(request: WireRequest, { signal, mayWrite }: Attempt): Promise<Exchange> {
+  async #attempt(request: WireRequest, { signal, mayWrite }: Attempt): Promise<Exchange> {
     if (this.#closed) throw errorWithCode('CLOSED');
     const trip = this.#network.trip(request);
-    await this.#connections.take(signal);
+    await this.#connections.acquire(signal);
     try {
       await this.#connect(trip, signal);
       signal.throwIfAborted();
       if (!mayWrite()) throw errorWithCode('WITHHELD');
       const answer = await abortable(signal, this.#roundTrip(request, trip));
-      // A process that stands still takes it in when it goes on, and one that died never does.
+      // A frozen process receives the answer when it is resumed. A process that has ended never does.
       await sleep(this.#options.clock, 0, signal);
       return exchangeOf(answer, this.#options.maxBodyBytes);
     } finally {
-      this.#connections.give();
+      this.#connections.release();
     }
   }
 
@@ -85,20 +85,20 @@ export class SimulatedTransport implements Transport {
     if (fate === 'refused') throw errorWithCode('ECONNREFUSED');
   }
 
-  /** There and back, whatever becomes of the process meanwhile. Open for good where one of the two is lost. */
+  /** Sends the request and returns the answer, independently of the process. Never resolves if either is lost. */
   #roundTrip({ method, path, headers, body }: WireRequest, trip: Trip): Promise<InProcessAnswer> {
     const { provider, world, isCutOff } = this.#network;
     return new Promise((resolve) => {
-      const back = (answer: InProcessAnswer) => {
+      const deliver = (answer: InProcessAnswer) => {
         if (trip.fate !== 'answer-lost' && !isCutOff()) resolve(answer);
       };
-      const there = async () => {
+      const send = async () => {
         if (trip.fate === 'request-lost' || isCutOff()) return;
         const answer = await provider.request({ method, path, headers, body });
-        world.at(trip.answerMs, () => back(answer));
+        world.at(trip.answerMs, () => deliver(answer));
       };
-      // Not by `after`, which keeps the async context: the provider does not run in anybody's activity.
-      world.at(trip.requestMs, () => world.spawn(there()));
+      // `after` would keep the async context, and the provider must not run in the context of an activity.
+      world.at(trip.requestMs, () => world.spawn(send()));
     });
   }
 }
@@ -114,39 +114,39 @@ function exchangeOf(answer: InProcessAnswer, maxBodyBytes: number): Exchange {
   return { kind: 'answer', status, body, retryAfter: headers['retry-after'], date: headers['date'] };
 }
 
-/** Each carries one exchange at a time. Whoever comes when all are taken waits in line. */
+/** A connection carries one exchange at a time. Further exchanges wait in a queue. */
 class Connections {
   #free: number;
-  readonly #line: (() => void)[] = [];
+  readonly #queue: (() => void)[] = [];
 
   constructor(free: number) {
     this.#free = free;
   }
 
-  async take(signal: AbortSignal): Promise<void> {
+  async acquire(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#free > 0) {
       this.#free -= 1;
       return;
     }
-    let turn = () => {};
-    const itsTurn = new Promise<void>((resolve) => {
-      turn = resolve;
+    let grant = () => {};
+    const granted = new Promise<void>((resolve) => {
+      grant = resolve;
     });
-    this.#line.push(turn);
+    this.#queue.push(grant);
     try {
-      await abortable(signal, itsTurn);
+      await abortable(signal, granted);
     } catch (error) {
-      const at = this.#line.indexOf(turn);
-      // It may have been its turn in the same moment.
-      if (at < 0) this.give();
-      else this.#line.splice(at, 1);
+      const at = this.#queue.indexOf(grant);
+      // A connection may have been granted at the same moment.
+      if (at < 0) this.release();
+      else this.#queue.splice(at, 1);
       throw error;
     }
   }
 
-  give(): void {
-    const next = this.#line.shift();
+  release(): void {
+    const next = this.#queue.shift();
     if (next) next();
     else this.#free += 1;
   }

@@ -1,20 +1,20 @@
-/** What passes between the product and the provider, for whoever judges it: as it arrives, and the provider's answer. */
+/** Observes the calls to the provider and their answers, for the oracle. */
 import type { InProcessAnswer, InProcessRequest, InProcessSimulator } from '../../simulator/index.ts';
 import type { World } from '../world/world.ts';
 
-export interface Overheard {
+export interface ObservedCall {
   /** When it arrived. */
   atMs: number;
   path: string;
-  /** The access token that came along. */
+  /** The access token of the call. */
   token: string | undefined;
-  /** Where there is none, or none that can be read, it has no fields. */
+  /** Empty if there is no body or it cannot be parsed. */
   body: Record<string, unknown>;
 }
 
 export interface Listener {
-  arrives(call: Overheard): void;
-  answered(call: Overheard, answer: InProcessAnswer): void;
+  onCall(call: ObservedCall): void;
+  onAnswer(call: ObservedCall, answer: InProcessAnswer): void;
 }
 
 export class Wiretap implements Pick<InProcessSimulator, 'request'> {
@@ -31,14 +31,14 @@ export class Wiretap implements Pick<InProcessSimulator, 'request'> {
     const { path, body, headers } = request;
     const token = headers['authorization']?.replace(/^Bearer /, '');
     const call = { atMs: this.world.now, path, token, body: fieldsIn(body) };
-    for (const listener of this.listeners) listener.arrives(call);
+    for (const listener of this.listeners) listener.onCall(call);
     const answer = await this.provider.request(request);
-    for (const listener of this.listeners) listener.answered(call, answer);
+    for (const listener of this.listeners) listener.onAnswer(call, answer);
     return answer;
   }
 }
 
-/** The fields of a JSON object; none where it is something else. */
+/** The fields of a JSON object; empty for any other value. */
 export function fieldsIn(body: Buffer | undefined): Record<string, unknown> {
   try {
     const parsed: unknown = JSON.parse(body?.toString() ?? '');

@@ -1,4 +1,4 @@
-/** An activity in a worker process, with the SDK's own context: heartbeats, cancellation, information. */
+/** Runs an activity in a worker process, with the SDK's own context: heartbeats, cancellation, information. */
 import type { Info } from '@temporalio/activity';
 import { ActivityCancellationDetails, type ActivityFunction, noopMetricMeter } from '@temporalio/common';
 import { type Core, decodeArrayFromPayloads, type LoadedDataConverter, newActivity } from '../sdk.ts';
@@ -18,20 +18,20 @@ export interface ActivityCall {
   info: Info;
   args: readonly Payload[];
   heartbeat(details: unknown): void;
-  /** Takes a line of the log. */
-  say(line: string): void;
+  /** Appends a line to the log. */
+  writeLine(line: string): void;
 }
 
-/** `fn`: registered under the activity's name; undefined where this worker does not know it. */
+/** `fn`: the function registered under the activity's name; undefined if this worker does not have it. */
 export function runActivity(
   fn: Activities[string] | undefined,
-  { info, args, heartbeat, say }: ActivityCall,
+  { info, args, heartbeat, writeLine }: ActivityCall,
   converter: LoadedDataConverter,
 ): RunningActivity {
   const { workflowExecution, activityId, isLocal, namespace } = info;
   const activity = newActivity(
     info,
-    // Called with what the workflow sent, as the SDK does: their types are the workflow's promise.
+    // As in the SDK, the workflow is responsible for the types of the arguments.
     fn as ActivityFunction | undefined,
     converter,
     {
@@ -44,7 +44,7 @@ export function runActivity(
     undefined,
     heartbeat,
     undefined,
-    loggerOf(say),
+    loggerOf(writeLine),
     noopMetricMeter,
     [],
   );
@@ -53,19 +53,19 @@ export function runActivity(
       activity.run({ args: decoded, headers: {} }),
     ),
     cancel: (reason) => {
-      const how = {
+      const details = {
         notFound: reason === 'NOT_FOUND',
         cancelRequested: reason === 'CANCELLED',
         timedOut: reason === 'TIMED_OUT',
         workerShutdown: reason === 'WORKER_SHUTDOWN',
       };
-      activity.cancel(reason, new ActivityCancellationDetails(how));
+      activity.cancel(reason, new ActivityCancellationDetails(details));
     },
   };
 }
 
-function loggerOf(say: ActivityCall['say']) {
-  const write = (message: string, meta?: unknown) => say(`${message} ${JSON.stringify(meta ?? {})}`);
+function loggerOf(writeLine: ActivityCall['writeLine']) {
+  const write = (message: string, meta?: unknown) => writeLine(`${message} ${JSON.stringify(meta ?? {})}`);
   const log = (_level: string, message: string, meta?: unknown) => write(message, meta);
   return { log, trace: write, debug: write, info: write, warn: write, error: write };
 }

@@ -1,6 +1,6 @@
 /**
- * The activities of one worker: each poll holds a slot, and a slot is free again when its activity has ended. Heartbeats
- * go out as core sends them.
+ * The activities of one worker. Each poll holds a slot, which is released when its activity has ended. Heartbeats are
+ * sent as core sends them.
  */
 import type { Info } from '@temporalio/activity';
 import type { ActivitySlotInfo, CustomSlotSupplier, SlotPermit } from '@temporalio/worker';
@@ -23,15 +23,15 @@ export interface ActivityTasksParts {
   converter: LoadedDataConverter;
   slots: ActivitySlots;
   polls: number;
-  /** The longest that a heartbeat is held back. */
+  /** The longest time for which core holds a heartbeat back. */
   heartbeatThrottleMs: number;
 }
 
 const NAMESPACE = 'default';
-/** Core gives up on an activity so long after its timeout: the server has given up before. */
+/** Core abandons an activity this long after its timeout. The server has abandoned it before. */
 const TIMED_OUT_AFTER_MS = 5_000;
-/** Core's share of the heartbeat timeout between two heartbeats. */
-const THROTTLE_PART = 0.8;
+/** The fraction of the heartbeat timeout for which core holds heartbeats back. */
+const THROTTLE_RATIO = 0.8;
 
 export class ActivityTasks {
   private readonly parts: ActivityTasksParts;
@@ -55,19 +55,19 @@ export class ActivityTasks {
     life.world.spawn(this.polling);
   }
 
-  /** Takes nothing any more. Resolves when everything under way has ended; cancels it after `graceMs`. */
+  /** Stops polling. Resolves when all running activities have ended; cancels them after `graceMs`. */
   async stop(graceMs: number): Promise<void> {
     const { life } = this.parts;
     this.ending.abort(new Error('the worker shuts down'));
-    const callOff = life.after(graceMs, () => {
+    const cancelTimer = life.after(graceMs, () => {
       for (const one of this.running) one.cancel('WORKER_SHUTDOWN');
     });
     await this.polling;
-    callOff();
+    cancelTimer();
   }
 
   private async poll(): Promise<void> {
-    const under = new Set<Promise<void>>();
+    const inFlight = new Set<Promise<void>>();
     const { server, life, taskQueue } = this.parts;
     const { signal } = this.ending;
     while (!signal.aborted) {
@@ -78,11 +78,11 @@ export class ActivityTasks {
         this.slots.releaseSlot({ permit });
         break;
       }
-      const work = this.work(task, permit).finally(() => under.delete(work));
+      const work = this.work(task, permit).finally(() => inFlight.delete(work));
       life.world.spawn(work);
-      under.add(work);
+      inFlight.add(work);
     }
-    await Promise.all(under);
+    await Promise.all(inFlight);
   }
 
   private async reserve(): Promise<SlotPermit | undefined> {
@@ -99,42 +99,42 @@ export class ActivityTasks {
 
   private async work(task: ActivityTask, permit: SlotPermit): Promise<void> {
     const activityType = task.activity.attributes.activityType ?? '';
-    // The answer to the poll is on its way, and may come to a process that is frozen.
+    // The answer to the poll is in flight and may reach a frozen process.
     await this.parts.life.sleep(this.parts.life.world.random.between(1, 5));
     this.slots.markSlotUsed({ permit, slotInfo: { type: 'activity', activityType } });
-    await this.carryOut(task, activityType);
+    await this.execute(task, activityType);
     this.slots.releaseSlot({ permit });
   }
 
-  private async carryOut(task: ActivityTask, activityType: string): Promise<void> {
+  private async execute(task: ActivityTask, activityType: string): Promise<void> {
     const { activities, converter, life } = this.parts;
     const { activity, attempt } = task;
     const { attributes, run } = activity;
     const info = await this.infoOf(task, activityType);
-    const beats = new Heartbeats(this.parts, activity, attempt);
+    const heartbeats = new Heartbeats(this.parts, activity, attempt);
     const running = runActivity(
       activities[activityType],
       {
         ...{ info, args: attributes.arguments ?? [] },
-        heartbeat: (details) => beats.beat(details),
-        say: (line) => life.world.logs.push(line),
+        heartbeat: (details) => heartbeats.record(details),
+        writeLine: (line) => life.world.logs.push(line),
       },
       converter,
     );
-    beats.cancelled = (reason) => running.cancel(reason);
+    heartbeats.cancelled = (reason) => running.cancel(reason);
     this.running.add(running);
     const limitMs = durationMs(attributes.startToCloseTimeout);
-    const callOff =
+    const cancelTimer =
       limitMs === undefined
         ? () => undefined
         : life.after(limitMs + TIMED_OUT_AFTER_MS, () => running.cancel('TIMED_OUT'));
     const result = await running.result;
     this.running.delete(running);
-    callOff();
-    beats.end();
-    // Core thinks that the server has given it up.
-    if (beats.isLost) return;
-    await life.reach();
+    cancelTimer();
+    heartbeats.end();
+    // Core assumes that the server has abandoned the activity.
+    if (heartbeats.isLost) return;
+    await life.networkDelay();
     life.world.record(run.workflowId, activityType, attempt, Object.keys(result).join());
     activity.finish(attempt, result);
   }
@@ -162,7 +162,7 @@ export class ActivityTasks {
   }
 }
 
-/** Of an activity of a run; a local one, unless more is said. */
+/** The info of an activity of a run, with the defaults of a local activity. */
 export function infoFor(
   { workflowId, runId, started }: Run,
   nowMs: number,
@@ -224,15 +224,15 @@ class FixedSlots {
   }
 }
 
-/** Core sends a heartbeat at once, and what comes within most of the timeout after it together, at the end of that. */
+/** Core sends a heartbeat at once, holds later ones back for most of the timeout, and then sends the last of them. */
 class Heartbeats {
-  /** None came for longer than the timeout: core has given the activity up, and tells nobody how it ends. */
+  /** No heartbeat came for longer than the timeout: core abandons the activity and does not report its result. */
   isLost = false;
   cancelled: (reason: CancelReason) => void = () => undefined;
-  private isOver = false;
+  private hasEnded = false;
   private stopWatch: () => void = () => undefined;
   private isPaused = false;
-  private held: { details: unknown } | undefined;
+  private latest: { details: unknown } | undefined;
   private readonly parts: ActivityTasksParts;
   private readonly activity: PendingActivity;
   private readonly attempt: number;
@@ -245,11 +245,11 @@ class Heartbeats {
   }
 
   end(): void {
-    this.isOver = true;
+    this.hasEnded = true;
     this.stopWatch();
   }
 
-  /** Core's own clock knows only of heartbeats that went through it. */
+  /** Only heartbeats restart core's own timer. */
   private watch(): void {
     this.stopWatch();
     const timeout = durationMs(this.activity.attributes.heartbeatTimeout);
@@ -260,8 +260,8 @@ class Heartbeats {
     });
   }
 
-  beat(details: unknown): void {
-    this.held = { details };
+  record(details: unknown): void {
+    this.latest = { details };
     this.watch();
     if (!this.isPaused) this.parts.life.world.spawn(this.send());
   }
@@ -269,17 +269,17 @@ class Heartbeats {
   private async send(): Promise<void> {
     const { life, converter, heartbeatThrottleMs } = this.parts;
     this.isPaused = true;
-    while (this.held && !this.isOver) {
-      const { details } = this.held;
-      this.held = undefined;
+    while (this.latest && !this.hasEnded) {
+      const { details } = this.latest;
+      this.latest = undefined;
       const encoded: Payload = await encodeToPayload(converter, details);
-      await life.reach();
-      if (this.isOver) return;
+      await life.networkDelay();
+      if (this.hasEnded) return;
       const answer = this.activity.heartbeat(this.attempt, [encoded]);
-      if (answer !== 'go on') this.cancelled(answer);
+      if (answer !== 'OK') this.cancelled(answer);
       if (answer === 'NOT_FOUND') return;
       const timeout = durationMs(this.activity.attributes.heartbeatTimeout) ?? 30_000;
-      await life.sleep(Math.min(timeout * THROTTLE_PART, heartbeatThrottleMs));
+      await life.sleep(Math.min(timeout * THROTTLE_RATIO, heartbeatThrottleMs));
     }
     this.isPaused = false;
   }

@@ -1,4 +1,4 @@
-/** What each command of a workflow does at the server: an event, and what follows from it. */
+/** What each command of a workflow does on the server: the event it writes, and the effects. */
 import { type Api, temporal } from '../sdk.ts';
 import {
   type Command,
@@ -23,8 +23,8 @@ type Apply<T extends CommandType> = (given: {
   write: (attributes: Parameters<Run['write']>[1]) => ReturnType<Run['write']>;
 }) => void;
 
-/** Of every command event. */
-const by = (run: Run) => ({ workflowTaskCompletedEventId: id(run.lastCompletedId) });
+/** A field of every command event. */
+const causedBy = (run: Run) => ({ workflowTaskCompletedEventId: id(run.lastCompletedId) });
 
 function payloads(one: Payload | null | undefined) {
   return { payloads: one ? [one] : [] };
@@ -34,12 +34,16 @@ function merge(run: Run, fields: Record<string, Payload> | null | undefined): vo
   run.attributes = { ...run.attributes, ...fields };
 }
 
-export const HOW: { readonly [T in CommandType]: Apply<T> } = {
+export const APPLY_COMMAND: { readonly [T in CommandType]: Apply<T> } = {
   startTimer: ({ server, run, attributes, write }) => {
     const { seq, startToFireTimeout } = attributes;
     const timerId = String(seq);
     const started = write({
-      timerStartedEventAttributes: { timerId, startToFireTimeout: startToFireTimeout ?? null, ...by(run) },
+      timerStartedEventAttributes: {
+        timerId,
+        startToFireTimeout: startToFireTimeout ?? null,
+        ...causedBy(run),
+      },
     });
     server.planTimer(run, seq ?? 0, started, toMs(startToFireTimeout));
   },
@@ -47,10 +51,15 @@ export const HOW: { readonly [T in CommandType]: Apply<T> } = {
     const timer = run.timers.get(seq);
     if (timer) timer.planned.cancelled = true;
     run.timers.delete(seq);
-    run.takeBack(`timer ${seq}`);
+    run.removeBuffered(`timer ${seq}`);
     const startedEventId = id(timer?.startedId ?? 0);
     write({
-      timerCanceledEventAttributes: { timerId: String(seq), startedEventId, identity: 'worker', ...by(run) },
+      timerCanceledEventAttributes: {
+        timerId: String(seq),
+        startedEventId,
+        identity: 'worker',
+        ...causedBy(run),
+      },
     });
   },
   scheduleActivity: ({ server, run, attributes, write }) => {
@@ -68,28 +77,34 @@ export const HOW: { readonly [T in CommandType]: Apply<T> } = {
         heartbeatTimeout: attributes.heartbeatTimeout ?? null,
         retryPolicy: retryPolicy ?? null,
         priority: priority ?? null,
-        ...by(run),
+        ...causedBy(run),
       },
     });
     server.schedule(new PendingActivity(server, run, scheduled.id, attributes));
   },
   requestCancelActivity: ({ server, run, attributes: { scheduledEventId }, write }) => {
     write({
-      activityTaskCancelRequestedEventAttributes: { scheduledEventId: id(scheduledEventId), ...by(run) },
+      activityTaskCancelRequestedEventAttributes: {
+        scheduledEventId: id(scheduledEventId),
+        ...causedBy(run),
+      },
     });
     server.cancelActivity(run, scheduledEventId);
   },
   localActivity: ({ run, attributes, write }) => {
-    write({ markerRecordedEventAttributes: { ...localMarkerEvent(attributes), ...by(run) } });
+    write({ markerRecordedEventAttributes: { ...localMarkerEvent(attributes), ...causedBy(run) } });
   },
   patch: ({ run, attributes, write }) => {
-    write({ markerRecordedEventAttributes: { ...patchMarkerEvent(attributes), ...by(run) } });
+    write({ markerRecordedEventAttributes: { ...patchMarkerEvent(attributes), ...causedBy(run) } });
   },
   patchedAttributes: ({ run, attributes: { patchIds }, write }) => {
     const indexedFields = { TemporalChangeVersion: payload(patchIds) };
     merge(run, indexedFields);
     write({
-      upsertWorkflowSearchAttributesEventAttributes: { searchAttributes: { indexedFields }, ...by(run) },
+      upsertWorkflowSearchAttributesEventAttributes: {
+        searchAttributes: { indexedFields },
+        ...causedBy(run),
+      },
     });
   },
   upsertAttributes: ({ run, attributes: { searchAttributes }, write }) => {
@@ -97,13 +112,15 @@ export const HOW: { readonly [T in CommandType]: Apply<T> } = {
     write({
       upsertWorkflowSearchAttributesEventAttributes: {
         searchAttributes: searchAttributes ?? null,
-        ...by(run),
+        ...causedBy(run),
       },
     });
   },
   modifyProperties: ({ run, attributes: { upsertedMemo }, write }) => {
     run.memo = { ...run.memo, ...upsertedMemo?.fields };
-    write({ workflowPropertiesModifiedEventAttributes: { upsertedMemo: upsertedMemo ?? null, ...by(run) } });
+    write({
+      workflowPropertiesModifiedEventAttributes: { upsertedMemo: upsertedMemo ?? null, ...causedBy(run) },
+    });
   },
   startChild: ({ server, run, attributes, write }) => {
     const { workflowId, workflowType, taskQueue, parentClosePolicy, input, memo, searchAttributes } =
@@ -119,7 +136,7 @@ export const HOW: { readonly [T in CommandType]: Apply<T> } = {
         workflowIdReusePolicy: attributes.workflowIdReusePolicy ?? 0,
         memo: { fields: memo ?? {} },
         searchAttributes: searchAttributes ?? null,
-        ...by(run),
+        ...causedBy(run),
       },
     });
     server.startChild(run, initiated);
@@ -133,7 +150,7 @@ export const HOW: { readonly [T in CommandType]: Apply<T> } = {
         signalName: signalName ?? '',
         input: { payloads: args ?? [] },
         childWorkflowOnly: childWorkflowId != null,
-        ...by(run),
+        ...causedBy(run),
       },
     });
     server.signalExternal(run, initiated);
@@ -144,7 +161,7 @@ export const HOW: { readonly [T in CommandType]: Apply<T> } = {
         workflowExecution: { workflowId, runId },
         childWorkflowOnly: childOnly,
         reason,
-        ...by(run),
+        ...causedBy(run),
       },
     });
     server.cancelExternal(run, initiated);
@@ -176,16 +193,18 @@ export const HOW: { readonly [T in CommandType]: Apply<T> } = {
     run.settleUpdate(updateId, { state: 'completed', outcome });
   },
   complete: ({ run, attributes: { result }, write }) => {
-    write({ workflowExecutionCompletedEventAttributes: { result: payloads(result), ...by(run) } });
+    write({ workflowExecutionCompletedEventAttributes: { result: payloads(result), ...causedBy(run) } });
     run.close(WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED);
   },
   fail: ({ run, attributes: { failure }, write }) => {
     const retryState = RetryState.RETRY_STATE_RETRY_POLICY_NOT_SET;
-    write({ workflowExecutionFailedEventAttributes: { failure: failure ?? null, retryState, ...by(run) } });
+    write({
+      workflowExecutionFailedEventAttributes: { failure: failure ?? null, retryState, ...causedBy(run) },
+    });
     run.close(WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_FAILED);
   },
   cancel: ({ run, write }) => {
-    write({ workflowExecutionCanceledEventAttributes: by(run) });
+    write({ workflowExecutionCanceledEventAttributes: causedBy(run) });
     run.close(WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_CANCELED);
   },
   continueAsNew: ({ server, run, attributes, write }) => {
@@ -200,11 +219,11 @@ export const HOW: { readonly [T in CommandType]: Apply<T> } = {
         initiator: ContinueAsNewInitiator.CONTINUE_AS_NEW_INITIATOR_WORKFLOW,
         memo: next.memo ?? null,
         searchAttributes: next.searchAttributes ?? null,
-        ...by(run),
+        ...causedBy(run),
       },
     });
     run.close(WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW);
-    server.goOnAsNew(run, next);
+    server.continueAsNew(run, next);
   },
 };
 
@@ -237,5 +256,5 @@ export function applyCommand<T extends CommandType>(
   }: Extract<Command, { type: T }> & { type: T; attributes: CommandAttributes[T] },
 ): void {
   const write: Parameters<Apply<T>>[0]['write'] = (event) => run.write(EVENT_OF[type], event, fingerprint);
-  HOW[type]({ server, run, attributes, write });
+  APPLY_COMMAND[type]({ server, run, attributes, write });
 }

@@ -1,4 +1,4 @@
-/** What a workflow asks of the server, as it leaves the worker. */
+/** Commands of a workflow, as the worker sends them to the server. */
 import { type Core, coresdk } from '../sdk.ts';
 import { EventType } from './history.ts';
 
@@ -16,13 +16,13 @@ export interface LocalActivityMarker {
   failure?: Failure | undefined;
 }
 
-/** An update on its way to the workflow, and as it is accepted. */
+/** An update as the workflow receives it, and as it is accepted. */
 export interface UpdateRequest {
   id: string;
   name: string;
   args: Payload[];
   identity: string;
-  /** The last event before the workflow task that brought it. */
+  /** The last event before the workflow task that delivered it. */
   sequencing: number;
 }
 
@@ -83,7 +83,7 @@ export function isTerminal({ type }: Command): boolean {
   return TERMINAL.has(type);
 }
 
-/** Of a command as the workflow gave it: its bytes. */
+/** The encoded command as the workflow issued it. */
 export function bytesOf(command: Lang): string {
   const { WorkflowCommand } = coresdk.workflow_commands;
   return Buffer.from(WorkflowCommand.encode(command).finish()).toString('base64');

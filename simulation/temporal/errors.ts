@@ -1,8 +1,8 @@
-/** Errors as gRPC brings them to a client. */
+/** gRPC errors as a client receives them. */
 import { createRequire } from 'node:module';
 import type { ServiceError } from '@grpc/grpc-js';
 
-// The client's own gRPC, which is no dependency of this project.
+// The client's own copy of gRPC, which is not a dependency of this project.
 const require = createRequire(createRequire(import.meta.url).resolve('@temporalio/client'));
 const grpc: typeof import('@grpc/grpc-js') = require('@grpc/grpc-js');
 

@@ -5,7 +5,7 @@ import { toStamp } from './time.ts';
 export type EventType = Api.api.enums.v1.EventType;
 export const { EventType } = temporal.api.enums.v1;
 export type HistoryEvent = Api.api.history.v1.IHistoryEvent;
-/** What an event says besides its id, time and type. */
+/** All fields of an event except its id, time and type. */
 export type Attributes = Omit<HistoryEvent, 'eventId' | 'eventTime' | 'eventType' | 'taskId'>;
 
 export interface Entry {
@@ -13,7 +13,7 @@ export interface Entry {
   readonly type: EventType;
   readonly at: number;
   readonly event: HistoryEvent;
-  /** Of an event that a workflow's command led to: that command, byte for byte. */
+  /** For an event that a command caused: that command, byte for byte. */
   readonly fingerprint: string | undefined;
 }
 
@@ -64,8 +64,8 @@ export function isFinal({ type }: Entry): boolean {
   return FINAL_EVENTS.has(type);
 }
 
-/** The event that began what this event goes on with: a timer, an activity, a child, a workflow task. */
-export function beginningOf({ event }: Entry): number | undefined {
+/** The id of the event that started the timer, activity, child or workflow task that this event belongs to. */
+export function initiatingEventId({ event }: Entry): number | undefined {
   const scheduled =
     event.activityTaskStartedEventAttributes ??
     event.activityTaskCompletedEventAttributes ??
@@ -101,7 +101,7 @@ export function childEnd(event: HistoryEvent) {
 }
 
 const { HistoryEvent: EventMessage } = temporal.api.history.v1;
-/** Events never change, and clients read them again and again. */
+/** Cached: events never change, and clients read them often. */
 const messages = new WeakMap<Entry, Api.api.history.v1.HistoryEvent>();
 
 function messageOf(entry: Entry): Api.api.history.v1.HistoryEvent {

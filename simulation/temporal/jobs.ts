@@ -1,4 +1,4 @@
-/** What core tells a workflow about an event, in the words of core. */
+/** The activation jobs that core derives from events. */
 import { type Api, type Core, coresdk, temporal } from '../sdk.ts';
 import type { Failure, Payload, UpdateRequest } from './commands.ts';
 import type { Entry, HistoryEvent } from './history.ts';
@@ -12,7 +12,7 @@ type Started = Api.api.history.v1.IWorkflowExecutionStartedEventAttributes;
 const { RetryState } = temporal.api.enums.v1;
 
 export function initialize(workflowId: string, started: Started, startTime: HistoryEvent['eventTime']): Job {
-  // Every field of the event is set: absent ones are what a decoded message has in their place.
+  // `create` sets every field, and absent ones have the defaults of a decoded message.
   const all = temporal.api.history.v1.WorkflowExecutionStartedEventAttributes.create(started);
   const parent = all.parentWorkflowExecution;
   return {
@@ -229,7 +229,7 @@ const ORDER: readonly (readonly [keyof Job, number])[] = [
   ['queryWorkflow', 6],
 ];
 
-/** Core sorts the jobs of an activation by kind; within a kind they stay in order. */
+/** Core sorts the jobs of an activation by kind and keeps the order within a kind. */
 export function sorted(jobs: readonly Job[]): Job[] {
   const rank = (job: Job) =>
     job.resolveActivity?.isLocal ? 5 : (ORDER.find(([kind]) => job[kind] != null)?.[1] ?? 4);

@@ -1,6 +1,6 @@
 /**
- * What core keeps about each thing that a workflow has asked for: when its event comes, what the workflow is told, and
- * what a cancellation means. After `crates/sdk-core/src/worker/workflow/machines` of the core that the SDK ships.
+ * The state machines that core keeps for what a workflow has requested: how their events resolve it and how it is
+ * canceled. Ported from `crates/sdk-core/src/worker/workflow/machines` of the core that the SDK ships.
  */
 import { type Core as CoreSdk, coresdk } from '../sdk.ts';
 import type { CommandAttributes, CommandType, Failure, Payload, UpdateRequest } from './commands.ts';
@@ -24,16 +24,16 @@ export type LocalAttributes = CoreSdk.workflow_commands.IScheduleLocalActivity;
 export type UpdateResponse = CoreSdk.workflow_commands.IUpdateResponse;
 
 export interface Machine {
-  /** Cancelled before the server heard of it: it leaves no trace. */
+  /** Canceled before its command was sent, so it leaves no event. */
   readonly dropped: boolean;
-  /** The event of its own command, or one that goes on from it. */
+  /** Takes the event of its own command, or an event that belongs to it. */
   take(entry: Entry): void;
 }
 
 /** What a machine may do. */
 export interface Core {
-  tell(job: Job): void;
-  ask<T extends CommandType>(
+  addJob(job: Job): void;
+  addCommand<T extends CommandType>(
     machine: Machine,
     type: T,
     attributes: CommandAttributes[T],
@@ -44,13 +44,13 @@ export interface Core {
   readonly now: number;
 }
 
-/** What only asks: nothing ever comes back. */
+/** For commands without a resolution. */
 export const NEVER_RESOLVES: Machine = { dropped: false, take: () => undefined };
 
 export class Timer implements Machine {
   dropped = false;
   private recorded = false;
-  private over = false;
+  private done = false;
   private readonly core: Core;
   private readonly seq: number;
 
@@ -61,24 +61,24 @@ export class Timer implements Machine {
 
   take({ type }: Entry): void {
     if (type === EventType.EVENT_TYPE_TIMER_STARTED) this.recorded = true;
-    if (type === EventType.EVENT_TYPE_TIMER_CANCELED) this.over = true;
+    if (type === EventType.EVENT_TYPE_TIMER_CANCELED) this.done = true;
     if (type !== EventType.EVENT_TYPE_TIMER_FIRED) return;
-    this.over = true;
-    this.core.tell({ fireTimer: { seq: this.seq } });
+    this.done = true;
+    this.core.addJob({ fireTimer: { seq: this.seq } });
   }
 
   cancel(): void {
-    if (this.over) return;
-    if (this.recorded) this.core.ask(this, 'cancelTimer', { seq: this.seq });
+    if (this.done) return;
+    if (this.recorded) this.core.addCommand(this, 'cancelTimer', { seq: this.seq });
     else this.dropped = true;
-    this.over = true;
+    this.done = true;
   }
 }
 
 export class Activity implements Machine {
   dropped = false;
   private scheduledEventId: number | undefined;
-  private over = false;
+  private done = false;
   private readonly core: Core;
   private readonly name: { seq: number; activityId: string; activityType: string };
   private readonly cancellation: number;
@@ -94,26 +94,26 @@ export class Activity implements Machine {
 
   take(entry: Entry): void {
     if (entry.type === EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED) this.scheduledEventId = entry.id;
-    if (this.over || !ENDS_ACTIVITY.has(entry.type)) return;
-    this.over = true;
-    this.core.tell(activityResolved(this.name, entry));
+    if (this.done || !ENDS_ACTIVITY.has(entry.type)) return;
+    this.done = true;
+    this.core.addJob(activityResolved(this.name, entry));
   }
 
   cancel(): void {
-    if (this.over) return;
+    if (this.done) return;
     if (this.scheduledEventId === undefined) {
       this.dropped = true;
       this.end();
       return;
     }
     if (this.cancellation !== ActivityCancellationType.ABANDON)
-      this.core.ask(this, 'requestCancelActivity', { scheduledEventId: this.scheduledEventId });
+      this.core.addCommand(this, 'requestCancelActivity', { scheduledEventId: this.scheduledEventId });
     if (this.cancellation !== ActivityCancellationType.WAIT_CANCELLATION_COMPLETED) this.end();
   }
 
   private end(): void {
-    this.over = true;
-    this.core.tell(activityCancelled(this.name));
+    this.done = true;
+    this.core.addJob(activityCancelled(this.name));
   }
 }
 
@@ -128,7 +128,7 @@ export class Child implements Machine {
   dropped = false;
   private initiated: number | undefined;
   private runId = '';
-  private over = false;
+  private done = false;
   private readonly core: Core;
   private readonly name: { seq: number; workflowId: string; workflowType: string };
   private readonly cancellation: number;
@@ -145,41 +145,41 @@ export class Child implements Machine {
   take(entry: Entry): void {
     if (entry.type === EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED)
       this.initiated = entry.id;
-    if (this.over) return;
+    if (this.done) return;
     const { childWorkflowExecutionStartedEventAttributes: started } = entry.event;
     if (started) this.runId = started.workflowExecution?.runId ?? '';
     if (started || entry.event.startChildWorkflowExecutionFailedEventAttributes) {
-      this.over = !started;
-      this.core.tell(childStarted(this.name, entry));
+      this.done = !started;
+      this.core.addJob(childStarted(this.name, entry));
     } else if (childEnd(entry.event)) {
-      this.over = true;
-      this.core.tell(childResolved(this.name, childResult(this.name, this.run(), entry)));
+      this.done = true;
+      this.core.addJob(childResolved(this.name, childResult(this.name, this.run(), entry)));
     }
   }
 
   cancel(reason: string): void {
-    if (this.over) return;
+    if (this.done) return;
     if (this.initiated === undefined) {
       this.dropped = true;
-      this.over = true;
+      this.done = true;
       const { failure } = childCancelled(this.name, this.run()).cancelled ?? {};
       const cancelled = {
         failure: { ...failure, message: 'Child Workflow execution cancelled before scheduled' },
       };
-      this.core.tell({ resolveChildWorkflowExecutionStart: { seq: this.name.seq, cancelled } });
+      this.core.addJob({ resolveChildWorkflowExecutionStart: { seq: this.name.seq, cancelled } });
       return;
     }
     const { workflowId } = this.name;
     const asked = { workflowId, runId: this.runId, childOnly: true, reason };
     if (this.cancellation !== ChildWorkflowCancellationType.ABANDON)
-      this.core.ask(NEVER_RESOLVES, 'cancelExternal', asked);
+      this.core.addCommand(NEVER_RESOLVES, 'cancelExternal', asked);
     if (
       this.cancellation !== ChildWorkflowCancellationType.ABANDON &&
       this.cancellation !== ChildWorkflowCancellationType.TRY_CANCEL
     )
       return;
-    this.over = true;
-    this.core.tell(childResolved(this.name, childCancelled(this.name, this.run())));
+    this.done = true;
+    this.core.addJob(childResolved(this.name, childCancelled(this.name, this.run())));
   }
 
   private run(): { initiated: number; runId: string } {
@@ -187,7 +187,7 @@ export class Child implements Machine {
   }
 }
 
-/** A signal to another workflow, or the request that it be cancelled. */
+/** A signal to another workflow, or a request to cancel it. */
 export class External implements Machine {
   dropped = false;
   private recorded = false;
@@ -209,23 +209,23 @@ export class External implements Machine {
     const done =
       event.externalWorkflowExecutionSignaledEventAttributes ??
       event.externalWorkflowExecutionCancelRequestedEventAttributes;
-    if (done) this.core.tell({ [this.kind]: { seq: this.seq } });
+    if (done) this.core.addJob({ [this.kind]: { seq: this.seq } });
     if (!failed) return;
     const verb = this.kind === 'resolveSignalExternalWorkflow' ? 'signal' : 'cancel';
     const message = `Unable to ${verb} external workflow because it was not found`;
     const failure: Failure = { message, applicationFailureInfo: { nonRetryable: true } };
-    this.core.tell({ [this.kind]: { seq: this.seq, failure } });
+    this.core.addJob({ [this.kind]: { seq: this.seq, failure } });
   }
 
   cancel(): void {
     if (this.recorded || this.dropped) return;
     this.dropped = true;
     const failure = { message: 'Signal was cancelled before being sent', canceledFailureInfo: {} };
-    this.core.tell({ [this.kind]: { seq: this.seq, failure } });
+    this.core.addJob({ [this.kind]: { seq: this.seq, failure } });
   }
 }
 
-/** What a local activity came to. */
+/** The result of a local activity. */
 export interface LocalResult {
   completedAt: number;
   result?: Payload | undefined;
@@ -233,12 +233,12 @@ export interface LocalResult {
 }
 
 type LocalState =
-  | 'waits for its marker'
-  | 'resolved from its marker'
-  | 'to run'
+  | 'awaiting marker'
+  | 'resolved by marker'
+  | 'ready'
   | 'running'
-  | 'marker asked for'
-  | 'over';
+  | 'marker requested'
+  | 'done';
 
 export class LocalActivity implements Machine {
   readonly dropped = false;
@@ -253,42 +253,42 @@ export class LocalActivity implements Machine {
     this.attributes = attributes;
     this.bytes = bytes;
     this.startedAt = core.now;
-    this.state = core.replaying ? 'waits for its marker' : 'to run';
+    this.state = core.replaying ? 'awaiting marker' : 'ready';
   }
 
   take(): void {
-    this.state = 'over';
+    this.state = 'done';
   }
 
-  /** The history goes no further, and no marker was there. */
+  /** The replay has ended, and the history has no marker. */
   caughtUp(): void {
-    if (this.state === 'waits for its marker') this.state = 'to run';
+    if (this.state === 'awaiting marker') this.state = 'ready';
   }
 
   resolvedByMarker(result: LocalResult): void {
-    if (this.state !== 'waits for its marker') return;
-    this.state = 'resolved from its marker';
-    this.tell(result);
+    if (this.state !== 'awaiting marker') return;
+    this.state = 'resolved by marker';
+    this.addJob(result);
   }
 
-  ran(outcome: LocalResult): void {
-    if (this.state !== 'running' && this.state !== 'to run') return;
-    this.state = 'marker asked for';
-    this.tell(outcome);
+  complete(outcome: LocalResult): void {
+    if (this.state !== 'running' && this.state !== 'ready') return;
+    this.state = 'marker requested';
+    this.addJob(outcome);
     const { seq, activityId, activityType } = this.name();
-    this.core.ask(this, 'localActivity', { seq, activityId, activityType, ...outcome }, this.bytes);
+    this.core.addCommand(this, 'localActivity', { seq, activityId, activityType, ...outcome }, this.bytes);
   }
 
   cancel(): void {
     if (this.attributes.cancellationType === ActivityCancellationType.WAIT_CANCELLATION_COMPLETED) return;
-    this.ran({
+    this.complete({
       completedAt: this.core.now,
       failure: { message: 'Activity cancelled', canceledFailureInfo: {} },
     });
   }
 
-  private tell({ completedAt, result, failure }: LocalResult): void {
-    this.core.tell(localActivityResolved(this.name(), { result, failure }));
+  private addJob({ completedAt, result, failure }: LocalResult): void {
+    this.core.addJob(localActivityResolved(this.name(), { result, failure }));
     this.core.advanceClock(completedAt);
   }
 
@@ -309,7 +309,7 @@ export class Update implements Machine {
     this.core = core;
     this.request = request;
     this.rejected = rejected;
-    core.tell(doUpdate(request, !core.replaying));
+    core.addJob(doUpdate(request, !core.replaying));
   }
 
   take(): void {}
@@ -318,10 +318,10 @@ export class Update implements Machine {
     const { id } = this.request;
     if (accepted) {
       this.accepted = true;
-      this.core.ask(this, 'updateAccepted', this.request, bytes);
-    } else if (completed) this.core.ask(this, 'updateCompleted', { id, result: completed }, bytes);
+      this.core.addCommand(this, 'updateAccepted', this.request, bytes);
+    } else if (completed) this.core.addCommand(this, 'updateCompleted', { id, result: completed }, bytes);
     else if (rejected && this.accepted)
-      this.core.ask(this, 'updateCompleted', { id, failure: rejected }, bytes);
+      this.core.addCommand(this, 'updateCompleted', { id, failure: rejected }, bytes);
     else if (rejected && !this.core.replaying) this.rejected(rejected);
   }
 }

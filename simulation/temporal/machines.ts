@@ -1,7 +1,7 @@
 /**
- * Core's part of a worker: history events become activations, and what the workflow asks for becomes commands, matched
- * against the events that a replay finds. A port of `workflow_machines.rs` of the core that the SDK ships, with one
- * addition: a replayed command must equal the recorded one byte for byte.
+ * Core's part of a worker: turns history events into activations, and what the workflow requests into commands, which
+ * a replay matches against the recorded events. Ported from `workflow_machines.rs` of the core that the SDK ships,
+ * with one addition: a replayed command must equal the recorded one byte for byte.
  */
 import { type Core as CoreSdk, Long, temporal } from '../sdk.ts';
 import {
@@ -12,7 +12,7 @@ import {
   type Failure,
   type UpdateRequest,
 } from './commands.ts';
-import { beginningOf, type Entry, EventType, isCommandEvent, isFinal } from './history.ts';
+import { type Entry, EventType, initiatingEventId, isCommandEvent, isFinal } from './history.ts';
 import { initialize, type Job, signalled, sorted } from './jobs.ts';
 import {
   Activity,
@@ -35,15 +35,15 @@ export type Activation = CoreSdk.workflow_activation.IWorkflowActivation;
 
 const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
 
-/** What the server hands out as a workflow task, or as a query on its own. */
+/** What the server sends with a workflow task or with a direct query. */
 export interface Work {
   history: readonly Entry[];
-  /** The start of the last workflow task that was completed; 0 before. */
+  /** The start event of the last completed workflow task; 0 if there is none. */
   previousStartedId: number;
   updates: readonly UpdateRequest[];
 }
 
-/** The workflow's code decides otherwise than it did. */
+/** The workflow's code issues other commands than the history has. */
 export class Nondeterminism extends Error {
   override readonly name = 'Nondeterminism';
 }
@@ -53,23 +53,23 @@ interface Queued {
   machine: Machine;
 }
 
-/** What a workflow asked for in an activation. */
-export interface Asked {
-  /** `bytes`: of the command before its payloads were encoded. */
+/** The commands and flags that a workflow returned from an activation. */
+export interface ActivationResult {
+  /** `bytes`: the command before its payloads were encoded. */
   commands: readonly { command: LangCommand; bytes: string }[];
   flags: readonly number[];
 }
 
 export class Machines implements Core {
   replaying = false;
-  /** Of the last workflow task that counts: what the workflow's clock shows. */
+  /** The time of the current workflow task, which the workflow's clock shows. */
   now = 0;
   lastProcessed = 0;
-  /** The start of the workflow task that the workflow has seen. */
+  /** The start event of the last workflow task that the workflow has processed. */
   startedId = 0;
   finished = false;
   readonly flags = new Set<number>();
-  /** Updates that the validator turned away since the last workflow task. */
+  /** Updates that a validator rejected since the last workflow task. */
   readonly rejected = new Map<string, Failure>();
 
   private remaining: readonly Entry[] = [];
@@ -80,7 +80,7 @@ export class Machines implements Core {
   private nextStartedId = 0;
   private sdkVersion = '';
   private sizeBytes = 0;
-  private suggestsNew = false;
+  private continueAsNewSuggested = false;
   private started: Entry | undefined;
   private attributes: NonNullable<
     CommandAttributes['upsertAttributes']['searchAttributes']
@@ -93,7 +93,7 @@ export class Machines implements Core {
   private readonly signals = new Map<number, External>();
   private readonly updates = new Map<string, Update>();
   private readonly markers: ReturnType<typeof localMarker>[] = [];
-  private readonly patches = new Map<string, { asked: boolean }>();
+  private readonly patches = new Map<string, { requested: boolean }>();
   private readonly workflowId: string;
   private readonly runId: string;
 
@@ -112,13 +112,13 @@ export class Machines implements Core {
     this.applyNext();
   }
 
-  /** The next activation; without jobs there is nothing to do for the workflow. */
+  /** The next activation. It may be without jobs. */
   nextActivation(): Activation {
     if (this.jobs.length === 0) this.applyNext();
     return this.activation();
   }
 
-  /** Applies what needs no workflow, until there is something for it or the history ends. */
+  /** Applies events until there is a job for the workflow or the history ends. */
   advance(): void {
     while (this.jobs.length === 0) {
       const applied = this.applyNext();
@@ -137,7 +137,7 @@ export class Machines implements Core {
       isReplaying: this.replaying || jobs.every((job) => job.queryWorkflow != null),
       historyLength: this.lastProcessed,
       historySizeBytes: Long.fromNumber(this.sizeBytes),
-      continueAsNewSuggested: this.suggestsNew,
+      continueAsNewSuggested: this.continueAsNewSuggested,
       availableInternalFlags: [...this.flags],
       lastSdkVersion: this.sdkVersion,
       suggestContinueAsNewReasons: [],
@@ -145,15 +145,16 @@ export class Machines implements Core {
     };
   }
 
-  asked({ commands, flags }: Asked): void {
+  applyResult({ commands, flags }: ActivationResult): void {
     for (const flag of flags) this.flags.add(flag);
     const ends = commands.filter(({ command }) => isEnd(command)).slice(0, 1);
-    for (const asked of [...commands.filter(({ command }) => !isEnd(command)), ...ends]) this.handle(asked);
+    for (const requested of [...commands.filter(({ command }) => !isEnd(command)), ...ends])
+      this.handle(requested);
     this.resolveFromMarkers();
   }
 
   localActivitiesToRun(): LocalActivity[] {
-    const due = [...this.locals.values()].filter(({ state }) => state === 'to run');
+    const due = [...this.locals.values()].filter(({ state }) => state === 'ready');
     for (const local of due) local.state = 'running';
     return due;
   }
@@ -162,12 +163,12 @@ export class Machines implements Core {
     return [...this.locals.values()].some(({ state }) => state === 'running');
   }
 
-  /** For the server; each leaves the queue when its event comes. */
+  /** The commands for the server. Each leaves the queue when its event is applied. */
   commands(): Command[] {
     return this.queue.filter(({ machine }) => !machine.dropped).map(({ command }) => command);
   }
 
-  /** The server has forgotten the last workflow task: all it brought were updates that were turned away. */
+  /** The server has discarded the last workflow task, which only brought rejected updates. */
   forgetSpeculativeTask(startedId: number): void {
     this.startedId = startedId;
     this.lastProcessed -= 2;
@@ -175,18 +176,18 @@ export class Machines implements Core {
 
   // ---- for the machines
 
-  tell(job: Job): void {
+  addJob(job: Job): void {
     this.jobs.push(job);
   }
 
-  ask<T extends CommandType>(
+  addCommand<T extends CommandType>(
     machine: Machine,
     type: T,
     attributes: CommandAttributes[T],
     bytes?: string,
   ): void {
     const fingerprint = `${type} ${bytes ?? JSON.stringify(attributes)}`;
-    // One type with its own attributes: more than TypeScript can follow.
+    // TypeScript cannot relate the type of a command to its attributes.
     const command = { type, attributes, fingerprint } as Command;
     this.queue.push({ machine, command });
   }
@@ -214,7 +215,7 @@ export class Machines implements Core {
     this.remaining = unseen.slice(sequence.length);
     const isLast = this.remaining.length === 0;
     const events = sequence.filter(({ id }) => id > this.lastProcessed);
-    this.learnFromCompletions(events);
+    this.readTaskMetadata(events);
     if (events.length === 0) this.replaying = false;
     const last = events.at(-1);
     if (last?.type === EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED) this.nextStartedId = last.id;
@@ -227,7 +228,7 @@ export class Machines implements Core {
     const before = this.queue.length > 0 && this.replaying;
     let skipNext = false;
     for (const [index, entry] of events.entries()) {
-      if (this.replaying && isLast && this.isNews(entry)) this.replaying = false;
+      if (this.replaying && isLast && this.isNewEvent(entry)) this.replaying = false;
       const due = this.messages.filter(({ sequencing }) => sequencing <= entry.id - 1);
       this.messages = this.messages.filter((message) => !due.includes(message));
       for (const message of due) this.beginUpdate(message);
@@ -240,7 +241,7 @@ export class Machines implements Core {
       throw new Nondeterminism(`goes on, and the history does not: ${extra.fingerprint}`);
   }
 
-  private isNews(entry: Entry): boolean {
+  private isNewEvent(entry: Entry): boolean {
     return (
       entry.id > this.previousStartedId &&
       entry.type !== EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED &&
@@ -248,17 +249,17 @@ export class Machines implements Core {
     );
   }
 
-  /** Whether the event after this one belongs to it. */
+  /** Returns whether the next event belongs to this one. */
   private applyEvent(entry: Entry, next: Entry | undefined): boolean {
     if (isFinal(entry)) this.finished = true;
     if (isCommandEvent(entry)) return this.applyCommandEvent(entry, next);
     const { workflowTaskStartedEventAttributes: task } = entry.event;
     if (task) {
       this.sizeBytes = Number(task.historySizeBytes ?? 0);
-      this.suggestsNew = task.suggestContinueAsNew ?? false;
+      this.continueAsNewSuggested = task.suggestContinueAsNew ?? false;
     }
-    const beginning = beginningOf(entry);
-    if (beginning === undefined) this.applyNews(entry);
+    const beginning = initiatingEventId(entry);
+    if (beginning === undefined) this.applyExternalEvent(entry);
     else {
       const machine = this.byEvent.get(beginning);
       if (machine) machine.take(entry);
@@ -268,17 +269,19 @@ export class Machines implements Core {
     return false;
   }
 
-  private applyNews(entry: Entry): void {
+  private applyExternalEvent(entry: Entry): void {
     const { event } = entry;
     if (event.workflowExecutionStartedEventAttributes) {
       this.started = entry;
       this.advanceClock(entry.at);
-      this.tell(initialize(this.workflowId, event.workflowExecutionStartedEventAttributes, event.eventTime));
+      this.addJob(
+        initialize(this.workflowId, event.workflowExecutionStartedEventAttributes, event.eventTime),
+      );
     } else if (entry.type === EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED)
       this.byEvent.set(entry.id, this.workflowTask());
-    else if (event.workflowExecutionSignaledEventAttributes) this.tell(signalled(entry));
+    else if (event.workflowExecutionSignaledEventAttributes) this.addJob(signalled(entry));
     else if (event.workflowExecutionCancelRequestedEventAttributes)
-      this.tell({
+      this.addJob({
         cancelWorkflow: { reason: event.workflowExecutionCancelRequestedEventAttributes.cause ?? '' },
       });
   }
@@ -295,7 +298,7 @@ export class Machines implements Core {
         this.taskStarted(started.id, started.at);
       else if (event.workflowTaskFailedEventAttributes?.cause === RESET) {
         const randomness = randomnessSeed(event.workflowTaskFailedEventAttributes.newRunId ?? '');
-        this.tell({ updateRandomSeed: { randomnessSeed: randomness } });
+        this.addJob({ updateRandomSeed: { randomnessSeed: randomness } });
       }
     };
     return { dropped: false, take };
@@ -311,9 +314,9 @@ export class Machines implements Core {
     const local = localMarker(entry);
     if (local && this.takeLocalMarker(local.seq, entry)) return false;
     const patch = patchMarker(entry);
-    // Asked for in a replay, and not in the history: the answer was no.
+    // A patch that was requested in a replay without a marker: the answer was no.
     if (!patch) while (this.front()?.command.type === 'patch') this.queue.shift();
-    if (patch && !this.isAskedFor(patch)) return this.skipDeprecated(patch, next);
+    if (patch && !this.isNextPatch(patch)) return this.skipDeprecated(patch, next);
     const front = this.front();
     if (!front) throw new Nondeterminism(`asks for nothing at event ${entry.id}, ${typeName(entry)}`);
     this.queue.shift();
@@ -331,13 +334,13 @@ export class Machines implements Core {
   private takeLocalMarker(seq: number, entry: Entry): boolean {
     const local = this.locals.get(seq);
     if (!local) throw new Nondeterminism(`does not ask for local activity ${seq} of event ${entry.id}`);
-    if (local.state !== 'resolved from its marker') return false;
+    if (local.state !== 'resolved by marker') return false;
     this.compareBytes(`localActivity ${local.bytes}`, entry);
     local.take();
     return true;
   }
 
-  private isAskedFor({ patchId }: PatchMarker): boolean {
+  private isNextPatch({ patchId }: PatchMarker): boolean {
     const command = this.front()?.command;
     return command?.type === 'patch' && command.attributes.patchId === patchId;
   }
@@ -357,12 +360,14 @@ export class Machines implements Core {
   }
 
   private compareBytes(fingerprint: string, { id, fingerprint: recorded }: Entry): void {
-    // A history from elsewhere has no bytes to compare.
+    // An imported history has no bytes to compare.
     if (recorded === undefined || recorded === fingerprint) return;
     throw new Nondeterminism(`differs at event ${id}, ${recorded}: it asks for ${fingerprint}`);
   }
 
-  /** What the task of the next sequence recorded is known already in this one: the workflow must decide alike. */
+  /**
+   * Applies what the next sequence has recorded, so that the workflow takes the same decisions in this activation.
+   */
   private lookAhead(events: readonly Entry[]): void {
     const later: (() => void)[] = [];
     for (const entry of events) {
@@ -370,8 +375,8 @@ export class Machines implements Core {
       const local = localMarker(entry);
       const accepted = entry.event.workflowExecutionUpdateAcceptedEventAttributes;
       if (patch) {
-        this.patches.set(patch.patchId, { asked: false });
-        this.tell({ notifyHasPatch: { patchId: patch.patchId } });
+        this.patches.set(patch.patchId, { requested: false });
+        this.addJob({ notifyHasPatch: { patchId: patch.patchId } });
       } else if (local) later.push(() => this.markers.push(local));
       else if (accepted?.acceptedRequest) {
         const request = acceptedRequest(accepted);
@@ -396,7 +401,7 @@ export class Machines implements Core {
     }
   }
 
-  private learnFromCompletions(events: readonly Entry[]): void {
+  private readTaskMetadata(events: readonly Entry[]): void {
     const last = events.at(-1);
     const ahead = last && this.remaining.find(({ event }) => event.workflowTaskCompletedEventAttributes);
     for (const { event } of ahead ? [...events, ahead] : events) {
@@ -408,7 +413,7 @@ export class Machines implements Core {
 
   // ---- commands
 
-  private handle({ command, bytes }: Asked['commands'][number]): void {
+  private handle({ command, bytes }: ActivationResult['commands'][number]): void {
     this.handleOwn(command, bytes) || this.handleOther(command, bytes) || this.handleCancellation(command);
   }
 
@@ -423,11 +428,11 @@ export class Machines implements Core {
     if (startTimer) {
       const timer = new Timer(this, startTimer.seq ?? 0);
       this.timers.set(startTimer.seq ?? 0, timer);
-      this.ask(timer, 'startTimer', startTimer, bytes);
+      this.addCommand(timer, 'startTimer', startTimer, bytes);
     } else if (scheduleActivity) {
       const activity = new Activity(this, scheduleActivity);
       this.activities.set(scheduleActivity.seq ?? 0, activity);
-      this.ask(activity, 'scheduleActivity', scheduleActivity, bytes);
+      this.addCommand(activity, 'scheduleActivity', scheduleActivity, bytes);
     } else if (local) this.locals.set(local.seq ?? 0, new LocalActivity(this, local, bytes));
     else if (updateResponse) this.respond(updateResponse.protocolInstanceId ?? '', updateResponse, bytes);
     else if (setPatchMarker)
@@ -444,12 +449,12 @@ export class Machines implements Core {
 
   private patch(patchId: string, deprecated: boolean, bytes: string): void {
     const known = this.patches.get(patchId);
-    if (known?.asked) return;
-    const patchIds = [...this.patches].filter(([, { asked }]) => asked).map(([id]) => id);
-    this.ask(NEVER_RESOLVES, 'patch', { patchId, deprecated }, bytes);
+    if (known?.requested) return;
+    const patchIds = [...this.patches].filter(([, { requested }]) => requested).map(([id]) => id);
+    this.addCommand(NEVER_RESOLVES, 'patch', { patchId, deprecated }, bytes);
     if (!this.replaying || known)
-      this.ask(NEVER_RESOLVES, 'patchedAttributes', { patchIds: [...patchIds, patchId].toSorted() });
-    this.patches.set(patchId, { asked: true });
+      this.addCommand(NEVER_RESOLVES, 'patchedAttributes', { patchIds: [...patchIds, patchId].toSorted() });
+    this.patches.set(patchId, { requested: true });
   }
 
   private handleOther(command: LangCommand, bytes: string): boolean {
@@ -458,16 +463,16 @@ export class Machines implements Core {
     const { requestCancelExternalWorkflowExecution: cancel } = command;
     if (upsert) {
       Object.assign(this.attributes ?? {}, upsert.searchAttributes?.indexedFields);
-      this.ask(NEVER_RESOLVES, 'upsertAttributes', upsert, bytes);
-    } else if (properties) this.ask(NEVER_RESOLVES, 'modifyProperties', properties, bytes);
+      this.addCommand(NEVER_RESOLVES, 'upsertAttributes', upsert, bytes);
+    } else if (properties) this.addCommand(NEVER_RESOLVES, 'modifyProperties', properties, bytes);
     else if (child) {
       const machine = new Child(this, child);
       this.children.set(child.seq ?? 0, machine);
-      this.ask(machine, 'startChild', child, bytes);
+      this.addCommand(machine, 'startChild', child, bytes);
     } else if (signal) {
       const machine = new External(this, signal.seq ?? 0, 'resolveSignalExternalWorkflow');
       this.signals.set(signal.seq ?? 0, machine);
-      this.ask(machine, 'signalExternal', signal, bytes);
+      this.addCommand(machine, 'signalExternal', signal, bytes);
     } else if (cancel) this.cancelExternal(cancel, bytes);
     else return this.handleEnd(command, bytes);
     return true;
@@ -485,17 +490,17 @@ export class Machines implements Core {
       reason: reason ?? '',
     };
     const machine = new External(this, seq ?? 0, 'resolveRequestCancelExternalWorkflow');
-    this.ask(machine, 'cancelExternal', attributes, bytes);
+    this.addCommand(machine, 'cancelExternal', attributes, bytes);
   }
 
   private handleEnd(command: LangCommand, bytes: string): boolean {
     const { completeWorkflowExecution: complete, failWorkflowExecution: fail } = command;
-    if (complete) this.ask(NEVER_RESOLVES, 'complete', complete, bytes);
-    else if (fail) this.ask(NEVER_RESOLVES, 'fail', fail, bytes);
+    if (complete) this.addCommand(NEVER_RESOLVES, 'complete', complete, bytes);
+    else if (fail) this.addCommand(NEVER_RESOLVES, 'fail', fail, bytes);
     else if (command.cancelWorkflowExecution)
-      this.ask(NEVER_RESOLVES, 'cancel', command.cancelWorkflowExecution, bytes);
+      this.addCommand(NEVER_RESOLVES, 'cancel', command.cancelWorkflowExecution, bytes);
     else if (command.continueAsNewWorkflowExecution)
-      this.ask(
+      this.addCommand(
         NEVER_RESOLVES,
         'continueAsNew',
         this.withCurrentValues(command.continueAsNewWorkflowExecution),
@@ -540,7 +545,7 @@ function isEnd(command: LangCommand): boolean {
 }
 
 function isLate({ type }: Entry): boolean {
-  // What the server reports on a child or another workflow that was cancelled without waiting.
+  // The server reports on a child or another workflow that was canceled without waiting.
   return (
     type === EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED ||
     type === EventType.EVENT_TYPE_REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED

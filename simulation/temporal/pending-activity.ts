@@ -1,6 +1,6 @@
-/** An activity as the server sees it: attempts, timeouts, heartbeats, and when it tries again. */
+/** An activity as the server keeps it: attempts, timeouts, heartbeats and retries. */
 import { type Api, temporal } from '../sdk.ts';
-import type { Planned } from '../world/event-queue.ts';
+import type { PlannedEvent } from '../world/event-queue.ts';
 import type { World } from '../world/world.ts';
 import type { ActivityResult } from './activity-runner.ts';
 import type { CommandAttributes, Failure, Payload } from './commands.ts';
@@ -21,7 +21,7 @@ export interface ActivityHost {
   activityEnded(activity: PendingActivity): void;
 }
 
-/** What a worker gets: the activity may be at another attempt by the time that it reaches a process that was frozen. */
+/** What a worker receives. When it reaches a process that was frozen, the activity may be at a later attempt. */
 export interface ActivityTask {
   activity: PendingActivity;
   attempt: number;
@@ -37,15 +37,15 @@ export class PendingActivity {
   private attemptScheduledAt: number;
   attempt = 1;
   isStarted = false;
-  isOver = false;
+  isClosed = false;
   cancelRequested = false;
   private heartbeatDetails: readonly Payload[] = [];
   private readonly host: ActivityHost;
-  /** Of the worker that has it, or had it last. */
+  /** The worker of the current or the last attempt. */
   identity = '';
   private lastFailure: Failure | undefined;
-  private plans: Planned[] = [];
-  private heartbeatPlan: Planned | undefined;
+  private plans: PlannedEvent[] = [];
+  private heartbeatPlan: PlannedEvent | undefined;
 
   constructor(
     host: ActivityHost,
@@ -65,9 +65,9 @@ export class PendingActivity {
     this.schedule();
   }
 
-  /** Undefined where it is not waiting any more. */
+  /** Undefined if this attempt no longer waits. */
   start(worker: string, attempt: number): ActivityTask | undefined {
-    if (this.isOver || this.isStarted || attempt !== this.attempt || !this.run.isRunning) return undefined;
+    if (this.isClosed || this.isStarted || attempt !== this.attempt || !this.run.isRunning) return undefined;
     this.unplan();
     this.isStarted = true;
     this.identity = worker;
@@ -79,16 +79,16 @@ export class PendingActivity {
     return { activity: this, attempt, attemptScheduledAt, heartbeatDetails };
   }
 
-  /** What the worker learns from it: nothing, that the activity is cancelled, or that nobody waits for it. */
-  heartbeat(attempt: number, details: Payload[]): 'go on' | 'CANCELLED' | 'NOT_FOUND' {
-    if (!this.isUnderWay(attempt)) return 'NOT_FOUND';
+  /** The answer to the worker. `NOT_FOUND`: the attempt is no longer current. */
+  heartbeat(attempt: number, details: Payload[]): 'OK' | 'CANCELLED' | 'NOT_FOUND' {
+    if (!this.isCurrentAttempt(attempt)) return 'NOT_FOUND';
     this.heartbeatDetails = details;
     this.awaitHeartbeat();
-    return this.cancelRequested ? 'CANCELLED' : 'go on';
+    return this.cancelRequested ? 'CANCELLED' : 'OK';
   }
 
   finish(attempt: number, { completed, failed, cancelled }: ActivityResult): void {
-    if (!this.isUnderWay(attempt)) return;
+    if (!this.isCurrentAttempt(attempt)) return;
     if (completed) this.complete(completed.result ? [completed.result] : []);
     else if (cancelled && this.cancelRequested)
       this.cancelled(cancelled.failure?.canceledFailureInfo?.details);
@@ -100,8 +100,8 @@ export class PendingActivity {
     if (!this.isStarted) this.cancelled();
   }
 
-  private isUnderWay(attempt: number): boolean {
-    return !this.isOver && this.isStarted && attempt === this.attempt && this.run.isRunning;
+  private isCurrentAttempt(attempt: number): boolean {
+    return !this.isClosed && this.isStarted && attempt === this.attempt && this.run.isRunning;
   }
 
   private schedule(): void {
@@ -122,7 +122,7 @@ export class PendingActivity {
   }
 
   private timedOut(timeoutType: Timeout, name: string): void {
-    if (this.isOver) return;
+    if (this.isClosed) return;
     const details = this.heartbeatDetails;
     const failure: Failure = {
       message: `activity ${name} timeout`,
@@ -163,11 +163,11 @@ export class PendingActivity {
     }));
   }
 
-  /** Undefined where it is tried again; else why not. */
+  /** Undefined if the activity is retried; otherwise the reason why not. */
   private retry(failure: Failure): number | undefined {
-    const state = this.whyNotAgain(failure);
+    const state = this.reasonNotToRetry(failure);
     if (state !== undefined) return state;
-    const wait = this.waitBefore(failure);
+    const wait = this.retryDelayMs(failure);
     const whole = durationMs(this.attributes.scheduleToCloseTimeout);
     if (whole !== undefined && this.host.world.now + wait > this.scheduledAt + whole)
       return RetryState.RETRY_STATE_TIMEOUT;
@@ -179,7 +179,7 @@ export class PendingActivity {
     return undefined;
   }
 
-  private whyNotAgain({ applicationFailureInfo }: Failure): number | undefined {
+  private reasonNotToRetry({ applicationFailureInfo }: Failure): number | undefined {
     const { maximumAttempts, nonRetryableErrorTypes } = this.attributes.retryPolicy ?? {};
     if (this.cancelRequested) return RetryState.RETRY_STATE_CANCEL_REQUESTED;
     const isFinal =
@@ -191,7 +191,7 @@ export class PendingActivity {
     return undefined;
   }
 
-  private waitBefore({ applicationFailureInfo }: Failure): number {
+  private retryDelayMs({ applicationFailureInfo }: Failure): number {
     const asked = durationMs(applicationFailureInfo?.nextRetryDelay);
     if (asked !== undefined) return asked;
     const { initialInterval, backoffCoefficient, maximumInterval } = this.attributes.retryPolicy ?? {};
@@ -200,9 +200,9 @@ export class PendingActivity {
     return Math.min(first * (backoffCoefficient || 2) ** (this.attempt - 1), longest);
   }
 
-  /** The server writes that it was started when it writes how it ended. */
+  /** The server writes the started event together with the closing event. */
   private end(type: EventType, attributes: (ids: ActivityIds) => Parameters<Run['write']>[1]): void {
-    this.isOver = true;
+    this.isClosed = true;
     this.unplan();
     this.host.activityEnded(this);
     const { scheduledId, isStarted, attempt, identity, lastFailure } = this;
@@ -226,8 +226,8 @@ export class PendingActivity {
     );
   }
 
-  private plan(delayMs: number, happen: () => void): Planned {
-    const planned = this.run.plan(delayMs, happen);
+  private plan(delayMs: number, callback: () => void): PlannedEvent {
+    const planned = this.run.plan(delayMs, callback);
     this.plans.push(planned);
     return planned;
   }

@@ -1,4 +1,4 @@
-/** Resets: a new run with the first events of another, as if what came after had never been. */
+/** Workflow Reset: a new run with the first events of another run. */
 import { temporal } from '../sdk.ts';
 import { grpcError } from './errors.ts';
 import { type Entry, EventType } from './history.ts';
@@ -8,19 +8,19 @@ import type { Temporal } from './temporal.ts';
 
 const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
 
-/** `eventId`: how a workflow task ended; the run goes on from before that. */
+/** `eventId`: the event that closed a workflow task. The new run continues before it. */
 export function reset(server: Temporal, base: Run, eventId: number, reason: string): Run {
   const kept = base.entries.slice(0, eventId - 1);
   const started = kept.findLast(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_STARTED);
   if (!started || kept.at(-1) !== started)
     throw grpcError('INVALID_ARGUMENT', `event ${eventId} does not follow the start of a workflow task`);
-  if (kept.some((entry) => isChild(entry) && !kept.some((other) => endedBy(other) === entry.id)))
+  if (kept.some((entry) => isChild(entry) && !kept.some((other) => closedEventId(other) === entry.id)))
     throw grpcError('UNIMPLEMENTED', 'the simulation does not reset a run with pending children');
   const current = server.latest(base.workflowId);
   if (current?.isRunning) server.terminate(current, `reset: ${reason}`);
   const run = server.add(base.workflowId, server.world.random.uuid(), base.started);
   run.entries.push(...kept);
-  takeOver(server, run);
+  restoreState(server, run);
   run.write(EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED, {
     workflowTaskFailedEventAttributes: {
       scheduledEventId: started.event.workflowTaskStartedEventAttributes?.scheduledEventId ?? null,
@@ -39,11 +39,11 @@ export function reset(server: Temporal, base: Run, eventId: number, reason: stri
   return run;
 }
 
-/** What the events of a run leave under way, for a run that is made of them. */
-export function takeOver(server: Temporal, run: Run): void {
-  const over = new Set(run.entries.map(endedBy));
+/** Restores the state of a run from its events, with its pending timers and activities. */
+export function restoreState(server: Temporal, run: Run): void {
+  const over = new Set(run.entries.map(closedEventId));
   for (const entry of run.entries) {
-    learn(run, entry);
+    applyEntry(run, entry);
     if (over.has(entry.id)) continue;
     const { timerStartedEventAttributes: timer, activityTaskScheduledEventAttributes: activity } =
       entry.event;
@@ -64,7 +64,7 @@ function isChild({ type }: Entry): boolean {
   return type === EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_INITIATED;
 }
 
-function endedBy({ event }: Entry): number {
+function closedEventId({ event }: Entry): number {
   const activity =
     event.activityTaskCompletedEventAttributes ??
     event.activityTaskFailedEventAttributes ??
@@ -80,7 +80,7 @@ function endedBy({ event }: Entry): number {
   return Number(activity?.scheduledEventId ?? timer?.startedEventId ?? child?.initiatedEventId ?? 0);
 }
 
-function learn(run: Run, { id: entryId, event }: Entry): void {
+function applyEntry(run: Run, { id: entryId, event }: Entry): void {
   const completed = event.workflowTaskCompletedEventAttributes;
   if (completed) {
     run.lastCompletedStartedId = Number(completed.startedEventId);

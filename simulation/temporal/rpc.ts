@@ -1,6 +1,6 @@
 /**
- * The service as `@temporalio/client` reaches it: requests and answers are real protobuf messages in bytes, and take
- * virtual time. What is not listed here answers UNIMPLEMENTED.
+ * The service that `@temporalio/client` connects to. Requests and responses are real protobuf messages in bytes, and
+ * take virtual time. Methods that are not listed here answer UNIMPLEMENTED.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
@@ -43,27 +43,27 @@ interface Answer<T> {
   fromObject(object: object): T;
   encode(message: T): { finish(): Uint8Array };
 }
-/** Whoever holds a client. */
+/** The owner of a client. */
 interface Caller {
-  /** Resolves when its request can be on its way. */
+  /** Resolves when a request can be sent. */
   connected(): Promise<void>;
   clock: Clock;
 }
 type Handler = (bytes: Uint8Array) => Promise<Uint8Array>;
 
-/** Chances, for each request of a client. */
+/** Probabilities for each request of a client. */
 export interface Losses {
-  /** It is refused, and has no effect. */
+  /** The request is refused and has no effect. */
   refused: number;
-  /** It has its effect, and its answer is lost. */
+  /** The request takes effect, and its response is lost. */
   lost: number;
 }
 
-/** As the SDK's client sends again what was refused, or was not answered. */
-const MOST_ATTEMPTS = 10;
-const againAfterMs = (attempt: number) => Math.min(5_000, 100 * 1.7 ** attempt);
-/** Temporal knows these again by their request id, and answers as it did before. */
-const KNOWN_AGAIN: ReadonlySet<string> = new Set([
+/** The retries of the SDK's client. */
+const MAX_ATTEMPTS = 10;
+const retryDelayMs = (attempt: number) => Math.min(5_000, 100 * 1.7 ** attempt);
+/** Temporal deduplicates these by request id and repeats its first response. */
+const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
   'startworkflowexecution',
   'signalwithstartworkflowexecution',
   'signalworkflowexecution',
@@ -73,14 +73,14 @@ const KNOWN_AGAIN: ReadonlySet<string> = new Set([
   'updateschedule',
 ]);
 
-/** One for all: Node carries each of them along with every promise. */
+/** One instance for all clients: Node carries every instance along with each promise. */
 const deadlines = new AsyncLocalStorage<number>();
 
 export class Service {
   readonly visibility: Visibility;
   losses: Losses | undefined;
-  /** It refuses everybody. */
-  isAway = false;
+  /** Refuses all requests. */
+  isUnavailable = false;
   private readonly schedules: Schedules;
   private readonly server: Temporal;
   private readonly handlers: ReadonlyMap<string, Handler>;
@@ -104,7 +104,7 @@ export class Service {
     });
   }
 
-  /** The client of a process: what it sends is late while the process is cut off, and lost when it dies. */
+  /** The client of a process. Its requests wait while the process is cut off, and are lost when the process ends. */
   clientOf(life: Life, options: Omit<ClientOptions, 'connection' | 'namespace'> = {}): Client {
     const connection = this.connection({ connected: () => life.connected(), clock: life });
     return new Client({
@@ -115,7 +115,7 @@ export class Service {
     });
   }
 
-  /** The product's, and ids of updates by the seed: the client draws them from the real randomness. */
+  /** The product's interceptors, and seeded update ids: the client would draw them from real randomness. */
   interceptors(clock: Clock): ClientInterceptors {
     const { random } = this.server.world;
     const seeded: WorkflowClientInterceptor = {
@@ -149,14 +149,14 @@ export class Service {
     };
   }
 
-  /** `deadline`: by the caller's wall clock. The request may arrive all the same. */
+  /** `deadline`: by the caller's wall clock. The request may still arrive. */
   private within<T>({ clock }: Caller, deadline: number | undefined, ask: () => Promise<T>): Promise<T> {
     if (deadline === undefined) return ask();
     return new Promise((resolve, reject) => {
-      const callOff = clock.after(deadline - clock.wallMs(), () =>
+      const cancelTimer = clock.after(deadline - clock.wallMs(), () =>
         reject(grpcError('DEADLINE_EXCEEDED', 'Deadline exceeded')),
       );
-      ask().then(resolve, reject).finally(callOff);
+      ask().then(resolve, reject).finally(cancelTimer);
     });
   }
 
@@ -175,22 +175,22 @@ export class Service {
         await world.sleep(world.random.between(1, LATENCY_MS));
         await connected();
         if (fate === 'served') return answer;
-        if (KNOWN_AGAIN.has(name)) known = answer;
+        if (IDEMPOTENT_METHODS.has(name)) known = answer;
       }
-      if (attempt === MOST_ATTEMPTS) throw grpcError('UNAVAILABLE', 'Temporal is away');
-      await world.sleep(againAfterMs(attempt));
+      if (attempt === MAX_ATTEMPTS) throw grpcError('UNAVAILABLE', 'Temporal is away');
+      await world.sleep(retryDelayMs(attempt));
     }
   }
 
   private fate(): 'served' | 'refused' | 'lost' {
     const { world } = this.server;
-    if (this.isAway) return 'refused';
+    if (this.isUnavailable) return 'refused';
     if (!this.losses) return 'served';
     const drawn = world.random.next();
     const { refused, lost } = this.losses;
     if (drawn >= refused + lost) return 'served';
     const fate = drawn < refused ? 'refused' : 'lost';
-    world.met.add(`Temporal: a request is ${fate}`);
+    world.occurred.add(`Temporal: a request is ${fate}`);
     return fate;
   }
 
@@ -396,23 +396,23 @@ export class Service {
     return { runId: run.runId, started: isNew, status: run.status };
   }
 
-  /** Pages go by the id of the event before: a long poll that brought nothing goes on where it was. */
+  /** A page starts after the event id in the token, so an empty long poll resumes at the same place. */
   private async history(
     request: Api.api.workflowservice.v1.IGetWorkflowExecutionHistoryRequest,
   ): Promise<object> {
     const token = Buffer.from(request.nextPageToken ?? []).toString();
     const [runId, after] = token ? token.split(' ') : [this.runOf(request.execution).runId, '0'];
     const run = this.server.find(request.execution?.workflowId ?? '', runId);
-    const onlyEnd =
+    const closeEventOnly =
       request.historyEventFilterType === HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT;
     const fresh = (): Entry[] =>
-      run.entries.filter((entry) => entry.id > Number(after) && (!onlyEnd || isFinal(entry)));
+      run.entries.filter((entry) => entry.id > Number(after) && (!closeEventOnly || isFinal(entry)));
     if (request.waitNewEvent) await this.until(run.watchers, () => fresh().length > 0 || !run.isRunning);
     const size = request.maximumPageSize || 1000;
     const events = fresh().slice(0, size);
-    const goesOn = request.waitNewEvent ? run.isRunning : fresh().length > events.length;
+    const continues = request.waitNewEvent ? run.isRunning : fresh().length > events.length;
     const next = `${run.runId} ${events.at(-1)?.id ?? after}`;
-    return { history: exported(events), nextPageToken: goesOn ? Buffer.from(next) : new Uint8Array() };
+    return { history: exported(events), nextPageToken: continues ? Buffer.from(next) : new Uint8Array() };
   }
 
   private async query(request: Api.api.workflowservice.v1.IQueryWorkflowRequest): Promise<object> {
@@ -471,7 +471,7 @@ export class Service {
     };
   }
 
-  /** Or until a long poll ends. */
+  /** Resolves when `done` holds, or when the long poll ends. */
   private async until(watchers: (() => void)[], done: () => boolean): Promise<void> {
     if (done()) return;
     await new Promise<void>((resolve) => {

@@ -1,10 +1,10 @@
 /**
- * One run as the server keeps it: its history, what is under way in it, and its workflow tasks. Events that arrive while
- * a workflow task runs are buffered; a task that is tried again is not written; a task that only brings updates is
- * written once one of them is accepted.
+ * A run as the server keeps it: its history, its pending work and its workflow tasks. Events that arrive while a
+ * workflow task runs are buffered. Further attempts of a task are not written, and a speculative task is written once
+ * an update is accepted.
  */
 import { type Api, Long, SDK_VERSION, temporal } from '../sdk.ts';
-import type { Planned } from '../world/event-queue.ts';
+import type { PlannedEvent } from '../world/event-queue.ts';
 import type { World } from '../world/world.ts';
 import type { Command, Failure, Payload, UpdateRequest } from './commands.ts';
 import { isTerminal } from './commands.ts';
@@ -20,7 +20,7 @@ export type Outcome = Api.api.update.v1.IOutcome;
 export type Fields = Record<string, Payload>;
 
 const TASK_TIMEOUT_MS = 10_000;
-/** About what an event of a payout takes. */
+/** The approximate size of an event of a payout. */
 const BYTES_PER_EVENT = 300;
 
 export interface Task {
@@ -28,10 +28,10 @@ export interface Task {
   readonly scheduledAt: number;
   scheduledId: number;
   startedId: number | undefined;
-  /** Not in the history: a further attempt, or one that only brings updates. */
+  /** Events that are not in the history: of a further attempt, or of a speculative task. */
   unwritten: Entry[];
   kind: 'normal' | 'transient' | 'speculative';
-  timeout: Planned | undefined;
+  timeout: PlannedEvent | undefined;
   queries: Query[];
 }
 
@@ -48,11 +48,11 @@ export interface Update {
   state: 'admitted' | 'sent' | 'accepted' | 'completed' | 'rejected' | 'lost';
   acceptedEventId: number;
   outcome?: Outcome;
-  /** Told of every change. */
+  /** Called at every change. */
   watchers: (() => void)[];
 }
 
-/** Work on a workflow task, as a worker gets it. */
+/** A workflow task as a worker receives it. */
 export interface TaskWork extends Work {
   run: Run;
   task: Task;
@@ -64,8 +64,8 @@ export interface Completion {
   flags: readonly number[];
   rejected: ReadonlyMap<string, Failure>;
   answers: ReadonlyMap<string, QueryAnswer>;
-  /** Local activities still run: another workflow task, at once. */
-  again: boolean;
+  /** Local activities still run: the worker requests another workflow task at once. */
+  needsAnotherTask: boolean;
   worker: SimulatedWorker;
 }
 
@@ -79,7 +79,7 @@ export interface RunHost {
 
 interface Buffered {
   write: () => void;
-  /** The server writes results of activities and children after everything else that was buffered. */
+  /** The server writes results of activities and children after all other buffered events. */
   isResult: boolean;
   key: string | undefined;
 }
@@ -88,10 +88,10 @@ export class Run {
   readonly entries: Entry[] = [];
   readonly workflowId: string;
   readonly runId: string;
-  readonly timers = new Map<number, { planned: Planned; startedId: number }>();
+  readonly timers = new Map<number, { planned: PlannedEvent; startedId: number }>();
   readonly updates = new Map<string, Update>();
-  /** Plans of the server that end with the run. */
-  readonly plans = new Set<Planned>();
+  /** Events that the server plans for this run, and cancels with it. */
+  readonly plans = new Set<PlannedEvent>();
   readonly watchers: (() => void)[] = [];
   readonly signalIds = new Set<string>();
   queries: Query[] = [];
@@ -129,7 +129,7 @@ export class Run {
     return durationMs(this.started.workflowTaskTimeout) ?? TASK_TIMEOUT_MS;
   }
 
-  /** How often the current workflow task was tried before. */
+  /** The attempt of the current or the next workflow task, from 1. */
   get taskAttempt(): number {
     return this.task?.attempt ?? this.attempt;
   }
@@ -144,7 +144,7 @@ export class Run {
     return entry;
   }
 
-  /** Something happened that the workflow must see. While it works on a workflow task, it is told later. */
+  /** Delivers an event to the workflow. While a workflow task runs, the event is buffered. */
   deliver(write: () => void, { isResult = false, key }: { isResult?: boolean; key?: string } = {}): void {
     if (!this.isRunning) return;
     this.writeSpeculative();
@@ -156,8 +156,8 @@ export class Run {
     this.scheduleTask();
   }
 
-  /** The server takes back what fired while the task that cancels it ran. */
-  takeBack(key: string): boolean {
+  /** Removes a buffered event, such as the firing of a timer that the current task cancels. */
+  removeBuffered(key: string): boolean {
     const before = this.buffer.length;
     this.buffer = this.buffer.filter((buffered) => buffered.key !== key);
     return this.buffer.length < before;
@@ -185,7 +185,7 @@ export class Run {
     this.host.offer(this, task);
   }
 
-  /** No worker of the sticky queue took it: any worker may. */
+  /** The worker of the sticky queue did not take the task, so any worker may. */
   stickyTimedOut(task: Task): void {
     if (this.task !== task || task.startedId !== undefined) return;
     this.sticky = undefined;
@@ -205,7 +205,7 @@ export class Run {
 
   startTask(task: Task, worker: SimulatedWorker): TaskWork | undefined {
     if (this.task !== task || task.startedId !== undefined || !this.isRunning) return undefined;
-    this.refresh(task);
+    this.rewriteTransientTask(task);
     const { world } = this.host;
     const scheduledId = task.scheduledId;
     task.startedId = task.kind === 'normal' ? this.entries.length + 1 : scheduledId + 1;
@@ -233,20 +233,20 @@ export class Run {
     };
   }
 
-  /** A worker has a task that brought updates. */
+  /** Whether a worker has a task with updates. */
   get isUpdating(): boolean {
     const isSent = ({ state }: Update) => state === 'sent';
     return this.task?.startedId !== undefined && [...this.updates.values()].some(isSent);
   }
 
-  /** All there is to know, for a task or for a query on its own: of a task under way, even what is not written yet. */
+  /** The history for a task or for a direct query, with the unwritten events of a task in progress. */
   work(): Work {
     const history = [...this.entries, ...(this.task?.unwritten ?? [])];
     return { history, previousStartedId: this.lastCompletedStartedId, updates: [] };
   }
 
-  completeTask(task: Task, completion: Completion): 'taken' | 'forgotten' | 'refused' {
-    if (this.task !== task || task.startedId === undefined) return 'refused';
+  completeTask(task: Task, completion: Completion): 'completed' | 'discarded' | 'rejected' {
+    if (this.task !== task || task.startedId === undefined) return 'rejected';
     const ends = completion.commands.some(isTerminal);
     if (ends && (this.buffer.length > 0 || this.hasUnsentUpdates())) {
       const causes = WorkflowTaskFailedCause;
@@ -257,19 +257,20 @@ export class Run {
           : causes.WORKFLOW_TASK_FAILED_CAUSE_UNHANDLED_UPDATE,
         {},
       );
-      return 'refused';
+      return 'rejected';
     }
     this.sticky = completion.worker;
     this.endTask(task);
     this.answer(task, completion.answers);
-    const isVoid =
+    const isDiscarded =
       task.kind === 'speculative' && completion.commands.length === 0 && completion.rejected.size > 0;
-    if (!isVoid) this.writeCompleted(task, completion);
+    if (!isDiscarded) this.writeCompleted(task, completion);
     for (const [updateId, failure] of completion.rejected)
       this.settleUpdate(updateId, { state: 'rejected', outcome: { failure } });
     this.flush();
-    if (completion.again || this.hasUnsentUpdates()) this.scheduleTask({ speculative: !completion.again });
-    return isVoid ? 'forgotten' : 'taken';
+    if (completion.needsAnotherTask || this.hasUnsentUpdates())
+      this.scheduleTask({ speculative: !completion.needsAnotherTask });
+    return isDiscarded ? 'discarded' : 'completed';
   }
 
   failTask(task: Task, cause: number, failure: Failure): void {
@@ -277,7 +278,7 @@ export class Run {
     const { attempt } = task;
     this.failedTasks += 1;
     const attributes = { ...this.ids(task), cause, failure, identity: 'worker' };
-    this.giveUp(task, EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED, {
+    this.abandonTask(task, EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED, {
       workflowTaskFailedEventAttributes: attributes,
     });
     this.retryTask(attempt);
@@ -287,13 +288,13 @@ export class Run {
     if (this.task !== task) return;
     const { attempt } = task;
     const attributes = { ...this.ids(task), timeoutType: TimeoutType.TIMEOUT_TYPE_START_TO_CLOSE };
-    this.giveUp(task, EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT, {
+    this.abandonTask(task, EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT, {
       workflowTaskTimedOutEventAttributes: attributes,
     });
     this.retryTask(attempt);
   }
 
-  private giveUp(task: Task, type: EventType, attributes: Attributes): void {
+  private abandonTask(task: Task, type: EventType, attributes: Attributes): void {
     this.writeSpeculative();
     this.sticky = undefined;
     this.endTask(task);
@@ -310,8 +311,8 @@ export class Run {
     else this.plan(delay, () => this.scheduleTask());
   }
 
-  /** New events since it was planned: what was a further attempt is a task of its own. */
-  private refresh(task: Task): void {
+  /** New events arrived since the attempt was planned, so it becomes a normal task. */
+  private rewriteTransientTask(task: Task): void {
     if (task.kind !== 'transient' || task.scheduledId === this.entries.length + 1) return;
     task.kind = 'normal';
     task.attempt = 1;
@@ -427,16 +428,16 @@ export class Run {
 
   // ---- the end
 
-  plan(delayMs: number, happen: () => void): Planned {
+  plan(delayMs: number, callback: () => void): PlannedEvent {
     const planned = this.host.world.at(delayMs, () => {
       this.plans.delete(planned);
-      if (this.isRunning) happen();
+      if (this.isRunning) callback();
     });
     this.plans.add(planned);
     return planned;
   }
 
-  /** A restored server knows nothing of this object; no worker gets through to it either. */
+  /** Detaches this object after a restore: workers can no longer complete its tasks. */
   forget(): void {
     this.status = WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED;
     this.stopAll();
@@ -457,7 +458,7 @@ export class Run {
     for (const watcher of [...this.watchers]) watcher();
   }
 
-  /** Terminated or timed out by the server, in the middle of whatever goes on. */
+  /** Closed by the server (terminated or timed out), even while a task runs. */
   closeNow(status: Status, type: EventType, attributes: Attributes): void {
     if (!this.isRunning) return;
     this.writeSpeculative();

@@ -1,6 +1,9 @@
-/** Temporal Schedules, as far as the product uses them: an interval or a time of day; a run that is still open is not doubled. */
+/**
+ * The part of Temporal Schedules that the product uses: an interval or a time of day, and no second run while one is
+ * open.
+ */
 import type { Api } from '../sdk.ts';
-import type { Planned } from '../world/event-queue.ts';
+import type { PlannedEvent } from '../world/event-queue.ts';
 import { grpcError, notFound } from './errors.ts';
 import type { Run } from './run.ts';
 import type { Temporal } from './temporal.ts';
@@ -8,9 +11,9 @@ import { durationMs } from './time.ts';
 
 export type Schedule = Api.api.schedule.v1.ISchedule;
 
-interface Kept {
+interface ScheduleState {
   schedule: Schedule;
-  planned: Planned | undefined;
+  planned: PlannedEvent | undefined;
   last: Run | undefined;
 }
 
@@ -20,47 +23,47 @@ const MINUTE_MS = 60_000;
 
 export class Schedules {
   private readonly server: Temporal;
-  private readonly kept = new Map<string, Kept>();
+  private readonly states = new Map<string, ScheduleState>();
 
   constructor(server: Temporal) {
     this.server = server;
   }
 
   create(id: string, schedule: Schedule): void {
-    if (this.kept.has(id)) throw grpcError('ALREADY_EXISTS', `schedule ${id} is already registered`);
-    const kept: Kept = { schedule, planned: undefined, last: undefined };
-    this.kept.set(id, kept);
-    this.plan(kept);
+    if (this.states.has(id)) throw grpcError('ALREADY_EXISTS', `schedule ${id} is already registered`);
+    const state: ScheduleState = { schedule, planned: undefined, last: undefined };
+    this.states.set(id, state);
+    this.plan(state);
   }
 
   find(id: string): Schedule {
-    return this.keptAs(id).schedule;
+    return this.stateOf(id).schedule;
   }
 
   update(id: string, schedule: Schedule): void {
-    const kept = this.keptAs(id);
-    kept.schedule = schedule;
-    if (kept.planned) kept.planned.cancelled = true;
-    this.plan(kept);
+    const state = this.stateOf(id);
+    state.schedule = schedule;
+    if (state.planned) state.planned.cancelled = true;
+    this.plan(state);
   }
 
-  private keptAs(id: string): Kept {
-    const kept = this.kept.get(id);
-    if (!kept) throw notFound(`schedule ${id}`);
-    return kept;
+  private stateOf(id: string): ScheduleState {
+    const state = this.states.get(id);
+    if (!state) throw notFound(`schedule ${id}`);
+    return state;
   }
 
-  private plan(kept: Kept): void {
+  private plan(state: ScheduleState): void {
     const { world } = this.server;
-    kept.planned = world.at(untilNextMs(kept.schedule, world.now), () => {
-      this.act(kept);
-      this.plan(kept);
+    state.planned = world.at(untilNextMs(state.schedule, world.now), () => {
+      this.trigger(state);
+      this.plan(state);
     });
   }
 
-  private act(kept: Kept): void {
-    const { startWorkflow: wanted } = kept.schedule.action ?? {};
-    if (!wanted || (kept.last && this.server.latest(kept.last.workflowId)?.isRunning)) return;
+  private trigger(state: ScheduleState): void {
+    const { startWorkflow: wanted } = state.schedule.action ?? {};
+    if (!wanted || (state.last && this.server.latest(state.last.workflowId)?.isRunning)) return;
     const at = new Date(this.server.world.now).toISOString().replace(/\.\d+Z$/, 'Z');
     const { run } = this.server.start({
       workflowId: `${wanted.workflowId}-${at}`,
@@ -73,7 +76,7 @@ export class Schedules {
         identity: 'temporal-scheduler',
       },
     });
-    kept.last = run;
+    state.last = run;
   }
 }
 

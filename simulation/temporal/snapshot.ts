@@ -1,18 +1,18 @@
-/** Temporal's database as it was at some moment, and its restore (H53): what happened since has never been. */
+/** A snapshot of Temporal's database, and its restore (H53), which loses everything that happened since. */
 
 import { temporal } from '../sdk.ts';
 import { type Attributes, EventType } from './history.ts';
-import { takeOver } from './reset.ts';
+import { restoreState } from './reset.ts';
 import { id, type Run } from './run.ts';
 import type { Temporal } from './temporal.ts';
 
 const { TimeoutType } = temporal.api.enums.v1;
 
-type Kept = Pick<
+type RunSnapshot = Pick<
   Run,
   'workflowId' | 'runId' | 'started' | 'entries' | 'status' | 'closedAt' | 'nextRunId' | 'failedTasks'
 >;
-export type Snapshot = readonly Kept[];
+export type Snapshot = readonly RunSnapshot[];
 
 export function snapshotOf({ runs }: Temporal): Snapshot {
   return runs.map(({ workflowId, runId, started, entries, status, closedAt, nextRunId, failedTasks }) => ({
@@ -21,7 +21,7 @@ export function snapshotOf({ runs }: Temporal): Snapshot {
   }));
 }
 
-/** Everything that was under way is forgotten; what the histories leave under way begins again, at its first attempt. */
+/** Discards all pending work. What the restored histories have pending starts again at its first attempt. */
 export function restore(server: Temporal, snapshot: Snapshot): void {
   server.forgetAll();
   for (const kept of snapshot) {
@@ -29,15 +29,15 @@ export function restore(server: Temporal, snapshot: Snapshot): void {
     run.entries.push(...kept.entries);
     const { status, closedAt, nextRunId, failedTasks } = kept;
     Object.assign(run, { status, closedAt, nextRunId, failedTasks });
-    takeOver(server, run);
-    if (run.isRunning) giveUpTask(run);
+    restoreState(server, run);
+    if (run.isRunning) timeOutOpenTask(run);
     for (const watcher of run.watchers) watcher();
   }
   for (const run of server.runs) if (run.isRunning) server.resumeRequests(run);
 }
 
-/** The worker of a workflow task that was under way never answers. One that is tried again is in no history. */
-function giveUpTask(run: Run): void {
+/** The worker of an open workflow task never answers. Further attempts of a task are in no history. */
+function timeOutOpenTask(run: Run): void {
   const last = run.entries.findLast(({ type }) => TASK_EVENTS.has(type));
   if (!last || last.type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED) return;
   const { workflowTaskStartedEventAttributes: started } = last.event;

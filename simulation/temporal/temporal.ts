@@ -1,4 +1,4 @@
-/** The simulated service: runs by workflow id, matching of tasks and workers, and what one run does to another. */
+/** The simulated server: runs by workflow id, matching of tasks and workers, and effects between runs. */
 
 import type { Life } from '../process/life.ts';
 import { type Api, temporal } from '../sdk.ts';
@@ -6,7 +6,7 @@ import type { World } from '../world/world.ts';
 import { applyCommand } from './apply.ts';
 import type { Command, Failure, Payload } from './commands.ts';
 import { grpcError, notFound, workflowOver } from './errors.ts';
-import { type Attributes, beginningOf, type Entry, EventType } from './history.ts';
+import { type Attributes, type Entry, EventType, initiatingEventId } from './history.ts';
 import type { ActivityTask, PendingActivity } from './pending-activity.ts';
 import { reset } from './reset.ts';
 import {
@@ -27,9 +27,9 @@ const enums = temporal.api.enums.v1;
 const { WorkflowExecutionStatus, ParentClosePolicy, WorkflowIdReusePolicy, WorkflowIdConflictPolicy } = enums;
 const { SignalExternalWorkflowExecutionFailedCause, CancelExternalWorkflowExecutionFailedCause } = enums;
 const STATUS = WorkflowExecutionStatus;
-/** How late the server is with a timer, and how long a task takes to reach a worker. */
-const LATENESS_MS = 20;
-const MATCHING_MS = 5;
+/** The largest delay of a timer, and of a task on its way to a worker. */
+const MAX_TIMER_DELAY_MS = 20;
+const MAX_MATCHING_DELAY_MS = 5;
 const DEFAULT_PRIORITY = 3;
 
 export interface Start {
@@ -42,7 +42,7 @@ export interface Start {
 /** A workflow task or a query. */
 interface Waiting {
   queue: string;
-  /** Which has the workflow in memory. */
+  /** The worker that has the workflow in its cache. */
   worker: SimulatedWorker | undefined;
   isWanted(): boolean;
   take(worker: SimulatedWorker): void;
@@ -51,21 +51,21 @@ interface Waiting {
 export interface ActivityPoll {
   life: Life;
   taskQueue: string;
-  /** Aborted: the poll is over. */
+  /** Aborted when the worker stops polling. */
   signal: AbortSignal;
 }
 interface OpenPoll extends ActivityPoll {
   since: number;
-  give(task: ActivityTask | undefined): void;
+  complete(task: ActivityTask | undefined): void;
 }
 
 export class Temporal implements RunHost {
   readonly world: World;
   readonly runs: Run[] = [];
   readonly workers: SimulatedWorker[] = [];
-  /** A run has a new history event. */
+  /** Called when a run has a new history event. */
   readonly onChange: ((run: Run) => void)[] = [];
-  /** All runs are forgotten. */
+  /** Called when all runs are dropped. */
   readonly onForget: (() => void)[] = [];
   private readonly chains = new Map<string, Run[]>();
   private readonly byRunId = new Map<string, Run>();
@@ -74,7 +74,7 @@ export class Temporal implements RunHost {
   private waiting: Waiting[] = [];
   private activitiesWaiting: { activity: PendingActivity; attempt: number; order: number }[] = [];
   private polls: OpenPoll[] = [];
-  private offered = 0;
+  private offerCount = 0;
 
   constructor(world: World) {
     this.world = world;
@@ -87,7 +87,7 @@ export class Temporal implements RunHost {
     this.match();
   }
 
-  /** It is known to be gone. What waits for it because it has the workflow in memory waits on until it times out. */
+  /** Removes a worker. Tasks for its sticky queue wait until they time out. */
   disconnect(worker: SimulatedWorker): void {
     const at = this.workers.indexOf(worker);
     if (at >= 0) this.workers.splice(at, 1);
@@ -95,7 +95,7 @@ export class Temporal implements RunHost {
 
   // ---- runs
 
-  /** Of which nothing goes on; what waits for them at the server waits in vain. */
+  /** Drops all runs and all pending work. */
   forgetAll(): void {
     for (const run of this.runs) run.forget();
     this.runs.length = 0;
@@ -105,7 +105,7 @@ export class Temporal implements RunHost {
     this.children.clear();
     this.waiting = [];
     this.activitiesWaiting = [];
-    for (const tell of this.onForget) tell();
+    for (const listener of this.onForget) listener();
   }
 
   latest(workflowId: string): Run | undefined {
@@ -139,7 +139,7 @@ export class Temporal implements RunHost {
     return { run: this.begin(workflowId, runId, { ...started, originalExecutionRunId: runId }), isNew: true };
   }
 
-  /** `firstExecutionRunId` of the chain, unless this run begins one. */
+  /** Sets `firstExecutionRunId` to the run's own id unless the run continues a chain. */
   begin(workflowId: string, runId: string, started: Started): Run {
     const run = this.add(workflowId, runId, {
       attempt: 1,
@@ -163,7 +163,7 @@ export class Temporal implements RunHost {
     run.attributes = { ...started.searchAttributes?.indexedFields };
     this.runs.push(run);
     run.watchers.push(() => {
-      for (const tell of this.onChange) tell(run);
+      for (const listener of this.onChange) listener(run);
     });
     this.byRunId.set(runId, run);
     const chain = this.chains.get(workflowId);
@@ -203,7 +203,7 @@ export class Temporal implements RunHost {
     );
   }
 
-  /** A new run with the events before `eventId`. What was signalled since comes again. */
+  /** Creates a run with the events before `eventId`, and delivers later signals again. */
   reset(run: Run, eventId: number, reason: string): Run {
     return reset(this, run, eventId, reason);
   }
@@ -218,33 +218,33 @@ export class Temporal implements RunHost {
     return update;
   }
 
-  /** With the next workflow task if one is due, else on its own. */
+  /** Answers with the next workflow task if one is due, otherwise directly. */
   query(run: Run, type: string, args: Payload[]): Promise<QueryAnswer> {
     return new Promise((answered) => {
       const query: Query = { id: this.world.random.uuid(), type, args, answered };
       if (run.isRunning && (run.task || run.lastCompletedStartedId === 0)) run.queries.push(query);
-      else this.queryAlone(run, query);
+      else this.dispatchQuery(run, query);
     });
   }
 
-  private queryAlone(run: Run, query: Query): void {
+  private dispatchQuery(run: Run, query: Query): void {
     const { sticky } = run;
     let isTaken = false;
     const wanted = () => !isTaken;
     const queue = run.started.taskQueue?.name ?? '';
-    const wait = (holder: SimulatedWorker | undefined) => {
+    const dispatch = (holder: SimulatedWorker | undefined) => {
       const take = (worker: SimulatedWorker) => {
         isTaken = true;
         this.world.spawn(worker.takeQuery(run, query, holder !== undefined));
       };
-      this.wait({ queue, worker: holder, isWanted: wanted, take });
+      this.enqueue({ queue, worker: holder, isWanted: wanted, take });
     };
-    wait(sticky);
+    dispatch(sticky);
     if (sticky)
       this.world.at(sticky.stickyTimeoutMs, () => {
         if (isTaken) return;
         run.sticky = undefined;
-        wait(undefined);
+        dispatch(undefined);
       });
   }
 
@@ -257,7 +257,7 @@ export class Temporal implements RunHost {
       const work = run.startTask(task, worker);
       if (work) this.world.spawn(worker.takeTask(work));
     };
-    this.wait({ queue: run.started.taskQueue?.name ?? '', worker: sticky, isWanted, take });
+    this.enqueue({ queue: run.started.taskQueue?.name ?? '', worker: sticky, isWanted, take });
     if (sticky) run.plan(sticky.stickyTimeoutMs, () => run.stickyTimedOut(task));
   }
 
@@ -271,25 +271,25 @@ export class Temporal implements RunHost {
 
   offerActivity(activity: PendingActivity): void {
     const { attempt } = activity;
-    this.world.at(this.world.random.between(1, MATCHING_MS), () => {
-      this.activitiesWaiting.push({ activity, attempt, order: this.offered++ });
+    this.world.at(this.world.random.between(1, MAX_MATCHING_DELAY_MS), () => {
+      this.activitiesWaiting.push({ activity, attempt, order: this.offerCount++ });
       this.matchActivities();
     });
   }
 
-  /** A long poll; undefined: the poll is over. */
+  /** A long poll. Resolves with undefined when polling stops. */
   nextActivity(poll: ActivityPoll): Promise<ActivityTask | undefined> {
     return new Promise((resolve) => {
       const close = () => {
         const at = this.polls.indexOf(open);
         if (at >= 0) this.polls.splice(at, 1);
-        open.give(undefined);
+        open.complete(undefined);
       };
-      const give = (task: ActivityTask | undefined) => {
+      const complete = (task: ActivityTask | undefined) => {
         poll.signal.removeEventListener('abort', close);
         resolve(task);
       };
-      const open: OpenPoll = { ...poll, since: this.world.now, give };
+      const open: OpenPoll = { ...poll, since: this.world.now, complete };
       this.polls.push(open);
       poll.signal.addEventListener('abort', close, { once: true });
       if (poll.signal.aborted) close();
@@ -297,7 +297,7 @@ export class Temporal implements RunHost {
     });
   }
 
-  /** Who polls for activities of a task queue, as the server sees it. */
+  /** The pollers of an activity task queue, as the server sees them. */
   pollersOf(taskQueue: string): { identity: string; since: number }[] {
     const last = new Map<string, number>();
     for (const { life, taskQueue: queue, since } of this.openPolls())
@@ -306,14 +306,14 @@ export class Temporal implements RunHost {
   }
 
   private openPolls(): OpenPoll[] {
-    this.polls = this.polls.filter(({ life }) => !life.isOver);
+    this.polls = this.polls.filter(({ life }) => !life.hasEnded);
     return this.polls;
   }
 
   private matchActivities(): void {
     const wanted = this.activitiesWaiting.filter(
       ({ activity, attempt }) =>
-        !activity.isOver && !activity.isStarted && activity.attempt === attempt && activity.run.isRunning,
+        !activity.isClosed && !activity.isStarted && activity.attempt === attempt && activity.run.isRunning,
     );
     this.activitiesWaiting = wanted.toSorted(
       (one, two) => priorityOf(one.activity) - priorityOf(two.activity) || one.order - two.order,
@@ -321,16 +321,16 @@ export class Temporal implements RunHost {
     for (const waiting of [...this.activitiesWaiting]) {
       const { activity, attempt } = waiting;
       const queue = activity.attributes.taskQueue ?? '';
-      const fit = this.openPolls().filter(({ life, taskQueue }) => taskQueue === queue && life.receives);
+      const fit = this.openPolls().filter(({ life, taskQueue }) => taskQueue === queue && life.isReachable);
       const poll = fit.length > 1 ? this.world.random.pick(fit) : fit[0];
       if (!poll) continue;
       this.activitiesWaiting.splice(this.activitiesWaiting.indexOf(waiting), 1);
       this.polls.splice(this.polls.indexOf(poll), 1);
-      poll.give(activity.start(poll.life.name, attempt));
+      poll.complete(activity.start(poll.life.name, attempt));
     }
   }
 
-  /** `token`: of the attempt that beats. */
+  /** `token`: identifies the attempt. */
   heartbeat(token: string, details: Payload[]): ReturnType<PendingActivity['heartbeat']> {
     const [runId, scheduledId, attempt] = token.split(' ');
     return this.pending.get(`${runId} ${scheduledId}`)?.heartbeat(Number(attempt), details) ?? 'NOT_FOUND';
@@ -346,8 +346,8 @@ export class Temporal implements RunHost {
     activity?.requestCancel();
   }
 
-  private wait(waiting: Waiting): void {
-    this.world.at(this.world.random.between(1, MATCHING_MS), () => {
+  private enqueue(waiting: Waiting): void {
+    this.world.at(this.world.random.between(1, MAX_MATCHING_DELAY_MS), () => {
       this.waiting.push(waiting);
       this.match();
     });
@@ -360,7 +360,7 @@ export class Temporal implements RunHost {
     for (const one of waiting) {
       const fit = this.workers.filter(
         (worker) =>
-          worker.receives && worker.taskQueue === one.queue && (!one.worker || one.worker === worker),
+          worker.isReachable && worker.taskQueue === one.queue && (!one.worker || one.worker === worker),
       );
       const worker = fit.length > 1 ? this.world.random.pick(fit) : fit[0];
       if (worker) one.take(worker);
@@ -387,15 +387,15 @@ export class Temporal implements RunHost {
         },
         { key },
       );
-    const planned = run.plan(inMs + this.world.random.between(0, LATENESS_MS), fire);
+    const planned = run.plan(inMs + this.world.random.between(0, MAX_TIMER_DELAY_MS), fire);
     run.timers.set(seq, { planned, startedId });
   }
 
-  goOnAsNew(run: Run, next: Started): void {
+  continueAsNew(run: Run, next: Started): void {
     const link = this.children.get(run.runId);
     if (link) this.children.set(run.nextRunId, link);
     const successor = this.begin(run.workflowId, run.nextRunId, next);
-    // Not yet handed to the run before: they go on to this one.
+    // Updates that the previous run has not received move to the next run.
     for (const update of run.updates.values())
       if (update.state === 'lost') {
         successor.updates.set(update.request.id, update);
@@ -404,22 +404,22 @@ export class Temporal implements RunHost {
   }
 
   closed(run: Run): void {
-    const goesOn = run.status === STATUS.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW;
-    for (const update of run.updates.values()) this.endUpdate(run, update, goesOn);
-    for (const query of [...run.queries, ...(run.task?.queries ?? [])]) this.queryAlone(run, query);
+    const continues = run.status === STATUS.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW;
+    for (const update of run.updates.values()) this.endUpdate(run, update, continues);
+    for (const query of [...run.queries, ...(run.task?.queries ?? [])]) this.dispatchQuery(run, query);
     run.queries = [];
     for (const activity of this.pending.values()) if (activity.run === run) this.activityEnded(activity);
-    if (goesOn) return;
-    this.tellParent(run);
+    if (continues) return;
+    this.notifyParent(run);
     for (const [childRunId, { parent, policy }] of this.children) {
       const child = this.byRunId.get(childRunId);
       if (parent === run && child?.isRunning) this.world.at(1, () => this.closeChild(child, policy));
     }
   }
 
-  private endUpdate(run: Run, { request, state }: Update, goesOn: boolean): void {
+  private endUpdate(run: Run, { request, state }: Update, continues: boolean): void {
     if (state === 'admitted' || state === 'sent') run.settleUpdate(request.id, { state: 'lost' });
-    if (state !== 'accepted' || goesOn) return;
+    if (state !== 'accepted' || continues) return;
     const message = 'Workflow Update failed because the Workflow completed before the Update completed.';
     const type = 'AcceptedUpdateCompletedWorkflow';
     const failure: Failure = {
@@ -438,7 +438,7 @@ export class Temporal implements RunHost {
   }
 
   startChild(parent: Run, initiated: Entry): void {
-    this.between(parent, () => {
+    this.deliverLater(parent, () => {
       const attributes = initiated.event.startChildWorkflowExecutionInitiatedEventAttributes ?? {};
       const workflowId = attributes.workflowId ?? '';
       const workflowType = attributes.workflowType ?? null;
@@ -464,24 +464,25 @@ export class Temporal implements RunHost {
         });
         this.children.set(run.runId, { parent, initiated, policy: attributes.parentClosePolicy ?? 0 });
         const workflowExecution = { workflowId, runId: run.runId };
-        this.tell(parent, EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_STARTED, {
+        this.deliverEvent(parent, EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_STARTED, {
           childWorkflowExecutionStartedEventAttributes: { ...common, workflowExecution, header: {} },
         });
       } catch {
         const cause =
           enums.StartChildWorkflowExecutionFailedCause
             .START_CHILD_WORKFLOW_EXECUTION_FAILED_CAUSE_WORKFLOW_ALREADY_EXISTS;
-        this.tell(parent, EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_FAILED, {
+        this.deliverEvent(parent, EventType.EVENT_TYPE_START_CHILD_WORKFLOW_EXECUTION_FAILED, {
           startChildWorkflowExecutionFailedEventAttributes: { ...common, workflowId, cause },
         });
       }
     });
   }
 
-  /** After a restore: what a run has asked of others goes on, or is asked again. */
+  /** After a restore, resumes or repeats the requests of a run to other runs. */
   resumeRequests(run: Run): void {
-    const told = run.entries.map((entry) => ({ about: beginningOf(entry), entry }));
-    const answers = (to: Entry) => told.filter(({ about }) => about === to.id).map(({ entry }) => entry);
+    const events = run.entries.map((entry) => ({ initiatingId: initiatingEventId(entry), entry }));
+    const answers = (to: Entry) =>
+      events.filter(({ initiatingId }) => initiatingId === to.id).map(({ entry }) => entry);
     for (const entry of run.entries) {
       const { startChildWorkflowExecutionInitiatedEventAttributes: child } = entry.event;
       if (child) this.resumeChild(run, entry, answers(entry));
@@ -508,7 +509,7 @@ export class Temporal implements RunHost {
     if (child?.isRunning) this.children.set(child.runId, { parent, initiated, policy });
   }
 
-  private tellParent(child: Run): void {
+  private notifyParent(child: Run): void {
     const link = this.children.get(child.runId);
     if (!link) return;
     const common = {
@@ -518,48 +519,48 @@ export class Temporal implements RunHost {
       workflowType: child.started.workflowType ?? null,
     };
     const [type, attributes] = endOfChild(child, common);
-    this.between(link.parent, () =>
+    this.deliverLater(link.parent, () =>
       link.parent.deliver(() => link.parent.write(type, attributes), { isResult: true }),
     );
   }
 
   signalExternal(run: Run, initiated: Entry): void {
-    this.between(run, () => {
+    this.deliverLater(run, () => {
       const attributes = initiated.event.signalExternalWorkflowExecutionInitiatedEventAttributes ?? {};
       const workflowExecution = attributes.workflowExecution ?? {};
       const target = this.externalTarget(workflowExecution);
       const common = { initiatedEventId: id(initiated.id), namespace: 'default', workflowExecution };
       if (target) {
         this.signal(target, attributes.signalName ?? '', attributes.input?.payloads ?? [], run.workflowId);
-        this.tell(run, EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_SIGNALED, {
+        this.deliverEvent(run, EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_SIGNALED, {
           externalWorkflowExecutionSignaledEventAttributes: common,
         });
         return;
       }
       const cause =
         SignalExternalWorkflowExecutionFailedCause.SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED_CAUSE_EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND;
-      this.tell(run, EventType.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED, {
+      this.deliverEvent(run, EventType.EVENT_TYPE_SIGNAL_EXTERNAL_WORKFLOW_EXECUTION_FAILED, {
         signalExternalWorkflowExecutionFailedEventAttributes: { ...common, cause },
       });
     });
   }
 
   cancelExternal(run: Run, initiated: Entry): void {
-    this.between(run, () => {
+    this.deliverLater(run, () => {
       const attributes = initiated.event.requestCancelExternalWorkflowExecutionInitiatedEventAttributes ?? {};
       const workflowExecution = attributes.workflowExecution ?? {};
       const target = this.externalTarget(workflowExecution);
       const common = { initiatedEventId: id(initiated.id), namespace: 'default', workflowExecution };
       if (target) {
         this.requestCancel(target, attributes.reason ?? '');
-        this.tell(run, EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED, {
+        this.deliverEvent(run, EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED, {
           externalWorkflowExecutionCancelRequestedEventAttributes: common,
         });
         return;
       }
       const cause =
         CancelExternalWorkflowExecutionFailedCause.CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED_CAUSE_EXTERNAL_WORKFLOW_EXECUTION_NOT_FOUND;
-      this.tell(run, EventType.EVENT_TYPE_REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED, {
+      this.deliverEvent(run, EventType.EVENT_TYPE_REQUEST_CANCEL_EXTERNAL_WORKFLOW_EXECUTION_FAILED, {
         requestCancelExternalWorkflowExecutionFailedEventAttributes: { ...common, cause },
       });
     });
@@ -570,18 +571,18 @@ export class Temporal implements RunHost {
     return run?.isRunning ? run : undefined;
   }
 
-  /** One run reaches another a little later. */
-  private between(run: Run, act: () => void): void {
-    this.world.at(this.world.random.between(1, MATCHING_MS), () => {
+  /** Events between runs are delayed. */
+  private deliverLater(run: Run, act: () => void): void {
+    this.world.at(this.world.random.between(1, MAX_MATCHING_DELAY_MS), () => {
       if (run.isRunning) act();
     });
   }
 
-  private tell(run: Run, type: EventType, attributes: Attributes): void {
+  private deliverEvent(run: Run, type: EventType, attributes: Attributes): void {
     run.deliver(() => run.write(type, attributes));
   }
 
-  /** Of a timer that a reset took over: what is left of it. */
+  /** The remaining time of a timer, after a reset or a restore. */
   remainingMs(started: Entry): number {
     const whole = toMs(started.event.timerStartedEventAttributes?.startToFireTimeout);
     return Math.max(0, started.at + whole - this.world.now);

@@ -1,4 +1,4 @@
-/** Protobuf's timestamps and durations, from and to milliseconds. */
+/** Converts protobuf timestamps and durations from and to milliseconds. */
 import { Long } from '../sdk.ts';
 
 interface Stamp {
@@ -6,7 +6,7 @@ interface Stamp {
   nanos?: number | null;
 }
 
-/** To the microsecond, so that a time is the same after any number of conversions. */
+/** Rounded to the microsecond, so that repeated conversions do not change a time. */
 export function toStamp(ms: number): { seconds: Long; nanos: number } {
   const micros = Math.round(ms * 1000);
   const seconds = Math.floor(micros / 1e6);
@@ -17,7 +17,7 @@ export function toMs(stamp: Stamp | null | undefined): number {
   return Number(stamp?.seconds ?? 0) * 1000 + (stamp?.nanos ?? 0) / 1e6;
 }
 
-/** A duration that is absent or zero means none. */
+/** An absent or zero duration means none. */
 export function durationMs(duration: Stamp | null | undefined): number | undefined {
   return toMs(duration) || undefined;
 }

@@ -1,4 +1,4 @@
-/** Lists and counts, which lag behind what has happened. */
+/** Visibility: lists and counts, which lag behind events. */
 import { temporal } from '../sdk.ts';
 import { grpcError } from './errors.ts';
 import { value } from './markers.ts';
@@ -18,7 +18,7 @@ interface Listed {
 }
 
 export class Visibility {
-  /** What happens is listed at most so much later. */
+  /** The largest delay of a change. */
   lagMs = 500;
   private readonly listed = new Map<Run, Listed>();
   private readonly due = new Set<Run>();
@@ -38,7 +38,7 @@ export class Visibility {
     });
   }
 
-  /** Newest first. Throws INVALID_ARGUMENT for a query that is not understood. */
+  /** Newest first. Throws INVALID_ARGUMENT for an unsupported query. */
   find(query: string): Listed[] {
     const matches = query.trim() ? new Parser(query).parse() : () => true;
     const found = [...this.listed].filter(([, { record }]) => matches(record));
@@ -72,7 +72,7 @@ function nameOf(status: number): string {
 
 const TOKEN = /\s*('(?:[^']|'')*'|"[^"]*"|[(),]|!=|<=|>=|=|<|>|[\w.:-]+)/y;
 
-/** What the product asks: conditions with AND, OR and parentheses. */
+/** The query grammar that the product uses: conditions with AND, OR and parentheses. */
 class Parser {
   private readonly tokens: string[] = [];
   private readonly query: string;
@@ -82,96 +82,96 @@ class Parser {
     TOKEN.lastIndex = 0;
     for (let at = 0; at < query.trimEnd().length; at = TOKEN.lastIndex) {
       const token = TOKEN.exec(query)?.[1];
-      if (token === undefined) throw this.notUnderstood();
+      if (token === undefined) throw this.unsupported();
       this.tokens.push(token);
     }
   }
 
   parse(): Condition {
-    const condition = this.either();
-    if (this.tokens.length > 0) throw this.notUnderstood();
+    const condition = this.parseOr();
+    if (this.tokens.length > 0) throw this.unsupported();
     return condition;
   }
 
-  private either(): Condition {
-    const conditions = [this.both()];
-    while (this.takes('OR')) conditions.push(this.both());
+  private parseOr(): Condition {
+    const conditions = [this.parseAnd()];
+    while (this.accept('OR')) conditions.push(this.parseAnd());
     return (record) => conditions.some((condition) => condition(record));
   }
 
-  private both(): Condition {
-    const conditions = [this.one()];
-    while (this.takes('AND')) conditions.push(this.one());
+  private parseAnd(): Condition {
+    const conditions = [this.parsePrimary()];
+    while (this.accept('AND')) conditions.push(this.parsePrimary());
     return (record) => conditions.every((condition) => condition(record));
   }
 
-  private one(): Condition {
-    if (!this.takes('(')) return this.comparison(this.next());
-    const condition = this.either();
+  private parsePrimary(): Condition {
+    if (!this.accept('(')) return this.parseComparison(this.next());
+    const condition = this.parseOr();
     this.expect(')');
     return condition;
   }
 
-  private comparison(field: string): Condition {
-    const isNegated = this.takes('NOT');
+  private parseComparison(field: string): Condition {
+    const isNegated = this.accept('NOT');
     const operator = this.next().toUpperCase();
-    const test = this.test(operator);
+    const test = this.parseOperator(operator);
     return (record) => test(record.get(field)) !== isNegated;
   }
 
-  private test(operator: string): (field: Field) => boolean {
+  private parseOperator(operator: string): (field: Field) => boolean {
     if (operator === 'IN') {
-      const values = this.values();
+      const values = this.parseValues();
       return (field) => values.some((one) => equal(field, one));
     }
     if (operator === 'BETWEEN') {
-      const from = this.value();
+      const from = this.parseValue();
       this.expect('AND');
-      const until = this.value();
+      const until = this.parseValue();
       return (field) => compare(field, from) >= 0 && compare(field, until) <= 0;
     }
     if (operator === 'IS') {
-      const isNegated = this.takes('NOT');
+      const isNegated = this.accept('NOT');
       this.expect('NULL');
       return (field) => (field === undefined) !== isNegated;
     }
-    const wanted = this.value();
+    const wanted = this.parseValue();
     const known = COMPARISONS.get(operator);
-    if (!known) throw this.notUnderstood();
+    if (!known) throw this.unsupported();
     return (field) => known(field, wanted);
   }
 
-  private values(): string[] {
+  private parseValues(): string[] {
     this.expect('(');
-    const values = [this.value()];
-    while (this.takes(',')) values.push(this.value());
+    const values = [this.parseValue()];
+    while (this.accept(',')) values.push(this.parseValue());
     this.expect(')');
     return values;
   }
 
-  private value(): string {
+  private parseValue(): string {
     const token = this.next();
     return /^['"]/.test(token) ? token.slice(1, -1).replaceAll("''", "'") : token;
   }
 
   private next(): string {
     const token = this.tokens.shift();
-    if (token === undefined) throw this.notUnderstood();
+    if (token === undefined) throw this.unsupported();
     return token;
   }
 
-  private takes(word: string): boolean {
+  private accept(word: string): boolean {
     if (this.tokens[0]?.toUpperCase() !== word) return false;
     this.tokens.shift();
     return true;
   }
 
   private expect(word: string): void {
-    if (!this.takes(word)) throw this.notUnderstood();
+    if (!this.accept(word)) throw this.unsupported();
   }
 
-  private notUnderstood() {
-    return grpcError('INVALID_ARGUMENT', `the simulation does not understand the query ${this.query}`);
+  private unsupported() {
+    return grpcError('INVALID_ARGUMENT', `the simulation does not support the query ${this.query}`);
   }
 }
 
@@ -189,7 +189,7 @@ function equal(field: Field, wanted: string): boolean {
   return field !== undefined && compare(field, wanted) === 0;
 }
 
-/** Times are written as text; an absent field compares with nothing. */
+/** Times are written as text. An absent field equals nothing. */
 function compare(field: Field, wanted: string): number {
   if (field === undefined) return Number.NaN;
   if (typeof field !== 'number') return String(field) === wanted ? 0 : String(field) < wanted ? -1 : 1;

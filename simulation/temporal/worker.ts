@@ -1,6 +1,6 @@
 /**
- * A worker as the SDK's `Worker` looks to those who run it, in one life of a process: it takes the workflow tasks, queries
- * and activities of one task queue of the simulated Temporal.
+ * A worker with the interface of the SDK's `Worker`, in one lifetime of a process. It takes the workflow tasks,
+ * queries and activities of one task queue of the simulated Temporal.
  */
 import { msOptionalToNumber } from '@temporalio/common/lib/time.js';
 import type { WorkerOptions } from '@temporalio/worker';
@@ -11,17 +11,17 @@ import type { Activities } from './activity-runner.ts';
 import { type ActivitySlots, ActivityTasks } from './activity-tasks.ts';
 import type { Query, Run, TaskWork } from './run.ts';
 import type { Temporal } from './temporal.ts';
-import { type ProcessFaults, WorkflowTasks } from './workflow-tasks.ts';
+import { type WorkflowTaskFaults, WorkflowTasks } from './workflow-tasks.ts';
 
 export interface SimulatedWorkerParts {
   server: Temporal;
   life: Life;
-  /** For a worker of workflows, whatever bundle its options name. */
+  /** For a worker with workflows. Replaces the bundle in its options. */
   workflows: Workflows;
-  faults?: ProcessFaults | undefined;
+  faults?: WorkflowTaskFaults | undefined;
 }
 
-/** What the product's workers are made of, without the connection. */
+/** The options of the product's workers, without the connection. */
 export type SimulatedWorkerOptions = Omit<WorkerOptions, 'connection' | 'namespace'>;
 
 /** The SDK's defaults. */
@@ -54,7 +54,7 @@ export class SimulatedWorker implements Runnable {
       this.finish = resolve;
     });
     const converter = loadDataConverter(options.dataConverter);
-    // Whatever was registered under a name, called with what a workflow sends.
+    // The activities are called with the arguments that a workflow sends.
     const activities = (options.activities ?? {}) as Activities;
     if (options.workflowBundle)
       this.workflowTasks = new WorkflowTasks({
@@ -77,17 +77,17 @@ export class SimulatedWorker implements Runnable {
     return this.life.name;
   }
 
-  /** Whether workflow tasks and queries reach it. */
-  get receives(): boolean {
-    return this.workflowTasks !== undefined && this.state === 'RUNNING' && this.life.receives;
+  /** Whether workflow tasks and queries can reach it. */
+  get isReachable(): boolean {
+    return this.workflowTasks !== undefined && this.state === 'RUNNING' && this.life.isReachable;
   }
 
   takeTask(work: TaskWork): Promise<void> {
-    return this.workflowTasks?.take(work) ?? Promise.resolve();
+    return this.workflowTasks?.handleTask(work) ?? Promise.resolve();
   }
 
   takeQuery(run: Run, query: Query, isSticky: boolean): Promise<void> {
-    return this.workflowTasks?.answer(run, query, isSticky) ?? Promise.resolve();
+    return this.workflowTasks?.handleQuery(run, query, isSticky) ?? Promise.resolve();
   }
 
   getState(): ReturnType<Runnable['getState']> {

@@ -1,6 +1,6 @@
 /**
- * The workflow tasks and queries that one worker takes, and the workflows that it keeps in memory. A run does one thing at
- * a time.
+ * The workflow tasks and queries of one worker, and its cache of workflows. Each run processes one task or query at a
+ * time.
  */
 import { defaultPayloadConverter, TypedSearchAttributes } from '@temporalio/common';
 import { z } from 'zod';
@@ -21,27 +21,27 @@ import { infoFor } from './activity-tasks.ts';
 import { bytesOf, type Failure } from './commands.ts';
 import { EventType } from './history.ts';
 import type { LocalActivity } from './machine-kinds.ts';
-import { type Activation, type Asked, Machines, Nondeterminism, type Work } from './machines.ts';
+import { type Activation, type ActivationResult, Machines, Nondeterminism, type Work } from './machines.ts';
 import type { Query, QueryAnswer, Run, TaskWork } from './run.ts';
 import { durationMs, toMs } from './time.ts';
 import type { SimulatedWorker } from './worker.ts';
 
 const { WorkflowActivation } = coresdk.workflow_activation;
 const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
-/** Core asks for another workflow task when a local activity takes longer than most of one. */
+/** Core requests another workflow task when a local activity takes most of the task's timeout. */
 const LOCAL_HEARTBEAT_MS = 8000;
 const NAMESPACE = 'default';
-/** The SDK's id of a query that comes on its own. */
-const LONE_QUERY = 'legacy_query';
+/** The SDK's id of a direct query. */
+const LEGACY_QUERY_ID = 'legacy_query';
 
-/** The workflow's own sandbox puts its clock and its randomness in place of these. */
-const NO_RANDOMNESS = { random: refuse, uuid4: refuse, fillRandom: refuse };
-function refuse(): never {
+/** The workflow's sandbox replaces these with its own clock and randomness. */
+const NO_RANDOMNESS = { random: rejectRandomness, uuid4: rejectRandomness, fillRandom: rejectRandomness };
+function rejectRandomness(): never {
   throw new Error('randomness from outside of the simulation');
 }
 
-export interface ProcessFaults {
-  /** Probabilities, for each workflow task. */
+export interface WorkflowTaskFaults {
+  /** Probabilities for each workflow task. */
   evicted: number;
   lost: number;
   failed: number;
@@ -49,20 +49,20 @@ export interface ProcessFaults {
 
 interface Cached {
   vm: WorkflowVm | undefined;
-  /** Of payloads, between the workflow and what leaves the process. */
+  /** Encodes and decodes the payloads that enter and leave the workflow. */
   readonly codec: ReturnType<typeof newCodecRunner>;
   machines: Machines;
-  /** Until it is done: a run does one thing at a time. */
-  doing: Promise<void> | undefined;
-  /** Its process was killed: nothing of it goes on. */
-  isGone: boolean;
-  /** A query showed it the start of a task that another worker has: without the updates that came with that task. */
+  /** The task or query in progress. */
+  inProgress: Promise<void> | undefined;
+  /** Its process was killed: nothing of it continues. */
+  isDisposed: boolean;
+  /** A query processed the start of a task that another worker has, without the updates of that task. */
   missesUpdates: boolean;
-  arrived: (() => void)[];
+  wakeUps: (() => void)[];
 }
 
-/** The simulation's own doing: no fault of the workflow. */
-class OutOfMemory extends Error {}
+/** Injected by the simulation, not a fault of the workflow. */
+class InjectedFailure extends Error {}
 
 class TaskFailed extends Error {
   readonly failure: Failure;
@@ -74,8 +74,8 @@ class TaskFailed extends Error {
 
 const common = z.object({ message: z.string(), stack_trace: z.string() });
 
-/** After these, a query runs a workflow ahead of its next task (H52). */
-const AHEAD: ReadonlySet<EventType> = new Set([
+/** After these events, a query runs a workflow ahead of its next task (H52). */
+const EVENTS_RUN_AHEAD: ReadonlySet<EventType> = new Set([
   EventType.EVENT_TYPE_TIMER_FIRED,
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED,
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED,
@@ -84,7 +84,7 @@ const AHEAD: ReadonlySet<EventType> = new Set([
   EventType.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT,
 ]);
 
-/** Our failure converter makes a payload of the message. */
+/** Our failure converter encodes the message in a payload. */
 function messageOf(failure: Failure | null | undefined): string {
   const encoded = failure?.encodedAttributes;
   if (!encoded) return failure?.message ?? 'failed';
@@ -99,7 +99,7 @@ export interface WorkflowTasksParts {
   /** Local activities run in the worker of their workflow. */
   activities: Activities;
   converter: LoadedDataConverter;
-  faults?: ProcessFaults | undefined;
+  faults?: WorkflowTaskFaults | undefined;
 }
 
 export class WorkflowTasks {
@@ -115,24 +115,24 @@ export class WorkflowTasks {
     parts.life.onEnd.push(() => this.forgetAll());
   }
 
-  /** What is under way goes no further. */
+  /** Abandons all work in progress. */
   forgetAll(): void {
     const gone = [...this.cache.values()];
     this.cache.clear();
     for (const cached of gone) {
-      cached.isGone = true;
-      if (cached.vm) this.world.spawn(this.world.standingStill(cached.vm.dispose()));
+      cached.isDisposed = true;
+      if (cached.vm) this.world.spawn(this.world.withClockStopped(cached.vm.dispose()));
     }
   }
 
-  /** What is under way may end first, as a worker that shuts down lets it. */
+  /** Waits for work in progress, as a worker does when it shuts down. */
   async stop(): Promise<void> {
-    const busy = () => [...this.cache.values()].flatMap(({ doing }) => (doing ? [doing] : []));
-    for (let doing = busy(); doing.length > 0; doing = busy()) await Promise.all(doing);
+    const busy = () => [...this.cache.values()].flatMap(({ inProgress }) => (inProgress ? [inProgress] : []));
+    for (let inProgress = busy(); inProgress.length > 0; inProgress = busy()) await Promise.all(inProgress);
     this.forgetAll();
   }
 
-  async take(work: TaskWork): Promise<void> {
+  async handleTask(work: TaskWork): Promise<void> {
     const { run, task } = work;
     const { worker, faults } = this.parts;
     await this.life.awake();
@@ -141,21 +141,26 @@ export class WorkflowTasks {
       const { machines } = cached;
       try {
         machines.take(work);
-        await this.work(cached, run);
-        const again = await this.awaitLocals(cached, run);
+        await this.advance(cached, run);
+        const needsAnotherTask = await this.awaitLocals(cached, run);
         const answers = await this.answers(cached, work.queries);
-        if (faults && this.world.random.chance(faults.failed)) throw new OutOfMemory('out of memory');
-        await this.life.reach();
+        if (faults && this.world.random.chance(faults.failed)) throw new InjectedFailure('out of memory');
+        await this.life.networkDelay();
         if (faults && this.world.random.chance(faults.lost)) {
           await this.evict(run.runId);
           return;
         }
-        const completion = { commands: machines.commands(), flags: [...machines.flags], answers, again };
+        const completion = {
+          commands: machines.commands(),
+          flags: [...machines.flags],
+          answers,
+          needsAnotherTask,
+        };
         const rejected = new Map(machines.rejected);
         machines.rejected.clear();
         const taken = run.completeTask(task, { ...completion, rejected, worker });
-        if (taken === 'forgotten') machines.forgetSpeculativeTask(work.previousStartedId);
-        if (taken === 'refused' || !run.isRunning) await this.evict(run.runId);
+        if (taken === 'discarded') machines.forgetSpeculativeTask(work.previousStartedId);
+        if (taken === 'rejected' || !run.isRunning) await this.evict(run.runId);
       } catch (error) {
         await this.failed(run, work, error, cached);
       }
@@ -164,17 +169,17 @@ export class WorkflowTasks {
 
   private async failed(run: Run, { task }: TaskWork, error: unknown, cached: Cached): Promise<void> {
     const causes = WorkflowTaskFailedCause;
-    const isDifferent = error instanceof Nondeterminism;
-    if (!(error instanceof TaskFailed || error instanceof OutOfMemory || isDifferent)) throw error;
-    if (isDifferent) this.noteDifference(error, run, cached);
+    const isNondeterministic = error instanceof Nondeterminism;
+    if (!(error instanceof TaskFailed || error instanceof InjectedFailure || isNondeterministic)) throw error;
+    if (isNondeterministic) this.reportNondeterminism(error, run, cached);
     if (error instanceof TaskFailed)
       this.world.violation(`${run.workflowId}: a workflow task failed: ${error.message}`);
     await this.evict(run.runId);
-    await this.life.reach();
+    await this.life.networkDelay();
     const failure = error instanceof TaskFailed ? error.failure : { message: error.message };
     run.failTask(
       task,
-      isDifferent
+      isNondeterministic
         ? causes.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR
         : causes.WORKFLOW_TASK_FAILED_CAUSE_WORKFLOW_WORKER_UNHANDLED_FAILURE,
       failure,
@@ -182,86 +187,94 @@ export class WorkflowTasks {
   }
 
   /**
-   * A query that comes on its own. Without `isSticky`, the history comes with it, and may go on after the last workflow
+   * Answers a direct query. Without `isSticky`, it comes with the history, which may extend beyond the last workflow
    * task: the workflow runs ahead.
    */
-  async answer(run: Run, query: Query, isSticky: boolean): Promise<void> {
+  async handleQuery(run: Run, query: Query, isSticky: boolean): Promise<void> {
     await this.life.awake();
     const work = run.work();
     let answer: QueryAnswer | undefined;
     await this.exclusively(run, true, async (cached) => {
-      // Core drops such a query: nobody answers it.
+      // Core drops such a query without an answer.
       if (work.previousStartedId < cached.machines.startedId) return;
       try {
         if (cached.vm === undefined || !isSticky) await this.runAhead(cached, run, work);
-        answer = (await this.answers(cached, [{ ...query, id: LONE_QUERY }])).get(LONE_QUERY);
+        answer = (await this.answers(cached, [{ ...query, id: LEGACY_QUERY_ID }])).get(LEGACY_QUERY_ID);
       } catch (error) {
         answer = { failure: this.failureOf(error, run, cached) };
         await this.evict(run.runId);
       }
       if (!run.isRunning) await this.evict(run.runId);
     });
-    await this.life.reach();
+    await this.life.networkDelay();
     if (answer) query.answered(answer);
   }
 
   private async runAhead(cached: Cached, run: Run, work: Work): Promise<void> {
-    this.noteWhetherAhead(run);
+    this.noteQueryAhead(run);
     cached.missesUpdates ||= run.isUpdating;
     cached.machines.take(work);
-    await this.work(cached, run);
+    await this.advance(cached, run);
   }
 
   private failureOf(error: unknown, run: Run, cached: Cached): Failure {
     if (error instanceof TaskFailed) return error.failure;
     if (!(error instanceof Nondeterminism)) throw error;
-    this.noteDifference(error, run, cached);
+    this.reportNondeterminism(error, run, cached);
     return { message: error.message };
   }
 
-  /** Where core itself missed something, the next replay is right. */
-  private noteDifference({ message }: Nondeterminism, { workflowId }: Run, { missesUpdates }: Cached): void {
-    if (missesUpdates) this.world.met.add('core missed an update');
+  /** A known defect of core, if the cached workflow missed an update: the next replay succeeds. */
+  private reportNondeterminism(
+    { message }: Nondeterminism,
+    { workflowId }: Run,
+    { missesUpdates }: Cached,
+  ): void {
+    if (missesUpdates) this.world.occurred.add('core missed an update');
     else this.world.violation(`${workflowId}: a replay ${message}`);
   }
 
-  private noteWhetherAhead({ entries, lastCompletedId }: Run): void {
-    if (lastCompletedId > 0 && entries.slice(lastCompletedId).some(({ type }) => AHEAD.has(type)))
-      this.world.met.add('a query ran ahead of the next workflow task');
+  private noteQueryAhead({ entries, lastCompletedId }: Run): void {
+    if (lastCompletedId > 0 && entries.slice(lastCompletedId).some(({ type }) => EVENTS_RUN_AHEAD.has(type)))
+      this.world.occurred.add('a query ran ahead of the next workflow task');
   }
 
-  /** With the workflow from memory, if it is there and `fromMemory` allows it. */
+  /** Uses the cached workflow if there is one and `fromMemory` allows it. */
   private async exclusively(
     run: Run,
     fromMemory: boolean,
     act: (cached: Cached) => Promise<void>,
   ): Promise<void> {
     await this.life.awake();
-    for (let busy = this.cache.get(run.runId)?.doing; busy; busy = this.cache.get(run.runId)?.doing) {
+    for (
+      let busy = this.cache.get(run.runId)?.inProgress;
+      busy;
+      busy = this.cache.get(run.runId)?.inProgress
+    ) {
       await busy;
       await this.life.awake();
     }
     const known = this.cache.get(run.runId);
-    const cached = known && fromMemory ? known : this.fresh(run);
+    const cached = known && fromMemory ? known : this.createCached(run);
     const acting = act(cached);
-    cached.doing = acting.then(
+    cached.inProgress = acting.then(
       () => undefined,
       () => undefined,
     );
-    if (known && known !== cached && known.vm) await this.world.standingStill(known.vm.dispose());
+    if (known && known !== cached && known.vm) await this.world.withClockStopped(known.vm.dispose());
     try {
       await acting;
     } finally {
-      cached.doing = undefined;
+      cached.inProgress = undefined;
     }
   }
 
-  private fresh(run: Run): Cached {
+  private createCached(run: Run): Cached {
     const machines = new Machines(run.workflowId, run.runId);
     const codec = newCodecRunner(this.parts.converter, run.workflowId);
     const cached: Cached = {
-      ...{ vm: undefined, codec, machines, doing: undefined },
-      ...{ isGone: false, missesUpdates: false, arrived: [] },
+      ...{ vm: undefined, codec, machines, inProgress: undefined },
+      ...{ isDisposed: false, missesUpdates: false, wakeUps: [] },
     };
     this.cache.set(run.runId, cached);
     if (run.lastCompletedStartedId > 0) this.world.counts.replays += 1;
@@ -271,19 +284,19 @@ export class WorkflowTasks {
   private async evict(runId: string): Promise<void> {
     const cached = this.cache.get(runId);
     this.cache.delete(runId);
-    if (cached?.vm) await this.world.standingStill(cached.vm.dispose());
+    if (cached?.vm) await this.world.withClockStopped(cached.vm.dispose());
   }
 
-  private async work(cached: Cached, run: Run): Promise<void> {
+  private async advance(cached: Cached, run: Run): Promise<void> {
     const { machines } = cached;
     for (machines.advance(); machines.hasJobs(); machines.advance()) {
-      machines.asked(await this.activate(cached, run, machines.nextActivation()));
+      machines.applyResult(await this.activate(cached, run, machines.nextActivation()));
     }
   }
 
   private async answers(cached: Cached, queries: readonly Query[]): Promise<Map<string, QueryAnswer>> {
     const answers = new Map<string, QueryAnswer>();
-    if (cached.isGone) await never();
+    if (cached.isDisposed) await never();
     if (queries.length === 0 || !cached.vm) return answers;
     const jobs = queries.map(({ id, type, args }) => ({
       queryWorkflow: { queryId: id, queryType: type, arguments: args, headers: {} },
@@ -299,10 +312,10 @@ export class WorkflowTasks {
     return answers;
   }
 
-  private async activate(cached: Cached, run: Run, activation: Activation): Promise<Asked> {
-    if (cached.isGone) await never();
+  private async activate(cached: Cached, run: Run, activation: Activation): Promise<ActivationResult> {
+    if (cached.isDisposed) await never();
     const { vm } = cached;
-    const made = vm ?? (await this.world.standingStill(this.create(run, activation)));
+    const made = vm ?? (await this.world.withClockStopped(this.create(run, activation)));
     cached.vm = made;
     this.world.counts.activations += 1;
     const asked = await this.completed(cached, made, activation);
@@ -311,8 +324,10 @@ export class WorkflowTasks {
     return asked;
   }
 
-  private async completed(cached: Cached, vm: WorkflowVm, activation: Activation): Promise<Asked> {
-    const { successful, failed, why, plain } = await this.world.standingStill(inVm(cached, vm, activation));
+  private async completed(cached: Cached, vm: WorkflowVm, activation: Activation): Promise<ActivationResult> {
+    const { successful, failed, why, plain } = await this.world.withClockStopped(
+      activateInVm(cached, vm, activation),
+    );
     if (!successful) throw new TaskFailed(failed?.failure ?? {}, why);
     return {
       commands: (successful.commands ?? []).map((command, at) => ({ command, bytes: plain[at] ?? '' })),
@@ -365,13 +380,13 @@ export class WorkflowTasks {
 
   // ---- local activities
 
-  /** True where some still run, and another workflow task has to be asked for. */
+  /** Returns true if local activities still run, so that another workflow task is required. */
   private async awaitLocals(cached: Cached, run: Run): Promise<boolean> {
     const { machines } = cached;
     let isLate = false;
     const late = this.world.at(LOCAL_HEARTBEAT_MS, () => {
       isLate = true;
-      for (const wake of cached.arrived.splice(0)) wake();
+      for (const wake of cached.wakeUps.splice(0)) wake();
     });
     try {
       for (;;) {
@@ -379,9 +394,9 @@ export class WorkflowTasks {
           this.world.spawn(this.runLocal(cached, run, local));
         if (isLate || !machines.hasRunningLocals()) return machines.hasRunningLocals();
         await new Promise<void>((resolve) => {
-          cached.arrived.push(resolve);
+          cached.wakeUps.push(resolve);
         });
-        await this.work(cached, run);
+        await this.advance(cached, run);
       }
     } finally {
       late.cancelled = true;
@@ -390,7 +405,7 @@ export class WorkflowTasks {
 
   private async runLocal(cached: Cached, run: Run, local: LocalActivity): Promise<void> {
     const { activities, converter } = this.parts;
-    const begun = this.world.now;
+    const started = this.world.now;
     const { attributes } = local;
     const type = attributes.activityType ?? '';
     for (let attempt = 1; ; attempt += 1) {
@@ -402,7 +417,7 @@ export class WorkflowTasks {
         info,
         args: attributes.arguments ?? [],
         heartbeat: () => undefined,
-        say: (line: string) => this.world.logs.push(line),
+        writeLine: (line: string) => this.world.logs.push(line),
       };
       const { completed, failed } = await runActivity(activities[type], call, converter).result;
       await this.life.sleep(this.world.random.between(1, 3));
@@ -413,20 +428,20 @@ export class WorkflowTasks {
         await this.life.sleep(durationMs(attributes.retryPolicy?.initialInterval) ?? 1000);
         continue;
       }
-      const completedAt = local.startedAt + (this.world.now - begun);
-      local.ran({ completedAt, failure, result: completed?.result ?? undefined });
-      for (const wake of cached.arrived.splice(0)) wake();
+      const completedAt = local.startedAt + (this.world.now - started);
+      local.complete({ completedAt, failure, result: completed?.result ?? undefined });
+      for (const wake of cached.wakeUps.splice(0)) wake();
       return;
     }
   }
 }
 
-/** The bytes of a command are of what the workflow said: encryption makes others each time. */
-async function inVm({ codec }: Cached, vm: WorkflowVm, activation: Activation) {
+/** Compares commands before encoding: encryption produces different bytes each time. */
+async function activateInVm({ codec }: Cached, vm: WorkflowVm, activation: Activation) {
   const decoded = await codec
     .decodeActivation(WorkflowActivation.fromObject(activation))
     .catch((error: unknown) => taskFailed(`payloads cannot be decoded: ${String(error)}`));
-  // A workflow that does not take a query throws.
+  // A workflow that rejects the query throws.
   const completion = await vm.activate(decoded).catch((error: unknown) => taskFailed(messageOfError(error)));
   const plain = (completion.successful?.commands ?? []).map(bytesOf);
   const why = completion.failed ? messageOf(completion.failed.failure) : '';
@@ -434,12 +449,12 @@ async function inVm({ codec }: Cached, vm: WorkflowVm, activation: Activation) {
   return { successful, failed, why, plain };
 }
 
-/** As the SDK does: the task fails, and another worker may know better. */
+/** As in the SDK, the task fails, and another worker may succeed. */
 function taskFailed(message: string): never {
   throw new TaskFailed({ message }, message);
 }
 
-/** An error of the workflow's own world is no `Error` of this one. */
+/** An error of the VM's realm is not an `Error` of this realm. */
 function messageOfError(error: unknown): string {
   return typeof error === 'object' && error !== null && 'message' in error
     ? String(error.message)

@@ -1,17 +1,17 @@
-/** What is to happen, in order of time; at one instant, in the order in which it was planned. */
-export interface Planned {
+/** Events ordered by time. Events at the same time run in the order in which they were planned. */
+export interface PlannedEvent {
   readonly at: number;
   readonly order: number;
-  readonly happen: () => void;
+  readonly callback: () => void;
   cancelled: boolean;
 }
 
 export class EventQueue {
-  private readonly heap: Planned[] = [];
+  private readonly heap: PlannedEvent[] = [];
   private planned = 0;
 
-  plan(at: number, happen: () => void): Planned {
-    const event: Planned = { at, order: this.planned++, happen, cancelled: false };
+  plan(at: number, callback: () => void): PlannedEvent {
+    const event: PlannedEvent = { at, order: this.planned++, callback, cancelled: false };
     this.heap.push(event);
     let index = this.heap.length - 1;
     while (index > 0) {
@@ -22,19 +22,19 @@ export class EventQueue {
     return event;
   }
 
-  /** The time of the next that was not cancelled. */
+  /** The time of the next event that is not canceled. */
   nextAt(): number | undefined {
     while (this.heap[0]?.cancelled) this.pop();
     return this.heap[0]?.at;
   }
 
-  /** Takes the next that was not cancelled. */
-  next(): Planned | undefined {
+  /** Removes and returns the next event that is not canceled. */
+  next(): PlannedEvent | undefined {
     for (let event = this.pop(); event; event = this.pop()) if (!event.cancelled) return event;
     return undefined;
   }
 
-  private pop(): Planned | undefined {
+  private pop(): PlannedEvent | undefined {
     const [first] = this.heap;
     const last = this.heap.pop();
     if (last === undefined || this.heap.length === 0) return first;

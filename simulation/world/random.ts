@@ -1,4 +1,4 @@
-/** Everything by chance comes from here, so that a seed repeats it. */
+/** The only source of randomness, so that a seed repeats a world. */
 import type { Random as Randomness } from '../../src/surroundings/surroundings.ts';
 
 export class Random {
@@ -16,7 +16,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** Draws nothing where the answer is known: a fault that is switched off changes no other one. */
+  /** Draws no number if the result is certain, so that disabling a fault does not change the others. */
   chance(probability: number): boolean {
     return probability > 0 && (probability >= 1 || this.next() < probability);
   }

@@ -1,11 +1,11 @@
 /**
- * One virtual clock and one queue. Events happen one at a time: the next only when nothing that the one before it set
- * off can go on without the clock. So a seed decides the order of everything.
+ * One virtual clock and one queue. Events run one at a time: the next one runs only when nothing that the previous
+ * one started can continue without the clock. A seed therefore determines the order of all events.
  */
 import { AsyncResource } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
 import type { Clock, Random as Randomness } from '../../src/surroundings/surroundings.ts';
-import { EventQueue, type Planned } from './event-queue.ts';
+import { EventQueue, type PlannedEvent } from './event-queue.ts';
 import { Random, randomness } from './random.ts';
 
 export interface WorldOptions {
@@ -14,7 +14,10 @@ export interface WorldOptions {
   startsAt?: number;
 }
 
-/** In the async context of whoever asks, as Node's timers call. `AsyncResource.bind` does the same, and costs far more. */
+/**
+ * Binds a callback to the current async context, as Node's timers do. `AsyncResource.bind` does the same at a far
+ * higher cost.
+ */
 export function inContext(run: () => void): () => void {
   const resource = new AsyncResource('VirtualTimer');
   return () => resource.runInAsyncScope(run);
@@ -23,12 +26,12 @@ export function inContext(run: () => void): () => void {
 export class World implements Clock {
   readonly random: Random;
   readonly violations: string[] = [];
-  /** What processes say in their logs, and count in their metrics. */
+  /** Log lines and metrics of the processes. */
   readonly logs: string[] = [];
   now: number;
   events = 0;
-  /** Faults, losses, strikes and people that there were, by name. */
-  readonly met = new Set<string>();
+  /** Names of the faults, losses and interventions that occurred. */
+  readonly occurred = new Set<string>();
   readonly counts = { activations: 0, replays: 0 };
   private readonly queue = new EventQueue();
   private readonly trace = createHash('sha256');
@@ -40,11 +43,11 @@ export class World implements Clock {
     this.now = startsAt;
   }
 
-  at(delayMs: number, happen: () => void): Planned {
-    return this.queue.plan(this.now + Math.max(0, delayMs), happen);
+  at(delayMs: number, callback: () => void): PlannedEvent {
+    return this.queue.plan(this.now + Math.max(0, delayMs), callback);
   }
 
-  /** By this world's seed, for whoever takes the product's own interface. */
+  /** Seeded, with the product's own interface. */
   randomness(): Randomness {
     return randomness(this.random);
   }
@@ -70,8 +73,8 @@ export class World implements Clock {
     });
   }
 
-  /** Work outside of the virtual time that takes macrotasks, such as a call into the VM: the clock stands still for it. */
-  async standingStill<T>(work: Promise<T>): Promise<T> {
+  /** Stops the clock during work that takes macrotasks, such as a call into the VM. */
+  async withClockStopped<T>(work: Promise<T>): Promise<T> {
     this.underWay += 1;
     try {
       return await work;
@@ -80,14 +83,14 @@ export class World implements Clock {
     }
   }
 
-  /** Work that nobody waits for. What it throws ends the run of the world: it is a fault of the simulation. */
+  /** Starts work without waiting for it. An error ends the run of the world: it is a fault of the simulation. */
   spawn(work: Promise<unknown>): void {
     work.catch((error: unknown) => {
       this.failure ??= error;
     });
   }
 
-  /** What must be the same in two runs of a seed. */
+  /** Adds facts to the digest. Two runs of a seed must have the same facts. */
   record(...facts: readonly (string | number)[]): void {
     this.trace.update(`${this.now} ${facts.join(' ')}\n`);
   }
@@ -96,14 +99,14 @@ export class World implements Clock {
     return this.trace.copy().digest('hex');
   }
 
-  /** One that comes again and again, as a task that fails at each attempt does, is one. */
+  /** A repeated violation, such as a task that fails at each attempt, counts once. */
   violation(what: string): void {
     if (this.violations.includes(what)) return;
     this.record('violation', what);
     this.violations.push(what);
   }
 
-  /** Runs until `done`, or until nothing is planned any more, for at most `withinMs` of virtual time. */
+  /** Runs until `done`, or until no event is planned, for at most `withinMs` of virtual time. */
   async run({
     done,
     withinMs,
@@ -125,11 +128,11 @@ export class World implements Clock {
       if (event === undefined) return 'idle';
       this.now = Math.max(this.now, event.at);
       this.events += 1;
-      event.happen();
+      event.callback();
     }
   }
 
-  /** The result of `work`, which goes on in virtual time. */
+  /** Runs the world until `work` settles, and returns its result. */
   async finish<T>(work: Promise<T>, withinMs = 86_400_000): Promise<T> {
     let over = false;
     const end = () => {
@@ -141,7 +144,7 @@ export class World implements Clock {
     return work;
   }
 
-  /** One turn of Node's event loop runs all microtasks that can run. A call into the VM takes a turn of its own. */
+  /** One turn of Node's event loop runs all pending microtasks. A call into the VM takes further turns. */
   private async settle(): Promise<void> {
     do await new Promise(setImmediate);
     while (this.underWay > 0);

@@ -27,7 +27,7 @@ test('counts faults by world, and pairs of faults when one world met both', () =
   const tally = new Tally();
   tally.add({ faults: ['kill', 'freeze'], hazards: ['H1'] });
   tally.add({ faults: ['kill', 'restore'], hazards: ['H1', 'H53'] });
-  const [counted, never, faults, pairs] = tally.inWords();
+  const [counted, never, faults, pairs] = tally.summaryLines();
   expect(counted).toMatch(/H53 1, H1 2$/);
   expect(never).toContain('H52');
   expect(faults).toMatch(/^3 faults; .*kill 2/);

@@ -308,7 +308,7 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
     expect(await world.finish(payouts.result({ partnerOrderId }), HOUR_MS)).toMatchObject({
       outcome: 'SUCCESS',
     });
-    expect(world.met).toContain('core missed an update');
+    expect(world.occurred).toContain('core missed an update');
     expect(typesOf(run).filter((type) => type === 'WORKFLOW_TASK_FAILED')).toHaveLength(1);
     expect([debitsOf(there), world.violations]).toEqual([1, []]);
     await replaysIn(there, run.entries);

@@ -1,4 +1,4 @@
-/** One payout of a world, as everybody saw it: what the reached hazards are told by. */
+/** What the provider, Temporal and people recorded about one payout. The hazard predicates read it. */
 import type { CallRecord, CreateRecord, OrderRecord } from '../../simulator/index.ts';
 import type { PayoutResult } from '../../src/domain/payout.ts';
 import { partnerOrderIdOf, payoutId } from '../payouts/payout-world.ts';
@@ -13,7 +13,7 @@ export interface ActivityRun {
   ended: 'completed' | 'failed' | 'timed-out' | 'open';
 }
 
-export interface Witness {
+export interface PayoutEvidence {
   scenario: string;
   creates: readonly CreateRecord[];
   orders: readonly OrderRecord[];
@@ -21,12 +21,12 @@ export interface Witness {
   runs: readonly Run[];
   activities: readonly ActivityRun[];
   result: PayoutResult | undefined;
-  /** What people did to it: `cancel`, `reset`, … with the time. */
-  people: readonly { what: string; atMs: number }[];
+  /** Actions of people on the payout (`cancel`, `reset`, …), with their times. */
+  actions: readonly { what: string; atMs: number }[];
 }
 
-export function witnesses({ plan, there, told, results }: Scene): Witness[] {
-  const { server, provider } = there;
+export function collectEvidence({ plan, system, timeline, results }: Scene): PayoutEvidence[] {
+  const { server, provider } = system;
   const calls = provider.control.calls();
   return plan.payouts.map(({ number, request }) => {
     const id = partnerOrderIdOf(number);
@@ -42,7 +42,7 @@ export function witnesses({ plan, there, told, results }: Scene): Witness[] {
       },
       scenario: (request.platform ?? '').replace(/^sim:/, ''),
       activities: runs.flatMap(activitiesOf),
-      people: told.flatMap(({ about, atMs, act }) =>
+      actions: timeline.flatMap(({ about, atMs, act }) =>
         about === id && act !== undefined ? [{ what: act, atMs }] : [],
       ),
     };

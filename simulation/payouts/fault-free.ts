@@ -1,4 +1,4 @@
-/** Worlds in which nothing goes wrong and nobody meddles: nothing there needs a person, and each payout is sent once. */
+/** Worlds without faults and interventions: no payout needs a person, and each is sent exactly once. */
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import type { Random } from '../world/random.ts';
@@ -6,7 +6,7 @@ import { partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
 
-const CALM = 0.06;
+const FAULT_FREE_PROBABILITY = 0.06;
 const SCENARIOS = [
   'success',
   'success notify=lost',
@@ -16,56 +16,67 @@ const SCENARIOS = [
   'split splits=3',
   'slow final=15s notify=none',
 ] as const;
-/** Processes are still ended and started again, in good order. */
-const ENDS_WITHIN_MS = 45_000;
+/** Processes still shut down gracefully and start again. */
+const SHUTDOWN_LIMIT_MS = 45_000;
 
-/** The plan without trouble, where the seed says so. */
-export function calmed(random: Random, plan: Plan): Plan {
-  if (!random.chance(CALM)) return plan;
-  const strikes = plan.strikes
+/** With some probability, removes the faults and interventions from the plan. */
+export function maybeFaultFree(random: Random, plan: Plan): Plan {
+  if (!random.chance(FAULT_FREE_PROBABILITY)) return plan;
+  const processFaults = plan.processFaults
     .filter(({ kind }) => kind === 'kill' || kind === 'stop')
-    .map((strike) => ({ ...strike, kind: 'stop' as const, lastsMs: ENDS_WITHIN_MS }));
+    .map((processFault) => ({ ...processFault, kind: 'stop' as const, lastsMs: SHUTDOWN_LIMIT_MS }));
   return {
-    ...{ ...plan, isCalm: true, faults: [], network: 0, restored: undefined, tokensEndAtMs: undefined },
-    ...{ process: { evicted: 0, lost: 0, failed: 0 }, losses: { refused: 0, lost: 0 }, outage: undefined },
-    standstill: undefined,
-    strikes: random.chance(0.5) ? strikes : [],
+    ...{
+      ...plan,
+      isFaultFree: true,
+      faults: [],
+      network: 0,
+      restored: undefined,
+      tokensExpireAtMs: undefined,
+    },
+    ...{
+      workflowTaskFaults: { evicted: 0, lost: 0, failed: 0 },
+      losses: { refused: 0, lost: 0 },
+      temporalOutage: undefined,
+    },
+    operationOutage: undefined,
+    processFaults: random.chance(0.5) ? processFaults : [],
     payouts: plan.payouts.map((payout) => ({
       ...payout,
-      meddling: [],
+      interventions: [],
       request: { ...payout.request, platform: `sim:${random.pick(SCENARIOS)}` },
     })),
     batches: plan.batches.map((batch) => ({
       ...batch,
-      meddling: [],
+      interventions: [],
       leavesAfter: Number.POSITIVE_INFINITY,
     })),
-    openings: plan.openings.map((opening) => ({ ...opening, meddling: [] })),
+    openings: plan.openings.map((opening) => ({ ...opening, interventions: [] })),
   };
 }
 
-export class Calm implements Feature {
+export class FaultFree implements Feature {
   private readonly scene: Scene;
 
   constructor(scene: Scene) {
     this.scene = scene;
   }
 
-  async judge(): Promise<void> {
-    const { plan, there } = this.scene;
-    if (!plan.isCalm) return;
+  async check(): Promise<void> {
+    const { plan, system } = this.scene;
+    if (!plan.isFaultFree) return;
     for (const payout of plan.payouts)
-      for (const wrong of this.wrongIn(payout))
-        there.world.violation(`${partnerOrderIdOf(payout.number)} ${wrong} in a calm world`);
-    // What waits longer than a worker takes to come back is late.
-    if (allWereAway(plan)) return;
-    for (const { workflowId, entries } of there.server.runs)
+      for (const problem of this.problemsIn(payout))
+        system.world.violation(`${partnerOrderIdOf(payout.number)} ${problem} in a calm world`);
+    // While every worker is down, a wait may exceed its time limit.
+    if (allWorkersWereDown(plan)) return;
+    for (const { workflowId, entries } of system.server.runs)
       if (wasShown(entries, 'PayoutNeedsAttention', 'true'))
-        there.world.violation(`${workflowId} was flagged in a calm world`);
+        system.world.violation(`${workflowId} was flagged in a calm world`);
   }
 
-  private wrongIn({ number, approval }: PlannedPayout): string[] {
-    const { server, provider } = this.scene.there;
+  private problemsIn({ number, approval }: PlannedPayout): string[] {
+    const { server, provider } = this.scene.system;
     const wanted = approval?.verdict === 'refuse' ? 'NOT_CREATED' : 'SUCCESS';
     const { creates } = provider.control.ledgerOf(partnerOrderIdOf(number));
     const outcome = this.scene.results.get(number)?.outcome;
@@ -77,13 +88,13 @@ export class Calm implements Feature {
       outcome !== wanted && `ended ${outcome}`,
       creates.length !== (wanted === 'SUCCESS' ? 1 : 0) && `was sent ${creates.length} times`,
       isReviewed && 'went to review',
-    ].filter((wrong) => typeof wrong === 'string');
+    ].filter((problem) => typeof problem === 'string');
   }
 }
 
-function allWereAway({ strikes, workers }: Plan): boolean {
-  return strikes.some(({ atMs }) => {
-    const away = strikes.filter((other) => other.atMs <= atMs && atMs < other.atMs + other.lastsMs);
+function allWorkersWereDown({ processFaults, workers }: Plan): boolean {
+  return processFaults.some(({ atMs }) => {
+    const away = processFaults.filter((other) => other.atMs <= atMs && atMs < other.atMs + other.lastsMs);
     return new Set(away.map(({ process }) => process)).size === workers;
   });
 }
