@@ -15,20 +15,20 @@ const SEEDS_PER_MUTANT = 400;
 
 const program = new Command('simulate')
   .description(
-    'seeded worlds without a Temporal server: the same seed means the same events in the same order',
+    'run seeded worlds without a Temporal server: a seed repeats the same events in the same order',
   )
   .option(
     '--seeds <count>',
-    `how many; ${SEEDS}, or ${SEEDS_PER_MUTANT} at most for each mutant`,
+    `number of seeds (default ${SEEDS}); with --mutants, the limit for each mutant (default ${SEEDS_PER_MUTANT})`,
     positiveInteger,
   )
-  .option('--from <seed>', 'the first', positiveInteger, 1)
-  .option('--processes <count>', 'at once', positiveInteger, availableParallelism())
-  .option('--trace', 'the whole timeline of every world, with or without a violation')
-  .option('--coverage', 'also tells which hazards, pairs of faults and lines of the workflows the worlds met')
-  .option('--until-violation', 'ends at the first violation, and tells no story')
-  .option('--mutants', 'plants bugs, one at a time, and tells how many seeds find each')
-  .option('--only <names>', 'of the mutants only these, with commas between', list)
+  .option('--from <seed>', 'the first seed', positiveInteger, 1)
+  .option('--processes <count>', 'number of parallel processes', positiveInteger, availableParallelism())
+  .option('--trace', 'print the whole timeline of every world, with or without a violation')
+  .option('--coverage', 'report which hazards, pairs of faults and lines of the workflows the worlds reached')
+  .option('--until-violation', 'stop at the first violation, without its timeline')
+  .option('--mutants', 'plant bugs, one at a time, and report how many seeds find each')
+  .option('--only <names>', 'names of mutants, separated by commas', list)
   .parse();
 const options = program.opts<{
   seeds?: number;
@@ -117,7 +117,7 @@ function nextMessage(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const onExit = (status: number | null) => {
       if (isStopped()) resolve('stopped');
-      else reject(new Error(`a process of the simulation ended (${status})`));
+      else reject(new Error(`a process of the simulation exited with ${status}`));
     };
     child.once('exit', onExit);
     child.once('message', (answer) => {
@@ -135,7 +135,7 @@ function addSummary(summary: Summary): void {
     outcomes[outcome] = (outcomes[outcome] ?? 0) + count;
   if (summary.violations.length === 0 && !trace) return;
   console.log(`seed ${summary.seed}: npm run simulate -- --seeds 1 --from ${summary.seed}`);
-  if (!untilViolation) for (const line of summary.story) console.log(`  ${line}`);
+  if (!untilViolation) for (const line of summary.timeline) console.log(`  ${line}`);
   for (const violation of summary.violations) console.log(`  VIOLATION ${violation.slice(0, 1_000)}`);
   if (summary.violations.length > 0) failed += 1;
 }
@@ -145,7 +145,7 @@ function summaryText(): string {
   const seconds = (performance.now() - startedAtMs) / 1_000;
   return [
     `${sums.payouts} payouts (${ends.join(', ')}) in ${sums.runs} workflow runs`,
-    `${sums.processFaults} strikes, ${sums.faultsHit} faults in ${sums.calls} calls, ${sums.replays} replays`,
+    `${sums.processFaults} process faults, ${sums.faultsHit} faults in ${sums.calls} calls, ${sums.replays} replays`,
     `${sums.activations} activations, ${sums.events} events, ${(sums.virtualMs / HOUR_MS).toFixed(1)} hours of virtual time`,
     `${seconds.toFixed(0)} s`,
   ].join('\n');
@@ -153,7 +153,8 @@ function summaryText(): string {
 
 function positiveInteger(text: string): number {
   const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('a whole number from 1 on');
+  if (!Number.isInteger(number) || number < 1)
+    throw new InvalidArgumentError('must be a whole number of at least 1');
   return number;
 }
 

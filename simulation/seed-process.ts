@@ -19,7 +19,7 @@ export const summarySchema = z.object({
   seed: z.number().int(),
   violations: z.array(z.string()),
   /** Of the smallest failing world, or of the world of the seed. */
-  story: z.array(z.string()),
+  timeline: z.array(z.string()),
   outcomes: z.record(z.string(), count),
   faults: z.array(z.string()),
   hazards: z.array(z.string()),
@@ -30,33 +30,19 @@ export const summarySchema = z.object({
 });
 export type Summary = z.output<typeof summarySchema>;
 
-export async function summaryOf(
-  workflows: Workflows,
-  order: z.output<typeof seedJobSchema>,
-): Promise<Summary> {
-  const { seed, shrink: shrinks, ...options } = order;
+export async function summaryOf(workflows: Workflows, job: z.output<typeof seedJobSchema>): Promise<Summary> {
+  const { seed, shrink: shrinks, ...options } = job;
   const report = await runSeed(workflows, seed, options);
   if (report.violations.length === 0 || !shrinks) return toSummary(seed, report, report);
   const { report: smallest } = await shrink(workflows, planOf(seed), report);
   return toSummary(seed, report, smallest);
 }
 
-function toSummary(seed: number, report: SeedReport, { violations, story }: SeedReport): Summary {
-  const {
-    outcomes,
-    payouts,
-    runs,
-    processFaults,
-    faultsHit,
-    calls,
-    activations,
-    replays,
-    events,
-    virtualMs,
-  } = report;
-  const { faults, hazards } = report;
+function toSummary(seed: number, report: SeedReport, { violations, timeline }: SeedReport): Summary {
+  const { outcomes, faults, hazards, payouts, runs, processFaults } = report;
+  const { faultsHit, calls, activations, replays, events, virtualMs } = report;
   return {
-    ...{ seed, outcomes, violations: [...violations], story: [...story] },
+    ...{ seed, outcomes, violations: [...violations], timeline: [...timeline] },
     ...{ faults: [...faults], hazards: [...hazards] },
     sums: {
       ...{ payouts, runs: runs.length, processFaults, faultsHit, calls },
@@ -68,11 +54,11 @@ function toSummary(seed: number, report: SeedReport, { violations, story }: Seed
 async function serve(bundle: string): Promise<void> {
   const workflows = await loadWorkflows(bundle);
   process.on('message', (message) => {
-    const order = seedJobSchema.parse(message);
-    summaryOf(workflows, order).then(
+    const job = seedJobSchema.parse(message);
+    summaryOf(workflows, job).then(
       (summary) => process.send?.(summary),
       (error: unknown) => {
-        console.error(`seed ${order.seed}:`, error);
+        console.error(`seed ${job.seed}:`, error);
         process.exit(1);
       },
     );

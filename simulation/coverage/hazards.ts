@@ -74,7 +74,7 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
   H27: somePayout(({ calls }) =>
     calls.some(({ operation, code }) => operation === 'queryResult' && Number(code) === ILLEGAL),
   ),
-  H28: occurred('standstill: queryResult'),
+  H28: occurred('outage: queryResult'),
   H29: playedScenario('notify=early'),
   H30: playedScenario('notify=wrong-order'),
   H31: playedScenario('notify=doubled', 'notify=out-of-order'),
@@ -103,7 +103,7 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
       hasUnknownSend(payout) && (actionsOf(payout, 'cancel').length > 0 || payout.creates.length > 1),
   ),
   H60: somePayout(({ activities, creates }) => activities.filter(isCreate).length > creates.length),
-  H102: occurred('freeze while a create is under way'),
+  H102: occurred('freeze while a create is in flight'),
   H103: somePayout(({ actions, activities }) =>
     actions.some(({ atMs }) =>
       activities.some((one) => one.type === 'confirmOrder' && one.atMs <= atMs && atMs < one.endedAtMs),
@@ -132,7 +132,7 @@ export function faultsIn({ system, plan }: Scene): string[] {
     if (fault !== null) world.occurred.add(`${operation} ${fault.split(' ')[0]}`);
   for (const { partnerOrderId, scenario } of provider.control.ledger().orders)
     if (partnerOrderId !== null) world.occurred.add(`order: ${scenario}`);
-  if (plan.settings.readLagMs) world.occurred.add('reads lag');
+  if (plan.settings.readLagMs) world.occurred.add('queries lag');
   return [...world.occurred];
 }
 

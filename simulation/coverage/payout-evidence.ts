@@ -42,8 +42,8 @@ export function collectEvidence({ plan, system, timeline, results }: Scene): Pay
       },
       scenario: (request.platform ?? '').replace(/^sim:/, ''),
       activities: runs.flatMap(activitiesOf),
-      actions: timeline.flatMap(({ about, atMs, act }) =>
-        about === id && act !== undefined ? [{ what: act, atMs }] : [],
+      actions: timeline.flatMap(({ about, atMs, action }) =>
+        about === id && action !== undefined ? [{ what: action, atMs }] : [],
       ),
     };
   });

@@ -24,10 +24,10 @@ export class Tally {
     const all = (this.faults.size * (this.faults.size - 1)) / 2;
     const single = [...this.faults].toSorted(([, one], [, other]) => one - other).slice(0, EXAMPLES);
     return [
-      `hazards, with the worlds that met them: ${rare.map(formatCount).join(', ')}`,
-      ...(never.length > 0 ? [`hazards that no world met: ${never.join(', ')}`] : []),
+      `hazards, with the number of worlds that reached them: ${rare.map(formatCount).join(', ')}`,
+      ...(never.length > 0 ? [`hazards that no world reached: ${never.join(', ')}`] : []),
       `${this.faults.size} faults; the rarest: ${single.map(formatCount).join(', ')}`,
-      `${this.pairs.size} of ${all} pairs of faults met in one world`,
+      `${this.pairs.size} of ${all} pairs of faults occurred in one world`,
     ];
   }
 }

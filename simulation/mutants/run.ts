@@ -34,19 +34,19 @@ const MAX_LINE_LENGTH = 160;
 export async function runMutants(options: MutantOptions): Promise<number> {
   const unknown = options.only?.filter((name) => !MUTANTS.some((mutant) => mutant.name === name)) ?? [];
   if (unknown.length > 0) {
-    console.error(`there is no mutant ${unknown.join(', ')}; there are ${MUTANTS.map(nameOf).join(', ')}`);
+    console.error(`no mutant ${unknown.join(', ')}; the mutants are ${MUTANTS.map(nameOf).join(', ')}`);
     return 1;
   }
-  const wanted = MUTANTS.filter(({ name }) => options.only?.includes(name) ?? true);
+  const selected = MUTANTS.filter(({ name }) => options.only?.includes(name) ?? true);
   let caught = 0;
-  for (const mutant of wanted) {
+  for (const mutant of selected) {
     const result = await testMutant(mutant, options);
     if (result.kind === 'caught') caught += 1;
     console.log(`${mutant.name}: ${describeResult(result, options)}`);
     if (result.kind !== 'caught') console.log(`  ${mutant.file}: ${mutant.what}`);
   }
-  console.log(`${caught} of ${wanted.length} mutants caught`);
-  return caught === wanted.length ? 0 : 1;
+  console.log(`${caught} of ${selected.length} mutants caught`);
+  return caught === selected.length ? 0 : 1;
 }
 
 /** Returns the text of the mutant's file with the bug. Throws if `find` does not occur exactly once. */
@@ -54,7 +54,7 @@ export function mutated(text: string, { name, find, replace }: Mutant): string {
   const [before, after, ...more] = text.split(find);
   if (before === undefined || after === undefined || more.length > 0)
     throw new Error(
-      `the place of the mutant ${name} is there ${more.length + (after === undefined ? 0 : 1)} times`,
+      `the text of the mutant ${name} occurs ${more.length + (after === undefined ? 0 : 1)} times`,
     );
   return before + replace + after;
 }

@@ -21,11 +21,11 @@ export interface PlannedBatch {
   /** Rows per update for a caller that does not use our client; undefined if the caller uses our client. */
   rowsPerAdd: number | undefined;
   /** Such a caller stops after this number of updates. The operator resumes the batch later. */
-  leavesAfter: number;
+  maxAdds: number;
   interventions: BatchIntervention[];
 }
 
-const NEVER_LEAVES = Number.POSITIVE_INFINITY;
+const NO_LIMIT = Number.POSITIVE_INFINITY;
 
 export function planBatch(random: Random, batchId: string, atMs: number): PlannedBatch {
   const interventions: BatchIntervention[] = [];
@@ -38,11 +38,11 @@ export function planBatch(random: Random, batchId: string, atMs: number): Planne
   maybeIntervene('terminate-part', 0.3);
   // The operator starts a terminated batch again, which contradicts a cancellation: a plan has one of the two.
   maybeIntervene(random.chance(0.5) ? 'cancel' : 'terminate', 0.5);
-  const isByHand = random.chance(0.5);
+  const addsDirectly = random.chance(0.5);
   return {
     ...{ batchId, atMs, interventions },
-    rowsPerAdd: isByHand ? random.pick([1, 2, 5]) : undefined,
-    leavesAfter: isByHand && random.chance(0.4) ? (random.pick([0, 1, 2]) ?? 0) : NEVER_LEAVES,
+    rowsPerAdd: addsDirectly ? random.pick([1, 2, 5]) : undefined,
+    maxAdds: addsDirectly && random.chance(0.4) ? (random.pick([0, 1, 2]) ?? 0) : NO_LIMIT,
   };
 }
 
@@ -81,7 +81,7 @@ export class Batches implements Feature {
       .filter((batch) => !this.scene.hasCompleted(idOf(batch)))
       .map((batch) => {
         const run = this.scene.system.server.latest(idOf(batch));
-        return `batch ${batch.batchId} (${run ? `${run.entries.length} events` : 'it never started'})`;
+        return `batch ${batch.batchId} (${run ? `${run.entries.length} events` : 'never started'})`;
       });
   }
 
@@ -141,7 +141,7 @@ export class Batches implements Feature {
       }),
     );
     if (!handle) return;
-    for (let adds = 0, offset = 0; offset < rows.length && adds < batch.leavesAfter; adds += 1) {
+    for (let adds = 0, offset = 0; offset < rows.length && adds < batch.maxAdds; adds += 1) {
       const payouts = rows.slice(offset, offset + rowsPerAdd);
       const slice = offset;
       await scene.ignoreExpectedErrors(`batch ${batchId}`, () =>
@@ -159,7 +159,7 @@ export class Batches implements Feature {
       const state = await scene.ignoreExpectedErrors(about, () => this.starter.state(batch));
       if (!state || state.cancelled || state.missing.length === 0) return;
     }
-    scene.recordAction('batch', about, 'go-on');
+    scene.recordAction('batch', about, 'resume');
     await scene.ignoreExpectedErrors(about, () => this.startBatch(batch));
   }
 
@@ -177,10 +177,10 @@ export class Batches implements Feature {
       const isPart = (workflowId: string) =>
         workflowId.startsWith(`payout-batch-part:default:${batch.batchId}:`);
       const part = server.runs.find((run) => run.isRunning && isPart(run.workflowId));
-      const victim = kind === 'terminate' ? idOf(batch) : part?.workflowId;
-      if (victim)
+      const target = kind === 'terminate' ? idOf(batch) : part?.workflowId;
+      if (target)
         await scene.ignoreExpectedErrors(about, () =>
-          client.workflow.getHandle(victim).terminate('by a person'),
+          client.workflow.getHandle(target).terminate('by an operator'),
         );
     }
   }
@@ -210,10 +210,10 @@ export class Batches implements Feature {
       const outcome = this.scene.results.get(number)?.outcome;
       if (outcome) ended.set(outcome, (ended.get(outcome) ?? 0) + 1);
     }
-    const unseen = outcomes.stopped + outcomes.notStarted;
-    const differing = (by: (said: number, known: number) => boolean): PayoutOutcome[] =>
+    const withoutOutcome = outcomes.stopped + outcomes.notStarted;
+    const differing = (by: (counted: number, actual: number) => boolean): PayoutOutcome[] =>
       OUTCOMES.filter((outcome) => by(outcomes[outcome], ended.get(outcome) ?? 0));
-    const without = rows.filter(({ number }) => !this.scene.system.server.latest(payoutId(number))).length;
+    const missing = rows.filter(({ number }) => !this.scene.system.server.latest(payoutId(number))).length;
     const mayBeJoined = rows.filter(({ interventions }) =>
       interventions.some(({ kind }) => kind === 'start-again'),
     );
@@ -222,19 +222,28 @@ export class Batches implements Feature {
     const isRestored = this.scene.plan.restored !== undefined;
     const isReopened = rows.some(({ number }) => this.scene.reopened.has(number));
     return [
-      count !== rows.length && `there are ${rows.length} rows`,
+      count !== rows.length && `has a wrong count of its ${rows.length} rows`,
       countEndedRows(result) !== count && 'not every row has ended',
-      outcomes.conflict + outcomes.invalid > 0 && 'rows are bad, and none is',
-      !isReopened && differing((said, known) => said > known).length > 0 && 'more payouts ended so than did',
+      outcomes.conflict + outcomes.invalid > 0 && 'valid rows count as conflicts or invalid',
       !isReopened &&
-        unseen === 0 &&
-        differing((said, known) => said !== known).length > 0 &&
-        'not as the payouts ended',
-      outcomes.notStarted > 0 && !isCancelled && 'rows were not started, and nobody cancelled it',
-      outcomes.stopped > 0 && !isStopped && !isRestored && 'rows were stopped, and nobody stopped a part',
-      without > unseen && `${without} rows have no payout`,
-      started + joined + unseen !== count && !isRestored && 'rows were started twice, or are not counted',
-      joined > mayBeJoined.length && !isRestored && 'rows were joined that nobody else started',
+        differing((counted, actual) => counted > actual).length > 0 &&
+        'an outcome has a higher count than the payouts have',
+      !isReopened &&
+        withoutOutcome === 0 &&
+        differing((counted, actual) => counted !== actual).length > 0 &&
+        'the counts differ from the outcomes of the payouts',
+      outcomes.notStarted > 0 && !isCancelled && 'rows were not started, although the batch was not canceled',
+      outcomes.stopped > 0 &&
+        !isStopped &&
+        !isRestored &&
+        'rows count as stopped, although no part was stopped',
+      missing > withoutOutcome && `${missing} rows have no payout`,
+      started + joined + withoutOutcome !== count &&
+        !isRestored &&
+        'rows were started twice or are not counted',
+      joined > mayBeJoined.length &&
+        !isRestored &&
+        'rows count as joined, although only the batch started them',
     ].filter((problem) => typeof problem === 'string');
   }
 

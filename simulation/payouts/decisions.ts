@@ -21,7 +21,7 @@ export class Decisions implements Feature {
     const { plan, system } = this.scene;
     // A restored Temporal does not have the decisions that were made after the snapshot.
     if (plan.restored) return;
-    for (const payout of plan.payouts.filter(isLeftInPlace))
+    for (const payout of plan.payouts.filter(keepsDecisions))
       for (const decision of this.scene.decisions.get(payout.number) ?? [])
         for (const problem of this.problemsAfter(payout, decision))
           system.world.violation(`${partnerOrderIdOf(payout.number)} ${problem}`);
@@ -35,14 +35,19 @@ export class Decisions implements Feature {
     const isNotCreated = result.outcome === 'NOT_CREATED';
     return [
       isStopped && creates.some((create) => create.atMs > atMs) && `was sent after an accepted ${what}`,
-      what === 'cancel' && !isNotCreated && `is ${result.outcome}, and its cancellation was accepted`,
-      what === 'refuse' && creates.length === 0 && !isNotCreated && `is ${result.outcome}, and was refused`,
-      orderId !== undefined && result.orderId !== orderId && `has not the order ${orderId} that was named`,
+      what === 'cancel' && !isNotCreated && `is ${result.outcome} after an accepted cancellation`,
+      what === 'refuse' &&
+        creates.length === 0 &&
+        !isNotCreated &&
+        `is ${result.outcome} after an accepted refusal`,
+      orderId !== undefined &&
+        result.orderId !== orderId &&
+        `does not have the order ${orderId} that the operator named`,
     ].filter((problem) => typeof problem === 'string');
   }
 }
 
 /** A reset, or a start after a termination, loses the decisions that were made since. */
-function isLeftInPlace({ interventions }: PlannedPayout): boolean {
+function keepsDecisions({ interventions }: PlannedPayout): boolean {
   return !interventions.some(({ kind }) => kind === 'reset' || kind === 'terminate');
 }

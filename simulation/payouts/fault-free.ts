@@ -26,20 +26,10 @@ export function maybeFaultFree(random: Random, plan: Plan): Plan {
     .filter(({ kind }) => kind === 'kill' || kind === 'stop')
     .map((processFault) => ({ ...processFault, kind: 'stop' as const, lastsMs: SHUTDOWN_LIMIT_MS }));
   return {
-    ...{
-      ...plan,
-      isFaultFree: true,
-      faults: [],
-      network: 0,
-      restored: undefined,
-      tokensExpireAtMs: undefined,
-    },
-    ...{
-      workflowTaskFaults: { evicted: 0, lost: 0, failed: 0 },
-      losses: { refused: 0, lost: 0 },
-      temporalOutage: undefined,
-    },
-    operationOutage: undefined,
+    ...{ ...plan, isFaultFree: true, faults: [], network: 0, losses: { refused: 0, lost: 0 } },
+    ...{ restored: undefined, temporalOutage: undefined, operationOutage: undefined },
+    tokensExpireAtMs: undefined,
+    workflowTaskFaults: { evicted: 0, lost: 0, failed: 0 },
     processFaults: random.chance(0.5) ? processFaults : [],
     payouts: plan.payouts.map((payout) => ({
       ...payout,
@@ -49,7 +39,7 @@ export function maybeFaultFree(random: Random, plan: Plan): Plan {
     batches: plan.batches.map((batch) => ({
       ...batch,
       interventions: [],
-      leavesAfter: Number.POSITIVE_INFINITY,
+      maxAdds: Number.POSITIVE_INFINITY,
     })),
     openings: plan.openings.map((opening) => ({ ...opening, interventions: [] })),
   };
@@ -67,26 +57,26 @@ export class FaultFree implements Feature {
     if (!plan.isFaultFree) return;
     for (const payout of plan.payouts)
       for (const problem of this.problemsIn(payout))
-        system.world.violation(`${partnerOrderIdOf(payout.number)} ${problem} in a calm world`);
+        system.world.violation(`${partnerOrderIdOf(payout.number)} ${problem} in a fault-free world`);
     // While every worker is down, a wait may exceed its time limit.
     if (allWorkersWereDown(plan)) return;
     for (const { workflowId, entries } of system.server.runs)
-      if (wasShown(entries, 'PayoutNeedsAttention', 'true'))
-        system.world.violation(`${workflowId} was flagged in a calm world`);
+      if (hadAttribute(entries, 'PayoutNeedsAttention', 'true'))
+        system.world.violation(`${workflowId} was flagged in a fault-free world`);
   }
 
   private problemsIn({ number, approval }: PlannedPayout): string[] {
     const { server, provider } = this.scene.system;
-    const wanted = approval?.verdict === 'refuse' ? 'NOT_CREATED' : 'SUCCESS';
+    const expected = approval?.verdict === 'refuse' ? 'NOT_CREATED' : 'SUCCESS';
     const { creates } = provider.control.ledgerOf(partnerOrderIdOf(number));
     const outcome = this.scene.results.get(number)?.outcome;
     const isReviewed = server.runs.some(
       ({ workflowId, entries }) =>
-        workflowId === payoutId(number) && wasShown(entries, 'PayoutPhase', '"NEEDS_REVIEW"'),
+        workflowId === payoutId(number) && hadAttribute(entries, 'PayoutPhase', '"NEEDS_REVIEW"'),
     );
     return [
-      outcome !== wanted && `ended ${outcome}`,
-      creates.length !== (wanted === 'SUCCESS' ? 1 : 0) && `was sent ${creates.length} times`,
+      outcome !== expected && `ended ${outcome}`,
+      creates.length !== (expected === 'SUCCESS' ? 1 : 0) && `was sent ${creates.length} times`,
       isReviewed && 'went to review',
     ].filter((problem) => typeof problem === 'string');
   }
@@ -94,16 +84,16 @@ export class FaultFree implements Feature {
 
 function allWorkersWereDown({ processFaults, workers }: Plan): boolean {
   return processFaults.some(({ atMs }) => {
-    const away = processFaults.filter((other) => other.atMs <= atMs && atMs < other.atMs + other.lastsMs);
-    return new Set(away.map(({ process }) => process)).size === workers;
+    const down = processFaults.filter((other) => other.atMs <= atMs && atMs < other.atMs + other.lastsMs);
+    return new Set(down.map(({ process }) => process)).size === workers;
   });
 }
 
-function wasShown(entries: Run['entries'], attribute: string, value: string): boolean {
+function hadAttribute(entries: Run['entries'], attribute: string, value: string): boolean {
   return entries.some(({ type, event }) => {
     if (type !== EventType.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES) return false;
     const fields = event.upsertWorkflowSearchAttributesEventAttributes?.searchAttributes?.indexedFields;
-    const shown = Buffer.from(fields?.[attribute]?.data ?? []).toString();
-    return shown === value || shown === `[${value}]`;
+    const text = Buffer.from(fields?.[attribute]?.data ?? []).toString();
+    return text === value || text === `[${value}]`;
   });
 }

@@ -18,7 +18,7 @@ export function planRotation(random: Random, faultPhaseMs: number): PlannedRotat
 
 export class KeyRotation implements Feature {
   private readonly scene: Scene;
-  private isCurrentAttempt = false;
+  private isRunning = false;
 
   constructor(scene: Scene) {
     this.scene = scene;
@@ -30,21 +30,21 @@ export class KeyRotation implements Feature {
   }
 
   unfinished(): string[] {
-    return this.isCurrentAttempt ? ['the rotation of the keys'] : [];
+    return this.isRunning ? ['the rotation of the keys'] : [];
   }
 
   private async rotate({ atMs, pauseMs }: PlannedRotation): Promise<void> {
     const { world } = this.scene.system;
-    this.isCurrentAttempt = true;
+    this.isRunning = true;
     await world.sleep(atMs);
-    await this.rollingRestart(`${KEYS},${NEXT_KEYS}`, 'everybody reads the new key');
+    await this.rollOut(`${KEYS},${NEXT_KEYS}`, 'all processes read the new key');
     await world.sleep(pauseMs);
-    await this.rollingRestart(`${NEXT_KEYS},${KEYS}`, 'everybody writes with the new key');
-    this.isCurrentAttempt = false;
+    await this.rollOut(`${NEXT_KEYS},${KEYS}`, 'all processes write with the new key');
+    this.isRunning = false;
     world.occurred.add('keys rotated');
   }
 
-  private async rollingRestart(keys: string, what: string): Promise<void> {
+  private async rollOut(keys: string, what: string): Promise<void> {
     this.scene.note('operator', `rotates the keys: ${what}`);
     await this.scene.system.rollingRestart({ PAYOUTS_ENCRYPTION_KEYS: keys, PAYOUTS_TOKEN_KEYS: keys });
   }

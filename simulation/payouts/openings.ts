@@ -8,7 +8,7 @@ import type { Random } from '../world/random.ts';
 import type { Feature, Scene } from './scene.ts';
 
 export interface OpeningIntervention {
-  kind: 'start-again' | 'start-otherwise' | 'cancel' | 'reset';
+  kind: 'start-again' | 'start-different-body' | 'cancel' | 'reset';
   atMs: number;
   /** How far back the reset goes, as a fraction of the workflow tasks. */
   part: number;
@@ -33,7 +33,7 @@ export function planOpenings(random: Random, faultPhaseMs: number): PlannedOpeni
   return Array.from({ length: count }, (_, at) => {
     const atMs = random.between(0, 0.7 * faultPhaseMs);
     const within = random.pick(INTERVENTION_WINDOWS_MS) ?? 0;
-    const kinds = (['start-again', 'start-otherwise', 'cancel', 'reset'] as const).filter(() =>
+    const kinds = (['start-again', 'start-different-body', 'cancel', 'reset'] as const).filter(() =>
       random.chance(0.25),
     );
     return {
@@ -60,7 +60,7 @@ export class Openings implements Feature {
   begin(): void {
     const { world } = this.scene.system;
     for (const opening of this.openings) {
-      world.spawn(this.ask(opening));
+      world.spawn(this.request(opening));
       for (const intervention of opening.interventions) world.spawn(this.intervene(opening, intervention));
     }
   }
@@ -68,7 +68,7 @@ export class Openings implements Feature {
   unfinished(): string[] {
     return this.openings
       .filter((opening) => !this.scene.hasCompleted(idOf(opening)))
-      .map(({ requestId }) => `the receiving account ${requestId}`);
+      .map(({ requestId }) => `receiving account ${requestId}`);
   }
 
   inspect(): void {
@@ -82,7 +82,7 @@ export class Openings implements Feature {
     const { world, server } = this.scene.system;
     for (const opening of this.openings)
       if (this.started.has(opening.requestId) && !server.latest(idOf(opening)))
-        world.spawn(this.ask({ ...opening, atMs: 0 }));
+        world.spawn(this.request({ ...opening, atMs: 0 }));
   }
 
   async check(): Promise<void> {
@@ -101,7 +101,7 @@ export class Openings implements Feature {
 
   // ---- people
 
-  private async ask(opening: PlannedOpening): Promise<void> {
+  private async request(opening: PlannedOpening): Promise<void> {
     const { requestId, atMs } = opening;
     await this.scene.system.world.sleep(atMs);
     this.started.add(requestId);
@@ -117,7 +117,7 @@ export class Openings implements Feature {
     this.scene.recordAction('opening', requestId, kind);
     if (kind === 'start-again')
       await this.scene.retryWhileUnavailable(requestId, () => this.starter.open(bodyOf(opening)));
-    else if (kind === 'start-otherwise')
+    else if (kind === 'start-different-body')
       await this.scene.expectConflict(requestId, ReceivingAccountConflictError, () =>
         this.starter.open({ ...bodyOf(opening), purposeCode: 'other' }),
       );
@@ -131,8 +131,7 @@ export class Openings implements Feature {
     const { requestId } = opening;
     const state = await this.scene.ignoreExpectedErrors(requestId, () => this.starter.state(opening));
     if (state?.phase !== 'NEEDS_REVIEW') return;
-    if (!state.needsAttention)
-      this.scene.system.world.violation(`${requestId} is in review, and not flagged`);
+    if (!state.needsAttention) this.scene.system.world.violation(`${requestId} is in review without a flag`);
     const [account] = this.accountsOf(opening);
     const by = OPERATOR;
     const decision: OpeningResolution = account
@@ -142,7 +141,7 @@ export class Openings implements Feature {
     this.scene.recordAction(
       'opening',
       requestId,
-      account ? 'it was opened' : `not opened, ${resolutionWithoutOrder}`,
+      account ? 'resolve: opened' : `resolve: not opened, ${resolutionWithoutOrder}`,
     );
     await this.scene.ignoreExpectedErrors(requestId, () => this.starter.resolve(opening, decision));
   }
@@ -153,14 +152,17 @@ export class Openings implements Feature {
     const parsed = receivingAccountResultSchema.safeParse(ended);
     if (!parsed.success) return ['has no outcome'];
     const { outcome, accountId, account, payerId, currency } = parsed.data;
-    const known = this.accountsOf(opening);
-    const isTheirs = known.some((one) => one.accountId === accountId && one.currency === currency);
+    const accounts = this.accountsOf(opening);
+    const isKnown = accounts.some((one) => one.accountId === accountId && one.currency === currency);
     return [
-      known.length > 1 && `was opened ${known.length} times`,
-      outcome === 'NOT_OPENED' && known.length > 0 && 'is told as not opened, and there is one',
-      outcome === 'OPENED' && !isTheirs && "is not the provider's account",
-      outcome === 'OPENED' && account?.['id'] !== accountId && "is told with another account's record",
-      (payerId !== opening.payerId || currency !== opening.currency) && 'is told for somebody else',
+      accounts.length > 1 && `was opened ${accounts.length} times`,
+      outcome === 'NOT_OPENED' &&
+        accounts.length > 0 &&
+        'is reported as not opened, although an account exists',
+      outcome === 'OPENED' && !isKnown && 'names an account that the provider does not have',
+      outcome === 'OPENED' && account?.['id'] !== accountId && 'has the record of another account',
+      (payerId !== opening.payerId || currency !== opening.currency) &&
+        'is reported for another payer or currency',
     ].filter((problem) => typeof problem === 'string');
   }
 

@@ -8,14 +8,14 @@ import type { Feature, Scene } from './scene.ts';
 
 /** The operation and the fault that replaces its answers. */
 export interface PlannedOperationOutage {
-  operation: keyof typeof DEPENDENT;
+  operation: keyof typeof DEPENDENT_PHASES;
   fault: FaultInput;
   atMs: number;
   lastsMs: number;
 }
 
 /** The phases that need each operation to make progress. */
-const DEPENDENT = {
+const DEPENDENT_PHASES = {
   token: ['QUOTING', 'CREATING', 'RECONCILING', 'PROCESSING'],
   accountQuery: ['QUOTING'],
   fee: ['QUOTING'],
@@ -51,9 +51,9 @@ export function planOperationOutage(
 
 export class OperationOutage implements Feature {
   private readonly scene: Scene;
-  private beganAtMs: number | undefined;
+  private startedAtMs: number | undefined;
   /** By payout number: the last phase seen, and since when. */
-  private readonly seen = new Map<number, { phase: PayoutPhase; sinceMs: number }>();
+  private readonly lastPhases = new Map<number, { phase: PayoutPhase; sinceMs: number }>();
 
   constructor(scene: Scene) {
     this.scene = scene;
@@ -65,16 +65,16 @@ export class OperationOutage implements Feature {
     if (!operationOutage) return;
     const { operation, fault, atMs } = operationOutage;
     world.at(atMs, () => {
-      this.beganAtMs = world.now;
-      this.scene.note('provider', `does not answer ${operation} any more`);
-      world.occurred.add(`standstill: ${operation}`);
+      this.startedAtMs = world.now;
+      this.scene.note('provider', `stops answering ${operation}`);
+      world.occurred.add(`outage: ${operation}`);
       provider.control.addFault({ operation, fault });
     });
   }
 
   inspect(): void {
     const { faultsEndedAtMs, plan, system } = this.scene;
-    if (this.beganAtMs === undefined || faultsEndedAtMs !== undefined) return;
+    if (this.startedAtMs === undefined || faultsEndedAtMs !== undefined) return;
     for (const payout of plan.payouts)
       if (system.server.latest(payoutId(payout.number))?.isRunning)
         system.world.spawn(this.inspectPayout(payout));
@@ -87,15 +87,15 @@ export class OperationOutage implements Feature {
     const state = await this.scene.stateOf(number);
     if (!state || !plan.operationOutage || faultsEndedAtMs !== undefined) return;
     const { phase, needsAttention, lastConfirmedAt } = state;
-    const known = this.seen.get(number);
-    const sinceMs = known?.phase === phase ? known.sinceMs : world.now;
-    this.seen.set(number, { phase, sinceMs });
-    const dependent: readonly PayoutPhase[] = DEPENDENT[plan.operationOutage.operation];
+    const previous = this.lastPhases.get(number);
+    const sinceMs = previous?.phase === phase ? previous.sinceMs : world.now;
+    this.lastPhases.set(number, { phase, sinceMs });
+    const dependent: readonly PayoutPhase[] = DEPENDENT_PHASES[plan.operationOutage.operation];
     const confirmedAtMs = lastConfirmedAt === undefined ? 0 : Date.parse(lastConfirmedAt);
-    const stillMs = world.now - Math.max(sinceMs, this.beganAtMs ?? 0, confirmedAtMs);
-    if (dependent.includes(phase) && stillMs > FLAG_LIMIT_MS && !needsAttention)
+    const stalledMs = world.now - Math.max(sinceMs, this.startedAtMs ?? 0, confirmedAtMs);
+    if (dependent.includes(phase) && stalledMs > FLAG_LIMIT_MS && !needsAttention)
       world.violation(
-        `${partnerOrderId} has been ${phase} for ${Math.round(stillMs / MINUTE_MS)} minutes, and is not flagged`,
+        `${partnerOrderId} has been ${phase} for ${Math.round(stalledMs / MINUTE_MS)} minutes without a flag`,
       );
   }
 }

@@ -61,14 +61,14 @@ function bodyProblems({ body }: CreateRecord, { request }: PlannedPayout): strin
   if (sent['type'] !== request.type) other.push('type');
   // A JSON number may have lost digits.
   if (!body.includes(`"amount":${request.instructedAmount.amount}`)) other.push('instructedAmount');
-  return other.map((name) => `was sent with another ${name} than asked for`);
+  return other.map((name) => `was sent with another ${name} than requested`);
 }
 
 function orderProblems({ instructed, payerId }: OrderRecord, { request }: PlannedPayout): string[] {
   const { currency, amount } = request.instructedAmount;
   const isSame = instructed.currency === currency && instructed.amount === amount;
   return [
-    !isSame && `is an order of ${instructed.amount} ${instructed.currency}, and not ${amount} ${currency}`,
-    payerId !== request.payerId && `is an order of ${payerId}`,
+    !isSame && `is an order of ${instructed.amount} ${instructed.currency} instead of ${amount} ${currency}`,
+    payerId !== request.payerId && `is charged to ${payerId}`,
   ].filter((problem) => typeof problem === 'string');
 }

@@ -156,7 +156,7 @@ export function readerConverter({ world }: PayoutWorld): DataConverter {
 }
 
 function ringOf({ keys }: WorkerConfig): KeyRing {
-  if (!keys.payloads) throw new Error('the payloads of a world are encrypted');
+  if (!keys.payloads) throw new Error('a world requires payload keys');
   return keys.payloads;
 }
 

@@ -39,7 +39,7 @@ export type Intervention =
   /** The same body again: the start joins the existing payout. */
   | { kind: 'start-again'; atMs: number }
   /** Another body under the same `partnerOrderId`. */
-  | { kind: 'start-otherwise'; atMs: number }
+  | { kind: 'start-different-body'; atMs: number }
   | { kind: 'reset'; atMs: number; part: number; thenCancels: boolean };
 
 export interface PlannedPayout {
@@ -373,7 +373,7 @@ function planPayout(
   maybeIntervene('terminate', 0.05);
   maybeIntervene('reset', 0.1);
   maybeIntervene('start-again', 0.1);
-  maybeIntervene('start-otherwise', 0.05);
+  maybeIntervene('start-different-body', 0.05);
   const more = {
     platform: `sim:${pick(random, SCENARIOS)}`,
     instructedAmount: { currency: 'CNY', amount: pick(random, AMOUNTS) },
@@ -479,6 +479,6 @@ export function tripOf({ network }: Plan, random: Random): Trip {
 
 function pick<T>(random: Random, from: readonly T[]): T {
   const one = random.pick(from);
-  if (one === undefined) throw new Error('nothing to pick from');
+  if (one === undefined) throw new Error('no element to pick');
   return one;
 }

@@ -34,7 +34,7 @@ import {
 import { RunEnds } from './run-ends.ts';
 import { type Feature, isCompleted, Scene } from './scene.ts';
 import { Secrets } from './secrets.ts';
-import { timelineLines } from './story.ts';
+import { timelineLines } from './timeline.ts';
 import { Users } from './users.ts';
 
 export interface SeedReport {
@@ -57,7 +57,7 @@ export interface SeedReport {
   faults: readonly string[];
   hazards: readonly string[];
   /** The timeline of the world. */
-  story: readonly string[];
+  timeline: readonly string[];
 }
 
 /** Measured from the end of the faults. Longer than every default wait except that for an approval. */
@@ -141,7 +141,7 @@ class SeededWorld {
   async run(): Promise<SeedReport> {
     const { plan, system } = this;
     const { world, provider } = system;
-    const started = world.now;
+    const startedAtMs = world.now;
     for (const rule of plan.faults) provider.control.addFault(rule);
     for (const processFault of plan.processFaults) this.scheduleProcessFault(processFault);
     if (plan.restored) this.scheduleRestore(plan.restored);
@@ -164,7 +164,7 @@ class SeededWorld {
     if (!this.isStoppedEarly) await this.checkAll();
     const { maxCallsInAnySecond, calls } = provider.control.counts();
     if (maxCallsInAnySecond > CALLS_PER_SECOND_LIMIT)
-      world.violation(`${maxCallsInAnySecond} calls in a second`);
+      world.violation(`${maxCallsInAnySecond} calls in one second`);
     const { trace, coverage } = this.options;
     const faultsThere = coverage ? faultsIn(this.scene) : [];
     const hazards = coverage ? hazardsIn(this.scene) : [];
@@ -182,8 +182,9 @@ class SeededWorld {
       faultsHit: faults.reduce((sum, { hit }) => sum + hit, 0),
       calls,
       events: world.events,
-      virtualMs: world.now - started,
-      story: world.violations.length > 0 || trace ? timelineLines(system, started, this.scene.timeline) : [],
+      virtualMs: world.now - startedAtMs,
+      timeline:
+        world.violations.length > 0 || trace ? timelineLines(system, startedAtMs, this.scene.timeline) : [],
     };
   }
 
@@ -191,7 +192,7 @@ class SeededWorld {
     return (this.options.untilViolation ?? false) && this.system.world.violations.length > 0;
   }
 
-  // ---- what happens to the processes
+  // ---- faults
 
   private scheduleProcessFault({ atMs, process: at, kind, lastsMs }: ProcessFault): void {
     const { world, processes } = this.system;
@@ -212,7 +213,7 @@ class SeededWorld {
     world.occurred.add(kind);
     const isCreate = ({ attributes }: PendingActivity) => attributes.activityType === 'createPayout';
     const isSending = server.runs.some((run) => server.pendingOf(run).some(isCreate));
-    if (isSending) world.occurred.add(`${kind} while a create is under way`);
+    if (isSending) world.occurred.add(`${kind} while a create is in flight`);
   }
 
   private scheduleRestore({ toMs, atMs }: NonNullable<Plan['restored']>): void {
@@ -220,7 +221,7 @@ class SeededWorld {
     world.at(toMs, () => {
       const snapshot = snapshotOf(server);
       world.at(atMs - toMs, () => {
-        this.scene.note('Temporal', `is restored to ${((atMs - toMs) / 1_000).toFixed(3)} s ago`);
+        this.scene.note('Temporal', `is restored to its state ${((atMs - toMs) / 1_000).toFixed(3)} s ago`);
         world.occurred.add('restore');
         this.scene.restoredAtMs = world.now;
         this.system.restore(snapshot);
@@ -236,8 +237,8 @@ class SeededWorld {
       for (const process of processes) process.cutOff = isUnavailable;
     };
     world.at(atMs, () => {
-      this.scene.note('Temporal', `is away, for ${Math.round(lastsMs)} ms`);
-      world.occurred.add('Temporal: it is away');
+      this.scene.note('Temporal', `is unavailable, for ${Math.round(lastsMs)} ms`);
+      world.occurred.add('Temporal: unavailable');
       set(true);
       world.at(lastsMs, () => set(false));
     });
@@ -256,8 +257,8 @@ class SeededWorld {
 
   private expireTokens(): void {
     const { expired } = this.system.provider.control.expireTokens();
-    this.scene.note('provider', `takes ${expired} tokens back`);
-    this.system.world.occurred.add('tokens taken back');
+    this.scene.note('provider', `revokes ${expired} tokens`);
+    this.system.world.occurred.add('tokens revoked');
   }
 
   private get unfinished(): string[] {
@@ -305,8 +306,10 @@ class SeededWorld {
       const ref = { partnerOrderId: partnerOrderIdOf(number) };
       this.scene.recordAction('payout', ref.partnerOrderId, verdict);
       if (verdict === 'approve') this.approved.add(number);
-      const taken = await this.ignoreExpectedErrors(number, () => payouts[verdict](ref, { by: 'approver' }));
-      if (taken) this.scene.recordDecision(number, { what: verdict });
+      const accepted = await this.ignoreExpectedErrors(number, () =>
+        payouts[verdict](ref, { by: 'approver' }),
+      );
+      if (accepted) this.scene.recordDecision(number, { what: verdict });
     }
   }
 
@@ -320,7 +323,7 @@ class SeededWorld {
       await this.start(payout);
       return;
     }
-    if (intervention.kind === 'start-otherwise') {
+    if (intervention.kind === 'start-different-body') {
       if (server.latest(payoutId(number)) && !this.plan.restored) await this.startWithDifferentBody(payout);
       return;
     }
@@ -336,7 +339,7 @@ class SeededWorld {
       const { terminations } = this.scene;
       terminations.set(number, (terminations.get(number) ?? 0) + 1);
       await this.ignoreExpectedErrors(number, () =>
-        client.workflow.getHandle(payoutId(number)).terminate('by a person'),
+        client.workflow.getHandle(payoutId(number)).terminate('by an operator'),
       );
     }
   }
@@ -356,7 +359,7 @@ class SeededWorld {
 
   private async startWithDifferentBody({ number, request }: PlannedPayout): Promise<void> {
     const about = partnerOrderIdOf(number);
-    this.scene.recordAction('payout', about, 'start-otherwise');
+    this.scene.recordAction('payout', about, 'start-different-body');
     await this.scene.expectConflict(about, PayoutConflictError, () =>
       this.system.payouts.start({ ...request, remittancePurposeCode: 'OTHER' }),
     );
@@ -364,10 +367,10 @@ class SeededWorld {
 
   private async cancel(number: number): Promise<void> {
     const ref = { partnerOrderId: partnerOrderIdOf(number) };
-    const taken = await this.ignoreExpectedErrors(number, () =>
+    const accepted = await this.ignoreExpectedErrors(number, () =>
       this.system.payouts.cancel(ref, { by: OPERATOR }),
     );
-    if (taken) this.scene.recordDecision(number, { what: 'cancel' });
+    if (accepted) this.scene.recordDecision(number, { what: 'cancel' });
   }
 
   /** Inspects payouts, and resolves reviews from the provider's ledger. */
@@ -391,7 +394,7 @@ class SeededWorld {
     const state = await this.scene.stateOf(number);
     if (state?.phase !== 'NEEDS_REVIEW') return;
     const partnerOrderId = partnerOrderIdOf(number);
-    if (!state.needsAttention) this.system.world.violation(`${partnerOrderId} is in review, and not flagged`);
+    if (!state.needsAttention) this.system.world.violation(`${partnerOrderId} is in review without a flag`);
     const [order] = provider.control.ledgerOf(partnerOrderId).orders;
     const by = OPERATOR;
     // A payout that the approver refuses is never sent again.
@@ -402,16 +405,20 @@ class SeededWorld {
     const decision: Resolution = order
       ? { by, created: true, orderId: order.orderId }
       : { by, created: false, then };
-    this.scene.recordAction('payout', partnerOrderId, order ? 'it was created' : `not created, ${then}`);
+    this.scene.recordAction(
+      'payout',
+      partnerOrderId,
+      order ? 'resolve: created' : `resolve: not created, ${then}`,
+    );
     if (order) this.resolvedToOrder.add(number);
-    const taken = await this.ignoreExpectedErrors(number, () =>
+    const accepted = await this.ignoreExpectedErrors(number, () =>
       payouts.resolve({ partnerOrderId }, decision),
     );
-    if (taken) this.scene.recordDecision(number, { what: 'resolve', orderId: order?.orderId });
+    if (accepted) this.scene.recordDecision(number, { what: 'resolve', orderId: order?.orderId });
   }
 
-  private ignoreExpectedErrors<T>(number: number, act: () => Promise<T>): Promise<T | undefined> {
-    return this.scene.ignoreExpectedErrors(partnerOrderIdOf(number), act);
+  private ignoreExpectedErrors<T>(number: number, action: () => Promise<T>): Promise<T | undefined> {
+    return this.scene.ignoreExpectedErrors(partnerOrderIdOf(number), action);
   }
 
   // ---- the oracle
@@ -443,7 +450,7 @@ class SeededWorld {
 
   private describeOpen(number: number): string {
     const run = this.system.server.latest(payoutId(number));
-    if (!run) return 'it never started';
+    if (!run) return 'never started';
     const last = run.entries.slice(-3).map(({ type }) => EventType[type].replace('EVENT_TYPE_', ''));
     const phase = textOf(run.attributes['PayoutPhase']);
     return `${phase}, ${last.join(', ')}, ${run.entries.length} events, task attempt ${run.taskAttempt}`;
@@ -479,7 +486,7 @@ class SeededWorld {
     const { orders, creates } = provider.control.ledger();
     const numbers = new Set(this.plan.payouts.map(({ number }) => partnerOrderIdOf(number)));
     for (const { orderId, partnerOrderId } of orders)
-      if (!numbers.has(partnerOrderId ?? '')) world.violation(`order ${orderId} is of no payout`);
+      if (!numbers.has(partnerOrderId ?? '')) world.violation(`order ${orderId} belongs to no payout`);
     for (const problem of createProblems(creates)) world.violation(problem);
   }
 
@@ -492,10 +499,10 @@ class SeededWorld {
         beneficiary.bankAccountName !== receiver.bankAccountName,
     );
     return [
-      approval === 'required' && debits > 0 && !this.approved.has(number) && 'was paid and not approved',
+      approval === 'required' && debits > 0 && !this.approved.has(number) && 'was paid without approval',
       paysAnotherBeneficiary &&
         !this.resolvedToOrder.has(number) &&
-        'has an order for somebody else, and nobody was asked',
+        'has an order for another beneficiary that no person confirmed',
     ].filter((problem) => typeof problem === 'string');
   }
 
@@ -504,9 +511,11 @@ class SeededWorld {
     const { world, provider } = this.system;
     if (this.plan.tokensExpireAtMs === undefined || world.violations.length > 0) return;
     const sinceMs = (this.scene.faultsEndedAtMs ?? world.now) + TOKEN_BACKOFF_MS;
-    const dead = provider.control.calls().filter(({ token, atMs }) => token === 'expired' && atMs > sinceMs);
-    if (dead.length > MAX_STALE_TOKEN_CALLS)
-      world.violation(`${dead.length} calls came with a token that had been taken back long ago`);
+    const staleCalls = provider.control
+      .calls()
+      .filter(({ token, atMs }) => token === 'expired' && atMs > sinceMs);
+    if (staleCalls.length > MAX_STALE_TOKEN_CALLS)
+      world.violation(`${staleCalls.length} calls used a token long after it was revoked`);
   }
 
   /** Every payout that ended with an order has a follow-up. */
@@ -519,7 +528,7 @@ class SeededWorld {
         .filter((number) => !this.scene.open.has(payoutWorkflowId('default', number)))
         .filter((number) => !server.latest(payoutFollowUpWorkflowId('default', number)));
     await world.run({ done: () => unfollowed().length === 0, withinMs: FOLLOW_UP_LIMIT_MS });
-    for (const number of unfollowed()) world.violation(`${number} is not followed up`);
+    for (const number of unfollowed()) world.violation(`${number} has no follow-up`);
   }
 }
 
@@ -533,16 +542,18 @@ function faultyTrip(plan: Plan, world: World): Trip {
 function createProblems(creates: readonly CreateRecord[]): string[] {
   const bodies = new Map<string | null, string>();
   const payers = new Map<string, string | null>();
-  const odd: string[] = [];
+  const problems: string[] = [];
   for (const { body, partnerOrderId } of creates) {
     const [text = '', lock = ''] = /"lockRateId":"((?:[^"\\]|\\.)*)"/.exec(body) ?? [];
     const rest = body.replace(text, '');
-    if ((bodies.get(partnerOrderId) ?? rest) !== rest) odd.push(`${partnerOrderId} was sent with two bodies`);
-    if (payers.has(lock) && payers.get(lock) !== partnerOrderId) odd.push(`lock ${lock} is of two payouts`);
+    if ((bodies.get(partnerOrderId) ?? rest) !== rest)
+      problems.push(`${partnerOrderId} was sent with two bodies`);
+    if (payers.has(lock) && payers.get(lock) !== partnerOrderId)
+      problems.push(`lock ${lock} serves two payouts`);
     bodies.set(partnerOrderId, rest);
     payers.set(lock, partnerOrderId);
   }
-  return odd;
+  return problems;
 }
 
 function countByName(outcomes: Iterable<string>): Record<string, number> {

@@ -7,7 +7,7 @@ import type { Run } from '../temporal/run.ts';
 import type { Decision } from './decisions.ts';
 import { type PayoutWorld, partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
-import type { TimelineEntry } from './story.ts';
+import type { TimelineEntry } from './timeline.ts';
 
 /** A part of a world, with its people and its checks. */
 export interface Feature {
@@ -57,7 +57,7 @@ export class Scene {
   /** Records what a person does to a payout, a batch, an opening or a user's token. */
   recordAction(on: 'payout' | 'batch' | 'opening' | 'token', about: string, what: string): void {
     this.system.world.occurred.add(`${on}: ${what}`);
-    this.timeline.push({ atMs: this.system.world.now, about, what: `a person: ${what}`, act: what });
+    this.timeline.push({ atMs: this.system.world.now, about, what: `person: ${what}`, action: what });
   }
 
   recordDecision(number: number, decision: Omit<Decision, 'atMs'>): void {
@@ -69,12 +69,12 @@ export class Scene {
    * Ignores failures that a later attempt resolves: no worker, a decision that came too late, a query ahead of its
    * task.
    */
-  async ignoreExpectedErrors<T>(about: string, act: () => Promise<T>): Promise<T | undefined> {
+  async ignoreExpectedErrors<T>(about: string, action: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await act();
+      return await action();
     } catch (error) {
       if (error instanceof WorkflowUpdateFailedError || isTransient(error)) return undefined;
-      this.system.world.violation(`${about} cannot be looked after: ${String(error)}`);
+      this.system.world.violation(`${about} fails an operation: ${String(error)}`);
       return undefined;
     }
   }
@@ -83,16 +83,16 @@ export class Scene {
   async expectConflict(
     about: string,
     Conflict: abstract new (...args: never[]) => Error,
-    act: () => Promise<unknown>,
+    action: () => Promise<unknown>,
   ): Promise<void> {
     await this.ignoreExpectedErrors(about, async () => {
       try {
-        await act();
+        await action();
       } catch (error) {
         if (error instanceof Conflict) return;
         throw error;
       }
-      this.system.world.violation(`${about} takes another body`);
+      this.system.world.violation(`${about} accepts another body`);
     });
   }
 
@@ -110,16 +110,16 @@ export class Scene {
   reset(run: Run, part: number): boolean {
     const ends = run.entries.filter(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
     const end = ends[Math.floor(part * ends.length)];
-    if (end) this.system.server.reset(run, end.id, 'by a person');
+    if (end) this.system.server.reset(run, end.id, 'by an operator');
     return end !== undefined;
   }
 
   /** Retries while Temporal does not answer. Any other error is a violation. */
-  async retryWhileUnavailable<T>(about: string, act: () => Promise<T>): Promise<T | undefined> {
+  async retryWhileUnavailable<T>(about: string, action: () => Promise<T>): Promise<T | undefined> {
     const { world } = this.system;
     for (;;)
       try {
-        return await act();
+        return await action();
       } catch (error) {
         if (!isTransient(error)) {
           world.violation(`${about} cannot be started: ${String(error)}`);

@@ -23,12 +23,12 @@ export class Secrets implements Feature {
     const secrets = this.secrets();
     for (const run of server.runs)
       for (const name of namesFound(bytesOf(run), secrets))
-        world.violation(`${run.workflowId} tells ${name} to everybody who reads its history`);
+        world.violation(`${run.workflowId} shows ${name} in its history`);
     for (const name of namesFound(Buffer.from(world.logs.join('\n')), secrets))
-      world.violation(`a log tells ${name}`);
+      world.violation(`a log shows ${name}`);
     for (const run of server.runs)
       if ((await world.withClockStopped(decoded(run, converter))).includes(TOKENS))
-        world.violation(`${run.workflowId} tells a token to whoever holds the keys of payloads`);
+        world.violation(`${run.workflowId} shows a token to holders of the payload keys`);
   }
 
   /** By description. */
@@ -37,10 +37,10 @@ export class Secrets implements Feature {
     const encoded = (values: readonly string[]) => [...new Set(values)].flatMap(encodingsOf);
     return new Map([
       ['a token', encoded([TOKENS])],
-      ['the secret of the application', encoded([APP_SECRET])],
+      ['the application secret', encoded([APP_SECRET])],
       ['the name of a beneficiary', encoded(receivers.map(({ bankAccountName }) => bankAccountName))],
-      ['the number of an account', encoded(receivers.map(({ bankAccountNumber }) => bankAccountNumber))],
-      ['the number of an identity card', encoded(receivers.map(({ idCardNumber }) => idCardNumber))],
+      ['an account number', encoded(receivers.map(({ bankAccountNumber }) => bankAccountNumber))],
+      ['an identity card number', encoded(receivers.map(({ idCardNumber }) => idCardNumber))],
     ]);
   }
 }

@@ -68,8 +68,8 @@ function* smallerPlans(plan: Plan): Generator<Plan> {
   if (plan.workers > 1 && processFaults.length === 0) yield { ...plan, workers: plan.workers - 1 };
 }
 
-function* halves<T>(all: readonly T[], make: (kept: T[]) => Plan, least: number): Generator<Plan> {
-  if (all.length <= least) return;
+function* halves<T>(all: readonly T[], make: (kept: T[]) => Plan, minimum: number): Generator<Plan> {
+  if (all.length <= minimum) return;
   if (all.length > 2) {
     const half = Math.ceil(all.length / 2);
     yield make(all.slice(0, half));
@@ -80,6 +80,6 @@ function* halves<T>(all: readonly T[], make: (kept: T[]) => Plan, least: number)
 
 function nth<T>(all: readonly T[], at: number): T {
   const one = all[at];
-  if (one === undefined) throw new Error(`there is no ${at}`);
+  if (one === undefined) throw new Error(`no element ${at}`);
   return one;
 }

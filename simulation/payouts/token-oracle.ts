@@ -49,7 +49,7 @@ export class TokenOracle {
     const user = this.userByToken.get(sent ?? '');
     if (sent === undefined || user === undefined) return;
     if (this.replaced.has(sent) && !this.isRestored)
-      this.scene.system.world.violation(`${user}: a refresh token that was replaced is sent again`);
+      this.scene.system.world.violation(`${user}: a replaced refresh token is sent again`);
     this.lastSentByUser.set(user, sent);
   }
 
@@ -69,7 +69,7 @@ export class TokenOracle {
     const number = text(body['partner_order_id']) ?? text(body['outOrderId']);
     const owner = this.userByPayout.get(number ?? '');
     if (user !== undefined && owner !== undefined && user !== owner)
-      this.scene.system.world.violation(`${number} of ${owner}: ${path} came with the token of ${user}`);
+      this.scene.system.world.violation(`${number} of ${owner}: ${path} used the token of ${user}`);
   }
 
   /** After a completed refresh, Temporal has stored the successor of the token that was sent. */

@@ -146,18 +146,18 @@ export class Users implements Feature {
     const outcome = await scene.ignoreExpectedErrors(openId, async () => {
       try {
         const link = await authorizations.begin(APP, browser);
-        const back = new URL(scene.system.provider.decide(link.toString(), { decision, openId }));
-        if (`${back.origin}${back.pathname}` !== CALLBACK_URL)
-          throw new Error(`the user is sent to ${back.origin}`);
-        const state = back.searchParams.get('state') ?? '';
-        const code = back.searchParams.get('code') ?? undefined;
-        await this.expectRejection(`${openId}: a callback in another browser`, 'somebody-else', {
+        const callbackUrl = new URL(scene.system.provider.decide(link.toString(), { decision, openId }));
+        if (`${callbackUrl.origin}${callbackUrl.pathname}` !== CALLBACK_URL)
+          throw new Error(`the provider redirects the user to ${callbackUrl.origin}`);
+        const state = callbackUrl.searchParams.get('state') ?? '';
+        const code = callbackUrl.searchParams.get('code') ?? undefined;
+        await this.expectRejection(`${openId}: a callback in another browser`, 'another-browser', {
           state,
           code,
         });
         const { outcome } = await authorizations.end(APP, browser, { state, code });
         if (code !== undefined)
-          await this.expectRejection(`${openId}: a callback that was used`, browser, { state, code });
+          await this.expectRejection(`${openId}: a callback that was already used`, browser, { state, code });
         return outcome;
       } catch (error) {
         if (error instanceof AuthorizationsBusyError || error instanceof StillExchangingError)
@@ -165,7 +165,7 @@ export class Users implements Feature {
         throw error;
       }
     });
-    scene.note(openId, `the user: ${decision}, ${outcome ?? 'no answer'}`);
+    scene.note(openId, `user: ${decision}, ${outcome ?? 'no answer'}`);
     scene.system.world.occurred.add(`user: ${decision}`);
     return outcome;
   }
@@ -181,7 +181,7 @@ export class Users implements Feature {
       if (error instanceof AttemptRefusedError || error instanceof AuthorizationsBusyError) return;
       throw error;
     }
-    this.scene.system.world.violation(`${what} is taken`);
+    this.scene.system.world.violation(`${what} is accepted`);
   }
 
   private async terminate({ openId }: PlannedUser, atMs: number): Promise<void> {
@@ -189,7 +189,7 @@ export class Users implements Feature {
     await world.sleep(atMs);
     this.scene.recordAction('token', openId, 'terminate');
     const handle = client.workflow.getHandle(tokenWorkflowId(APP, openId));
-    await this.scene.ignoreExpectedErrors(openId, () => handle.terminate('by a person'));
+    await this.scene.ignoreExpectedErrors(openId, () => handle.terminate('by an operator'));
   }
 
   // ---- the oracle
@@ -212,6 +212,6 @@ export class Users implements Feature {
     const state = await this.scene.stateOf(number);
     if (!state || PHASES_WITHOUT_CALLS.includes(state.phase)) return;
     if (!state.reasons.some(({ code }) => code === 'CALL_WAITS'))
-      this.scene.system.world.violation(`${about} waits for its user in ${state.phase}, and is not flagged`);
+      this.scene.system.world.violation(`${about} waits for its user in ${state.phase} without a flag`);
   }
 }

@@ -123,7 +123,7 @@ export class Life implements Clock {
     for (const listener of this.onChange) listener();
   }
 
-  // ---- its clock
+  // ---- clock
 
   nowMs(): number {
     return this.world.now - this.startedAt;
@@ -144,10 +144,10 @@ export class Life implements Clock {
     };
   }
 
-  private whenAwake(act: () => void): void {
+  private whenAwake(callback: () => void): void {
     if (this.hasEnded) return;
-    if (this.process.isFrozen) this.waiting.push(() => this.whenAwake(act));
-    else act();
+    if (this.process.isFrozen) this.waiting.push(() => this.whenAwake(callback));
+    else callback();
   }
 
   async sleep(ms: number): Promise<void> {
@@ -155,7 +155,7 @@ export class Life implements Clock {
     await this.awake();
   }
 
-  // ---- what reaches it, and what it reaches
+  // ---- connections
 
   /** Resolves when the process is not frozen. Never resolves after its end. */
   async awake(): Promise<void> {

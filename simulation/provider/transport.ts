@@ -34,7 +34,7 @@ export class SimulatedTransport implements Transport {
   readonly #options: TransportOptions;
   readonly #network: Network;
   readonly #connections: Connections;
-  readonly #underWay = new Set<Promise<Exchange>>();
+  readonly #inFlight = new Set<Promise<Exchange>>();
   #closed = false;
 
   constructor(options: TransportOptions, network: Network) {
@@ -45,17 +45,17 @@ export class SimulatedTransport implements Transport {
 
   async exchange(request: WireRequest): Promise<Exchange> {
     const exchange = runAttempt(request, this.#options, (attempt) => this.#attempt(request, attempt));
-    this.#underWay.add(exchange);
+    this.#inFlight.add(exchange);
     try {
       return await exchange;
     } finally {
-      this.#underWay.delete(exchange);
+      this.#inFlight.delete(exchange);
     }
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#underWay);
+    await Promise.all(this.#inFlight);
   }
 
   async #attempt(request: WireRequest, { signal, mayWrite }: Attempt): Promise<Exchange> {

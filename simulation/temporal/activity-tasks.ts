@@ -29,7 +29,7 @@ export interface ActivityTasksParts {
 
 const NAMESPACE = 'default';
 /** Core abandons an activity this long after its timeout. The server has abandoned it before. */
-const TIMED_OUT_AFTER_MS = 5_000;
+const TIMEOUT_MARGIN_MS = 5_000;
 /** The fraction of the heartbeat timeout for which core holds heartbeats back. */
 const THROTTLE_RATIO = 0.8;
 
@@ -87,8 +87,8 @@ export class ActivityTasks {
 
   private async reserve(): Promise<SlotPermit | undefined> {
     const { life, taskQueue } = this.parts;
-    const who = { taskQueue, workerIdentity: life.name, workerBuildId: '', isSticky: false };
-    const context = { ...who, slotType: 'activity' } as const;
+    const poller = { taskQueue, workerIdentity: life.name, workerBuildId: '', isSticky: false };
+    const context = { ...poller, slotType: 'activity' } as const;
     try {
       return await this.slots.reserveSlot(context, this.ending.signal);
     } catch (error) {
@@ -127,7 +127,7 @@ export class ActivityTasks {
     const cancelTimer =
       limitMs === undefined
         ? () => undefined
-        : life.after(limitMs + TIMED_OUT_AFTER_MS, () => running.cancel('TIMED_OUT'));
+        : life.after(limitMs + TIMEOUT_MARGIN_MS, () => running.cancel('TIMED_OUT'));
     const result = await running.result;
     this.running.delete(running);
     cancelTimer();
@@ -230,7 +230,7 @@ class Heartbeats {
   isLost = false;
   cancelled: (reason: CancelReason) => void = () => undefined;
   private hasEnded = false;
-  private stopWatch: () => void = () => undefined;
+  private cancelWatch: () => void = () => undefined;
   private isPaused = false;
   private latest: { details: unknown } | undefined;
   private readonly parts: ActivityTasksParts;
@@ -246,15 +246,15 @@ class Heartbeats {
 
   end(): void {
     this.hasEnded = true;
-    this.stopWatch();
+    this.cancelWatch();
   }
 
   /** Only heartbeats restart core's own timer. */
   private watch(): void {
-    this.stopWatch();
+    this.cancelWatch();
     const timeout = durationMs(this.activity.attributes.heartbeatTimeout);
     if (timeout === undefined) return;
-    this.stopWatch = this.parts.life.after(timeout + TIMED_OUT_AFTER_MS, () => {
+    this.cancelWatch = this.parts.life.after(timeout + TIMEOUT_MARGIN_MS, () => {
       this.isLost = true;
       this.cancelled('NOT_FOUND');
     });

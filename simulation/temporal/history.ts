@@ -105,8 +105,8 @@ const { HistoryEvent: EventMessage } = temporal.api.history.v1;
 const messages = new WeakMap<Entry, Api.api.history.v1.HistoryEvent>();
 
 function messageOf(entry: Entry): Api.api.history.v1.HistoryEvent {
-  const known = messages.get(entry);
-  if (known) return known;
+  const cached = messages.get(entry);
+  if (cached) return cached;
   const message = EventMessage.decode(EventMessage.encode(EventMessage.fromObject(entry.event)).finish());
   messages.set(entry, message);
   return message;

@@ -78,13 +78,13 @@ export function activityResolved(activity: ActivityName, { event }: Entry): Job 
 
 function activityFailed(activity: ActivityName, event: HistoryEvent): Resolution {
   const { activityTaskFailedEventAttributes: failed } = event;
-  const how = failed ?? event.activityTaskTimedOutEventAttributes;
+  const closing = failed ?? event.activityTaskTimedOutEventAttributes;
   const failure: Failure = {
     message: failed ? 'Activity task failed' : 'Activity task timed out',
-    cause: how?.failure ?? null,
-    activityFailureInfo: activityInfo(activity, how?.retryState ?? 0, {
-      scheduled: how?.scheduledEventId,
-      started: how?.startedEventId,
+    cause: closing?.failure ?? null,
+    activityFailureInfo: activityInfo(activity, closing?.retryState ?? 0, {
+      scheduled: closing?.scheduledEventId,
+      started: closing?.startedEventId,
       identity: failed?.identity,
     }),
   };

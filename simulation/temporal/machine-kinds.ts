@@ -170,9 +170,9 @@ export class Child implements Machine {
       return;
     }
     const { workflowId } = this.name;
-    const asked = { workflowId, runId: this.runId, childOnly: true, reason };
+    const attributes = { workflowId, runId: this.runId, childOnly: true, reason };
     if (this.cancellation !== ChildWorkflowCancellationType.ABANDON)
-      this.core.addCommand(NEVER_RESOLVES, 'cancelExternal', asked);
+      this.core.addCommand(NEVER_RESOLVES, 'cancelExternal', attributes);
     if (
       this.cancellation !== ChildWorkflowCancellationType.ABANDON &&
       this.cancellation !== ChildWorkflowCancellationType.TRY_CANCEL
@@ -261,7 +261,7 @@ export class LocalActivity implements Machine {
   }
 
   /** The replay has ended, and the history has no marker. */
-  caughtUp(): void {
+  onReplayEnd(): void {
     if (this.state === 'awaiting marker') this.state = 'ready';
   }
 

@@ -102,7 +102,7 @@ export class Machines implements Core {
     this.runId = runId;
   }
 
-  // ---- for the worker
+  // ---- called by the worker
 
   take({ history, previousStartedId, updates }: Work): void {
     this.messages = [...updates];
@@ -169,12 +169,12 @@ export class Machines implements Core {
   }
 
   /** The server has discarded the last workflow task, which only brought rejected updates. */
-  forgetSpeculativeTask(startedId: number): void {
+  discardSpeculativeTask(startedId: number): void {
     this.startedId = startedId;
     this.lastProcessed -= 2;
   }
 
-  // ---- for the machines
+  // ---- called by the machines
 
   addJob(job: Job): void {
     this.jobs.push(job);
@@ -210,9 +210,9 @@ export class Machines implements Core {
       return 0;
     }
     const afterId = this.startedId;
-    const unseen = this.remaining.filter(({ id }) => id > afterId);
-    const sequence = nextSequence(unseen, afterId);
-    this.remaining = unseen.slice(sequence.length);
+    const unprocessed = this.remaining.filter(({ id }) => id > afterId);
+    const sequence = nextSequence(unprocessed, afterId);
+    this.remaining = unprocessed.slice(sequence.length);
     const isLast = this.remaining.length === 0;
     const events = sequence.filter(({ id }) => id > this.lastProcessed);
     this.readTaskMetadata(events);
@@ -238,7 +238,7 @@ export class Machines implements Core {
     }
     const [extra] = this.commands();
     if (before && this.replaying && extra)
-      throw new Nondeterminism(`goes on, and the history does not: ${extra.fingerprint}`);
+      throw new Nondeterminism(`issues a command beyond the end of the history: ${extra.fingerprint}`);
   }
 
   private isNewEvent(entry: Entry): boolean {
@@ -258,13 +258,13 @@ export class Machines implements Core {
       this.sizeBytes = Number(task.historySizeBytes ?? 0);
       this.continueAsNewSuggested = task.suggestContinueAsNew ?? false;
     }
-    const beginning = initiatingEventId(entry);
-    if (beginning === undefined) this.applyExternalEvent(entry);
+    const initiatingId = initiatingEventId(entry);
+    if (initiatingId === undefined) this.applyExternalEvent(entry);
     else {
-      const machine = this.byEvent.get(beginning);
+      const machine = this.byEvent.get(initiatingId);
       if (machine) machine.take(entry);
-      else if (!isLate(entry))
-        throw new Nondeterminism(`event ${entry.id} goes on with nothing that it asked for`);
+      else if (!isUnsolicited(entry))
+        throw new Nondeterminism(`did not request what event ${entry.id} resolves`);
     }
     return false;
   }
@@ -307,7 +307,7 @@ export class Machines implements Core {
   private taskStarted(id: number, at: number): void {
     this.startedId = id;
     this.advanceClock(at);
-    if (!this.replaying) for (const local of this.locals.values()) local.caughtUp();
+    if (!this.replaying) for (const local of this.locals.values()) local.onReplayEnd();
   }
 
   private applyCommandEvent(entry: Entry, next: Entry | undefined): boolean {
@@ -318,7 +318,7 @@ export class Machines implements Core {
     if (!patch) while (this.front()?.command.type === 'patch') this.queue.shift();
     if (patch && !this.isNextPatch(patch)) return this.skipDeprecated(patch, next);
     const front = this.front();
-    if (!front) throw new Nondeterminism(`asks for nothing at event ${entry.id}, ${typeName(entry)}`);
+    if (!front) throw new Nondeterminism(`issues no command for event ${entry.id}, ${typeName(entry)}`);
     this.queue.shift();
     this.compare(front.command, entry);
     this.byEvent.set(entry.id, front.machine);
@@ -333,7 +333,7 @@ export class Machines implements Core {
 
   private takeLocalMarker(seq: number, entry: Entry): boolean {
     const local = this.locals.get(seq);
-    if (!local) throw new Nondeterminism(`does not ask for local activity ${seq} of event ${entry.id}`);
+    if (!local) throw new Nondeterminism(`does not schedule local activity ${seq} of event ${entry.id}`);
     if (local.state !== 'resolved by marker') return false;
     this.compareBytes(`localActivity ${local.bytes}`, entry);
     local.take();
@@ -346,7 +346,7 @@ export class Machines implements Core {
   }
 
   private skipDeprecated({ patchId, deprecated }: PatchMarker, next: Entry | undefined): boolean {
-    if (!deprecated) throw new Nondeterminism(`does not ask for patch ${patchId}`);
+    if (!deprecated) throw new Nondeterminism(`does not request patch ${patchId}`);
     const attributes = next?.event.upsertWorkflowSearchAttributesEventAttributes?.searchAttributes;
     return attributes?.indexedFields?.['TemporalChangeVersion'] !== undefined;
   }
@@ -354,7 +354,7 @@ export class Machines implements Core {
   private compare(command: Command, entry: Entry): void {
     if (EVENT_OF[command.type] !== entry.type)
       throw new Nondeterminism(
-        `differs at event ${entry.id}, ${typeName(entry)}: it asks for ${command.fingerprint}`,
+        `differs at event ${entry.id}, ${typeName(entry)}: it issues ${command.fingerprint}`,
       );
     this.compareBytes(command.fingerprint, entry);
   }
@@ -362,7 +362,7 @@ export class Machines implements Core {
   private compareBytes(fingerprint: string, { id, fingerprint: recorded }: Entry): void {
     // An imported history has no bytes to compare.
     if (recorded === undefined || recorded === fingerprint) return;
-    throw new Nondeterminism(`differs at event ${id}, ${recorded}: it asks for ${fingerprint}`);
+    throw new Nondeterminism(`differs at event ${id}, ${recorded}: it issues ${fingerprint}`);
   }
 
   /**
@@ -383,7 +383,7 @@ export class Machines implements Core {
         later.push(() => this.beginUpdate(request));
       }
     }
-    for (const act of later) act();
+    for (const apply of later) apply();
     this.resolveFromMarkers();
   }
 
@@ -443,7 +443,7 @@ export class Machines implements Core {
 
   private respond(id: string, response: Parameters<Update['respond']>[0], bytes: string): void {
     const update = this.updates.get(id);
-    if (!update) throw new Nondeterminism(`answers update ${id}, which it was not asked`);
+    if (!update) throw new Nondeterminism(`answers update ${id}, which it did not receive`);
     update.respond(response, bytes);
   }
 
@@ -544,7 +544,7 @@ function isEnd(command: LangCommand): boolean {
   );
 }
 
-function isLate({ type }: Entry): boolean {
+function isUnsolicited({ type }: Entry): boolean {
   // The server reports on a child or another workflow that was canceled without waiting.
   return (
     type === EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_CANCEL_REQUESTED ||

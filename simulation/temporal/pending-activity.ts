@@ -59,9 +59,11 @@ export class PendingActivity {
     this.attributes = attributes;
     this.scheduledAt = host.world.now;
     this.attemptScheduledAt = host.world.now;
-    const whole = durationMs(attributes.scheduleToCloseTimeout);
-    if (whole !== undefined)
-      run.plan(whole, () => this.timedOut(TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, 'ScheduleToClose'));
+    const scheduleToCloseMs = durationMs(attributes.scheduleToCloseTimeout);
+    if (scheduleToCloseMs !== undefined)
+      run.plan(scheduleToCloseMs, () =>
+        this.timedOut(TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_CLOSE, 'ScheduleToClose'),
+      );
     this.schedule();
   }
 
@@ -168,8 +170,8 @@ export class PendingActivity {
     const state = this.reasonNotToRetry(failure);
     if (state !== undefined) return state;
     const wait = this.retryDelayMs(failure);
-    const whole = durationMs(this.attributes.scheduleToCloseTimeout);
-    if (whole !== undefined && this.host.world.now + wait > this.scheduledAt + whole)
+    const scheduleToCloseMs = durationMs(this.attributes.scheduleToCloseTimeout);
+    if (scheduleToCloseMs !== undefined && this.host.world.now + wait > this.scheduledAt + scheduleToCloseMs)
       return RetryState.RETRY_STATE_TIMEOUT;
     this.unplan();
     this.lastFailure = failure;
@@ -192,8 +194,8 @@ export class PendingActivity {
   }
 
   private retryDelayMs({ applicationFailureInfo }: Failure): number {
-    const asked = durationMs(applicationFailureInfo?.nextRetryDelay);
-    if (asked !== undefined) return asked;
+    const requested = durationMs(applicationFailureInfo?.nextRetryDelay);
+    if (requested !== undefined) return requested;
     const { initialInterval, backoffCoefficient, maximumInterval } = this.attributes.retryPolicy ?? {};
     const first = durationMs(initialInterval) ?? FIRST_RETRY_MS;
     const longest = durationMs(maximumInterval) ?? Math.max(first * 100, LONGEST_RETRY_MS);

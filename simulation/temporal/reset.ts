@@ -15,7 +15,7 @@ export function reset(server: Temporal, base: Run, eventId: number, reason: stri
   if (!started || kept.at(-1) !== started)
     throw grpcError('INVALID_ARGUMENT', `event ${eventId} does not follow the start of a workflow task`);
   if (kept.some((entry) => isChild(entry) && !kept.some((other) => closedEventId(other) === entry.id)))
-    throw grpcError('UNIMPLEMENTED', 'the simulation does not reset a run with pending children');
+    throw grpcError('UNIMPLEMENTED', 'a reset of a run with pending children is not simulated');
   const current = server.latest(base.workflowId);
   if (current?.isRunning) server.terminate(current, `reset: ${reason}`);
   const run = server.add(base.workflowId, server.world.random.uuid(), base.started);
@@ -41,10 +41,10 @@ export function reset(server: Temporal, base: Run, eventId: number, reason: stri
 
 /** Restores the state of a run from its events, with its pending timers and activities. */
 export function restoreState(server: Temporal, run: Run): void {
-  const over = new Set(run.entries.map(closedEventId));
+  const closed = new Set(run.entries.map(closedEventId));
   for (const entry of run.entries) {
     applyEntry(run, entry);
-    if (over.has(entry.id)) continue;
+    if (closed.has(entry.id)) continue;
     const { timerStartedEventAttributes: timer, activityTaskScheduledEventAttributes: activity } =
       entry.event;
     if (timer) server.planTimer(run, Number(timer.timerId), entry, server.remainingMs(entry));

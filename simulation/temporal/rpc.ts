@@ -89,7 +89,7 @@ export class Service {
     this.server = server;
     this.visibility = visibility;
     this.schedules = new Schedules(server);
-    this.handlers = this.table();
+    this.handlers = this.handlerTable();
   }
 
   /** A client that waits in virtual time. */
@@ -128,7 +128,7 @@ export class Service {
 
   private connection(caller: Caller): ConnectionLike {
     const workflowService: Requests = api.WorkflowService.create((method, bytes, callback) => {
-      this.within(caller, deadlines.getStore(), () => this.call(method.name, bytes, caller)).then(
+      this.withDeadline(caller, deadlines.getStore(), () => this.call(method.name, bytes, caller)).then(
         (answer) => callback(null, answer),
         (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
       );
@@ -136,27 +136,31 @@ export class Service {
     const operatorService = temporal.api.operatorservice.v1.OperatorService.create(
       (method, _bytes, callback) => callback(grpcError('UNIMPLEMENTED', method.name)),
     );
-    const through = <R>(act: () => Promise<R>) => act();
+    const passThrough = <R>(action: () => Promise<R>) => action();
     return {
       workflowService,
       operatorService,
       plugins: [],
       close: async () => undefined,
       ensureConnected: async () => undefined,
-      withDeadline: (deadline, act) => deadlines.run(Number(deadline), act),
-      withMetadata: (_metadata, act) => through(act),
-      withAbortSignal: (_signal, act) => through(act),
+      withDeadline: (deadline, action) => deadlines.run(Number(deadline), action),
+      withMetadata: (_metadata, action) => passThrough(action),
+      withAbortSignal: (_signal, action) => passThrough(action),
     };
   }
 
   /** `deadline`: by the caller's wall clock. The request may still arrive. */
-  private within<T>({ clock }: Caller, deadline: number | undefined, ask: () => Promise<T>): Promise<T> {
-    if (deadline === undefined) return ask();
+  private withDeadline<T>(
+    { clock }: Caller,
+    deadline: number | undefined,
+    send: () => Promise<T>,
+  ): Promise<T> {
+    if (deadline === undefined) return send();
     return new Promise((resolve, reject) => {
       const cancelTimer = clock.after(deadline - clock.wallMs(), () =>
         reject(grpcError('DEADLINE_EXCEEDED', 'Deadline exceeded')),
       );
-      ask().then(resolve, reject).finally(cancelTimer);
+      send().then(resolve, reject).finally(cancelTimer);
     });
   }
 
@@ -164,20 +168,20 @@ export class Service {
     const { world } = this.server;
     const name = method.toLowerCase();
     const handler = this.handlers.get(name);
-    if (!handler) throw grpcError('UNIMPLEMENTED', `the simulation does not answer ${method}`);
-    let known: Uint8Array | undefined;
+    if (!handler) throw grpcError('UNIMPLEMENTED', `${method} is not simulated`);
+    let firstAnswer: Uint8Array | undefined;
     for (let attempt = 1; ; attempt += 1) {
       await connected();
       await world.sleep(world.random.between(1, LATENCY_MS));
       const fate = this.fate();
       if (fate !== 'refused') {
-        const answer = known ?? (await handler(bytes));
+        const answer = firstAnswer ?? (await handler(bytes));
         await world.sleep(world.random.between(1, LATENCY_MS));
         await connected();
         if (fate === 'served') return answer;
-        if (IDEMPOTENT_METHODS.has(name)) known = answer;
+        if (IDEMPOTENT_METHODS.has(name)) firstAnswer = answer;
       }
-      if (attempt === MAX_ATTEMPTS) throw grpcError('UNAVAILABLE', 'Temporal is away');
+      if (attempt === MAX_ATTEMPTS) throw grpcError('UNAVAILABLE', 'Temporal is unavailable');
       await world.sleep(retryDelayMs(attempt));
     }
   }
@@ -190,12 +194,12 @@ export class Service {
     const { refused, lost } = this.losses;
     if (drawn >= refused + lost) return 'served';
     const fate = drawn < refused ? 'refused' : 'lost';
-    world.occurred.add(`Temporal: a request is ${fate}`);
+    world.occurred.add(`Temporal: request ${fate}`);
     return fate;
   }
 
-  private table(): Map<string, Handler> {
-    const on = <Q, A>(
+  private handlerTable(): Map<string, Handler> {
+    const method = <Q, A>(
       request: Request<Q>,
       response: Answer<A>,
       handle: (request: Q) => object | Promise<object>,
@@ -206,13 +210,13 @@ export class Service {
     return new Map<string, Handler>([
       [
         'startworkflowexecution',
-        on(api.StartWorkflowExecutionRequest, api.StartWorkflowExecutionResponse, (request) =>
+        method(api.StartWorkflowExecutionRequest, api.StartWorkflowExecutionResponse, (request) =>
           this.start(request),
         ),
       ],
       [
         'signalwithstartworkflowexecution',
-        on(
+        method(
           api.SignalWithStartWorkflowExecutionRequest,
           api.SignalWithStartWorkflowExecutionResponse,
           (request) => {
@@ -232,7 +236,7 @@ export class Service {
       ],
       [
         'signalworkflowexecution',
-        on(api.SignalWorkflowExecutionRequest, api.SignalWorkflowExecutionResponse, (request) => {
+        method(api.SignalWorkflowExecutionRequest, api.SignalWorkflowExecutionResponse, (request) => {
           const run = this.runningOf(request.workflowExecution);
           if (run.signalIds.has(request.requestId)) return {};
           if (request.requestId) run.signalIds.add(request.requestId);
@@ -242,7 +246,7 @@ export class Service {
       ],
       [
         'requestcancelworkflowexecution',
-        on(
+        method(
           api.RequestCancelWorkflowExecutionRequest,
           api.RequestCancelWorkflowExecutionResponse,
           (request) => {
@@ -253,14 +257,14 @@ export class Service {
       ],
       [
         'terminateworkflowexecution',
-        on(api.TerminateWorkflowExecutionRequest, api.TerminateWorkflowExecutionResponse, (request) => {
+        method(api.TerminateWorkflowExecutionRequest, api.TerminateWorkflowExecutionResponse, (request) => {
           this.server.terminate(this.runningOf(request.workflowExecution), request.reason);
           return {};
         }),
       ],
       [
         'resetworkflowexecution',
-        on(api.ResetWorkflowExecutionRequest, api.ResetWorkflowExecutionResponse, (request) => {
+        method(api.ResetWorkflowExecutionRequest, api.ResetWorkflowExecutionResponse, (request) => {
           const run = this.runOf(request.workflowExecution);
           return {
             runId: this.server.reset(run, Number(request.workflowTaskFinishEventId), request.reason).runId,
@@ -269,13 +273,13 @@ export class Service {
       ],
       [
         'describeworkflowexecution',
-        on(api.DescribeWorkflowExecutionRequest, api.DescribeWorkflowExecutionResponse, ({ execution }) =>
+        method(api.DescribeWorkflowExecutionRequest, api.DescribeWorkflowExecutionResponse, ({ execution }) =>
           described(this.runOf(execution), this.server.pendingOf(this.runOf(execution))),
         ),
       ],
       [
         'describetaskqueue',
-        on(api.DescribeTaskQueueRequest, api.DescribeTaskQueueResponse, ({ taskQueue }) => ({
+        method(api.DescribeTaskQueueRequest, api.DescribeTaskQueueResponse, ({ taskQueue }) => ({
           pollers: this.server
             .pollersOf(taskQueue?.name ?? '')
             .map(({ identity, since }) => ({ identity, lastAccessTime: toStamp(since) })),
@@ -283,13 +287,13 @@ export class Service {
       ],
       [
         'getworkflowexecutionhistory',
-        on(api.GetWorkflowExecutionHistoryRequest, api.GetWorkflowExecutionHistoryResponse, (request) =>
+        method(api.GetWorkflowExecutionHistoryRequest, api.GetWorkflowExecutionHistoryResponse, (request) =>
           this.history(request),
         ),
       ],
       [
         'getworkflowexecutionhistoryreverse',
-        on(
+        method(
           api.GetWorkflowExecutionHistoryReverseRequest,
           api.GetWorkflowExecutionHistoryReverseResponse,
           ({ execution, maximumPageSize }) => {
@@ -300,23 +304,23 @@ export class Service {
       ],
       [
         'queryworkflow',
-        on(api.QueryWorkflowRequest, api.QueryWorkflowResponse, (request) => this.query(request)),
+        method(api.QueryWorkflowRequest, api.QueryWorkflowResponse, (request) => this.query(request)),
       ],
       [
         'updateworkflowexecution',
-        on(api.UpdateWorkflowExecutionRequest, api.UpdateWorkflowExecutionResponse, (request) =>
+        method(api.UpdateWorkflowExecutionRequest, api.UpdateWorkflowExecutionResponse, (request) =>
           this.update(request),
         ),
       ],
       [
         'pollworkflowexecutionupdate',
-        on(api.PollWorkflowExecutionUpdateRequest, api.PollWorkflowExecutionUpdateResponse, (request) =>
+        method(api.PollWorkflowExecutionUpdateRequest, api.PollWorkflowExecutionUpdateResponse, (request) =>
           this.pollUpdate(request),
         ),
       ],
       [
         'recordactivitytaskheartbeat',
-        on(
+        method(
           api.RecordActivityTaskHeartbeatRequest,
           api.RecordActivityTaskHeartbeatResponse,
           ({ taskToken, details }) => {
@@ -328,41 +332,45 @@ export class Service {
       ],
       [
         'createschedule',
-        on(api.CreateScheduleRequest, api.CreateScheduleResponse, ({ scheduleId, schedule }) => {
+        method(api.CreateScheduleRequest, api.CreateScheduleResponse, ({ scheduleId, schedule }) => {
           this.schedules.create(scheduleId, schedule ?? {});
           return {};
         }),
       ],
       [
         'describeschedule',
-        on(api.DescribeScheduleRequest, api.DescribeScheduleResponse, ({ scheduleId }) => ({
+        method(api.DescribeScheduleRequest, api.DescribeScheduleResponse, ({ scheduleId }) => ({
           schedule: this.schedules.find(scheduleId),
           info: { createTime: toStamp(this.server.world.now) },
         })),
       ],
       [
         'updateschedule',
-        on(api.UpdateScheduleRequest, api.UpdateScheduleResponse, ({ scheduleId, schedule }) => {
+        method(api.UpdateScheduleRequest, api.UpdateScheduleResponse, ({ scheduleId, schedule }) => {
           this.schedules.update(scheduleId, schedule ?? {});
           return {};
         }),
       ],
       [
         'describenamespace',
-        on(api.DescribeNamespaceRequest, api.DescribeNamespaceResponse, () => ({
+        method(api.DescribeNamespaceRequest, api.DescribeNamespaceResponse, () => ({
           namespaceInfo: { name: 'default', capabilities: {} },
         })),
       ],
       [
         'listworkflowexecutions',
-        on(api.ListWorkflowExecutionsRequest, api.ListWorkflowExecutionsResponse, ({ query, pageSize }) => {
-          const found = this.visibility.find(query);
-          return { executions: found.slice(0, pageSize || found.length).map(({ info }) => info) };
-        }),
+        method(
+          api.ListWorkflowExecutionsRequest,
+          api.ListWorkflowExecutionsResponse,
+          ({ query, pageSize }) => {
+            const found = this.visibility.find(query);
+            return { executions: found.slice(0, pageSize || found.length).map(({ info }) => info) };
+          },
+        ),
       ],
       [
         'countworkflowexecutions',
-        on(api.CountWorkflowExecutionsRequest, api.CountWorkflowExecutionsResponse, ({ query }) => ({
+        method(api.CountWorkflowExecutionsRequest, api.CountWorkflowExecutionsResponse, ({ query }) => ({
           count: id(this.visibility.find(query).length),
         })),
       ],
@@ -405,14 +413,14 @@ export class Service {
     const run = this.server.find(request.execution?.workflowId ?? '', runId);
     const closeEventOnly =
       request.historyEventFilterType === HistoryEventFilterType.HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT;
-    const fresh = (): Entry[] =>
+    const newEntries = (): Entry[] =>
       run.entries.filter((entry) => entry.id > Number(after) && (!closeEventOnly || isFinal(entry)));
-    if (request.waitNewEvent) await this.until(run.watchers, () => fresh().length > 0 || !run.isRunning);
+    if (request.waitNewEvent) await this.until(run.watchers, () => newEntries().length > 0 || !run.isRunning);
     const size = request.maximumPageSize || 1000;
-    const events = fresh().slice(0, size);
-    const continues = request.waitNewEvent ? run.isRunning : fresh().length > events.length;
+    const events = newEntries().slice(0, size);
+    const hasMore = request.waitNewEvent ? run.isRunning : newEntries().length > events.length;
     const next = `${run.runId} ${events.at(-1)?.id ?? after}`;
-    return { history: exported(events), nextPageToken: continues ? Buffer.from(next) : new Uint8Array() };
+    return { history: exported(events), nextPageToken: hasMore ? Buffer.from(next) : new Uint8Array() };
   }
 
   private async query(request: Api.api.workflowservice.v1.IQueryWorkflowRequest): Promise<object> {
@@ -438,13 +446,13 @@ export class Service {
   }: Api.api.workflowservice.v1.IUpdateWorkflowExecutionRequest): Promise<object> {
     const run = this.runningOf(workflowExecution);
     const { meta, input } = request ?? {};
-    const asked = {
+    const updateRequest = {
       id: meta?.updateId || this.server.world.random.uuid(),
       name: input?.name ?? '',
       args: input?.args?.payloads ?? [],
       identity: meta?.identity ?? '',
     };
-    return this.updated(run, this.server.update(run, asked), waitPolicy?.lifecycleStage ?? 0);
+    return this.awaitStage(run, this.server.update(run, updateRequest), waitPolicy?.lifecycleStage ?? 0);
   }
 
   private async pollUpdate({
@@ -454,13 +462,13 @@ export class Service {
     const run = this.runOf(updateRef?.workflowExecution);
     const update = run.updates.get(updateRef?.updateId ?? '');
     if (!update) throw grpcError('NOT_FOUND', `update ${updateRef?.updateId} not found`);
-    return this.updated(run, update, waitPolicy?.lifecycleStage ?? 0);
+    return this.awaitStage(run, update, waitPolicy?.lifecycleStage ?? 0);
   }
 
-  private async updated(run: Run, update: Update, wanted: number): Promise<object> {
+  private async awaitStage(run: Run, update: Update, wantedStage: number): Promise<object> {
     await this.until(
       update.watchers,
-      () => stageOf(update) >= Math.max(wanted, 1) || update.state === 'lost',
+      () => stageOf(update) >= Math.max(wantedStage, 1) || update.state === 'lost',
     );
     if (update.state === 'lost') throw grpcError('NOT_FOUND', 'workflow execution already completed');
     const workflowExecution = { workflowId: run.workflowId, runId: run.runId };
@@ -475,17 +483,17 @@ export class Service {
   private async until(watchers: (() => void)[], done: () => boolean): Promise<void> {
     if (done()) return;
     await new Promise<void>((resolve) => {
-      const look = () => {
+      const check = () => {
         if (!done()) return;
         late.cancelled = true;
         end();
       };
       const end = () => {
-        watchers.splice(watchers.indexOf(look), 1);
+        watchers.splice(watchers.indexOf(check), 1);
         resolve();
       };
       const late = this.server.world.at(LONG_POLL_MS, end);
-      watchers.push(look);
+      watchers.push(check);
     });
   }
 }

@@ -426,7 +426,7 @@ export class Run {
     for (const watcher of [...update.watchers]) watcher();
   }
 
-  // ---- the end
+  // ---- closing
 
   plan(delayMs: number, callback: () => void): PlannedEvent {
     const planned = this.host.world.at(delayMs, () => {

@@ -62,17 +62,17 @@ export class Schedules {
   }
 
   private trigger(state: ScheduleState): void {
-    const { startWorkflow: wanted } = state.schedule.action ?? {};
-    if (!wanted || (state.last && this.server.latest(state.last.workflowId)?.isRunning)) return;
+    const { startWorkflow: action } = state.schedule.action ?? {};
+    if (!action || (state.last && this.server.latest(state.last.workflowId)?.isRunning)) return;
     const at = new Date(this.server.world.now).toISOString().replace(/\.\d+Z$/, 'Z');
     const { run } = this.server.start({
-      workflowId: `${wanted.workflowId}-${at}`,
+      workflowId: `${action.workflowId}-${at}`,
       started: {
-        workflowType: wanted.workflowType ?? null,
-        taskQueue: wanted.taskQueue ?? null,
-        input: wanted.input ?? null,
-        memo: wanted.memo ?? null,
-        searchAttributes: wanted.searchAttributes ?? null,
+        workflowType: action.workflowType ?? null,
+        taskQueue: action.taskQueue ?? null,
+        input: action.input ?? null,
+        memo: action.memo ?? null,
+        searchAttributes: action.searchAttributes ?? null,
         identity: 'temporal-scheduler',
       },
     });
@@ -84,7 +84,7 @@ function untilNextMs({ spec }: Schedule, now: number): number {
   const every = durationMs(spec?.interval?.[0]?.interval);
   if (every !== undefined) return every - (now % every);
   const [daily] = spec?.structuredCalendar ?? [];
-  if (!daily) throw grpcError('UNIMPLEMENTED', 'the simulation knows intervals and times of day');
+  if (!daily) throw grpcError('UNIMPLEMENTED', 'only intervals and times of day are simulated');
   const at = (daily.hour?.[0]?.start ?? 0) * HOUR_MS + (daily.minute?.[0]?.start ?? 0) * MINUTE_MS;
   return DAY_MS - ((now - at) % DAY_MS);
 }

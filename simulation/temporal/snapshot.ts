@@ -55,8 +55,10 @@ function timeOutOpenTask(run: Run): void {
   run.scheduleTask();
 }
 
-function timeOut(run: Run, how: NonNullable<Attributes['workflowTaskTimedOutEventAttributes']>): void {
-  run.write(EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT, { workflowTaskTimedOutEventAttributes: how });
+function timeOut(run: Run, attributes: NonNullable<Attributes['workflowTaskTimedOutEventAttributes']>): void {
+  run.write(EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT, {
+    workflowTaskTimedOutEventAttributes: attributes,
+  });
 }
 
 const TASK_EVENTS: ReadonlySet<EventType> = new Set([

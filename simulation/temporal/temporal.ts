@@ -209,8 +209,8 @@ export class Temporal implements RunHost {
   }
 
   update(run: Run, { id: updateId, name, args, identity }: Omit<Update['request'], 'sequencing'>): Update {
-    const known = run.updates.get(updateId);
-    if (known) return known;
+    const existing = run.updates.get(updateId);
+    if (existing) return existing;
     const request = { id: updateId, name, args, identity, sequencing: 0 };
     const update: Update = { request, state: 'admitted', acceptedEventId: 0, watchers: [] };
     run.updates.set(updateId, update);
@@ -230,14 +230,14 @@ export class Temporal implements RunHost {
   private dispatchQuery(run: Run, query: Query): void {
     const { sticky } = run;
     let isTaken = false;
-    const wanted = () => !isTaken;
+    const isWanted = () => !isTaken;
     const queue = run.started.taskQueue?.name ?? '';
     const dispatch = (holder: SimulatedWorker | undefined) => {
       const take = (worker: SimulatedWorker) => {
         isTaken = true;
         this.world.spawn(worker.takeQuery(run, query, holder !== undefined));
       };
-      this.enqueue({ queue, worker: holder, isWanted: wanted, take });
+      this.enqueue({ queue, worker: holder, isWanted, take });
     };
     dispatch(sticky);
     if (sticky)
@@ -321,8 +321,10 @@ export class Temporal implements RunHost {
     for (const waiting of [...this.activitiesWaiting]) {
       const { activity, attempt } = waiting;
       const queue = activity.attributes.taskQueue ?? '';
-      const fit = this.openPolls().filter(({ life, taskQueue }) => taskQueue === queue && life.isReachable);
-      const poll = fit.length > 1 ? this.world.random.pick(fit) : fit[0];
+      const candidates = this.openPolls().filter(
+        ({ life, taskQueue }) => taskQueue === queue && life.isReachable,
+      );
+      const poll = candidates.length > 1 ? this.world.random.pick(candidates) : candidates[0];
       if (!poll) continue;
       this.activitiesWaiting.splice(this.activitiesWaiting.indexOf(waiting), 1);
       this.polls.splice(this.polls.indexOf(poll), 1);
@@ -354,23 +356,23 @@ export class Temporal implements RunHost {
   }
 
   private match(): void {
-    const still: Waiting[] = [];
+    const unmatched: Waiting[] = [];
     const waiting = this.waiting.filter(({ isWanted }) => isWanted());
     this.waiting = [];
     for (const one of waiting) {
-      const fit = this.workers.filter(
+      const candidates = this.workers.filter(
         (worker) =>
           worker.isReachable && worker.taskQueue === one.queue && (!one.worker || one.worker === worker),
       );
-      const worker = fit.length > 1 ? this.world.random.pick(fit) : fit[0];
+      const worker = candidates.length > 1 ? this.world.random.pick(candidates) : candidates[0];
       if (worker) one.take(worker);
-      else still.push(one);
+      else unmatched.push(one);
     }
-    this.waiting = [...still, ...this.waiting];
+    this.waiting = [...unmatched, ...this.waiting];
     this.matchActivities();
   }
 
-  // ---- what follows from commands
+  // ---- effects of commands
 
   apply(run: Run, command: Command): void {
     if (run.isRunning) applyCommand(this, run, command);
@@ -572,9 +574,9 @@ export class Temporal implements RunHost {
   }
 
   /** Events between runs are delayed. */
-  private deliverLater(run: Run, act: () => void): void {
+  private deliverLater(run: Run, effect: () => void): void {
     this.world.at(this.world.random.between(1, MAX_MATCHING_DELAY_MS), () => {
-      if (run.isRunning) act();
+      if (run.isRunning) effect();
     });
   }
 
@@ -620,10 +622,10 @@ function endOfChild(child: Run, common: ChildEnd): [EventType, Attributes] {
   const failed = last?.workflowExecutionFailedEventAttributes;
   if (failed) {
     const { failure, retryState } = failed;
-    const how = { ...common, failure: failure ?? null, retryState: retryState ?? 0 };
+    const attributes = { ...common, failure: failure ?? null, retryState: retryState ?? 0 };
     return [
       EventType.EVENT_TYPE_CHILD_WORKFLOW_EXECUTION_FAILED,
-      { childWorkflowExecutionFailedEventAttributes: how },
+      { childWorkflowExecutionFailedEventAttributes: attributes },
     ];
   }
   return last?.workflowExecutionCanceledEventAttributes

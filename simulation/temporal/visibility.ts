@@ -135,10 +135,10 @@ class Parser {
       this.expect('NULL');
       return (field) => (field === undefined) !== isNegated;
     }
-    const wanted = this.parseValue();
-    const known = COMPARISONS.get(operator);
-    if (!known) throw this.unsupported();
-    return (field) => known(field, wanted);
+    const operand = this.parseValue();
+    const comparison = COMPARISONS.get(operator);
+    if (!comparison) throw this.unsupported();
+    return (field) => comparison(field, operand);
   }
 
   private parseValues(): string[] {
@@ -175,24 +175,24 @@ class Parser {
   }
 }
 
-const COMPARISONS = new Map<string, (field: Field, wanted: string) => boolean>([
+const COMPARISONS = new Map<string, (field: Field, operand: string) => boolean>([
   ['=', equal],
-  ['!=', (field, wanted) => field !== undefined && !equal(field, wanted)],
-  ['<', (field, wanted) => compare(field, wanted) < 0],
-  ['<=', (field, wanted) => compare(field, wanted) <= 0],
-  ['>', (field, wanted) => compare(field, wanted) > 0],
-  ['>=', (field, wanted) => compare(field, wanted) >= 0],
-  ['STARTS_WITH', (field, wanted) => typeof field === 'string' && field.startsWith(wanted)],
+  ['!=', (field, operand) => field !== undefined && !equal(field, operand)],
+  ['<', (field, operand) => compare(field, operand) < 0],
+  ['<=', (field, operand) => compare(field, operand) <= 0],
+  ['>', (field, operand) => compare(field, operand) > 0],
+  ['>=', (field, operand) => compare(field, operand) >= 0],
+  ['STARTS_WITH', (field, operand) => typeof field === 'string' && field.startsWith(operand)],
 ]);
 
-function equal(field: Field, wanted: string): boolean {
-  return field !== undefined && compare(field, wanted) === 0;
+function equal(field: Field, operand: string): boolean {
+  return field !== undefined && compare(field, operand) === 0;
 }
 
 /** Times are written as text. An absent field equals nothing. */
-function compare(field: Field, wanted: string): number {
+function compare(field: Field, operand: string): number {
   if (field === undefined) return Number.NaN;
-  if (typeof field !== 'number') return String(field) === wanted ? 0 : String(field) < wanted ? -1 : 1;
-  const other = Number.isNaN(Number(wanted)) ? Date.parse(wanted) : Number(wanted);
+  if (typeof field !== 'number') return String(field) === operand ? 0 : String(field) < operand ? -1 : 1;
+  const other = Number.isNaN(Number(operand)) ? Date.parse(operand) : Number(operand);
   return field - other;
 }

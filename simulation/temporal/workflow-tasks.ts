@@ -37,7 +37,7 @@ const LEGACY_QUERY_ID = 'legacy_query';
 /** The workflow's sandbox replaces these with its own clock and randomness. */
 const NO_RANDOMNESS = { random: rejectRandomness, uuid4: rejectRandomness, fillRandom: rejectRandomness };
 function rejectRandomness(): never {
-  throw new Error('randomness from outside of the simulation');
+  throw new Error('the workflow drew real randomness');
 }
 
 export interface WorkflowTaskFaults {
@@ -144,7 +144,7 @@ export class WorkflowTasks {
         await this.advance(cached, run);
         const needsAnotherTask = await this.awaitLocals(cached, run);
         const answers = await this.answers(cached, work.queries);
-        if (faults && this.world.random.chance(faults.failed)) throw new InjectedFailure('out of memory');
+        if (faults && this.world.random.chance(faults.failed)) throw new InjectedFailure('injected failure');
         await this.life.networkDelay();
         if (faults && this.world.random.chance(faults.lost)) {
           await this.evict(run.runId);
@@ -158,9 +158,9 @@ export class WorkflowTasks {
         };
         const rejected = new Map(machines.rejected);
         machines.rejected.clear();
-        const taken = run.completeTask(task, { ...completion, rejected, worker });
-        if (taken === 'discarded') machines.forgetSpeculativeTask(work.previousStartedId);
-        if (taken === 'rejected' || !run.isRunning) await this.evict(run.runId);
+        const outcome = run.completeTask(task, { ...completion, rejected, worker });
+        if (outcome === 'discarded') machines.discardSpeculativeTask(work.previousStartedId);
+        if (outcome === 'rejected' || !run.isRunning) await this.evict(run.runId);
       } catch (error) {
         await this.failed(run, work, error, cached);
       }
@@ -239,11 +239,11 @@ export class WorkflowTasks {
       this.world.occurred.add('a query ran ahead of the next workflow task');
   }
 
-  /** Uses the cached workflow if there is one and `fromMemory` allows it. */
+  /** Uses the cached workflow if there is one and `useCache` allows it. */
   private async exclusively(
     run: Run,
-    fromMemory: boolean,
-    act: (cached: Cached) => Promise<void>,
+    useCache: boolean,
+    action: (cached: Cached) => Promise<void>,
   ): Promise<void> {
     await this.life.awake();
     for (
@@ -254,16 +254,17 @@ export class WorkflowTasks {
       await busy;
       await this.life.awake();
     }
-    const known = this.cache.get(run.runId);
-    const cached = known && fromMemory ? known : this.createCached(run);
-    const acting = act(cached);
-    cached.inProgress = acting.then(
+    const existing = this.cache.get(run.runId);
+    const cached = existing && useCache ? existing : this.createCached(run);
+    const running = action(cached);
+    cached.inProgress = running.then(
       () => undefined,
       () => undefined,
     );
-    if (known && known !== cached && known.vm) await this.world.withClockStopped(known.vm.dispose());
+    if (existing && existing !== cached && existing.vm)
+      await this.world.withClockStopped(existing.vm.dispose());
     try {
-      await acting;
+      await running;
     } finally {
       cached.inProgress = undefined;
     }
@@ -315,13 +316,13 @@ export class WorkflowTasks {
   private async activate(cached: Cached, run: Run, activation: Activation): Promise<ActivationResult> {
     if (cached.isDisposed) await never();
     const { vm } = cached;
-    const made = vm ?? (await this.world.withClockStopped(this.create(run, activation)));
-    cached.vm = made;
+    const created = vm ?? (await this.world.withClockStopped(this.create(run, activation)));
+    cached.vm = created;
     this.world.counts.activations += 1;
-    const asked = await this.completed(cached, made, activation);
-    for (const { fnName, args } of await made.getAndResetSinkCalls())
+    const result = await this.completed(cached, created, activation);
+    for (const { fnName, args } of await created.getAndResetSinkCalls())
       this.world.logs.push(`${fnName} ${JSON.stringify(args)}`);
-    return asked;
+    return result;
   }
 
   private async completed(cached: Cached, vm: WorkflowVm, activation: Activation): Promise<ActivationResult> {
@@ -337,7 +338,7 @@ export class WorkflowTasks {
 
   private create(run: Run, { timestamp, jobs, historyLength }: Activation): Promise<WorkflowVm> {
     const init = jobs?.find(({ initializeWorkflow }) => initializeWorkflow)?.initializeWorkflow;
-    if (!init) throw new Error(`${run.workflowId}: the first activation does not begin a workflow`);
+    if (!init) throw new Error(`${run.workflowId}: the first activation does not initialize the workflow`);
     const now = toMs(timestamp);
     return this.parts.workflows.create({
       info: {
@@ -405,7 +406,7 @@ export class WorkflowTasks {
 
   private async runLocal(cached: Cached, run: Run, local: LocalActivity): Promise<void> {
     const { activities, converter } = this.parts;
-    const started = this.world.now;
+    const startedAt = this.world.now;
     const { attributes } = local;
     const type = attributes.activityType ?? '';
     for (let attempt = 1; ; attempt += 1) {
@@ -428,7 +429,7 @@ export class WorkflowTasks {
         await this.life.sleep(durationMs(attributes.retryPolicy?.initialInterval) ?? 1000);
         continue;
       }
-      const completedAt = local.startedAt + (this.world.now - started);
+      const completedAt = local.startedAt + (this.world.now - startedAt);
       local.complete({ completedAt, failure, result: completed?.result ?? undefined });
       for (const wake of cached.wakeUps.splice(0)) wake();
       return;

@@ -35,7 +35,7 @@ export class World implements Clock {
   readonly counts = { activations: 0, replays: 0 };
   private readonly queue = new EventQueue();
   private readonly trace = createHash('sha256');
-  private underWay = 0;
+  private pendingWork = 0;
   private failure: unknown;
 
   constructor({ seed, startsAt = Date.UTC(2027, 0, 1) }: WorldOptions) {
@@ -75,11 +75,11 @@ export class World implements Clock {
 
   /** Stops the clock during work that takes macrotasks, such as a call into the VM. */
   async withClockStopped<T>(work: Promise<T>): Promise<T> {
-    this.underWay += 1;
+    this.pendingWork += 1;
     try {
       return await work;
     } finally {
-      this.underWay -= 1;
+      this.pendingWork -= 1;
     }
   }
 
@@ -134,20 +134,20 @@ export class World implements Clock {
 
   /** Runs the world until `work` settles, and returns its result. */
   async finish<T>(work: Promise<T>, withinMs = 86_400_000): Promise<T> {
-    let over = false;
+    let isSettled = false;
     const end = () => {
-      over = true;
+      isSettled = true;
     };
     work.then(end, end);
-    const how = await this.run({ done: () => over, withinMs });
-    if (how !== 'done') throw new Error(`the world is ${how} and the work is not done`);
+    const ending = await this.run({ done: () => isSettled, withinMs });
+    if (ending !== 'done') throw new Error(`the work did not settle: the world is ${ending}`);
     return work;
   }
 
   /** One turn of Node's event loop runs all pending microtasks. A call into the VM takes further turns. */
   private async settle(): Promise<void> {
     do await new Promise(setImmediate);
-    while (this.underWay > 0);
+    while (this.pendingWork > 0);
     if (this.failure !== undefined) throw this.failure;
   }
 }

@@ -35,15 +35,15 @@ interface Scene {
 
 /** One payout with the default settings. */
 async function scene({ env = {}, scenario = 'success', fault, always, more }: Scene) {
-  const there = new PayoutWorld({ workflows, seed: 1, env });
-  const { world, payouts, processes } = there;
-  const { control } = there.provider;
+  const system = new PayoutWorld({ workflows, seed: 1, env });
+  const { world, payouts, processes } = system;
+  const { control } = system.provider;
   if (fault) control.addFault({ operation: 'createCnyOrder', times: 1, fault });
   if (always) control.addFault({ operation: 'createCnyOrder', fault: always });
-  await world.finish(there.start(1, { platform: `sim:${scenario}`, ...more }));
+  await world.finish(system.start(1, { platform: `sim:${scenario}`, ...more }));
   const state = () => world.finish(payouts.state({ partnerOrderId }));
   return {
-    ...{ there, control, state },
+    ...{ system, control, state },
     pass: (ms: number) => world.run({ withinMs: ms }),
     /** The same without a worker process: long idle times cost nothing. */
     passWithoutWorkers: async (ms: number) => {
@@ -133,10 +133,10 @@ describe('an approval', () => {
   });
 
   test('after the lock expired leads to a new quote, not to a create with an expired lock', async () => {
-    const { there, untilPhase, pass, creates, result } = await scene({ more });
+    const { system, untilPhase, pass, creates, result } = await scene({ more });
     const { quote } = await untilPhase('AWAITING_APPROVAL');
     await pass(2 * MINUTE);
-    await there.world.finish(there.payouts.approve({ partnerOrderId }, { by: 'olga' }));
+    await system.world.finish(system.payouts.approve({ partnerOrderId }, { by: 'olga' }));
     expect((await result()).outcome).toBe('SUCCESS');
     const locks = creates().map(({ body }) => /"lockRateId":"([^"]*)"/.exec(body)?.[1]);
     expect(locks).toEqual([expect.any(String)]);
@@ -145,7 +145,7 @@ describe('an approval', () => {
 });
 
 test('H28 a payout without notifications ends correctly after hours, with a bounded history', async () => {
-  const { pass, passWithoutWorkers, state, control, there, result } = await scene({
+  const { pass, passWithoutWorkers, state, control, system, result } = await scene({
     scenario: 'slow final=2h notify=none',
   });
   await pass(10 * MINUTE);
@@ -154,5 +154,5 @@ test('H28 a payout without notifications ends correctly after hours, with a boun
   expect((await state()).phase).not.toBe('DONE');
   expect((await result()).outcome).toBe('SUCCESS');
   expect(control.ledgerOf(partnerOrderId).debits).toBe(1);
-  for (const run of there.server.runs) expect(run.entries.length).toBeLessThan(2_000);
+  for (const run of system.server.runs) expect(run.entries.length).toBeLessThan(2_000);
 });

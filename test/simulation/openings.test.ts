@@ -15,9 +15,9 @@ beforeAll(async () => {
 });
 
 test('H137 an opening that is canceled during review can still be resolved with the existing account', async () => {
-  const there = new PayoutWorld({ workflows, seed: 1 });
-  const { world, provider } = there;
-  const accounts = accountsOf(there);
+  const system = new PayoutWorld({ workflows, seed: 1 });
+  const { world, provider } = system;
+  const accounts = accountsOf(system);
   const fault = { kind: 'drop-after' } as const;
   provider.control.addFault({ operation: 'receivingAccountCreate', times: 1, fault });
   await world.finish(accounts.open(request));
@@ -34,9 +34,9 @@ test('H137 an opening that is canceled during review can still be resolved with 
 
 describe('H53 Temporal is restored to before an account was opened', () => {
   /** The list of accounts is slow: Temporal is restored to a time during that call. */
-  async function openedAndForgotten(there: PayoutWorld, isThere: boolean) {
-    const { world, server, provider } = there;
-    const accounts = accountsOf(there);
+  async function openedAndForgotten(system: PayoutWorld, isThere: boolean) {
+    const { world, server, provider } = system;
+    const accounts = accountsOf(system);
     const nothing = snapshotOf(server);
     const latency = { kind: 'latency', ms: 3_000 } as const;
     provider.control.addFault({ operation: 'receivingAccountBalance', times: 1, fault: latency });
@@ -44,7 +44,7 @@ describe('H53 Temporal is restored to before an account was opened', () => {
     await world.run({ withinMs: 1_000 });
     const checking = snapshotOf(server);
     expect((await world.finish(accounts.result(request))).outcome).toBe('OPENED');
-    there.restore(isThere ? checking : nothing);
+    system.restore(isThere ? checking : nothing);
     const [account] = provider.control.ledger().receivingAccounts;
     return { accounts, accountId: account?.accountId ?? '' };
   }
@@ -60,29 +60,29 @@ describe('H53 Temporal is restored to before an account was opened', () => {
   }
 
   test('a request that still runs: it sends nothing, and a person names the account', async () => {
-    const there = new PayoutWorld({ workflows, seed: 1 });
-    const { world, provider } = there;
-    const { accounts, accountId } = await openedAndForgotten(there, true);
-    expect(await reviewed(there, accounts)).toEqual([accountId]);
+    const system = new PayoutWorld({ workflows, seed: 1 });
+    const { world, provider } = system;
+    const { accounts, accountId } = await openedAndForgotten(system, true);
+    expect(await reviewed(system, accounts)).toEqual([accountId]);
     await world.finish(accounts.resolve(request, { by: 'olga', created: true, accountId }));
     expect(await world.finish(accounts.result(request))).toMatchObject({ outcome: 'OPENED', accountId });
     expect(provider.control.ledger().receivingAccounts).toHaveLength(1);
   });
 
   test('a running request that is canceled: it is not reported as not opened', async () => {
-    const there = new PayoutWorld({ workflows, seed: 1 });
-    const { world } = there;
-    const { accounts, accountId } = await openedAndForgotten(there, true);
+    const system = new PayoutWorld({ workflows, seed: 1 });
+    const { world } = system;
+    const { accounts, accountId } = await openedAndForgotten(system, true);
     await world.finish(accounts.handle(request).cancel());
-    expect(await reviewed(there, accounts)).toEqual([accountId]);
+    expect(await reviewed(system, accounts)).toEqual([accountId]);
   });
 
   test('a forgotten request that is made again: the same', async () => {
-    const there = new PayoutWorld({ workflows, seed: 1 });
-    const { world, provider } = there;
-    const { accounts, accountId } = await openedAndForgotten(there, false);
+    const system = new PayoutWorld({ workflows, seed: 1 });
+    const { world, provider } = system;
+    const { accounts, accountId } = await openedAndForgotten(system, false);
     await world.finish(accounts.open(request));
-    expect(await reviewed(there, accounts)).toEqual([accountId]);
+    expect(await reviewed(system, accounts)).toEqual([accountId]);
     expect(provider.control.ledger().receivingAccounts).toHaveLength(1);
   });
 
@@ -92,9 +92,9 @@ describe('H53 Temporal is restored to before an account was opened', () => {
   ] as const)(
     'a payer without an account in this currency requires no person: %s',
     async (_when, afterMinutes, [least, most]) => {
-      const there = new PayoutWorld({ workflows, seed: 1 });
-      const { world } = there;
-      const { accounts } = await openedAndForgotten(there, false);
+      const system = new PayoutWorld({ workflows, seed: 1 });
+      const { world } = system;
+      const { accounts } = await openedAndForgotten(system, false);
       await world.run({ withinMs: afterMinutes * MINUTE_MS });
       const other = { ...request, requestId: 'ra-2', currency: 'EUR' };
       await world.finish(accounts.open(other));
@@ -106,15 +106,15 @@ describe('H53 Temporal is restored to before an account was opened', () => {
   );
 
   test('a person finds that none was opened: it is sent once', async () => {
-    const there = new PayoutWorld({ workflows, seed: 1 });
-    const { world, server, provider } = there;
-    const accounts = accountsOf(there);
+    const system = new PayoutWorld({ workflows, seed: 1 });
+    const { world, server, provider } = system;
+    const accounts = accountsOf(system);
     const latency = { kind: 'latency', ms: 3_000 } as const;
     provider.control.addFault({ operation: 'receivingAccountBalance', times: 1, fault: latency });
     await world.finish(accounts.open(request));
     await world.run({ withinMs: 1_000 });
-    there.restore(snapshotOf(server));
-    expect(await reviewed(there, accounts)).toEqual([]);
+    system.restore(snapshotOf(server));
+    expect(await reviewed(system, accounts)).toEqual([]);
     await world.finish(accounts.resolve(request, { by: 'olga', created: false, then: 'retry' }));
     expect((await world.finish(accounts.result(request))).outcome).toBe('OPENED');
     expect(provider.control.ledger().receivingAccounts).toHaveLength(1);

@@ -51,30 +51,30 @@ function replaysIn({ converter }: PayoutWorld, entries: Run['entries']): Promise
   return replays(exported(entries), inject('workflowBundle'), converter);
 }
 
-async function paid(there: PayoutWorld, more: Partial<PayoutRequestInput> = {}): Promise<Run> {
-  const { world, server, payouts } = there;
-  await world.finish(there.start(1, more));
+async function paid(system: PayoutWorld, more: Partial<PayoutRequestInput> = {}): Promise<Run> {
+  const { world, server, payouts } = system;
+  await world.finish(system.start(1, more));
   expect(await world.finish(payouts.result({ partnerOrderId }), HOUR_MS)).toMatchObject({
     outcome: 'SUCCESS',
   });
   expect(world.violations).toEqual([]);
-  expect(debitsOf(there)).toBe(1);
+  expect(debitsOf(system)).toBe(1);
   return server.find(payoutId(1));
 }
 
 describe('one payout', () => {
   test('ends with one debit, and the real core replays every history of its world', async () => {
-    const there = worldOf();
-    const run = await paid(there);
+    const system = worldOf();
+    const run = await paid(system);
     expect(typesOf(run).filter((type) => type.includes('FAILED') || type.includes('TIMED_OUT'))).toEqual([]);
-    for (const { entries } of there.server.runs) await replaysIn(there, entries);
+    for (const { entries } of system.server.runs) await replaysIn(system, entries);
   });
 
   test('H134 a create whose answer takes longer than the heartbeat timeout: the answer counts', async () => {
-    const there = worldOf();
+    const system = worldOf();
     const fault = { kind: 'latency', ms: 15_000, effect: 'after' } as const;
-    there.provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault });
-    const run = await paid(there);
+    system.provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault });
+    const run = await paid(system);
     const asked = run.entries.map(
       ({ event }) => event.activityTaskScheduledEventAttributes?.activityType?.name,
     );
@@ -83,10 +83,10 @@ describe('one payout', () => {
   });
 
   test('replays identically before every workflow task', async () => {
-    const there = worldOf({ faults: { ...NO_FAULTS, evicted: 1 } });
-    const run = await paid(there);
+    const system = worldOf({ faults: { ...NO_FAULTS, evicted: 1 } });
+    const run = await paid(system);
     expect(typesOf(run)).toEqual(typesOf(await paid(worldOf())));
-    expect(there.world.counts.replays).toBeGreaterThan(
+    expect(system.world.counts.replays).toBeGreaterThan(
       typesOf(run).filter((type) => type === 'WORKFLOW_TASK_COMPLETED').length,
     );
   });
@@ -106,19 +106,19 @@ describe('one payout', () => {
 
 describe('updates, cancellation, termination and reset', () => {
   async function awaitingApproval(faults = NO_FAULTS) {
-    const there = worldOf({ faults });
-    const { world, payouts, server } = there;
-    await world.finish(there.start(1, { approval: 'required' }));
+    const system = worldOf({ faults });
+    const { world, payouts, server } = system;
+    await world.finish(system.start(1, { approval: 'required' }));
     await world.run({ withinMs: 60_000 });
     expect(await world.finish(payouts.state({ partnerOrderId }))).toMatchObject({
       phase: 'AWAITING_APPROVAL',
     });
-    return { there, world, payouts, run: server.find(payoutId(1)) };
+    return { system, world, payouts, run: server.find(payoutId(1)) };
   }
   const ref = { partnerOrderId };
 
   test('approves by an update', async () => {
-    const { there, world, payouts, run } = await awaitingApproval({ ...NO_FAULTS, evicted: 1 });
+    const { system, world, payouts, run } = await awaitingApproval({ ...NO_FAULTS, evicted: 1 });
     await world.finish(payouts.approve(ref, { by: 'approver' }));
     expect(await world.finish(payouts.result(ref))).toMatchObject({ outcome: 'SUCCESS' });
     expect(typesOf(run)).toContain('WORKFLOW_EXECUTION_UPDATE_ACCEPTED');
@@ -127,18 +127,18 @@ describe('updates, cancellation, termination and reset', () => {
       phase: 'DONE',
     });
     expect(world.violations).toEqual([]);
-    await replaysIn(there, run.entries);
+    await replaysIn(system, run.entries);
   });
 
   test('the validator rejects an update without a trace', async () => {
-    const { there, world, payouts, run } = await awaitingApproval();
+    const { system, world, payouts, run } = await awaitingApproval();
     const before = run.entries.length;
     const asked = payouts.resolve(ref, { by: 'operator', created: false, then: 'end' });
     await expect(world.finish(asked)).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
     expect(run.entries.length).toBe(before);
     await world.finish(payouts.approve(ref, { by: 'approver' }));
     expect(await world.finish(payouts.result(ref))).toMatchObject({ outcome: 'SUCCESS' });
-    await replaysIn(there, run.entries);
+    await replaysIn(system, run.entries);
   });
 
   test('cancels through Temporal before the create', async () => {
@@ -149,22 +149,22 @@ describe('updates, cancellation, termination and reset', () => {
   });
 
   test('after a termination, reconciliation starts it again, and it does not pay twice', async () => {
-    const { there, world, payouts, run } = await awaitingApproval();
+    const { system, world, payouts, run } = await awaitingApproval();
     await world.finish(payouts.handle(ref).terminate('by a person'));
     expect(typesOf(run).at(-1)).toBe('WORKFLOW_EXECUTION_TERMINATED');
-    const again = () => there.server.latest(payoutId(1))?.isRunning ?? false;
+    const again = () => system.server.latest(payoutId(1))?.isRunning ?? false;
     expect(await world.run({ done: again, withinMs: HOUR_MS })).toBe('done');
     await world.run({ withinMs: 60_000 });
     await world.finish(payouts.approve(ref, { by: 'approver' }));
     expect(await world.finish(payouts.result(ref))).toMatchObject({ outcome: 'SUCCESS' });
-    expect(debitsOf(there)).toBe(1);
+    expect(debitsOf(system)).toBe(1);
   });
 
   test('decides in review that it was not created: until the next quote, the state asks for no decision', async () => {
-    const there = worldOf({ env: { PAYOUTS_POLL_FIRST: '2s', PAYOUTS_CONFIRMATION_WINDOW: '10s' } });
-    const { world, payouts, provider } = there;
+    const system = worldOf({ env: { PAYOUTS_POLL_FIRST: '2s', PAYOUTS_CONFIRMATION_WINDOW: '10s' } });
+    const { world, payouts, provider } = system;
     provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault: { kind: 'drop-before' } });
-    await world.finish(there.start(1));
+    await world.finish(system.start(1));
     const stateNow = () => world.finish(payouts.state({ partnerOrderId }));
     while ((await stateNow()).phase !== 'NEEDS_REVIEW') await world.run({ withinMs: 1_000 });
     const ref = { partnerOrderId };
@@ -175,15 +175,15 @@ describe('updates, cancellation, termination and reset', () => {
       if (state.phase === 'NEEDS_REVIEW' && !state.needsAttention) wrong.push(state);
     expect(wrong).toEqual([]);
     expect(await world.finish(payouts.result(ref), HOUR_MS)).toMatchObject({ outcome: 'SUCCESS' });
-    expect(debitsOf(there)).toBe(1);
+    expect(debitsOf(system)).toBe(1);
   });
 
   test('H6 after two resets before lists show a run that sent, its order is found', async () => {
-    const there = worldOf({ settings: { readLagMs: 5_000 } });
-    const { world, server, service, payouts, provider } = there;
+    const system = worldOf({ settings: { readLagMs: 5_000 } });
+    const { world, server, service, payouts, provider } = system;
     const ledger = () => provider.control.ledgerOf(partnerOrderId);
     service.visibility.lagMs = 24 * HOUR_MS;
-    await world.finish(there.start(1));
+    await world.finish(system.start(1));
     await world.run({ done: () => ledger().creates.length > 0, withinMs: HOUR_MS });
     const first = server.find(payoutId(1));
     const finished = first.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
@@ -199,22 +199,22 @@ describe('updates, cancellation, termination and reset', () => {
   });
 
   test('after a reset to an earlier workflow task, it does not pay twice', async () => {
-    const { there, world, payouts, run } = await awaitingApproval();
+    const { system, world, payouts, run } = await awaitingApproval();
     const finished = run.entries.find(({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED);
-    const second = there.server.reset(run, finished?.id ?? 0, 'a try');
+    const second = system.server.reset(run, finished?.id ?? 0, 'a try');
     await world.run({ withinMs: 60_000 });
     await world.finish(payouts.approve(ref, { by: 'approver' }));
     expect(await world.finish(payouts.result(ref))).toMatchObject({ outcome: 'SUCCESS' });
     expect(world.violations).toEqual([]);
-    expect(debitsOf(there)).toBe(1);
+    expect(debitsOf(system)).toBe(1);
     expect(typesOf(run).at(-1)).toBe('WORKFLOW_EXECUTION_TERMINATED');
-    await replaysIn(there, second.entries);
+    await replaysIn(system, second.entries);
   });
 
   test('is listed a little later, by status and search attribute', async () => {
-    const { there, world } = await awaitingApproval();
+    const { system, world } = await awaitingApproval();
     const count = (query: string) =>
-      world.finish(there.client.workflow.count(query).then(({ count }) => count));
+      world.finish(system.client.workflow.count(query).then(({ count }) => count));
     expect(await count("WorkflowType = 'payout' AND ExecutionStatus = 'Running'")).toBe(1);
     expect(await count("PayoutPhase IN ('CREATING', 'AWAITING_APPROVAL') AND NOT_SET IS NULL")).toBe(1);
     expect(await count("PayoutPhase = 'DONE' AND WorkflowType = 'payout'")).toBe(0);
@@ -226,9 +226,9 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
   /** The payout waits, the worker that has it in memory dies, and a query waits for that worker while the timer fires. */
   async function queriedWhileTimerFires() {
     const env = { PAYOUTS_POLL_FIRST: '5s' };
-    const there = worldOf({ workers: 2, env, settings: { finalAfterMs: 20_000 } });
-    const { world, server, processes, payouts } = there;
-    await world.finish(there.start(1, { platform: 'sim:success notify=none' }));
+    const system = worldOf({ workers: 2, env, settings: { finalAfterMs: 20_000 } });
+    const { world, server, processes, payouts } = system;
+    await world.finish(system.start(1, { platform: 'sim:success notify=none' }));
     const run = server.find(payoutId(1));
     const waits = () => run.attributes['PayoutOrderId'] !== undefined && run.timers.size > 0 && !run.task;
     await world.run({ done: waits, withinMs: HOUR_MS });
@@ -240,7 +240,7 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
     const alive = processes.filter(({ life }) => life !== undefined);
     for (const process of alive) process.cutOff = true;
     // Without the retry of our clients, which would hide the failure.
-    const client = there.service.client({ dataConverter: there.converter, interceptors: {} });
+    const client = system.service.client({ dataConverter: system.converter, interceptors: {} });
     const answer = client.workflow
       .getHandle(payoutId(1))
       .query('state')
@@ -259,7 +259,7 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
           outcome: 'SUCCESS',
         });
         expect(world.violations).toEqual([]);
-        await replaysIn(there, run.entries);
+        await replaysIn(system, run.entries);
       },
     };
   }
@@ -280,9 +280,9 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
   });
 
   test('core answers it with the task of an update, but without the update: one failed task, and the payout continues', async () => {
-    const there = worldOf({ workers: 2 });
-    const { world, server, processes, payouts } = there;
-    await world.finish(there.start(1, { approval: 'required' }));
+    const system = worldOf({ workers: 2 });
+    const { world, server, processes, payouts } = system;
+    await world.finish(system.start(1, { approval: 'required' }));
     await world.run({ withinMs: 60_000 });
     const run = server.find(payoutId(1));
     const holder = run.sticky;
@@ -292,7 +292,7 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
     // The query waits for any worker; the update goes to the holder.
     for (const process of processes) process.cutOff = true;
     run.sticky = undefined;
-    const client = there.service.client({ dataConverter: there.converter, interceptors: {} });
+    const client = system.service.client({ dataConverter: system.converter, interceptors: {} });
     const answer = client.workflow.getHandle(payoutId(1)).query('state');
     await world.run({ withinMs: 100 });
     const approved = payouts.approve({ partnerOrderId }, { by: 'approver' });
@@ -310,20 +310,20 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
     });
     expect(world.occurred).toContain('core missed an update');
     expect(typesOf(run).filter((type) => type === 'WORKFLOW_TASK_FAILED')).toHaveLength(1);
-    expect([debitsOf(there), world.violations]).toEqual([1, []]);
-    await replaysIn(there, run.entries);
+    expect([debitsOf(system), world.violations]).toEqual([1, []]);
+    await replaysIn(system, run.entries);
   });
 
   test('a query of a payout that is in memory is answered at once', async () => {
-    const there = worldOf({ env: { PAYOUTS_POLL_FIRST: '5s' }, settings: { finalAfterMs: 20_000 } });
-    const { world, server } = there;
-    await world.finish(there.start(1, { platform: 'sim:success notify=none' }));
+    const system = worldOf({ env: { PAYOUTS_POLL_FIRST: '5s' }, settings: { finalAfterMs: 20_000 } });
+    const { world, server } = system;
+    await world.finish(system.start(1, { platform: 'sim:success notify=none' }));
     const run = server.find(payoutId(1));
     await world.run({
       done: () => run.attributes['PayoutOrderId'] !== undefined && !run.task,
       withinMs: HOUR_MS,
     });
-    const client = there.service.client({ dataConverter: there.converter, interceptors: {} });
+    const client = system.service.client({ dataConverter: system.converter, interceptors: {} });
     const { replays } = world.counts;
     for (const pauseMs of [0, 10, 1_000]) {
       await world.run({ withinMs: pauseMs });
@@ -342,12 +342,12 @@ test('a planted nondeterminism is found', async () => {
   const modified = code.replace('const summary = `create: pay ', `const summary = \`create: pay ${PLANTED}`);
   expect(modified).not.toBe(code);
   writeFileSync(planted, `let made = 0;\n${modified}`);
-  const there = worldOf({ workflows: await loadWorkflows(planted), faults: { ...NO_FAULTS, evicted: 1 } });
-  const { world } = there;
-  await world.finish(there.start(1));
+  const system = worldOf({ workflows: await loadWorkflows(planted), faults: { ...NO_FAULTS, evicted: 1 } });
+  const { world } = system;
+  await world.finish(system.start(1));
   await world.run({ done: () => world.violations.length > 0, withinMs: HOUR_MS });
   expect(world.violations[0]).toMatch(
-    /^payout:default:p-1: a replay differs at event \d+, .* it asks for scheduleActivity /,
+    /^payout:default:p-1: a replay differs at event \d+, .* it issues scheduleActivity /,
   );
   rmSync(folder, { recursive: true });
 });

@@ -53,8 +53,8 @@ function real(world: PayoutWorld): Stage {
 }
 
 function simulated(env: Environment): Stage {
-  const there = new SimulatedWorld({ workflows, seed: 1, env: { ...ENV, ...env } });
-  const { world, payouts, provider, server } = there;
+  const system = new SimulatedWorld({ workflows, seed: 1, env: { ...ENV, ...env } });
+  const { world, payouts, provider, server } = system;
   return {
     payouts,
     provider: provider.control,

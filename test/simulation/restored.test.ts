@@ -15,36 +15,36 @@ beforeAll(async () => {
   workflows = await loadWorkflows(inject('workflowBundle'));
 });
 
-async function approved(there: PayoutWorld): Promise<void> {
-  await there.world.run({ withinMs: 10_000 });
-  await there.world.finish(there.payouts.approve({ partnerOrderId }, { by: 'olga' }));
+async function approved(system: PayoutWorld): Promise<void> {
+  await system.world.run({ withinMs: 10_000 });
+  await system.world.finish(system.payouts.approve({ partnerOrderId }, { by: 'olga' }));
 }
 
 describe('H53 Temporal is restored to before a payout paid', () => {
   test('a payout that Temporal still has confirms, and adopts its order', async () => {
-    const there = new PayoutWorld({ workflows, seed: 1 });
-    const { world, payouts, provider, server } = there;
-    await world.finish(there.start(1, approval));
+    const system = new PayoutWorld({ workflows, seed: 1 });
+    const { world, payouts, provider, server } = system;
+    await world.finish(system.start(1, approval));
     await world.run({ withinMs: 10_000 });
     const snapshot = snapshotOf(server);
-    await approved(there);
+    await approved(system);
     expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
-    there.restore(snapshot);
-    await approved(there);
+    system.restore(snapshot);
+    await approved(system);
     expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
     expect(provider.control.ledgerOf(partnerOrderId).creates).toHaveLength(1);
   });
 
   test('a forgotten payout that is started again and canceled still reports the order', async () => {
-    const there = new PayoutWorld({ workflows, seed: 1 });
-    const { world, payouts, provider, server } = there;
+    const system = new PayoutWorld({ workflows, seed: 1 });
+    const { world, payouts, provider, server } = system;
     const snapshot = snapshotOf(server);
-    await world.finish(there.start(1, approval));
-    await approved(there);
+    await world.finish(system.start(1, approval));
+    await approved(system);
     await world.run({ withinMs: 1_000 });
     expect(provider.control.ledgerOf(partnerOrderId).debits).toBe(1);
-    there.restore(snapshot);
-    await world.finish(there.start(1, approval));
+    system.restore(snapshot);
+    await world.finish(system.start(1, approval));
     await world.run({ withinMs: 10_000 });
     const cancelled = world.finish(payouts.cancel({ partnerOrderId }, { by: 'olga' }));
     await expect(cancelled).rejects.toBeInstanceOf(WorkflowUpdateFailedError);
@@ -55,14 +55,14 @@ describe('H53 Temporal is restored to before a payout paid', () => {
   test.each(['waits', 'cancels'])(
     'a forgotten payout whose order no query shows yet waits for the order when started again; a person %s',
     async (then) => {
-      const there = new PayoutWorld({ workflows, seed: 1, settings: { readLagMs: 9_000 } });
-      const { world, payouts, provider, server } = there;
+      const system = new PayoutWorld({ workflows, seed: 1, settings: { readLagMs: 9_000 } });
+      const { world, payouts, provider, server } = system;
       const snapshot = snapshotOf(server);
-      await world.finish(there.start(1));
+      await world.finish(system.start(1));
       const ledger = () => provider.control.ledgerOf(partnerOrderId);
       await world.run({ done: () => ledger().creates.length > 0, withinMs: 60_000 });
-      there.restore(snapshot);
-      await world.finish(there.start(1));
+      system.restore(snapshot);
+      await world.finish(system.start(1));
       if (then === 'cancels') {
         await world.run({ withinMs: 5_000 });
         const cancelled = world.finish(payouts.cancel({ partnerOrderId }, { by: 'olga' }));
@@ -76,11 +76,11 @@ describe('H53 Temporal is restored to before a payout paid', () => {
 
   test('a payout that starts soon after the restore is paid once the confirmation window has passed', async () => {
     const env = { PAYOUTS_CONFIRMATION_WINDOW: '60s' };
-    const there = new PayoutWorld({ workflows, seed: 1, env });
-    const { world, payouts, provider, server } = there;
-    there.restore(snapshotOf(server));
+    const system = new PayoutWorld({ workflows, seed: 1, env });
+    const { world, payouts, provider, server } = system;
+    system.restore(snapshotOf(server));
     const restoredAt = world.now;
-    await world.finish(there.start(1));
+    await world.finish(system.start(1));
     expect((await world.finish(payouts.result({ partnerOrderId }))).outcome).toBe('SUCCESS');
     const [create] = provider.control.ledgerOf(partnerOrderId).creates;
     expect(create?.atMs).toBeGreaterThan(restoredAt + 60_000);
@@ -91,11 +91,11 @@ describe('H53 Temporal is restored to before a payout paid', () => {
   });
 
   test('H6 a payout that starts soon after the restore, sends, and is reset: a person decides, and nothing is sent again', async () => {
-    const there = new PayoutWorld({ workflows, seed: 1, settings: { readLagMs: 48 * HOUR_MS } });
-    const { world, payouts, provider, server } = there;
+    const system = new PayoutWorld({ workflows, seed: 1, settings: { readLagMs: 48 * HOUR_MS } });
+    const { world, payouts, provider, server } = system;
     provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault: { kind: 'drop-after' } });
-    there.restore(snapshotOf(server));
-    await world.finish(there.start(1));
+    system.restore(snapshotOf(server));
+    await world.finish(system.start(1));
     const inReview = async () => {
       await world.run({ withinMs: HOUR_MS });
       expect(await world.finish(payouts.state({ partnerOrderId }))).toMatchObject({ phase: 'NEEDS_REVIEW' });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** A violation is printed with its story, which is long. */
+/** A violation is printed with its timeline, which is long. */
 const MAX_BYTES = 1e9;
 
 export function simulate(...args: readonly string[]) {

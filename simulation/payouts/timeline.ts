@@ -12,7 +12,7 @@ export interface TimelineEntry {
   about: string;
   what: string;
   /** The action of a person. */
-  act?: string;
+  action?: string;
 }
 
 /** Events with little information. Every workflow task has three of them. */
@@ -31,11 +31,8 @@ export function timelineLines(
   startedAtMs: number,
   timeline: readonly TimelineEntry[],
 ): string[] {
-  const resolvedToOrder = new Set(
-    world.violations.flatMap((violation) => violation.match(/\bp-\d+\b/g) ?? []),
-  );
-  const concerns = (payout: string | null | undefined) =>
-    resolvedToOrder.size === 0 || resolvedToOrder.has(payout ?? '');
+  const mentioned = new Set(world.violations.flatMap((violation) => violation.match(/\bp-\d+\b/g) ?? []));
+  const concerns = (payout: string | null | undefined) => mentioned.size === 0 || mentioned.has(payout ?? '');
   const isPayout = (about: string) => about.startsWith('p-');
   const lines: TimelineEntry[] = [
     ...timeline.filter(({ about }) => !isPayout(about) || concerns(about)),
