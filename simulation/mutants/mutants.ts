@@ -41,6 +41,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "creation.cause === 'restored'",
   },
   {
+    name: 'old-answer-closes-window',
+    what: 'An answer from the middle of the window that waited for the workflow counts as the last one: a second payment.',
+    file: 'src/workflows/payout/confirm.ts',
+    find: "creation.cause === 'restored' || askedAtMs < creation.untilMs",
+    replace: "creation.cause === 'restored' || Date.now() < creation.untilMs",
+  },
+  {
     name: 'forgotten-start-trusted',
     what: 'A start that a restored Temporal lost is repeated before queries show its order: a second payment.',
     file: 'src/activities/payout/send-once.ts',

@@ -291,7 +291,12 @@ function basePlan(seed: number): Plan {
     losses: { refused: 0.02 * faultRate, lost: 0.02 * faultRate },
     visibilityLagMs: pick(new Random(seed ^ 0x71b1), [500, 500, 500, 5_000, 20_000]),
     temporalOutage: planTemporalOutage(new Random(seed ^ 0x0a7a9e), faultPhaseMs),
-    workflowTaskFaults: { evicted: 0.1 * faultRate, lost: 0.02 * faultRate, failed: 0.02 * faultRate },
+    workflowTaskFaults: {
+      evicted: 0.1 * faultRate,
+      // Each lost completion delays the workflow by ten seconds, so that answers are old when it sees them.
+      lost: new Random(seed ^ 0x51c6).chance(0.1) ? 0.3 : 0.02 * faultRate,
+      failed: 0.02 * faultRate,
+    },
     resolutionWithoutOrder: random.chance(0.5) ? 'retry' : 'end',
     restored,
     // Reconciliation runs every minute here. Waiting for a quarter of an hour costs more than the rest of the

@@ -10,7 +10,7 @@ import {
   payoutId,
 } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
-import { EventType, exported } from '../../simulation/temporal/history.ts';
+import { type Entry, EventType, exported } from '../../simulation/temporal/history.ts';
 import type { Run } from '../../simulation/temporal/run.ts';
 import { SimulatedWorker } from '../../simulation/temporal/worker.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
@@ -158,6 +158,33 @@ describe('updates, cancellation, termination and reset', () => {
     await world.finish(payouts.approve(ref, { by: 'approver' }));
     expect(await world.finish(payouts.result(ref))).toMatchObject({ outcome: 'SUCCESS' });
     expect(debitsOf(system)).toBe(1);
+  });
+
+  test('H4 an answer that waits for the workflow until the window is over does not close it', async () => {
+    const there = worldOf({ env: { PAYOUTS_CONFIRMATION_WINDOW: '10s' } });
+    const { world, payouts, provider, server, processes } = there;
+    const fault = { kind: 'rate-limited-but-executes', showAfterMs: 8_000 } as const;
+    provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault });
+    await world.finish(there.start(1));
+    const isAnswered = () => {
+      const entries = server.find(payoutId(1)).entries;
+      const asked = entries.find(
+        ({ event }) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'confirmOrder',
+      );
+      const isAnswer = ({ event }: Entry) =>
+        Number(event.activityTaskCompletedEventAttributes?.scheduledEventId) === asked?.id;
+      return asked !== undefined && entries.some(isAnswer);
+    };
+    // No worker takes the workflow task that has the first answer before the window is over.
+    await world.run({ done: isAnswered, withinMs: 60_000 });
+    for (const process of processes) process.kill();
+    await world.run({ withinMs: 60_000 });
+    for (const process of processes) process.start();
+    expect(await world.finish(payouts.result({ partnerOrderId }), HOUR_MS)).toMatchObject({
+      outcome: 'SUCCESS',
+    });
+    expect(debitsOf(there)).toBe(1);
+    expect(world.violations).toEqual([]);
   });
 
   test('decides in review that it was not created: until the next quote, the state asks for no decision', async () => {
