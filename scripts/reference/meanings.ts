@@ -18,12 +18,12 @@ const NEW_ID = 'To pay, start again under a new `partnerOrderId`';
 export const PHASE_MEANINGS: Readonly<Record<PayoutPhase, Explained>> = {
   SCHEDULED: {
     meaning: 'The payout waits for `notBefore`. Nothing has been sent to the provider.',
-    action: 'Nothing. It can be cancelled.',
+    action: 'Nothing. It can be canceled.',
   },
-  CHECKING: { meaning: 'The request is checked.', action: 'Nothing. It can be cancelled.' },
+  CHECKING: { meaning: 'The request is checked.', action: 'Nothing. It can be canceled.' },
   QUOTING: {
     meaning: 'The account is checked and a quote is requested.',
-    action: 'Nothing. It can be cancelled, unless a create was sent before.',
+    action: 'Nothing. It can be canceled, unless a create was sent before.',
   },
   AWAITING_APPROVAL: {
     meaning: 'The quote waits for an approver, until `approvalExpiresAt`.',
@@ -35,16 +35,16 @@ export const PHASE_MEANINGS: Readonly<Record<PayoutPhase, Explained>> = {
   },
   RECONCILING: {
     meaning:
-      'Whether the order exists is unknown. The payout asks the provider over the confirmation window.',
+      'Whether the order exists is unknown. The payout queries the provider over the confirmation window.',
     action: 'Nothing. No create is sent meanwhile.',
   },
   NEEDS_REVIEW: {
-    meaning: 'A person must decide whether the order exists. The payout keeps asking the provider.',
+    meaning: 'A person must decide whether the order exists. The payout keeps querying the provider.',
     action: 'Ask the provider, then resolve.',
   },
   PROCESSING: {
     meaning: 'The order exists. The payout waits for a notification or a poll.',
-    action: 'Nothing. `poll` asks the provider at once.',
+    action: 'Nothing. `poll` queries the provider at once.',
   },
   FETCHING_DETAIL: {
     meaning: 'The order has ended. Its payments are read and compared with the result.',
@@ -107,7 +107,7 @@ export const REASON_MEANINGS: Readonly<
   },
   CANCELLED: {
     outcome: 'NOT_CREATED',
-    meaning: 'The payout was cancelled before the creation began.',
+    meaning: 'The payout was canceled before the creation began.',
     action: 'Nothing.',
   },
   RESOLVED_NOT_CREATED: {
@@ -157,7 +157,7 @@ export const OPENING_REASON_MEANINGS: Readonly<Record<OpeningReason['code'], Exp
     meaning: 'The provider refused the request. The message gives its reason.',
     action: 'Correct the request and send it under a new `requestId`.',
   },
-  CANCELLED: { meaning: 'The workflow was cancelled before the request was sent.', action: 'Nothing.' },
+  CANCELLED: { meaning: 'The workflow was canceled before the request was sent.', action: 'Nothing.' },
   RESOLVED_NOT_OPENED: {
     meaning: 'A person found in review that no account was opened, and ended the request.',
     action: 'To open one, request it again under a new `requestId`.',
@@ -180,7 +180,7 @@ export const ROW_END_MEANINGS: Readonly<Record<Exclude<RowOutcome, PayoutOutcome
     action: 'Correct the row and send it in a new batch.',
   },
   invalid: {
-    meaning: 'The payout of the row was refused as bad input.',
+    meaning: 'The payout of the row was rejected as bad input.',
     action: 'Correct the row and send it in a new batch.',
   },
   stopped: {
@@ -188,7 +188,7 @@ export const ROW_END_MEANINGS: Readonly<Record<Exclude<RowOutcome, PayoutOutcome
     action: 'Look at the payout: `npm run payouts -- status ID`.',
   },
   notStarted: {
-    meaning: 'The batch was cancelled before the row was started.',
+    meaning: 'The batch was canceled before the row was started.',
     action: 'To pay the row, send it in a new batch.',
   },
 };

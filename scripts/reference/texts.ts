@@ -38,7 +38,7 @@ export const TEMPORAL_ERRORS: Readonly<Record<string, Explained>> = {
     action: 'Check the id and `app`.',
   },
   WorkflowUpdateFailedError: {
-    meaning: 'The update was refused. `cause` is an `ApplicationFailure` of type `NotAcceptedNow`.',
+    meaning: 'The update was rejected. `cause` is an `ApplicationFailure` of type `NotAcceptedNow`.',
     action: 'Read the message of `cause`.',
   },
   WorkflowFailedError: {
@@ -130,18 +130,18 @@ export const SEARCH_ATTRIBUTE_MEANINGS: Readonly<Record<keyof typeof SEARCH_ATTR
 export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; meaning: string }>> = {
   rejectDuplicate: {
     on: '`payout`, `openReceivingAccount`',
-    writer: 'the starter',
+    writer: 'the program that starts it',
     meaning:
       '`true`: the start policies make Temporal refuse a second workflow under this id. Any other value makes a doubtful start, which confirms before it sends.',
   },
   environment: {
     on: '`payout`, `payoutBatch`, `payoutFollowUp`, `openReceivingAccount`, `payoutOperation`',
-    writer: 'the starter',
-    meaning: 'The environment that the start is meant for. A worker of another environment refuses it.',
+    writer: 'the program that starts it',
+    meaning: 'The environment that the start is meant for. A worker of another environment rejects it.',
   },
   startedBy: {
     on: '`payout`, `payoutBatch`, `openReceivingAccount`',
-    writer: 'the starter',
+    writer: 'the program that starts it',
     meaning: 'The caller who started it. This caller cannot approve the payout.',
   },
   batch: {

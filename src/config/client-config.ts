@@ -7,7 +7,7 @@ export const clientShape = {
   PAYMENTS_ENVIRONMENT: paymentsEnvironment
     .optional()
     .describe(
-      "The provider's environment, recorded with each start: a worker of another environment refuses it. Without it, any worker accepts the start.",
+      "The provider's environment, recorded with each start: a worker of another environment rejects it. Without it, any worker accepts the start.",
     ),
   PAYMENTS_BASE_URL: testBaseUrl,
 };

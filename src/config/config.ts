@@ -33,7 +33,7 @@ const TOKENS = ['application', 'user'] as const;
 
 export const workerShape = {
   PAYMENTS_ENVIRONMENT: value.paymentsEnvironment.describe(
-    "The provider's environment. A worker refuses payouts that were started for another one.",
+    "The provider's environment. A worker rejects payouts that were started for another one.",
   ),
   PAYMENTS_BASE_URL: value.httpUrl.describe(
     "The base URL of the provider's API gateway. Spec: Endpoints (`base_url`).",
@@ -87,7 +87,7 @@ export const workerShape = {
   ),
   PAYMENTS_CREATE_CODES: createCodes.prefault('429:busy').meta({
     description:
-      'What the codes of the provider for a create mean. Each meaning is a kind of "not created": `refused`, `lock-expired`, `insufficient`, or `busy`, which is confirmed over the confirmation window and then sent again. Any other code is an unknown outcome. Spec: Errors.',
+      'What the provider states that its codes for a create mean. `refused`, `lock-expired`, `insufficient`: no order was created. `busy`: the call was not served, which is no proof, so the payout confirms over the confirmation window and then sends again without review. Any other code is an unknown outcome. Spec: Errors.',
     valueType: '`code:meaning[,…]`',
   }),
   PAYMENTS_REPEATED_CREATE: value.choice(
@@ -100,11 +100,11 @@ export const workerShape = {
   ),
   PAYOUTS_CREATE_CHECK: value.choice(
     ['doubtful', 'always'],
-    'When to confirm before a create is sent: for doubtful starts, or always. Set `always` if the namespace retains histories for a shorter time than the provider remembers orders ([decision 2](decisions/0002-histories-as-evidence.md)).',
+    'When to confirm before a create is sent: for doubtful starts, or always. The retention of the namespace must exceed the time in which callers repeat a start. Otherwise set `always`, which helps only as long as the provider remembers the order ([decision 2](decisions/0002-histories-as-evidence.md)).',
   ),
   PAYOUTS_TEMPORAL_RECOVERED_AT: recoveredAt.meta({
     description:
-      "Set it after Temporal's database was restored to an earlier state ([what to do](operations.md#temporals-database-was-restored)). Payouts that started before it are confirmed over the confirmation window before a create is sent.",
+      "Set it after Temporal's database was restored to an earlier state ([what to do](operations.md#temporals-database-was-restored)). Payouts that started before it, or within about one confirmation window after it, are confirmed over the confirmation window before a create is sent.",
     valueType: 'ISO 8601 instant in the past',
   }),
   PAYOUTS_POLL_FIRST: value.durationOf(

@@ -25,7 +25,7 @@ const secrets = z.string().transform((text) => text.split(',').map((secret) => s
 
 export const apiShape = {
   PAYMENTS_ENVIRONMENT: paymentsEnvironment.describe(
-    "The provider's environment, recorded with each start: a worker of another environment refuses it.",
+    "The provider's environment, recorded with each start: a worker of another environment rejects it.",
   ),
   PAYMENTS_BASE_URL: testBaseUrl,
   PAYOUTS_API_LISTEN: listenAddress

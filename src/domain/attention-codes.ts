@@ -75,13 +75,13 @@ export const PAYOUT_ATTENTION = {
   DETAIL_MISSING: {
     meaning: 'The provider reports the end, but three queries or more have not returned the payments.',
     action:
-      'Nothing at first: the payout asks again and reports no outcome until then. If the flag stays, ask the provider.',
+      'Nothing at first: the payout queries again and reports no outcome until then. If the flag stays, ask the provider.',
   },
   DETAIL_DISAGREES: {
     meaning:
       'The provider reports the end, but in three queries or more its payments do not add up or contradict the result.',
     action:
-      'Nothing at first: the payout asks again and reports no outcome until then. If the flag stays, ask the provider.',
+      'Nothing at first: the payout queries again and reports no outcome until then. If the flag stays, ask the provider.',
   },
   PAYMENT_RETURNED: {
     meaning: 'The money of a payment came back after it was paid, before the payout ended.',
@@ -142,7 +142,7 @@ export const TOKEN_ATTENTION = {
     action: 'At once: run `npm run payouts -- doctor` and check that the provider answers.',
   },
   REFUSED: {
-    meaning: 'The provider refuses an application token. The worker asks again every minute.',
+    meaning: 'The provider refuses an application token. The worker requests it again every minute.',
     action:
       "Check `PAYMENTS_APP_ID`, `PAYMENTS_APP_SECRET` and the provider's allow-list, then run `npm run payouts -- tokens --renew application`.",
   },

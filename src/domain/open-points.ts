@@ -99,7 +99,7 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     id: 'create-codes',
     open: 'which codes of a create mean that no order was created',
     assumption:
-      'only 429, and even then the payout is confirmed over the confirmation window; any other code is an unknown outcome',
+      'only 429 (`busy`), which is no proof: the payout confirms over the confirmation window, then sends again; any other code is an unknown outcome',
     setting: '`PAYMENTS_CREATE_CODES`',
     probe: '',
   },

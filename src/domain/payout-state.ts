@@ -37,17 +37,17 @@ export function payoutState(record: PayoutRecord, partnerOrderId: string, lockLi
 const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
   SCHEDULED: () => ({
     sentence: 'Waiting for notBefore. Nothing has been sent to the provider.',
-    nextStep: 'Starts at notBefore. The payout can be cancelled.',
+    nextStep: 'Starts at notBefore. The payout can be canceled.',
   }),
   CHECKING: () => ({
     sentence: 'Checking the request.',
-    nextStep: 'A quote is requested next. The payout can be cancelled.',
+    nextStep: 'A quote is requested next. The payout can be canceled.',
   }),
   QUOTING: ({ unknownSend }) => ({
     sentence: 'Getting a quote, or pausing before the next attempt to get one.',
     nextStep: unknownSend
-      ? 'The order is created once the quote is accepted. A create was already sent, so the payout cannot be cancelled.'
-      : 'The order is created once the quote is accepted. The payout can be cancelled.',
+      ? 'The order is created once the quote is accepted. A create was already sent, so the payout cannot be canceled.'
+      : 'The order is created once the quote is accepted. The payout can be canceled.',
   }),
   AWAITING_APPROVAL: ({ quote }) => ({
     sentence: `Waiting for approval${quote ? ` to pay ${formatMoney(quote.pay)} for ${formatMoney(quote.target)}` : ''}.`,
@@ -68,11 +68,11 @@ const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {
   NEEDS_REVIEW: ({ creation }) => ({
     sentence: `A person must decide${creation.stage === 'review' ? `: ${creation.why}` : ''}.`,
     nextStep:
-      'Find out whether the order exists, then send the update resolve. The payout keeps asking the provider.',
+      'Find out whether the order exists, then send the update resolve. The payout keeps querying the provider.',
   }),
   PROCESSING: ({ trade }) => ({
     sentence: trade ? `The order exists with status ${trade.status}.` : 'The order exists.',
-    nextStep: 'The provider is asked again after a notification or when the poll timer fires.',
+    nextStep: 'The provider is queried again after a notification or when the poll timer fires.',
   }),
   FETCHING_DETAIL: ({ trade, disagreements }) => ({
     sentence: `The order ended${trade ? ` as ${trade.status}` : ''}. Its splits are being fetched${disagreements > 0 ? ' again, because result and detail disagree' : ''}.`,

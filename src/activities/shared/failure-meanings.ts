@@ -31,7 +31,7 @@ export const ACTIVITY_FAILURES: Readonly<Record<PaymentsErrorCode | OwnFailure, 
   },
   ORDER_NOT_EXIST: {
     meaning: 'The provider knows no such order (900004). That does not prove that there is none.',
-    action: 'Nothing. The payout asks again.',
+    action: 'Nothing. The payout queries again.',
   },
   UNAUTHORISED: {
     meaning: 'The provider answered 401 or 403.',
