@@ -20,14 +20,12 @@ import { isAuthorized, signInRoutes } from './sign-in.ts';
 /** Enough for a page of a history. Temporal limits a payload to 2 MiB. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-const payloads = z.object({
-  payloads: z.array(
-    z.object({
-      metadata: z.record(z.string(), z.base64()).optional(),
-      data: z.base64().optional(),
-    }),
-  ),
+const payload = z.object({
+  metadata: z.record(z.string(), z.base64()).optional(),
+  data: z.base64().optional(),
 });
+/** Protobuf's JSON omits an empty list, and the Temporal CLI sends it so. */
+const payloads = z.strictObject({ payloads: z.array(payload).default([]) });
 
 export async function buildCodecServer(config: CodecConfig): Promise<FastifyInstance> {
   const server = fastify({

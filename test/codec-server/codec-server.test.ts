@@ -130,6 +130,11 @@ describe('responses', () => {
     expect(shown(answer.text)).toBe('{"by":"olga"}');
   });
 
+  test('decodes an empty list, which the Temporal CLI omits', async () => {
+    const { status, text } = await decode(key, {});
+    expect([status, JSON.parse(text)]).toEqual([200, { payloads: [] }]);
+  });
+
   test.each([
     ['no payloads', { some: 'thing' }],
     ['bad base64', { payloads: [{ data: '%%%' }] }],
