@@ -294,7 +294,7 @@ function basePlan(seed: number): Plan {
     workflowTaskFaults: {
       evicted: 0.1 * faultRate,
       // Each lost completion delays the workflow by ten seconds, so that answers are old when it sees them.
-      lost: new Random(seed ^ 0x51c6).chance(0.1) ? 0.3 : 0.02 * faultRate,
+      lost: new Random(seed ^ 0x51c6).chance(0.2) ? 0.5 : 0.02 * faultRate,
       failed: 0.02 * faultRate,
     },
     resolutionWithoutOrder: random.chance(0.5) ? 'retry' : 'end',
