@@ -14,6 +14,7 @@ import { EventType } from '../temporal/history.ts';
 import type { PendingActivity } from '../temporal/pending-activity.ts';
 import type { Run } from '../temporal/run.ts';
 import { snapshotOf } from '../temporal/snapshot.ts';
+import type { WorkflowTaskFaults } from '../temporal/workflow-tasks.ts';
 import type { World } from '../world/world.ts';
 import { Batches, isOfBatch } from './batches.ts';
 import { Decisions } from './decisions.ts';
@@ -112,14 +113,16 @@ class SeededWorld {
   private readonly approved = new Set<number>();
   private readonly resolvedToOrder = new Set<number>();
   private processFaults = 0;
+  private readonly workflowTaskFaults: WorkflowTaskFaults;
   private readonly options: RunOptions;
 
   constructor(workflows: Workflows, plan: Plan, options: RunOptions = {}) {
     this.plan = plan;
     this.options = options;
-    const { seed, workers, env, settings, workflowTaskFaults: faults } = plan;
+    const { seed, workers, env, settings } = plan;
+    this.workflowTaskFaults = { ...plan.workflowTaskFaults };
     this.system = new PayoutWorld({
-      ...{ workflows, seed, workers, env, settings, faults },
+      ...{ workflows, seed, workers, env, settings, faults: this.workflowTaskFaults },
       trip: (world) => (this.scene.faultsEndedAtMs === undefined ? faultyTrip(plan, world) : fastTrip(world)),
     });
     this.scene = new Scene(plan, this.system);
@@ -157,6 +160,8 @@ class SeededWorld {
     await world.run({ done: isFinished, withinMs: plan.faultPhaseMs });
     this.scene.faultsEndedAtMs = world.now;
     system.service.losses = undefined;
+    // Temporal waits up to ten minutes between the attempts of a task that is lost again and again.
+    this.workflowTaskFaults.lost = 0;
     const faults = provider.control.faults();
     provider.control.removeFaults();
     const ending = await world.run({ done: isFinished, withinMs: COMPLETION_LIMIT_MS });
