@@ -202,10 +202,29 @@ const OPENING_FAULTS: readonly FaultInput[] = [
 ];
 const TRADE_FAULTS: readonly FaultInput[] = [{ kind: 'data-null' }];
 
+const OLD_ANSWERS_PROBABILITY = 0.05;
+
 export function planOf(seed: number): Plan {
-  const plan = maybeFaultFree(new Random(seed ^ 0xca13), basePlan(seed));
+  const base = maybeWithOldAnswers(new Random(seed ^ 0x51c6), basePlan(seed));
+  const plan = maybeFaultFree(new Random(seed ^ 0xca13), base);
   const users = plan.isFaultFree ? undefined : planUsers(new Random(seed ^ 0x05e5), plan.faultPhaseMs);
   return users ? withUsers(users, plan) : plan;
+}
+
+/**
+ * With some probability, makes answers old before workflows see them: each lost completion of a workflow task delays a
+ * workflow by ten seconds. Creates that the provider serves with a 429 then show where such an answer is trusted.
+ */
+function maybeWithOldAnswers(random: Random, plan: Plan): Plan {
+  if (!random.chance(OLD_ANSWERS_PROBABILITY)) return plan;
+  const fault = { kind: 'rate-limited-but-executes', showAfterMs: 8_000 } as const;
+  return {
+    ...plan,
+    faults: [{ operation: 'createCnyOrder', seed: plan.seed, probability: 0.5, fault }, ...plan.faults],
+    settings: { ...plan.settings, repeatedCreate: 'pay-again' },
+    env: { ...plan.env, PAYMENTS_REPEATED_CREATE: 'review', PAYOUTS_CONFIRMATION_WINDOW: '10s' },
+    workflowTaskFaults: { ...plan.workflowTaskFaults, lost: 0.5 },
+  };
 }
 
 /** Assigns every payout and every account to a user, and makes the provider require user tokens. */
@@ -293,8 +312,7 @@ function basePlan(seed: number): Plan {
     temporalOutage: planTemporalOutage(new Random(seed ^ 0x0a7a9e), faultPhaseMs),
     workflowTaskFaults: {
       evicted: 0.1 * faultRate,
-      // Each lost completion delays the workflow by ten seconds, so that answers are old when it sees them.
-      lost: new Random(seed ^ 0x51c6).chance(0.2) ? 0.5 : 0.02 * faultRate,
+      lost: 0.02 * faultRate,
       failed: 0.02 * faultRate,
     },
     resolutionWithoutOrder: random.chance(0.5) ? 'retry' : 'end',

@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { appName } from '../contract/payout-request.ts';
 import { type Environment, type Read, readVariables } from './environment.ts';
-import { httpUrl, optionalText, readJsonFile, readSecret, secret } from './values.ts';
+import { readJsonFile } from './json-file.ts';
+import { httpUrl, optionalText, readSecret, secret } from './values.ts';
 
 /** Part of workflow ids and queue names. With a stray space, one `app_id` would have two rate limits. */
 const appId = z

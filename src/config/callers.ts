@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { amount, appName, currency } from '../contract/payout-request.ts';
 import { type Environment, isLoopback, type Read } from './environment.ts';
-import { type Listen, readJsonFile } from './values.ts';
+import { readJsonFile } from './json-file.ts';
+import type { Listen } from './values.ts';
 
 /** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `metrics` the scrape; the others are named as their routes. */
 export const VERBS = [

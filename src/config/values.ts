@@ -1,8 +1,6 @@
-/** The types of variables, and of files that variables name, that several processes read. */
+/** The types of variables that several processes read. */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { checkBody } from '../contract/payout-request.ts';
-import { NotJsonError, readPlainJson } from '../payments/exact-json.ts';
 import type { Read } from './environment.ts';
 
 /** The provider's environment that a process works in. */
@@ -133,18 +131,4 @@ export function readSecret(text: string): Read<string> {
     const code = coded.safeParse(error).data?.code ?? 'UNKNOWN';
     return { ok: false, problems: [`names a file that cannot be read (${code})`] };
   }
-}
-
-/** The content of the JSON file at `path`, which `variable` names. */
-export function readJsonFile<T>(variable: string, path: string, schema: z.ZodType<T>): Read<T> {
-  let content: unknown;
-  try {
-    content = readPlainJson(readFileSync(path));
-  } catch (error) {
-    const why = error instanceof NotJsonError ? `: ${error.message}` : '';
-    return { ok: false, problems: [`${variable}: ${path} cannot be read as JSON${why}`] };
-  }
-  const checked = checkBody(schema, content);
-  if (checked.ok) return checked;
-  return { ok: false, problems: checked.errors.map((e) => `${variable}: ${e.path} ${e.message}`) };
 }
