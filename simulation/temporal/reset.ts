@@ -34,6 +34,14 @@ export function reset(server: Temporal, base: Run, eventId: number, reason: stri
   for (const { event } of base.entries.slice(eventId - 1)) {
     const { signalName, input, identity } = event.workflowExecutionSignaledEventAttributes ?? {};
     if (signalName) server.signal(run, signalName, input?.payloads ?? [], identity ?? '');
+    const accepted = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
+    if (accepted)
+      server.update(run, {
+        id: accepted.meta?.updateId ?? '',
+        name: accepted.input?.name ?? '',
+        args: accepted.input?.args?.payloads ?? [],
+        identity: accepted.meta?.identity ?? '',
+      });
   }
   run.scheduleTask();
   return run;

@@ -26,7 +26,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     histories: {
       runsOf: async () => [],
       basesOf: async () => [],
-      scheduled: async () => false,
+      lastDeadlineMs: async () => 'none',
       argumentOf: async () => undefined,
     },
     claim: async () => undefined,

@@ -28,7 +28,7 @@ function workerWith(provider: InProcessOptions) {
     histories: {
       runsOf: async () => [],
       basesOf: async () => [],
-      scheduled: async () => false,
+      lastDeadlineMs: async () => 'none',
       argumentOf: async () => undefined,
     },
     claim: async () => void claims.push(clock.nowMs() - beganMs),

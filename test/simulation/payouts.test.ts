@@ -13,6 +13,7 @@ import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { type Entry, EventType, exported } from '../../simulation/temporal/history.ts';
 import type { Run } from '../../simulation/temporal/run.ts';
 import { SimulatedWorker } from '../../simulation/temporal/worker.ts';
+import type { FaultRuleInput } from '../../simulator/index.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import { replays } from '../support/histories.ts';
 
@@ -223,6 +224,66 @@ describe('updates, cancellation, termination and reset', () => {
       outcome: 'SUCCESS',
     });
     expect([ledger().creates.length, world.violations]).toEqual([1, []]);
+  });
+
+  test('H6 reset to a confirmation window before its second send: the window begins again', async () => {
+    const system = worldOf({ env: { PAYOUTS_CONFIRMATION_WINDOW: '10s' } });
+    const { world, server, payouts, provider } = system;
+    const ledger = () => provider.control.ledgerOf(partnerOrderId);
+    const creates = (fault: FaultRuleInput['fault'], times: number) =>
+      provider.control.addFault({ operation: 'createCnyOrder', times, fault });
+    // The first create is not served. The second is, and trade queries show its order late.
+    creates({ kind: 'status', status: 429 }, 1);
+    await world.finish(system.start(1));
+    await world.run({ done: () => ledger().creates.length > 0, withinMs: HOUR_MS });
+    creates({ kind: 'rate-limited-but-executes', showAfterMs: 8_000 }, 1);
+    await world.run({ done: () => ledger().orders.length > 0, withinMs: HOUR_MS });
+    const run = server.find(payoutId(1));
+    const questions = run.entries.filter(
+      ({ event }) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'confirmOrder',
+    );
+    const confirming = run.entries.findLast(
+      ({ id, type }) =>
+        type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED && id < (questions.at(-1)?.id ?? 0),
+    );
+    server.reset(run, confirming?.id ?? 0, 'it seems to be stuck');
+    await world.run({ withinMs: 120_000 });
+    // The reset run does not know the quote of the order that it finds.
+    expect(await world.finish(payouts.state({ partnerOrderId }))).toMatchObject({ phase: 'NEEDS_REVIEW' });
+    const [order] = ledger().orders;
+    const decision = { by: 'olga', created: true, orderId: order?.orderId ?? '' } as const;
+    await world.finish(payouts.resolve({ partnerOrderId }, decision));
+    expect(await world.finish(payouts.result({ partnerOrderId }), HOUR_MS)).toMatchObject({
+      outcome: 'SUCCESS',
+    });
+    expect([debitsOf(system), world.violations]).toEqual([1, []]);
+  });
+
+  test('H6 a reset that applies the decision to send again once more: nothing is sent before its window', async () => {
+    const env = { PAYOUTS_CONFIRMATION_WINDOW: '10s', PAYOUTS_POLL_MAX: '10s' };
+    const system = worldOf({ env });
+    const { world, server, payouts, provider } = system;
+    const ledger = () => provider.control.ledgerOf(partnerOrderId);
+    const creates = (fault: FaultRuleInput['fault']) =>
+      provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault });
+    creates({ kind: 'drop-before' });
+    await world.finish(system.start(1));
+    const stateNow = () => world.finish(payouts.state({ partnerOrderId }));
+    while ((await stateNow()).phase !== 'NEEDS_REVIEW') await world.run({ withinMs: 1_000 });
+    await world.run({ withinMs: 60_000 });
+    const run = server.find(payoutId(1));
+    const inReview = run.entries.findLast(
+      ({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED,
+    );
+    creates({ kind: 'rate-limited-but-executes', showAfterMs: 8_000 });
+    const decision = { by: 'olga', created: false, then: 'retry' } as const;
+    await world.finish(payouts.resolve({ partnerOrderId }, decision));
+    await world.run({ done: () => ledger().orders.length > 0, withinMs: HOUR_MS });
+    const again = server.reset(run, inReview?.id ?? 0, 'it seems to be stuck');
+    await world.run({ withinMs: 120_000 });
+    expect(typesOf(again)).toContain('WORKFLOW_EXECUTION_UPDATE_COMPLETED');
+    expect(await stateNow()).toMatchObject({ phase: 'NEEDS_REVIEW' });
+    expect([debitsOf(system), world.violations]).toEqual([1, []]);
   });
 
   test('after a reset to an earlier workflow task, it does not pay twice', async () => {

@@ -14,10 +14,15 @@ export interface OtherRun {
   startedAtMs: number;
 }
 
+export interface Sender extends OtherRun {
+  /** When its last send was over at the latest. Undefined if its history is gone. Unix milliseconds. */
+  lastSendByMs: number | undefined;
+}
+
 export interface RunHistories {
   runsOf(workflowId: string): Promise<OtherRun[]>;
-  /** Whether the run has scheduled an activity of this type; undefined if its history is gone. */
-  scheduled(workflowId: string, runId: string, activityType: string): Promise<boolean | undefined>;
+  /** The deadline of the last activity of this type that the closed run has scheduled. Unix milliseconds. */
+  lastDeadlineMs(workflowId: string, runId: string, activityType: string): Promise<number | 'none' | 'gone'>;
   /** The runs from which this run was reset, directly or indirectly, by their histories. */
   basesOf(workflowId: string, runId: string): Promise<OtherRun[]>;
   /** The argument of the run; undefined if its history is gone. */
@@ -33,15 +38,26 @@ export async function runsThatMayHaveSent(
   { workflowId, runId }: { workflowId: string; runId: string },
   activityType: string,
   recoveredAtMs = 0,
-): Promise<OtherRun[]> {
+): Promise<Sender[]> {
   const others = await otherRuns(histories, workflowId, runId);
-  const sent: OtherRun[] = [];
+  const sent: Sender[] = [];
   for (const run of others) {
     const isForgotten = run.startedAtMs < recoveredAtMs;
-    if (isForgotten || (await histories.scheduled(workflowId, run.runId, activityType)) !== false)
-      sent.push(run);
+    const deadline = await histories.lastDeadlineMs(workflowId, run.runId, activityType);
+    if (deadline === 'none' && !isForgotten) continue;
+    const known = [
+      ...(isForgotten ? [recoveredAtMs] : []),
+      ...(typeof deadline === 'number' ? [deadline] : []),
+    ];
+    sent.push({ ...run, lastSendByMs: known.length > 0 ? Math.max(...known) : undefined });
   }
   return sent;
+}
+
+/** When the last send of all these runs was over at the latest, as far as it is known. Unix milliseconds. */
+export function lastSendBy(senders: readonly Sender[]): number | undefined {
+  const known = senders.flatMap(({ lastSendByMs }) => lastSendByMs ?? []);
+  return known.length > 0 ? Math.max(...known) : undefined;
 }
 
 /**
@@ -90,21 +106,37 @@ export function temporalHistories(client: Client): RunHistories {
       }
       return [...bases.values()];
     },
-    async scheduled(workflowId, runId, activityType) {
+    async lastDeadlineMs(workflowId, runId, activityType) {
       const handle = client.workflow.getHandle(workflowId, runId);
-      const history = await handle.fetchHistory().catch(() => undefined);
-      return (
-        history &&
-        (history.events ?? []).some(
-          (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activityType,
-        )
-      );
+      const history = await unlessGone(() => handle.fetchHistory());
+      if (!history) return 'gone';
+      const events = history.events ?? [];
+      // No attempt begins after the end of its run.
+      const closedAtMs = atMs(events.at(-1));
+      const deadlines = events.flatMap((event) => {
+        const scheduled = event.activityTaskScheduledEventAttributes;
+        if (scheduled?.activityType?.name !== activityType) return [];
+        const startsWithinMs = durationMs(scheduled.scheduleToStartTimeout) || Number.POSITIVE_INFINITY;
+        const startsByMs = Math.min(atMs(event) + startsWithinMs, closedAtMs);
+        return startsByMs + durationMs(scheduled.startToCloseTimeout);
+      });
+      return deadlines.length > 0 ? Math.max(...deadlines) : 'none';
     },
     async argumentOf(workflowId, runId) {
       const start = await unlessGone(() => readStartEvent(client, workflowId, runId));
       return start?.argument;
     },
   };
+}
+
+type Duration = Parameters<typeof tsToMs>[0];
+
+function durationMs(duration: Duration): number {
+  return duration ? tsToMs(duration) : 0;
+}
+
+function atMs(event: { eventTime?: Duration } | undefined): number {
+  return durationMs(event?.eventTime);
 }
 
 /** When the run started, and from which runs it was reset. If its history is gone, it started long ago. */
@@ -118,5 +150,5 @@ async function beginningOf(
   const baseRunIds = events.flatMap(
     ({ workflowTaskFailedEventAttributes: failed }) => failed?.baseRunId || [],
   );
-  return { startedAtMs: events[0]?.eventTime ? tsToMs(events[0].eventTime) : 0, baseRunIds };
+  return { startedAtMs: atMs(events[0]), baseRunIds };
 }

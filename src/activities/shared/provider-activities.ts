@@ -10,7 +10,12 @@ import {
   UnauthorisedError,
 } from '../../payments/index.ts';
 import { type CreateDependencies, createPayout } from '../payout/create-payout.ts';
-import { type RunHistories, runsThatMayHaveSent, sentAnotherBody } from '../payout/earlier-runs.ts';
+import {
+  lastSendBy,
+  type RunHistories,
+  runsThatMayHaveSent,
+  sentAnotherBody,
+} from '../payout/earlier-runs.ts';
 import * as receiving from '../receiving-account/open-receiving-account.ts';
 import { RecentAccounts } from '../receiving-account/recent-accounts.ts';
 import { type CallerOptions as Options, optionsOf, requireHere, withHeartbeats } from './execution.ts';
@@ -71,12 +76,12 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
         const { recoveredAtMs, repeatedCreate } = policy;
         const own = { workflowId, runId };
         const senders = await runsThatMayHaveSent(histories, own, 'createPayout', recoveredAtMs);
-        const earlierSend = senders.length > 0;
+        const sends = { earlierSend: senders.length > 0, lastSendByMs: lastSendBy(senders) };
         if (trade) {
           const otherBody = await sentAnotherBody(histories, workflowId, senders, request);
-          return { exists: true, trade, otherBody, earlierSend, runId };
+          return { exists: true, trade, otherBody, ...sends, runId };
         }
-        return { exists: false, mayRepeat: repeatedCreate === 'safe', recoveredAtMs, earlierSend, runId };
+        return { exists: false, mayRepeat: repeatedCreate === 'safe', recoveredAtMs, ...sends, runId };
       }),
     fetchOrder: (caller, orderId) => read(caller, (options) => client.payoutOrder(orderId, options)),
     probeService: (caller, target) => call(caller, () => probeProvider(client, target, surroundings)),

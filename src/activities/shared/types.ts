@@ -84,6 +84,8 @@ export type Confirmation = {
   runId: string;
   /** Another run may have sent the create. */
   earlierSend: boolean;
+  /** When the last send of another run was over at the latest, if that is known. Unix milliseconds. */
+  lastSendByMs?: number | undefined;
 } & (
   | {
       exists: true;
@@ -130,6 +132,8 @@ export interface WhetherOpened {
   listed: string[] | null;
   /** Another run of the id, or a run that a restored Temporal has lost, may have opened the account (H53). */
   earlierSend: boolean;
+  /** When the last send of another run was over at the latest, if that is known. Unix milliseconds. */
+  lastSendByMs?: number | undefined;
   /** Soon after a restore of Temporal: an account that a lost run opened may not be listed yet. */
   mayStillAppear: boolean;
   runId: string;

@@ -21,6 +21,8 @@ const WAIT_SUMMARY = 'asks again whether the order exists';
 const SUMMARY = 'confirms whether the order exists';
 const NOT_FOUND = 'a create was sent, or may have been, and the provider knows no order';
 const FOUND_BUT_NOT_COMPARED = 'the order exists, but could not be read to compare it';
+const SENT_RECENTLY =
+  'another run of this payout may have sent a create so recently that its order can still appear: resolve again later';
 const NOT_SENT_AGAIN =
   'the create was not sent again, because the provider did not confirm that no order exists';
 
@@ -50,6 +52,8 @@ export async function confirm(run: PayoutRun): Promise<void> {
   // As urgent as a create, because a send of unknown outcome waits for the answer.
   const answer = await confirmOrder(run, untilAnswered(run.calls, 'create', SUMMARY));
   if (answer?.earlierSend && creation.cause === 'earlier-run') noteUnknownSend(run, creation.cause);
+  // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
+  if (answer) creation.untilMs = Math.max(creation.untilMs, windowAfterOthers(run, answer));
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
     creation.wasSeen = true;
@@ -67,6 +71,11 @@ export async function confirm(run: PayoutRun): Promise<void> {
   const pause = nextPauseMs(run, creation);
   creation.asks += 1;
   await waitForNotificationOrPoll(run, pause, WAIT_SUMMARY);
+}
+
+/** The end of the confirmation window of the last send of another run. */
+function windowAfterOthers({ settings }: PayoutRun, { lastSendByMs }: Confirmation): number {
+  return lastSendByMs === undefined ? 0 : lastSendByMs + settings.confirmationWindowMs;
 }
 
 function nextPauseMs(run: PayoutRun, creation: Confirming): number {
@@ -121,6 +130,7 @@ export async function review(run: PayoutRun): Promise<void> {
   const { resolution } = run;
   run.resolution = undefined;
   const { reviewedOrderId } = record;
+  const askedAtMs = Date.now();
   // Without a decision, one call at a time, so that a decision does not wait for a provider that never answers.
   const answer = await (resolution
     ? confirmOrder(run, asked(run.calls, 'beginning', SUMMARY))
@@ -133,6 +143,9 @@ export async function review(run: PayoutRun): Promise<void> {
     enterReview(run, `order ${orderId} has appeared since the decision`, orderId);
   } else if (await isOrderReadable(run)) {
     enterReview(run, `the order query still knows order ${record.order?.orderId}`);
+  } else if (answer && !answer.exists && askedAtMs < windowAfterOthers(run, answer)) {
+    // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
+    enterReview(run, SENT_RECENTLY);
   } else {
     applyResolution(run, resolution, answer);
   }

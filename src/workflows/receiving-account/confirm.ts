@@ -39,6 +39,8 @@ async function judge(
   askedAtMs: number,
 ): Promise<Confirmed | undefined> {
   const { record } = run;
+  // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
+  record.settlesAtMs = Math.max(record.settlesAtMs, windowAfterOthers(run, answer));
   const { settlesAtMs } = record;
   if (unknown.cause === 'earlier-run') {
     // No other run has sent the request, so only an account that a restore of Temporal has hidden may still appear.
@@ -51,6 +53,11 @@ async function judge(
   // The answer may have waited for this workflow, so the time of the question counts.
   if (askedAtMs >= settlesAtMs || hasNewAccount(run)) return conclude(run, unknown, answer);
   return undefined;
+}
+
+/** The end of the confirmation window of the last send of another run. */
+function windowAfterOthers({ settings }: OpeningRun, { lastSendByMs }: WhetherOpened): number {
+  return lastSendByMs === undefined ? 0 : lastSendByMs + settings.confirmationWindowMs;
 }
 
 function hasNewAccount({ record }: OpeningRun): boolean {
@@ -101,8 +108,15 @@ async function applyResolution(run: OpeningRun): Promise<Confirmed | undefined> 
 /** An account that the person could not see yet voids the decision. */
 async function confirmBeforeRetry(run: OpeningRun): Promise<Confirmed | undefined> {
   const shown = candidateAccounts(run.record);
+  const askedAtMs = Date.now();
   const answer = await askWhetherOpened(run);
   run.resolution = undefined;
+  // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
+  if (askedAtMs < windowAfterOthers(run, answer)) {
+    run.flag('NEEDS_REVIEW', 'another run may have sent the request recently: resolve again later');
+    run.show();
+    return undefined;
+  }
   if (candidateAccounts(run.record).every((accountId) => shown.includes(accountId))) {
     run.record.unsent = 0;
     run.unflag('NOT_SENT');
