@@ -11,7 +11,7 @@ import { runMutants } from './mutants/run.ts';
 import { type Summary, summarySchema } from './seed-process.ts';
 
 const SEEDS = 20;
-const SEEDS_PER_MUTANT = 400;
+const SEEDS_PER_MUTANT = 1_000;
 
 const program = new Command('simulate')
   .description(

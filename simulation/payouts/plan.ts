@@ -220,9 +220,18 @@ function maybeWithOldAnswers(random: Random, plan: Plan): Plan {
   const fault = { kind: 'rate-limited-but-executes', showAfterMs: 8_000 } as const;
   return {
     ...plan,
+    // Lost completions delay the creates.
+    faultPhaseMs: Math.max(180_000, plan.faultPhaseMs),
     faults: [{ operation: 'createCnyOrder', seed: plan.seed, probability: 0.5, fault }, ...plan.faults],
     settings: { ...plan.settings, repeatedCreate: 'pay-again' },
-    env: { ...plan.env, PAYMENTS_REPEATED_CREATE: 'review', PAYOUTS_CONFIRMATION_WINDOW: '10s' },
+    env: {
+      ...plan.env,
+      ...{
+        PAYMENTS_REPEATED_CREATE: 'review',
+        PAYMENTS_CALL_TIMEOUT: '2s',
+        PAYOUTS_CONFIRMATION_WINDOW: '10s',
+      },
+    },
     workflowTaskFaults: { ...plan.workflowTaskFaults, lost: 0.5 },
   };
 }

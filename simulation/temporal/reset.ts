@@ -31,20 +31,24 @@ export function reset(server: Temporal, base: Run, eventId: number, reason: stri
       newRunId: run.runId,
     },
   });
-  for (const { event } of base.entries.slice(eventId - 1)) {
-    const { signalName, input, identity } = event.workflowExecutionSignaledEventAttributes ?? {};
-    if (signalName) server.signal(run, signalName, input?.payloads ?? [], identity ?? '');
-    const accepted = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
-    if (accepted)
-      server.update(run, {
-        id: accepted.meta?.updateId ?? '',
-        name: accepted.input?.name ?? '',
-        args: accepted.input?.args?.payloads ?? [],
-        identity: accepted.meta?.identity ?? '',
-      });
-  }
+  for (const entry of base.entries.slice(eventId - 1)) reapply(server, run, entry);
   run.scheduleTask();
   return run;
+}
+
+/** The new run receives the signals and accepted updates again that came after the point of the reset. */
+function reapply(server: Temporal, run: Run, { event }: Entry): void {
+  const { signalName, input, identity } = event.workflowExecutionSignaledEventAttributes ?? {};
+  if (signalName) server.signal(run, signalName, input?.payloads ?? [], identity ?? '');
+  const accepted = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
+  if (!accepted) return;
+  const { input: update, meta } = accepted;
+  server.update(run, {
+    id: meta?.updateId ?? '',
+    name: update?.name ?? '',
+    args: update?.args?.payloads ?? [],
+    identity: meta?.identity ?? '',
+  });
 }
 
 /** Restores the state of a run from its events, with its pending timers and activities. */
