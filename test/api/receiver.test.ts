@@ -37,7 +37,7 @@ describe('a notification reaches its payout', () => {
   });
 
   test('by the orderId alone', async () => {
-    const ref = await world.pay('slow final=1s notify=none');
+    const ref = await world.pay('slow final=1h notify=none');
     const { orderId } = await processing(ref);
     await eventually(async () => {
       const { status, body } = await post(address, { data: { orderId } });
