@@ -27,6 +27,12 @@ export async function unlessGone<T>(work: () => Promise<T>): Promise<T | undefin
   }
 }
 
+/** The message of the innermost cause, which is the most specific. */
+export function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unexpected error';
+  return error.cause instanceof Error ? messageOf(error.cause) : error.message;
+}
+
 /** Whether a retry may succeed. False for a request that Temporal will always reject. */
 export function isRetryableTemporalError(error: unknown): boolean {
   if (isStaleClock(error)) return true;

@@ -11,6 +11,7 @@ import { temporalConfig } from '../config/temporal-config.ts';
 import { dataConverter as converterOf } from '../encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Random } from '../surroundings/surroundings.ts';
+import { messageOf } from './client-errors.ts';
 import { clientInterceptors } from './queries.ts';
 
 /** Temporal cannot be used as it is set up. The message says what to do. */
@@ -62,15 +63,10 @@ export async function explained<C>(address: string, connect: () => Promise<C>): 
   } catch (cause) {
     const advice =
       'Check TEMPORAL_ADDRESS (or TEMPORAL_PROFILE), its credentials, and that Temporal runs there.';
-    throw new TemporalSetupError(`cannot connect to Temporal at ${address}: ${reasonOf(cause)}. ${advice}`, {
+    throw new TemporalSetupError(`cannot connect to Temporal at ${address}: ${messageOf(cause)}. ${advice}`, {
       cause,
     });
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }
 
 export function configuredDataConverter(

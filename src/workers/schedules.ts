@@ -8,6 +8,7 @@ import {
 import type { WorkerConfig } from '../config/config.ts';
 import { PAYOUTS_TASK_QUEUE, reconciliationId, reportId } from '../contract/ids.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
+import { messageOf } from '../temporal/client-errors.ts';
 
 const RETRY_MS = 5_000;
 /** UTC. By then, visibility shows the whole day before. */
@@ -20,7 +21,7 @@ export function keepSchedules(client: Client, config: WorkerConfig, clock: Clock
   let isLogged = false;
   const ensure = () => {
     ensureSchedules(client, config).catch((error: unknown) => {
-      if (!isLogged) console.error(`cannot create the Schedules yet: ${reasonOf(error)}`);
+      if (!isLogged) console.error(`cannot create the Schedules yet: ${messageOf(error)}`);
       isLogged = true;
       if (!isStopped) cancelTimer = clock.after(RETRY_MS, ensure);
     });
@@ -30,11 +31,6 @@ export function keepSchedules(client: Client, config: WorkerConfig, clock: Clock
     isStopped = true;
     cancelTimer();
   };
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  return cause instanceof Error ? cause.message : 'unknown reason';
 }
 
 /** Creates missing Schedules and updates the others to this process's configuration. A paused Schedule stays paused. */

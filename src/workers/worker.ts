@@ -1,4 +1,4 @@
-/** The workers of one process, one for workflows and one for each application: how they start, run and shut down. */
+/** The SDK workers of one process, one for workflows and those of each application: how they start, run and shut down. */
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { dataConverter } from '../encryption/data-converter.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
@@ -64,7 +64,7 @@ export async function runWorkers({ workflows, applications }: ProcessWorkers): P
   await Promise.all([workflows, ...applications].map((worker) => worker.run()));
 }
 
-/** A second signal ends the process immediately. */
+/** The same signal again ends the process immediately. */
 export function shutDownOnSignal(workers: ProcessWorkers, clock: Clock): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => void shutDownInOrder(workers, clock));

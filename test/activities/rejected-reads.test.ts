@@ -26,7 +26,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     histories: {
       runsOf: async () => [],
       basesOf: async () => [],
-      lastDeadlineMs: async () => 'none',
+      lastDeadlineMs: async () => undefined,
       argumentOf: async () => undefined,
     },
     claim: async () => undefined,

@@ -28,7 +28,7 @@ function workerWith(provider: InProcessOptions) {
     histories: {
       runsOf: async () => [],
       basesOf: async () => [],
-      lastDeadlineMs: async () => 'none',
+      lastDeadlineMs: async () => undefined,
       argumentOf: async () => undefined,
     },
     claim: async () => void claims.push(clock.nowMs() - beganMs),

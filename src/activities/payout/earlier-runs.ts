@@ -7,6 +7,7 @@ import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { readStartEvent } from '../../temporal/start-event.ts';
 import { visibilityLags } from '../shared/failures.ts';
+import type { EarlierSends } from '../shared/types.ts';
 
 export interface OtherRun {
   runId: string;
@@ -15,14 +16,17 @@ export interface OtherRun {
 }
 
 export interface Sender extends OtherRun {
-  /** When its last send was over at the latest. Undefined if its history is gone. Unix milliseconds. */
-  lastSendByMs: number | undefined;
+  /** When its last send was over at the latest. 0 if its history is gone: that was long ago. Unix milliseconds. */
+  lastSendByMs: number;
 }
 
 export interface RunHistories {
   runsOf(workflowId: string): Promise<OtherRun[]>;
-  /** The deadline of the last activity of this type that the closed run has scheduled. Unix milliseconds. */
-  lastDeadlineMs(workflowId: string, runId: string, activityType: string): Promise<number | 'none' | 'gone'>;
+  /**
+   * The deadline of the last activity of this type that the closed run has scheduled: undefined if it has scheduled none,
+   * 0 if its history is gone. Unix milliseconds.
+   */
+  lastDeadlineMs(workflowId: string, runId: string, activityType: string): Promise<number | undefined>;
   /** The runs from which this run was reset, directly or indirectly, by their histories. */
   basesOf(workflowId: string, runId: string): Promise<OtherRun[]>;
   /** The argument of the run; undefined if its history is gone. */
@@ -43,21 +47,18 @@ export async function runsThatMayHaveSent(
   const sent: Sender[] = [];
   for (const run of others) {
     const isForgotten = run.startedAtMs < recoveredAtMs;
-    const deadline = await histories.lastDeadlineMs(workflowId, run.runId, activityType);
-    if (deadline === 'none' && !isForgotten) continue;
-    const known = [
-      ...(isForgotten ? [recoveredAtMs] : []),
-      ...(typeof deadline === 'number' ? [deadline] : []),
-    ];
-    sent.push({ ...run, lastSendByMs: known.length > 0 ? Math.max(...known) : undefined });
+    const deadlineMs = await histories.lastDeadlineMs(workflowId, run.runId, activityType);
+    if (deadlineMs === undefined && !isForgotten) continue;
+    sent.push({ ...run, lastSendByMs: Math.max(deadlineMs ?? 0, isForgotten ? recoveredAtMs : 0) });
   }
   return sent;
 }
 
-/** When the last send of all these runs was over at the latest, as far as it is known. Unix milliseconds. */
-export function lastSendBy(senders: readonly Sender[]): number | undefined {
-  const known = senders.flatMap(({ lastSendByMs }) => lastSendByMs ?? []);
-  return known.length > 0 ? Math.max(...known) : undefined;
+/** Whether another run may have sent, and when the last of their sends was over at the latest. */
+export function sendsOf(senders: readonly Sender[]): EarlierSends {
+  const earlierSend = senders.length > 0;
+  if (!earlierSend) return { earlierSend };
+  return { earlierSend, lastSendByMs: Math.max(...senders.map(({ lastSendByMs }) => lastSendByMs)) };
 }
 
 /**
@@ -109,7 +110,7 @@ export function temporalHistories(client: Client): RunHistories {
     async lastDeadlineMs(workflowId, runId, activityType) {
       const handle = client.workflow.getHandle(workflowId, runId);
       const history = await unlessGone(() => handle.fetchHistory());
-      if (!history) return 'gone';
+      if (!history) return 0;
       const events = history.events ?? [];
       // No attempt begins after the end of its run.
       const closedAtMs = atMs(events.at(-1));
@@ -120,7 +121,7 @@ export function temporalHistories(client: Client): RunHistories {
         const startsByMs = Math.min(atMs(event) + startsWithinMs, closedAtMs);
         return startsByMs + durationMs(scheduled.startToCloseTimeout);
       });
-      return deadlines.length > 0 ? Math.max(...deadlines) : 'none';
+      return deadlines.length > 0 ? Math.max(...deadlines) : undefined;
     },
     async argumentOf(workflowId, runId) {
       const start = await unlessGone(() => readStartEvent(client, workflowId, runId));

@@ -12,7 +12,7 @@ import {
 } from '../../payments/index.ts';
 import type { Random } from '../../surroundings/surroundings.ts';
 import type { CreateDependencies } from '../payout/create-payout.ts';
-import { lastSendBy, type RunHistories, runsThatMayHaveSent } from '../payout/earlier-runs.ts';
+import { type RunHistories, runsThatMayHaveSent, sendsOf } from '../payout/earlier-runs.ts';
 import { claimSend, mustNotSend, provablyNotSent } from '../payout/send-once.ts';
 import type { CallerOptions } from '../shared/execution.ts';
 import { asFailure, nullOn } from '../shared/failures.ts';
@@ -93,6 +93,7 @@ export async function askWhetherOpened(
   const senders = await runsThatMayHaveSent(histories, own, 'openReceivingAccount', recoveredAtMs);
   const isForgotten = recoveredAtMs !== undefined && (startedAtMs < recoveredAtMs || listed?.length !== 0);
   const mayStillAppear = recoveredAtMs !== undefined && startedAtMs < recoveredAtMs + visibleWithinMs;
-  const sends = { earlierSend: isForgotten || senders.length > 0, lastSendByMs: lastSendBy(senders) };
-  return { listed, ...sends, mayStillAppear, runId, recoveredAtMs };
+  const sends = sendsOf(senders);
+  const earlierSend = isForgotten || sends.earlierSend;
+  return { listed, ...sends, earlierSend, mayStillAppear, runId, recoveredAtMs };
 }

@@ -10,12 +10,7 @@ import {
   UnauthorisedError,
 } from '../../payments/index.ts';
 import { type CreateDependencies, createPayout } from '../payout/create-payout.ts';
-import {
-  lastSendBy,
-  type RunHistories,
-  runsThatMayHaveSent,
-  sentAnotherBody,
-} from '../payout/earlier-runs.ts';
+import { type RunHistories, runsThatMayHaveSent, sendsOf, sentAnotherBody } from '../payout/earlier-runs.ts';
 import * as receiving from '../receiving-account/open-receiving-account.ts';
 import { RecentAccounts } from '../receiving-account/recent-accounts.ts';
 import { type CallerOptions as Options, optionsOf, requireHere, withHeartbeats } from './execution.ts';
@@ -76,7 +71,7 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
         const { recoveredAtMs, repeatedCreate } = policy;
         const own = { workflowId, runId };
         const senders = await runsThatMayHaveSent(histories, own, 'createPayout', recoveredAtMs);
-        const sends = { earlierSend: senders.length > 0, lastSendByMs: lastSendBy(senders) };
+        const sends = sendsOf(senders);
         if (trade) {
           const otherBody = await sentAnotherBody(histories, workflowId, senders, request);
           return { exists: true, trade, otherBody, ...sends, runId };

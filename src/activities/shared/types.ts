@@ -80,26 +80,28 @@ export interface Question {
   request: CheckedPayoutRequest;
 }
 
-export type Confirmation = {
-  runId: string;
-  /** Another run may have sent the create. */
+/** What the other runs of a workflow id may have sent: creates, or requests for an account. */
+export interface EarlierSends {
+  /** Another run, or a run that a restored Temporal has lost, may have sent (H53). */
   earlierSend: boolean;
-  /** When the last send of another run was over at the latest, if that is known. Unix milliseconds. */
+  /** When the last send of another run was over at the latest. Unix milliseconds. */
   lastSendByMs?: number | undefined;
-} & (
-  | {
-      exists: true;
-      trade: provider.TradeResult;
-      /** A run that may have created the order started with another body. */
-      otherBody: boolean;
-    }
-  | {
-      exists: false;
-      /** The provider is known to refuse a repeated create (`PAYMENTS_REPEATED_CREATE=safe`). */
-      mayRepeat: boolean;
-      recoveredAtMs?: number | undefined;
-    }
-);
+}
+
+export type Confirmation = EarlierSends & { runId: string } & (
+    | {
+        exists: true;
+        trade: provider.TradeResult;
+        /** A run that may have created the order started with another body. */
+        otherBody: boolean;
+      }
+    | {
+        exists: false;
+        /** The provider is known to refuse a repeated create (`PAYMENTS_REPEATED_CREATE=safe`). */
+        mayRepeat: boolean;
+        recoveredAtMs?: number | undefined;
+      }
+  );
 
 export interface OpenAccount extends SendGuard {
   request: provider.ReceivingAccountRequest;
@@ -127,13 +129,9 @@ export interface OpeningInDoubt extends ListedAccounts {
   startedAtMs: number;
 }
 
-export interface WhetherOpened {
+export interface WhetherOpened extends EarlierSends {
   /** Null: the provider refuses to list accounts. */
   listed: string[] | null;
-  /** Another run of the id, or a run that a restored Temporal has lost, may have opened the account (H53). */
-  earlierSend: boolean;
-  /** When the last send of another run was over at the latest, if that is known. Unix milliseconds. */
-  lastSendByMs?: number | undefined;
   /** Soon after a restore of Temporal: an account that a lost run opened may not be listed yet. */
   mayStillAppear: boolean;
   runId: string;

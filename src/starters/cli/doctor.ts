@@ -5,8 +5,9 @@
 import { ConfigError } from '../../config/environment.ts';
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
+import { messageOf } from '../../temporal/client-errors.ts';
 import { type Answer, EXIT } from './answer.ts';
-import { type Check, messageOf, problem, type Verdict } from './doctor/check.ts';
+import { type Check, problem, type Verdict } from './doctor/check.ts';
 import { type ClockOffsets, compareClocks } from './doctor/clocks.ts';
 import { checkKeys } from './doctor/keys.ts';
 import { checkPriorities } from './doctor/priorities.ts';

@@ -5,7 +5,7 @@ import type { Resolution } from '../../contract/payout-messages.ts';
 import type { Clearance, Creation } from '../../domain/payout-record.ts';
 import { causeOf } from '../shared/call-failures.ts';
 import { asked, polled, untilAnswered } from '../shared/calls.ts';
-import { isDoubtfulStart } from '../shared/run-facts.ts';
+import { isDoubtfulStart, windowAfterOthers } from '../shared/run-facts.ts';
 import { adoptFound, isOrderReadable } from './adopt-order.ts';
 import { NotCreated, type PayoutRun } from './run.ts';
 import { confirmFirst, enterReview, noteUnknownSend, startOver } from './stages.ts';
@@ -53,7 +53,7 @@ export async function confirm(run: PayoutRun): Promise<void> {
   const answer = await confirmOrder(run, untilAnswered(run.calls, 'create', SUMMARY));
   if (answer?.earlierSend && creation.cause === 'earlier-run') noteUnknownSend(run, creation.cause);
   // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
-  if (answer) creation.untilMs = Math.max(creation.untilMs, windowAfterOthers(run, answer));
+  if (answer) creation.untilMs = Math.max(creation.untilMs, windowAfterOthers(answer, run.settings));
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
     creation.wasSeen = true;
@@ -71,11 +71,6 @@ export async function confirm(run: PayoutRun): Promise<void> {
   const pause = nextPauseMs(run, creation);
   creation.asks += 1;
   await waitForNotificationOrPoll(run, pause, WAIT_SUMMARY);
-}
-
-/** The end of the confirmation window of the last send of another run. */
-function windowAfterOthers({ settings }: PayoutRun, { lastSendByMs }: Confirmation): number {
-  return lastSendByMs === undefined ? 0 : lastSendByMs + settings.confirmationWindowMs;
 }
 
 function nextPauseMs(run: PayoutRun, creation: Confirming): number {
@@ -143,7 +138,7 @@ export async function review(run: PayoutRun): Promise<void> {
     enterReview(run, `order ${orderId} has appeared since the decision`, orderId);
   } else if (await isOrderReadable(run)) {
     enterReview(run, `the order query still knows order ${record.order?.orderId}`);
-  } else if (answer && !answer.exists && askedAtMs < windowAfterOthers(run, answer)) {
+  } else if (answer && !answer.exists && askedAtMs < windowAfterOthers(answer, settings)) {
     // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
     enterReview(run, SENT_RECENTLY);
   } else {

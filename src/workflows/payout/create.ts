@@ -29,7 +29,7 @@ const RESTARTS_BEFORE_FLAG = 3;
 const MAX_RESTARTS = 10;
 const MAX_PAUSE_MS = 60_000;
 
-/** Repeats `attempt` until the order exists, and returns it. Throws `NotCreated` if it is certain that none exists. */
+/** Repeats `attempt` until the order exists, and returns it. Throws `NotCreated` if the payout may end without one. */
 export async function createOrder(run: PayoutRun, attempt: () => Promise<void>): Promise<KnownOrder> {
   const { record } = run;
   while (record.creation.stage !== 'created') {

@@ -30,7 +30,7 @@ export async function payout(request: PayoutRequest, carried?: CarriedOver): Pro
       // The first activity refuses bad input, without a call to the provider.
       run.prepared ??= await local.preparePayout(request, startFacts());
       showState(run);
-      const result = await pay(run, carried).catch((error: unknown) => notCreated(run, error));
+      const result = await pay(run, carried).catch((error: unknown) => resultWithoutOrder(run, error));
       return finish(run, result);
     },
   );
@@ -60,7 +60,7 @@ async function pay(run: PayoutRun, carried: CarriedOver | undefined): Promise<Pa
 }
 
 /** The result without an order. Throws any error that does not mean this. */
-function notCreated(run: PayoutRun, error: unknown): PayoutResult {
+function resultWithoutOrder(run: PayoutRun, error: unknown): PayoutResult {
   if (!(error instanceof NotCreated)) throw error;
   const { quote, sends } = run.record;
   const { partnerOrderId } = run.request;

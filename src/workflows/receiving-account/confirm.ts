@@ -6,6 +6,7 @@ import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
 import { candidateAccounts } from '../../domain/receiving-account-state.ts';
 import { untilAnswered } from '../shared/calls.ts';
+import { windowAfterOthers } from '../shared/run-facts.ts';
 import type { OpeningRun } from './opening-run.ts';
 import { refused, type UnknownOutcome } from './send.ts';
 
@@ -40,7 +41,7 @@ async function judge(
 ): Promise<Confirmed | undefined> {
   const { record } = run;
   // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
-  record.settlesAtMs = Math.max(record.settlesAtMs, windowAfterOthers(run, answer));
+  record.settlesAtMs = Math.max(record.settlesAtMs, windowAfterOthers(answer, run.settings));
   const { settlesAtMs } = record;
   if (unknown.cause === 'earlier-run') {
     // No other run has sent the request, so only an account that a restore of Temporal has hidden may still appear.
@@ -53,11 +54,6 @@ async function judge(
   // The answer may have waited for this workflow, so the time of the question counts.
   if (askedAtMs >= settlesAtMs || hasNewAccount(run)) return conclude(run, unknown, answer);
   return undefined;
-}
-
-/** The end of the confirmation window of the last send of another run. */
-function windowAfterOthers({ settings }: OpeningRun, { lastSendByMs }: WhetherOpened): number {
-  return lastSendByMs === undefined ? 0 : lastSendByMs + settings.confirmationWindowMs;
 }
 
 function hasNewAccount({ record }: OpeningRun): boolean {
@@ -112,7 +108,7 @@ async function confirmBeforeRetry(run: OpeningRun): Promise<Confirmed | undefine
   const answer = await askWhetherOpened(run);
   run.resolution = undefined;
   // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
-  if (askedAtMs < windowAfterOthers(run, answer)) {
+  if (askedAtMs < windowAfterOthers(answer, run.settings)) {
     run.flag('NEEDS_REVIEW', 'another run may have sent the request recently: resolve again later');
     run.show();
     return undefined;

@@ -7,6 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RunFacts, StartFacts } from '../../activities/shared/types.ts';
+import type { PayoutSettings } from '../../domain/payout.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 
 /** Far below Temporal's limits, so that each workflow task stays fast. A round of a waiting payout takes about 13 events. */
@@ -21,6 +22,14 @@ export function isDoubtfulStart(): boolean {
 export function runFacts(startedAtMs: number, cleared?: Clearance): RunFacts {
   const { firstExecutionRunId: firstRunId } = workflowInfo();
   return { firstRunId, isDoubtful: isDoubtfulStart(), cleared, startedAtMs };
+}
+
+/** The end of the confirmation window of the last send of another run. Unix milliseconds. */
+export function windowAfterOthers(
+  { lastSendByMs = 0 }: { lastSendByMs?: number | undefined },
+  { confirmationWindowMs }: Pick<PayoutSettings, 'confirmationWindowMs'>,
+): number {
+  return lastSendByMs + confirmationWindowMs;
 }
 
 /** The id, and the environment that the starter meant. */

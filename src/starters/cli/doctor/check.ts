@@ -1,6 +1,7 @@
 /** One check of `doctor`: what it found, and what to do. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClockOffset } from '../../../domain/time.ts';
+import { messageOf } from '../../../temporal/client-errors.ts';
 
 /** `unknown`: cannot be determined from this machine. Does not make doctor fail. */
 export type Verdict = 'ok' | 'problem' | 'unknown';
@@ -37,12 +38,6 @@ export async function checkOrUnknown(
   run: () => Promise<Check>,
 ): Promise<Check> {
   return run().catch((error: unknown) => unknown(check, messageOf(error), advice));
-}
-
-/** The message of the innermost cause, which is the most specific. */
-export function messageOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'unexpected error';
-  return error.cause instanceof Error ? messageOf(error.cause) : error.message;
 }
 
 /** Calls `look` until it resolves with a value. Undefined if it has none within `withinMs`. */

@@ -4,8 +4,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { clockOffset } from '../../../domain/time.ts';
+import { messageOf } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
-import { type Check, type CheckWithClock, messageOf, ok, problem, unknown, until } from './check.ts';
+import { type Check, type CheckWithClock, ok, problem, unknown, until } from './check.ts';
 
 const CHECK = 'priorities';
 /** `TASK_QUEUE_TYPE_WORKFLOW` */

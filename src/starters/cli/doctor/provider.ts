@@ -3,8 +3,9 @@ import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/int
 import { type ListedToken, Tokens } from '../../../client/tokens.ts';
 import { tokenWorkflowId } from '../../../contract/ids.ts';
 import type { ProbeResult, ProbeTarget } from '../../../contract/workflows.ts';
+import { messageOf } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
-import { type Check, messageOf, ok, problem, unknown, until } from './check.ts';
+import { type Check, ok, problem, unknown, until } from './check.ts';
 
 const CHECK = 'provider';
 const MAX_TOKENS = 100;

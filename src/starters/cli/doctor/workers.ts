@@ -2,8 +2,9 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { RateLimits } from '../../../client/rate-limits.ts';
 import { apiTaskQueue, leaseWorkflowId, PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
+import { messageOf } from '../../../temporal/client-errors.ts';
 import type { Session } from '../session.ts';
-import { type Check, messageOf, ok, problem, unknown, until } from './check.ts';
+import { type Check, ok, problem, unknown, until } from './check.ts';
 
 /** `TASK_QUEUE_TYPE_WORKFLOW`, `TASK_QUEUE_TYPE_ACTIVITY` */
 const WORKFLOW_TASKS = 1;
