@@ -52,6 +52,24 @@ function replaysIn({ converter }: PayoutWorld, entries: Run['entries']): Promise
   return replays(exported(entries), inject('workflowBundle'), converter);
 }
 
+function schedules({ event }: Entry, activityType: string): boolean {
+  return event.activityTaskScheduledEventAttributes?.activityType?.name === activityType;
+}
+
+function failNextCreate({ provider }: PayoutWorld, fault: FaultRuleInput['fault']): void {
+  provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault });
+}
+
+/** Starts a payout whose create is lost, and waits until a person must decide. Returns what reads its state. */
+async function untilReview(system: PayoutWorld) {
+  const { world, payouts } = system;
+  failNextCreate(system, { kind: 'drop-before' });
+  await world.finish(system.start(1));
+  const stateNow = () => world.finish(payouts.state({ partnerOrderId }));
+  while ((await stateNow()).phase !== 'NEEDS_REVIEW') await world.run({ withinMs: 1_000 });
+  return stateNow;
+}
+
 async function paid(system: PayoutWorld, more: Partial<PayoutRequestInput> = {}): Promise<Run> {
   const { world, server, payouts } = system;
   await world.finish(system.start(1, more));
@@ -162,16 +180,13 @@ describe('updates, cancellation, termination and reset', () => {
   });
 
   test('H4 an answer that waits for the workflow until the window is over does not close it', async () => {
-    const there = worldOf({ env: { PAYOUTS_CONFIRMATION_WINDOW: '10s' } });
-    const { world, payouts, provider, server, processes } = there;
-    const fault = { kind: 'rate-limited-but-executes', showAfterMs: 8_000 } as const;
-    provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault });
-    await world.finish(there.start(1));
+    const system = worldOf({ env: { PAYOUTS_CONFIRMATION_WINDOW: '10s' } });
+    const { world, payouts, server, processes } = system;
+    failNextCreate(system, { kind: 'rate-limited-but-executes', showAfterMs: 8_000 });
+    await world.finish(system.start(1));
     const isAnswered = () => {
-      const entries = server.find(payoutId(1)).entries;
-      const asked = entries.find(
-        ({ event }) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'confirmOrder',
-      );
+      const { entries } = server.find(payoutId(1));
+      const asked = entries.find((entry) => schedules(entry, 'confirmOrder'));
       const isAnswer = ({ event }: Entry) =>
         Number(event.activityTaskCompletedEventAttributes?.scheduledEventId) === asked?.id;
       return asked !== undefined && entries.some(isAnswer);
@@ -184,17 +199,14 @@ describe('updates, cancellation, termination and reset', () => {
     expect(await world.finish(payouts.result({ partnerOrderId }), HOUR_MS)).toMatchObject({
       outcome: 'SUCCESS',
     });
-    expect(debitsOf(there)).toBe(1);
+    expect(debitsOf(system)).toBe(1);
     expect(world.violations).toEqual([]);
   });
 
   test('decides in review that it was not created: until the next quote, the state asks for no decision', async () => {
     const system = worldOf({ env: { PAYOUTS_POLL_FIRST: '2s', PAYOUTS_CONFIRMATION_WINDOW: '10s' } });
     const { world, payouts, provider } = system;
-    provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault: { kind: 'drop-before' } });
-    await world.finish(system.start(1));
-    const stateNow = () => world.finish(payouts.state({ partnerOrderId }));
-    while ((await stateNow()).phase !== 'NEEDS_REVIEW') await world.run({ withinMs: 1_000 });
+    const stateNow = await untilReview(system);
     const ref = { partnerOrderId };
     await world.finish(payouts.resolve(ref, { by: 'olga', created: false, then: 'retry' }));
     const isDecided = () => provider.control.ledgerOf(partnerOrderId).creates.length > 1;
@@ -230,21 +242,16 @@ describe('updates, cancellation, termination and reset', () => {
     const system = worldOf({ env: { PAYOUTS_CONFIRMATION_WINDOW: '10s' } });
     const { world, server, payouts, provider } = system;
     const ledger = () => provider.control.ledgerOf(partnerOrderId);
-    const creates = (fault: FaultRuleInput['fault'], times: number) =>
-      provider.control.addFault({ operation: 'createCnyOrder', times, fault });
     // The first create is not served. The second is, and trade queries show its order late.
-    creates({ kind: 'status', status: 429 }, 1);
+    failNextCreate(system, { kind: 'status', status: 429 });
     await world.finish(system.start(1));
     await world.run({ done: () => ledger().creates.length > 0, withinMs: HOUR_MS });
-    creates({ kind: 'rate-limited-but-executes', showAfterMs: 8_000 }, 1);
+    failNextCreate(system, { kind: 'rate-limited-but-executes', showAfterMs: 8_000 });
     await world.run({ done: () => ledger().orders.length > 0, withinMs: HOUR_MS });
     const run = server.find(payoutId(1));
-    const questions = run.entries.filter(
-      ({ event }) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'confirmOrder',
-    );
+    const question = run.entries.findLast((entry) => schedules(entry, 'confirmOrder'));
     const confirming = run.entries.findLast(
-      ({ id, type }) =>
-        type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED && id < (questions.at(-1)?.id ?? 0),
+      ({ id, type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED && id < (question?.id ?? 0),
     );
     server.reset(run, confirming?.id ?? 0, 'it seems to be stuck');
     await world.run({ withinMs: 120_000 });
@@ -264,18 +271,13 @@ describe('updates, cancellation, termination and reset', () => {
     const system = worldOf({ env });
     const { world, server, payouts, provider } = system;
     const ledger = () => provider.control.ledgerOf(partnerOrderId);
-    const creates = (fault: FaultRuleInput['fault']) =>
-      provider.control.addFault({ operation: 'createCnyOrder', times: 1, fault });
-    creates({ kind: 'drop-before' });
-    await world.finish(system.start(1));
-    const stateNow = () => world.finish(payouts.state({ partnerOrderId }));
-    while ((await stateNow()).phase !== 'NEEDS_REVIEW') await world.run({ withinMs: 1_000 });
+    const stateNow = await untilReview(system);
     await world.run({ withinMs: 60_000 });
     const run = server.find(payoutId(1));
     const inReview = run.entries.findLast(
       ({ type }) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED,
     );
-    creates({ kind: 'rate-limited-but-executes', showAfterMs: 8_000 });
+    failNextCreate(system, { kind: 'rate-limited-but-executes', showAfterMs: 8_000 });
     const decision = { by: 'olga', created: false, then: 'retry' } as const;
     await world.finish(payouts.resolve({ partnerOrderId }, decision));
     await world.run({ done: () => ledger().orders.length > 0, withinMs: HOUR_MS });
