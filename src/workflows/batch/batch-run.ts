@@ -77,7 +77,11 @@ export class BatchRun {
 
   /** Signals every open part again. The signal fails if the part was stopped. */
   recheckParts(): void {
-    for (const slice of this.record.slices) if (!slice.report?.ended) slice.hasTurn = false;
+    for (const slice of this.record.slices)
+      if (!slice.report?.ended) {
+        slice.hasTurn = false;
+        slice.toldToStop = false;
+      }
   }
 
   get isComplete(): boolean {

@@ -1,0 +1,44 @@
+import { beforeAll, expect, inject, test } from 'vitest';
+import { PayoutWorld, payoutRequest } from '../../simulation/payouts/payout-world.ts';
+import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
+import { EventType } from '../../simulation/temporal/history.ts';
+import { Batches } from '../../src/client/batches.ts';
+import { addUpdate } from '../../src/contract/batch-messages.ts';
+import { PAYOUTS_TASK_QUEUE, payoutBatchWorkflowId } from '../../src/contract/ids.ts';
+import type { payoutBatch } from '../../src/workflows/batch/payout-batch.ts';
+
+const HOUR = 3_600_000;
+
+let workflows: Workflows;
+beforeAll(async () => {
+  workflows = await loadWorkflows(inject('workflowBundle'));
+});
+
+test('a canceled batch ends if its part was stopped right after it was told to start no more payouts', async () => {
+  const system = new PayoutWorld({ workflows, seed: 1 });
+  const { world, client, server, processes } = system;
+  const batches = new Batches({ client, environment: 'test' });
+  const workflowId = payoutBatchWorkflowId('default', 'b-1');
+  const handle = await world.finish(
+    client.workflow.start<typeof payoutBatch>('payoutBatch', {
+      ...{ taskQueue: PAYOUTS_TASK_QUEUE, workflowId, memo: { environment: 'test' } },
+      args: [{ app: 'default', batchId: 'b-1', count: 2 }],
+    }),
+  );
+  // Rows are missing, so no part has its turn.
+  await world.finish(handle.executeUpdate(addUpdate, { args: [{ offset: 0, payouts: [payoutRequest(1)] }] }));
+  await world.finish(batches.cancel({ batchId: 'b-1' }));
+  const isTold = () =>
+    server
+      .latest(workflowId)
+      ?.entries.some(({ type }) => type === EventType.EVENT_TYPE_EXTERNAL_WORKFLOW_EXECUTION_SIGNALED) ??
+    false;
+  expect(await world.run({ done: isTold, withinMs: 10_000 })).toBe('done');
+  for (const process of processes) process.kill();
+  const part = server.runs.find(({ workflowId: id }) => id.startsWith('payout-batch-part:'));
+  await world.finish(client.workflow.getHandle(part?.workflowId ?? '').terminate('by an operator'));
+  for (const process of processes) process.start();
+  const { outcomes } = await world.finish(batches.result({ batchId: 'b-1' }), HOUR);
+  expect(outcomes).toMatchObject({ stopped: 1, notStarted: 1 });
+  await system.end();
+});
