@@ -27,6 +27,10 @@ const program = new Command('simulate')
   .option('--trace', 'print the whole timeline of every world, with or without a violation')
   .option('--coverage', 'report which hazards, pairs of faults and lines of the workflows the worlds reached')
   .option('--until-violation', 'stop at the first violation, without its timeline')
+  .option(
+    '--released <bundle>',
+    'workflow code that the workers run before an upgrade (npm run bundle-workflows -- FILE)',
+  )
   .option('--mutants', 'plant bugs, one at a time, and report how many seeds find each')
   .option('--only <names>', 'names of mutants, separated by commas', list)
   .parse();
@@ -37,10 +41,11 @@ const options = program.opts<{
   trace?: true;
   coverage?: true;
   untilViolation?: true;
+  released?: string;
   mutants?: true;
   only?: string[];
 }>();
-const { from, processes, mutants, only } = options;
+const { from, processes, released, mutants, only } = options;
 const { trace = false, coverage = false, untilViolation = false } = options;
 const seeds = options.seeds ?? (mutants ? SEEDS_PER_MUTANT : SEEDS);
 
@@ -85,8 +90,7 @@ process.exit(failed > 0 ? 1 : 0);
 /** Runs one process after another until no seed is left. */
 async function runProcess(): Promise<void> {
   while (hasMoreSeeds()) {
-    const env = coverage ? countingInto(counters) : process.env;
-    const child = fork(join(import.meta.dirname, 'seed-process.ts'), [bundle], { env, execArgv: EXEC_ARGV });
+    const child = newProcess();
     children.add(child);
     await nextMessage(child);
     for (let left = SEEDS_PER_PROCESS; left > 0 && hasMoreSeeds(); left -= 1) {
@@ -102,6 +106,12 @@ async function runProcess(): Promise<void> {
     await ended;
     if (isStopped()) for (const other of children) other.kill();
   }
+}
+
+function newProcess(): ChildProcess {
+  const env = coverage ? countingInto(counters) : process.env;
+  const bundles = [bundle, ...(released === undefined ? [] : [released])];
+  return fork(join(import.meta.dirname, 'seed-process.ts'), bundles, { env, execArgv: EXEC_ARGV });
 }
 
 /** A world may take minutes: the first violation does not wait for the other worlds. */
