@@ -1,6 +1,7 @@
 /** `npm run simulate`: runs seeded worlds of the whole product, in one process per core. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
@@ -10,6 +11,7 @@ import { Tally } from './coverage/tally.ts';
 import { runMutants } from './mutants/run.ts';
 import { type Summary, summarySchema } from './seed-process.ts';
 
+const HISTORIES = join(import.meta.dirname, '../test/histories');
 const SEEDS = 20;
 const SEEDS_PER_MUTANT = 1_000;
 
@@ -29,7 +31,8 @@ const program = new Command('simulate')
   .option('--until-violation', 'stop at the first violation, without its timeline')
   .option(
     '--released <bundle>',
-    'workflow code that the workers run before an upgrade (npm run bundle-workflows -- FILE)',
+    'workflow code that the workers run before an upgrade (npm run bundle-workflows -- FILE); default: the last release',
+    lastRelease(),
   )
   .option('--mutants', 'plant bugs, one at a time, and report how many seeds find each')
   .option('--only <names>', 'names of mutants, separated by commas', list)
@@ -159,6 +162,16 @@ function summaryText(): string {
     `${sums.activations} activations, ${sums.events} events, ${(sums.virtualMs / HOUR_MS).toFixed(1)} hours of virtual time`,
     `${seconds.toFixed(0)} s`,
   ].join('\n');
+}
+
+/** The newest generation that `npm run record-release` has recorded. */
+function lastRelease(): string | undefined {
+  if (!existsSync(HISTORIES)) return undefined;
+  const generations = readdirSync(HISTORIES).flatMap(
+    (name) => /^v(\d+)-workflows\.js\.gz$/.exec(name)?.[1] ?? [],
+  );
+  const newest = Math.max(...generations.map(Number));
+  return generations.length > 0 ? join(HISTORIES, `v${newest}-workflows.js.gz`) : undefined;
 }
 
 function positiveInteger(text: string): number {
