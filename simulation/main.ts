@@ -1,6 +1,7 @@
 /** `npm run simulate`: runs seeded worlds of the whole product, in one process per core. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
@@ -10,6 +11,7 @@ import { Tally } from './coverage/tally.ts';
 import { runMutants } from './mutants/run.ts';
 import { type Summary, summarySchema } from './seed-process.ts';
 
+const HISTORIES = join(import.meta.dirname, '../test/histories');
 const SEEDS = 20;
 const SEEDS_PER_MUTANT = 1_000;
 
@@ -27,6 +29,11 @@ const program = new Command('simulate')
   .option('--trace', 'print the whole timeline of every world, with or without a violation')
   .option('--coverage', 'report which hazards, pairs of faults and lines of the workflows the worlds reached')
   .option('--until-violation', 'stop at the first violation, without its timeline')
+  .option(
+    '--released <bundle>',
+    'workflow code that the workers run before an upgrade (npm run bundle-workflows -- FILE); default: the last release',
+    lastRelease(),
+  )
   .option('--mutants', 'plant bugs, one at a time, and report how many seeds find each')
   .option('--only <names>', 'names of mutants, separated by commas', list)
   .parse();
@@ -37,10 +44,11 @@ const options = program.opts<{
   trace?: true;
   coverage?: true;
   untilViolation?: true;
+  released?: string;
   mutants?: true;
   only?: string[];
 }>();
-const { from, processes, mutants, only } = options;
+const { from, processes, released, mutants, only } = options;
 const { trace = false, coverage = false, untilViolation = false } = options;
 const seeds = options.seeds ?? (mutants ? SEEDS_PER_MUTANT : SEEDS);
 
@@ -85,8 +93,7 @@ process.exit(failed > 0 ? 1 : 0);
 /** Runs one process after another until no seed is left. */
 async function runProcess(): Promise<void> {
   while (hasMoreSeeds()) {
-    const env = coverage ? countingInto(counters) : process.env;
-    const child = fork(join(import.meta.dirname, 'seed-process.ts'), [bundle], { env, execArgv: EXEC_ARGV });
+    const child = newProcess();
     children.add(child);
     await nextMessage(child);
     for (let left = SEEDS_PER_PROCESS; left > 0 && hasMoreSeeds(); left -= 1) {
@@ -102,6 +109,12 @@ async function runProcess(): Promise<void> {
     await ended;
     if (isStopped()) for (const other of children) other.kill();
   }
+}
+
+function newProcess(): ChildProcess {
+  const env = coverage ? countingInto(counters) : process.env;
+  const bundles = [bundle, ...(released === undefined ? [] : [released])];
+  return fork(join(import.meta.dirname, 'seed-process.ts'), bundles, { env, execArgv: EXEC_ARGV });
 }
 
 /** A world may take minutes: the first violation does not wait for the other worlds. */
@@ -149,6 +162,16 @@ function summaryText(): string {
     `${sums.activations} activations, ${sums.events} events, ${(sums.virtualMs / HOUR_MS).toFixed(1)} hours of virtual time`,
     `${seconds.toFixed(0)} s`,
   ].join('\n');
+}
+
+/** The newest generation that `npm run record-release` has recorded. */
+function lastRelease(): string | undefined {
+  if (!existsSync(HISTORIES)) return undefined;
+  const generations = readdirSync(HISTORIES).flatMap(
+    (name) => /^v(\d+)-workflows\.js\.gz$/.exec(name)?.[1] ?? [],
+  );
+  const newest = Math.max(...generations.map(Number));
+  return generations.length > 0 ? join(HISTORIES, `v${newest}-workflows.js.gz`) : undefined;
 }
 
 function positiveInteger(text: string): number {

@@ -3,8 +3,10 @@
  * does not load the Rust core: the VM needs only a clock from it. `test/simulation/sdk.test.ts` names the import and
  * the shape that an SDK upgrade breaks.
  */
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire, Module } from 'node:module';
+import { gunzipSync } from 'node:zlib';
 import type { LoadedDataConverter } from '@temporalio/common';
 import {
   decodeArrayFromPayloads,
@@ -108,16 +110,19 @@ const internals = load();
 
 /** The compiled workflows. One instance per process is enough: every workflow has its own globals. */
 export interface Workflows {
+  /** Identifies the code: a replay of its own commands must be equal byte for byte. */
+  readonly codeVersion: string;
   create(options: VmOptions): Promise<WorkflowVm>;
   destroy(): Promise<void>;
 }
 
-/** `bundleFile`: written by `npm run bundle-workflows`. */
+/** `bundleFile`: written by `npm run bundle-workflows`, or compressed with gzip. */
 export async function loadWorkflows(bundleFile: string): Promise<Workflows> {
   const { ReusableVMWorkflowCreator } = internals.vm;
   // Only stack trace queries use the promise hook, which takes two thirds of the time.
   Reflect.set(internals.shared.globalHandlers, 'setPromiseHook', () => undefined);
-  const code = readFileSync(bundleFile, 'utf8');
+  const bytes = readFileSync(bundleFile);
+  const code = (bundleFile.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
   // No time limit in the VM: it would measure the real clock and start a watchdog thread for each call.
   const noLimit = undefined;
   const bundle = { code, sourceMap: sourceMapOf(code), filename: bundleFile };
@@ -127,6 +132,7 @@ export async function loadWorkflows(bundleFile: string): Promise<Workflows> {
     [bundle, noLimit, ANY_LOCAL_ACTIVITY],
   );
   return {
+    codeVersion: createHash('sha256').update(code).digest('hex').slice(0, 8),
     create: async (options) => {
       const made = await creator.createWorkflow(options);
       injectClock(made, options.info.unsafe.now);

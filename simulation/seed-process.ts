@@ -30,11 +30,15 @@ export const summarySchema = z.object({
 });
 export type Summary = z.output<typeof summarySchema>;
 
-export async function summaryOf(workflows: Workflows, job: z.output<typeof seedJobSchema>): Promise<Summary> {
-  const { seed, shrink: shrinks, ...options } = job;
+export async function summaryOf(
+  workflows: Workflows,
+  { seed, shrink: shrinks, ...job }: z.output<typeof seedJobSchema>,
+  released?: Workflows,
+): Promise<Summary> {
+  const options = { ...job, released };
   const report = await runSeed(workflows, seed, options);
   if (report.violations.length === 0 || !shrinks) return toSummary(seed, report, report);
-  const { report: smallest } = await shrink(workflows, planOf(seed), report);
+  const { report: smallest } = await shrink(workflows, planOf(seed), report, options);
   return toSummary(seed, report, smallest);
 }
 
@@ -51,11 +55,12 @@ function toSummary(seed: number, report: SeedReport, { violations, timeline }: S
   };
 }
 
-async function serve(bundle: string): Promise<void> {
+async function serve(bundle: string, releasedBundle?: string): Promise<void> {
   const workflows = await loadWorkflows(bundle);
+  const released = releasedBundle === undefined ? undefined : await loadWorkflows(releasedBundle);
   process.on('message', (message) => {
     const job = seedJobSchema.parse(message);
-    summaryOf(workflows, job).then(
+    summaryOf(workflows, job, released).then(
       (summary) => process.send?.(summary),
       (error: unknown) => {
         console.error(`seed ${job.seed}:`, error);
@@ -68,4 +73,4 @@ async function serve(bundle: string): Promise<void> {
   process.send?.('ready');
 }
 
-if (process.send && process.argv[2]) await serve(process.argv[2]);
+if (process.send && process.argv[2]) await serve(process.argv[2], process.argv[3]);

@@ -8,6 +8,8 @@ export interface Mutant {
   /** Occurs in the file exactly once. */
   find: string;
   replace: string;
+  /** Workers run the original code until they are upgraded to the code with the bug. */
+  isUpgrade?: true;
 }
 
 export const MUTANTS: readonly Mutant[] = [
@@ -418,5 +420,15 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/activities/receiving-account/open-receiving-account.ts',
     find: 'const isForgotten = recoveredAtMs !== undefined',
     replace: 'const isForgotten = recoveredAtMs === 0',
+  },
+
+  // ---- upgrade
+  {
+    name: 'step-added-without-patch',
+    what: 'New code issues a command that recorded histories lack: open payouts stop at the upgrade.',
+    file: 'src/workflows/payout/payout.ts',
+    find: 'if (!carried) await findEarlierOrder(run);',
+    replace: 'if (!carried) await condition(() => false, 1).then(() => findEarlierOrder(run));',
+    isUpgrade: true,
   },
 ];

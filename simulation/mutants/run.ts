@@ -7,6 +7,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { bundledWorkflows } from '../../scripts/programs.ts';
 import { MUTANTS, type Mutant } from './mutants.ts';
 
 export interface MutantOptions {
@@ -73,7 +74,7 @@ async function testMutant(mutant: Mutant, options: MutantOptions): Promise<Mutan
     symlinkSync(realpathSync(join(ROOT, 'node_modules')), join(folder, 'node_modules'));
     const text = readFileSync(fileOf(mutant), 'utf8');
     writeFileSync(join(folder, mutant.file), mutated(text, mutant));
-    return await runSimulation(folder, options);
+    return await runSimulation(folder, options, mutant.isUpgrade ? await bundledWorkflows() : undefined);
   } finally {
     remove();
     process.off('exit', remove);
@@ -83,13 +84,14 @@ async function testMutant(mutant: Mutant, options: MutantOptions): Promise<Mutan
 async function runSimulation(
   folder: string,
   { seeds, from, processes }: MutantOptions,
+  released: string | undefined,
 ): Promise<MutantResult> {
   const numbers = ['--seeds', seeds, '--from', from, '--processes', processes].map(String);
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', join(folder, 'simulation/main.ts'), '--until-violation', ...numbers],
-    { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
+  const args = ['--until-violation', ...numbers, ...(released === undefined ? [] : ['--released', released])];
+  const child = spawn(process.execPath, ['--import', 'tsx', join(folder, 'simulation/main.ts'), ...args], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const stop = () => child.kill();
   process.on('exit', stop);
   try {

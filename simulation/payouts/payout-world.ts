@@ -28,6 +28,8 @@ import { workerProgram } from './worker-process.ts';
 
 export interface PayoutWorldOptions {
   workflows: Workflows;
+  /** The code that the processes run until `upgrade`. Default: `workflows`. */
+  released?: Workflows | undefined;
   seed: number;
   workers?: number;
   faults?: WorkflowTaskFaults;
@@ -70,8 +72,13 @@ export class PayoutWorld {
   readonly converter: DataConverter;
   readonly payouts: Payouts;
   private config: WorkerConfig;
+  private deployed: Workflows;
+  private readonly newest: Workflows;
 
-  constructor({ workflows, seed, workers = 1, env, settings, faults, trip = fastTrip }: PayoutWorldOptions) {
+  constructor(options: PayoutWorldOptions) {
+    const { workflows, seed, workers = 1, env, settings, faults, trip = fastTrip } = options;
+    this.newest = workflows;
+    this.deployed = options.released ?? workflows;
     this.config = workerConfig({ ...REQUIRED_ENV, ...env });
     this.world = new World({ seed });
     const { world } = this;
@@ -99,9 +106,10 @@ export class PayoutWorld {
     this.wiretap = new Wiretap(world, this.provider);
     const { server, service, wiretap } = this;
     const program = workerProgram({
-      ...{ server, service, provider: wiretap, workflows, faults },
+      ...{ server, service, provider: wiretap, faults },
       trip: () => trip(world),
       config: () => this.config,
+      workflows: () => this.deployed,
     });
     this.processes = Array.from(
       { length: workers },
@@ -134,14 +142,28 @@ export class PayoutWorld {
 
   /** Shuts down each process in turn and starts it with the new keys. */
   async rollingRestart(keys: Environment): Promise<void> {
-    const { world, processes } = this;
     this.config = { ...this.config, keys: encryptionKeys({ ...REQUIRED_ENV, ...keys }) };
-    for (const process of processes) {
-      process.stop();
-      for (let waits = 0; process.life && waits < SHUTDOWN_LIMIT_MS; waits += 1_000) await world.sleep(1_000);
-      process.kill();
+    for (const process of this.processes) {
+      await this.shutDown(process);
       process.start();
     }
+  }
+
+  /** Follows the guide: shut down all processes, then start them with the new code. */
+  async upgrade(): Promise<void> {
+    const { processes } = this;
+    await Promise.all(processes.map((process) => this.shutDown(process)));
+    // A fault may have started one again meanwhile.
+    for (const process of processes) process.kill();
+    this.deployed = this.newest;
+    for (const process of processes) process.start();
+  }
+
+  private async shutDown(process: Process): Promise<void> {
+    process.stop();
+    for (let waits = 0; process.life && waits < SHUTDOWN_LIMIT_MS; waits += 1_000)
+      await this.world.sleep(1_000);
+    process.kill();
   }
 
   start(number: number, more: Partial<PayoutRequestInput> = {}) {

@@ -13,6 +13,7 @@ import { type PlannedOpening, planOpenings } from './openings.ts';
 import { type PlannedOperationOutage, planOperationOutage } from './operation-outage.ts';
 import { payoutRequest } from './payout-world.ts';
 import { TOKENS } from './secrets.ts';
+import { type PlannedUpgrade, planUpgrade } from './upgrade.ts';
 import { type PlannedUsers, planUsers } from './users.ts';
 
 export const PROCESS_FAULT_KINDS = [
@@ -65,6 +66,8 @@ export interface Plan {
   isFaultFree: boolean;
   /** When the keys are replaced. */
   rotation: PlannedRotation | undefined;
+  /** When the processes change to the newest code. */
+  upgrade: PlannedUpgrade | undefined;
   faults: FaultRuleInput[];
   settings: SettingsChange;
   env: Environment;
@@ -292,6 +295,7 @@ function basePlan(seed: number): Plan {
     ...{ users: undefined, isFaultFree: false, operationOutage },
     ...(operationOutage && { faultPhaseMs: operationOutage.atMs + operationOutage.lastsMs }),
     rotation: planRotation(new Random(seed ^ 0x4e75), faultPhaseMs),
+    upgrade: planUpgrade(new Random(seed ^ 0x0b9d), faultPhaseMs),
     openings,
     faults: OPERATIONS.flatMap((operation) =>
       faultRules(operation, seed, { wrongAnswerRate, faultRate, callTimeoutMs }),

@@ -36,6 +36,7 @@ import { RunEnds } from './run-ends.ts';
 import { type Feature, isCompleted, Scene } from './scene.ts';
 import { Secrets } from './secrets.ts';
 import { timelineLines } from './timeline.ts';
+import { Upgrade } from './upgrade.ts';
 import { Users } from './users.ts';
 
 export interface SeedReport {
@@ -76,11 +77,13 @@ const CALLS_PER_SECOND_LIMIT = 20;
 const OPERATOR = 'operator';
 
 const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
-  ...[Batches, Openings, Users, KeyRotation, OperationOutage],
+  ...[Batches, Openings, Users, KeyRotation, Upgrade, OperationOutage],
   ...[Orders, Decisions, RunEnds, Secrets, FaultFree],
 ];
 
 export interface RunOptions {
+  /** The code that the processes run until the world upgrades them. Default: the code under test. */
+  released?: Workflows | undefined;
   /** Stops the world at its first violation and skips the final checks. */
   untilViolation?: boolean;
   /** Includes the timeline if there is no violation, too. */
@@ -123,6 +126,8 @@ class SeededWorld {
     this.workflowTaskFaults = { ...plan.workflowTaskFaults };
     this.system = new PayoutWorld({
       ...{ workflows, seed, workers, env, settings, faults: this.workflowTaskFaults },
+      // A world without an upgrade tests the new code from its start.
+      released: plan.upgrade && options.released,
       trip: (world) => (this.scene.faultsEndedAtMs === undefined ? faultyTrip(plan, world) : fastTrip(world)),
     });
     this.scene = new Scene(plan, this.system);

@@ -1,15 +1,14 @@
 /** Checks that no secret and no personal data is in a history event or a log line. */
 import type { DataConverter, Payload } from '@temporalio/common';
 import { isFields } from '../provider/wiretap.ts';
-import { loadDataConverter, temporal } from '../sdk.ts';
+import { loadDataConverter } from '../sdk.ts';
+import { encodingOf } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import { APP_SECRET } from './payout-world.ts';
 import type { Feature, Scene } from './scene.ts';
 
 /** The prefix of every token, refresh token and authorization code of the provider. */
 export const TOKENS = 'tok3n-';
-
-const { HistoryEvent } = temporal.api.history.v1;
 
 export class Secrets implements Feature {
   private readonly scene: Scene;
@@ -22,7 +21,7 @@ export class Secrets implements Feature {
     const { world, server, converter } = this.scene.system;
     const secrets = this.secrets();
     for (const run of server.runs)
-      for (const name of namesFound(bytesOf(run), secrets))
+      for (const name of namesFound(Buffer.concat(run.entries.map(encodingOf)), secrets))
         world.violation(`${run.workflowId} shows ${name} in its history`);
     for (const name of namesFound(Buffer.from(world.logs.join('\n')), secrets))
       world.violation(`a log shows ${name}`);
@@ -43,13 +42,6 @@ export class Secrets implements Feature {
       ['an identity card number', encoded(receivers.map(({ idCardNumber }) => idCardNumber))],
     ]);
   }
-}
-
-/** As the server stores it: ids, types, memos, search attributes, failures and payloads. */
-function bytesOf({ entries }: Run): Buffer {
-  return Buffer.concat(
-    entries.map(({ event }) => HistoryEvent.encode(HistoryEvent.fromObject(event)).finish()),
-  );
 }
 
 function namesFound(bytes: Buffer, secrets: ReadonlyMap<string, readonly Buffer[]>): string[] {

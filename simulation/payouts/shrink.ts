@@ -1,7 +1,7 @@
 /** Shrinks the plan of a failing seed: parts that can be removed are not the cause. */
 import type { Workflows } from '../sdk.ts';
 import type { Plan } from './plan.ts';
-import { runPlan, type SeedReport } from './run-seed.ts';
+import { type RunOptions, runPlan, type SeedReport } from './run-seed.ts';
 
 export interface Shrunk {
   plan: Plan;
@@ -12,7 +12,12 @@ export interface Shrunk {
 const MAX_TRIES = 200;
 
 /** Accepts any violation: the smallest failing world is the easiest to read, even if it fails in another way. */
-export async function shrink(workflows: Workflows, plan: Plan, report: SeedReport): Promise<Shrunk> {
+export async function shrink(
+  workflows: Workflows,
+  plan: Plan,
+  report: SeedReport,
+  { released }: Pick<RunOptions, 'released'> = {},
+): Promise<Shrunk> {
   let smallest: Shrunk = { plan, report, tries: 0 };
   for (let isSmaller = true; isSmaller; ) {
     isSmaller = false;
@@ -20,7 +25,9 @@ export async function shrink(workflows: Workflows, plan: Plan, report: SeedRepor
       if (smallest.tries >= MAX_TRIES) return smallest;
       smallest.tries += 1;
       // A plan that breaks the simulation itself is not accepted.
-      const again = await runPlan(workflows, smaller, { untilViolation: true }).catch(() => undefined);
+      const again = await runPlan(workflows, smaller, { untilViolation: true, released }).catch(
+        () => undefined,
+      );
       if (!again || again.violations.length === 0) continue;
       smallest = { ...smallest, plan: smaller, report: again };
       isSmaller = true;
@@ -57,10 +64,8 @@ function* smallerPlans(plan: Plan): Generator<Plan> {
           interventions: interventions.filter((other) => other !== one),
         }),
       };
-  if (plan.rotation) yield { ...plan, rotation: undefined };
-  if (plan.restored) yield { ...plan, restored: undefined };
-  if (plan.operationOutage) yield { ...plan, operationOutage: undefined };
-  if (plan.temporalOutage) yield { ...plan, temporalOutage: undefined };
+  for (const part of ['rotation', 'upgrade', 'restored', 'operationOutage', 'temporalOutage'] as const)
+    if (plan[part]) yield { ...plan, [part]: undefined };
   if (plan.losses.refused + plan.losses.lost > 0) yield { ...plan, losses: { refused: 0, lost: 0 } };
   if (plan.network > 0) yield { ...plan, network: 0 };
   if (workflowTaskFaults.evicted + workflowTaskFaults.lost + workflowTaskFaults.failed > 0)

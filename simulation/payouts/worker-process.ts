@@ -17,8 +17,8 @@ export interface WorkerProcessParts {
   server: Temporal;
   service: Service;
   provider: Pick<InProcessSimulator, 'request'>;
-  workflows: Workflows;
-  /** Read at each start. */
+  /** Read at each start, as `config` is. */
+  workflows: () => Workflows;
   config: () => WorkerConfig;
   trip: () => Trip;
   faults?: WorkflowTaskFaults | undefined;
@@ -29,8 +29,8 @@ export function workerProgram(parts: WorkerProcessParts): Program {
 }
 
 async function run(parts: WorkerProcessParts, life: Life): Promise<void> {
-  const { server, service, workflows, faults, provider, trip } = parts;
-  const config = parts.config();
+  const { server, service, faults, provider, trip } = parts;
+  const [config, workflows] = [parts.config(), parts.workflows()];
   const surroundings = { clock: life, random: life.random };
   const client = service.clientOf(life, { dataConverter: dataConverter(config.keys.payloads, life.random) });
   const network = { provider, trip, world: life.world, isCutOff: () => life.process.cutOffFromProvider };

@@ -1,6 +1,6 @@
 /** Commands of a workflow, as the worker sends them to the server. */
 import { type Core, coresdk } from '../sdk.ts';
-import { EventType } from './history.ts';
+import { EventType, type Fingerprint } from './history.ts';
 
 type Lang = Core.workflow_commands.IWorkflowCommand;
 type Given<K extends keyof Lang> = NonNullable<Lang[K]>;
@@ -52,7 +52,7 @@ export type Command = {
   [T in CommandType]: {
     readonly type: T;
     readonly attributes: CommandAttributes[T];
-    readonly fingerprint: string;
+    readonly fingerprint: Fingerprint;
   };
 }[CommandType];
 

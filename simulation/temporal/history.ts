@@ -13,8 +13,14 @@ export interface Entry {
   readonly type: EventType;
   readonly at: number;
   readonly event: HistoryEvent;
-  /** For an event that a command caused: that command, byte for byte. */
-  readonly fingerprint: string | undefined;
+  /** For an event that a command caused. */
+  readonly fingerprint: Fingerprint | undefined;
+}
+
+/** A command byte for byte, and the workflow code that issued it. */
+export interface Fingerprint {
+  readonly bytes: string;
+  readonly codeVersion: string;
 }
 
 export function newEntry(
@@ -22,7 +28,7 @@ export function newEntry(
   at: number,
   type: EventType,
   attributes: Attributes,
-  fingerprint?: string,
+  fingerprint?: Fingerprint,
 ): Entry {
   const event = { ...attributes, eventId: Long.fromNumber(id), eventTime: toStamp(at), eventType: type };
   return { id, type, at, event: { ...event, taskId: Long.fromNumber(id + 1_000_000) }, fingerprint };
@@ -101,13 +107,23 @@ export function childEnd(event: HistoryEvent) {
 }
 
 const { HistoryEvent: EventMessage } = temporal.api.history.v1;
-/** Cached: events never change, and clients read them often. */
+/** Caches: events never change, and clients read them often. */
+const encodings = new WeakMap<Entry, Uint8Array>();
 const messages = new WeakMap<Entry, Api.api.history.v1.HistoryEvent>();
+
+/** As the server stores it: ids, types, memos, search attributes, failures and payloads. */
+export function encodingOf(entry: Entry): Uint8Array {
+  const cached = encodings.get(entry);
+  if (cached) return cached;
+  const bytes = EventMessage.encode(EventMessage.fromObject(entry.event)).finish();
+  encodings.set(entry, bytes);
+  return bytes;
+}
 
 function messageOf(entry: Entry): Api.api.history.v1.HistoryEvent {
   const cached = messages.get(entry);
   if (cached) return cached;
-  const message = EventMessage.decode(EventMessage.encode(EventMessage.fromObject(entry.event)).finish());
+  const message = EventMessage.decode(encodingOf(entry));
   messages.set(entry, message);
   return message;
 }

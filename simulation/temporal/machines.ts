@@ -1,7 +1,7 @@
 /**
  * Core's part of a worker: turns history events into activations, and what the workflow requests into commands, which
  * a replay matches against the recorded events. Ported from `workflow_machines.rs` of the core that the SDK ships,
- * with one addition: a replayed command must equal the recorded one byte for byte.
+ * with one addition: a replayed command must equal the recorded one byte for byte, unless other code recorded it.
  */
 import { type Core as CoreSdk, Long, temporal } from '../sdk.ts';
 import {
@@ -12,7 +12,14 @@ import {
   type Failure,
   type UpdateRequest,
 } from './commands.ts';
-import { type Entry, EventType, initiatingEventId, isCommandEvent, isFinal } from './history.ts';
+import {
+  type Entry,
+  EventType,
+  type Fingerprint,
+  initiatingEventId,
+  isCommandEvent,
+  isFinal,
+} from './history.ts';
 import { initialize, type Job, signalled, sorted } from './jobs.ts';
 import {
   Activity,
@@ -60,6 +67,11 @@ export interface ActivationResult {
   flags: readonly number[];
 }
 
+interface RunName {
+  readonly workflowId: string;
+  readonly runId: string;
+}
+
 export class Machines implements Core {
   replaying = false;
   /** The time of the current workflow task, which the workflow's clock shows. */
@@ -96,10 +108,12 @@ export class Machines implements Core {
   private readonly patches = new Map<string, { requested: boolean }>();
   private readonly workflowId: string;
   private readonly runId: string;
+  private readonly codeVersion: string;
 
-  constructor(workflowId: string, runId: string) {
+  constructor({ workflowId, runId }: RunName, codeVersion: string) {
     this.workflowId = workflowId;
     this.runId = runId;
+    this.codeVersion = codeVersion;
   }
 
   // ---- called by the worker
@@ -186,7 +200,7 @@ export class Machines implements Core {
     attributes: CommandAttributes[T],
     bytes?: string,
   ): void {
-    const fingerprint = `${type} ${bytes ?? JSON.stringify(attributes)}`;
+    const fingerprint = this.fingerprint(`${type} ${bytes ?? JSON.stringify(attributes)}`);
     // TypeScript cannot relate the type of a command to its attributes.
     const command = { type, attributes, fingerprint } as Command;
     this.queue.push({ machine, command });
@@ -238,7 +252,7 @@ export class Machines implements Core {
     }
     const [extra] = this.commands();
     if (before && this.replaying && extra)
-      throw new Nondeterminism(`issues a command beyond the end of the history: ${extra.fingerprint}`);
+      throw new Nondeterminism(`issues a command beyond the end of the history: ${extra.fingerprint.bytes}`);
   }
 
   private isNewEvent(entry: Entry): boolean {
@@ -335,7 +349,7 @@ export class Machines implements Core {
     const local = this.locals.get(seq);
     if (!local) throw new Nondeterminism(`does not schedule local activity ${seq} of event ${entry.id}`);
     if (local.state !== 'resolved by marker') return false;
-    this.compareBytes(`localActivity ${local.bytes}`, entry);
+    if (this.isOwn(entry)) this.compareBytes(`localActivity ${local.bytes}`, entry);
     local.take();
     return true;
   }
@@ -354,15 +368,44 @@ export class Machines implements Core {
   private compare(command: Command, entry: Entry): void {
     if (EVENT_OF[command.type] !== entry.type)
       throw new Nondeterminism(
-        `differs at event ${entry.id}, ${typeName(entry)}: it issues ${command.fingerprint}`,
+        `differs at event ${entry.id}, ${typeName(entry)}: it issues ${command.fingerprint.bytes}`,
       );
-    this.compareBytes(command.fingerprint, entry);
+    if (this.isOwn(entry)) this.compareBytes(command.fingerprint.bytes, entry);
+    else this.compareIdentity(command, entry);
   }
 
-  private compareBytes(fingerprint: string, { id, fingerprint: recorded }: Entry): void {
-    // An imported history has no bytes to compare.
-    if (recorded === undefined || recorded === fingerprint) return;
-    throw new Nondeterminism(`differs at event ${id}, ${recorded}: it issues ${fingerprint}`);
+  private fingerprint(bytes: string): Fingerprint {
+    return { bytes, codeVersion: this.codeVersion };
+  }
+
+  /** Whether this code issued the command of the event. An imported history does not say. */
+  private isOwn({ fingerprint }: Entry): boolean {
+    return fingerprint?.codeVersion === this.codeVersion;
+  }
+
+  private compareBytes(bytes: string, { id, fingerprint }: Entry): void {
+    if (fingerprint?.bytes === bytes) return;
+    throw new Nondeterminism(`differs at event ${id}, ${fingerprint?.bytes}: it issues ${bytes}`);
+  }
+
+  /** What core compares: other code may give a command other attributes. */
+  private compareIdentity({ type, attributes }: Command, { id, event }: Entry): void {
+    const activity = event.activityTaskScheduledEventAttributes;
+    const child = event.startChildWorkflowExecutionInitiatedEventAttributes;
+    const [recorded, issued] =
+      type === 'scheduleActivity'
+        ? [
+            [activity?.activityId, activity?.activityType?.name],
+            [attributes.activityId, attributes.activityType],
+          ]
+        : type === 'startChild'
+          ? [
+              [child?.workflowId, child?.workflowType?.name],
+              [attributes.workflowId, attributes.workflowType],
+            ]
+          : [[], []];
+    if (recorded.join() !== issued.join())
+      throw new Nondeterminism(`differs at event ${id}, ${recorded}: it issues ${issued}`);
   }
 
   /**

@@ -8,7 +8,7 @@ import type { PlannedEvent } from '../world/event-queue.ts';
 import type { World } from '../world/world.ts';
 import type { Command, Failure, Payload, UpdateRequest } from './commands.ts';
 import { isTerminal } from './commands.ts';
-import { type Attributes, type Entry, EventType, newEntry } from './history.ts';
+import { type Attributes, type Entry, EventType, type Fingerprint, newEntry } from './history.ts';
 import type { Work } from './machines.ts';
 import { durationMs, toStamp } from './time.ts';
 import type { SimulatedWorker } from './worker.ts';
@@ -136,10 +136,10 @@ export class Run {
 
   // ---- history
 
-  write(type: EventType, attributes: Attributes, fingerprint?: string): Entry {
+  write(type: EventType, attributes: Attributes, fingerprint?: Fingerprint): Entry {
     const entry = newEntry(this.entries.length + 1, this.host.world.now, type, attributes, fingerprint);
     this.entries.push(entry);
-    this.host.world.record(this.workflowId, entry.id, type, fingerprint ?? '');
+    this.host.world.record(this.workflowId, entry.id, type, fingerprint?.bytes ?? '');
     for (const watcher of [...this.watchers]) watcher();
     return entry;
   }

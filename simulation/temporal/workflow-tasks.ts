@@ -271,7 +271,7 @@ export class WorkflowTasks {
   }
 
   private createCached(run: Run): Cached {
-    const machines = new Machines(run.workflowId, run.runId);
+    const machines = new Machines(run, this.parts.workflows.codeVersion);
     const codec = newCodecRunner(this.parts.converter, run.workflowId);
     const cached: Cached = {
       ...{ vm: undefined, codec, machines, inProgress: undefined },

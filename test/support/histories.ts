@@ -2,13 +2,15 @@
 import { createHash } from 'node:crypto';
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import type { DataConverter } from '@temporalio/common';
-import { type History, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { inject } from 'vitest';
 
 export const HISTORIES = join(import.meta.dirname, '../histories');
-const DIGESTS = join(HISTORIES, 'SHA256SUMS');
+const SUMS = 'SHA256SUMS';
+const DIGESTS = join(HISTORIES, SUMS);
 
 /** Rejects with the SDK's `DeterminismViolationError` when today's code gives other commands. */
 export async function replays(
@@ -28,6 +30,17 @@ export async function replays(
   await replay;
 }
 
+/** Replays all of them in one worker. Returns those that do not replay, with the reason. */
+export async function differing(
+  histories: readonly { workflowId: string; history: History }[],
+): Promise<string[]> {
+  const options = { workflowBundle: { codePath: inject('workflowBundle') }, replayName: 'corpus' };
+  const found: string[] = [];
+  for await (const { workflowId, error } of Worker.runReplayHistories(options, histories))
+    if (error) found.push(`${workflowId}: ${error.message}`);
+  return found;
+}
+
 /** One replay at a time: the last worker of a process to end shuts down the SDK's runtime under one that starts. */
 let before: Promise<void> = Promise.resolve();
 
@@ -40,8 +53,23 @@ export function record(name: string, history: History): void {
   appendFileSync(DIGESTS, `${digestOf(file)}  ${file}\n`);
 }
 
-export function recordedHistories(): string[] {
-  return readdirSync(HISTORIES).filter((name) => name.endsWith('.json'));
+export function recordedFiles(): string[] {
+  return readdirSync(HISTORIES).filter((name) => name !== SUMS);
+}
+
+/** The histories of the corpus, each with its file in place of a workflow id. */
+export function recordedHistories(): { workflowId: string; history: History }[] {
+  return recordedFiles().flatMap((file) => {
+    const bytes = readFileSync(join(HISTORIES, file));
+    if (file.endsWith('.json')) return { workflowId: file, history: historyOf(bytes.toString()) };
+    if (!file.endsWith('.ndjson.gz')) return [];
+    const lines = gunzipSync(bytes).toString().split('\n');
+    return lines.map((line, at) => ({ workflowId: `${file}:${at + 1}`, history: historyOf(line) }));
+  });
+}
+
+function historyOf(text: string): History {
+  return historyFromJSON(JSON.parse(text));
 }
 
 /** In the format of `sha256sum`, for each file as recorded: rewriting a file requires a change here. */

@@ -1,14 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import {
+  differing,
   digestOf,
-  HISTORIES,
   record,
   recordedDigests,
+  recordedFiles,
   recordedHistories,
   replays,
 } from '../support/histories.ts';
@@ -179,12 +177,13 @@ describe('H40 every recorded history replays', () => {
   });
 
   test('the whole corpus', async () => {
-    for (const file of recordedHistories())
-      await replays(historyFromJSON(JSON.parse(readFileSync(join(HISTORIES, file), 'utf8'))));
+    const corpus = recordedHistories();
+    expect(corpus.length).toBeGreaterThan(0);
+    expect(await differing(corpus)).toEqual([]);
   });
 
   test('the corpus is unchanged', () => {
-    const files = recordedHistories();
+    const files = recordedFiles();
     expect(Object.fromEntries(files.map((file) => [file, digestOf(file)]))).toEqual(recordedDigests());
     expect(files.length).toBeGreaterThan(0);
   });
