@@ -422,6 +422,22 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const isForgotten = recoveredAtMs === 0',
   },
 
+  // ---- order of the calls
+  {
+    name: 'creates-wait-for-polls',
+    what: 'Creates have the lowest priority: their locks run out while polls and follow-ups use the rate limit.',
+    file: 'src/workflows/shared/calls.ts',
+    find: '  create: 1,\n',
+    replace: '  create: 5,\n',
+  },
+  {
+    name: 'clients-share-one-turn',
+    what: 'All clients have one fairness key: a payout waits behind all payouts that a large client has begun.',
+    file: 'src/workflows/shared/calls.ts',
+    find: 'fairnessKey: fairnessKey(',
+    replace: "fairnessKey: 'all' || fairnessKey(",
+  },
+
   // ---- upgrade
   {
     name: 'step-added-without-patch',

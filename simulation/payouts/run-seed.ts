@@ -32,6 +32,7 @@ import {
   planOf,
   tripOf,
 } from './plan.ts';
+import { QueueOrder } from './queue-order.ts';
 import { RunEnds } from './run-ends.ts';
 import { type Feature, isCompleted, Scene } from './scene.ts';
 import { Secrets } from './secrets.ts';
@@ -78,7 +79,7 @@ const OPERATOR = 'operator';
 
 const FEATURES: readonly (new (scene: Scene) => Feature)[] = [
   ...[Batches, Openings, Users, KeyRotation, Upgrade, OperationOutage],
-  ...[Orders, Decisions, RunEnds, Secrets, FaultFree],
+  ...[Orders, Decisions, QueueOrder, RunEnds, Secrets, FaultFree],
 ];
 
 export interface RunOptions {

@@ -54,6 +54,12 @@ export interface ActivityPoll {
   /** Aborted when the worker stops polling. */
   signal: AbortSignal;
 }
+interface WaitingActivity {
+  activity: PendingActivity;
+  attempt: number;
+  turn: number;
+  order: number;
+}
 interface OpenPoll extends ActivityPoll {
   since: number;
   complete(task: ActivityTask | undefined): void;
@@ -65,6 +71,8 @@ export class Temporal implements RunHost {
   readonly workers: SimulatedWorker[] = [];
   /** Called when a run has a new history event. */
   readonly onChange: ((run: Run) => void)[] = [];
+  /** Called when an activity goes to a worker, with those that still wait. */
+  readonly onDispatch: ((activity: PendingActivity, waiting: readonly PendingActivity[]) => void)[] = [];
   /** Called when all runs are dropped. */
   readonly onForget: (() => void)[] = [];
   private readonly chains = new Map<string, Run[]>();
@@ -72,7 +80,8 @@ export class Temporal implements RunHost {
   private readonly pending = new Map<string, PendingActivity>();
   private readonly children = new Map<string, { parent: Run; initiated: Entry; policy: number }>();
   private waiting: Waiting[] = [];
-  private activitiesWaiting: { activity: PendingActivity; attempt: number; order: number }[] = [];
+  private activitiesWaiting: WaitingActivity[] = [];
+  private readonly turns = new Turns();
   private polls: OpenPoll[] = [];
   private offerCount = 0;
 
@@ -272,7 +281,8 @@ export class Temporal implements RunHost {
   offerActivity(activity: PendingActivity): void {
     const { attempt } = activity;
     this.world.at(this.world.random.between(1, MAX_MATCHING_DELAY_MS), () => {
-      this.activitiesWaiting.push({ activity, attempt, order: this.offerCount++ });
+      const turn = this.turns.next(activity);
+      this.activitiesWaiting.push({ activity, attempt, turn, order: this.offerCount++ });
       this.matchActivities();
     });
   }
@@ -316,7 +326,8 @@ export class Temporal implements RunHost {
         !activity.isClosed && !activity.isStarted && activity.attempt === attempt && activity.run.isRunning,
     );
     this.activitiesWaiting = wanted.toSorted(
-      (one, two) => priorityOf(one.activity) - priorityOf(two.activity) || one.order - two.order,
+      (one, two) =>
+        priorityOf(one.activity) - priorityOf(two.activity) || one.turn - two.turn || one.order - two.order,
     );
     for (const waiting of [...this.activitiesWaiting]) {
       const { activity, attempt } = waiting;
@@ -328,6 +339,9 @@ export class Temporal implements RunHost {
       if (!poll) continue;
       this.activitiesWaiting.splice(this.activitiesWaiting.indexOf(waiting), 1);
       this.polls.splice(this.polls.indexOf(poll), 1);
+      this.turns.dispatched(activity, waiting.turn);
+      const others = this.activitiesWaiting.map((other) => other.activity);
+      for (const listener of this.onDispatch) listener(activity, others);
       poll.complete(activity.start(poll.life.name, attempt));
     }
   }
@@ -593,6 +607,30 @@ export class Temporal implements RunHost {
 
 function priorityOf({ attributes }: PendingActivity): number {
   return attributes.priority?.priorityKey || DEFAULT_PRIORITY;
+}
+
+/** The server's fairness: within one priority of a task queue, fairness keys take turns. */
+class Turns {
+  /** By task queue and priority: the last turn that was dispatched. */
+  private readonly reached = new Map<string, number>();
+  /** By task queue, priority and fairness key: the last turn that was given. */
+  private readonly given = new Map<string, number>();
+
+  next(activity: PendingActivity): number {
+    const level = levelOf(activity);
+    const key = `${level} ${activity.attributes.priority?.fairnessKey ?? ''}`;
+    const turn = Math.max(this.reached.get(level) ?? 0, this.given.get(key) ?? 0) + 1;
+    this.given.set(key, turn);
+    return turn;
+  }
+
+  dispatched(activity: PendingActivity, turn: number): void {
+    this.reached.set(levelOf(activity), turn);
+  }
+}
+
+function levelOf(activity: PendingActivity): string {
+  return `${activity.attributes.taskQueue} ${priorityOf(activity)}`;
 }
 
 function mayReuse(status: Status, reuse: number | undefined): boolean {
