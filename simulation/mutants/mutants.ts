@@ -241,9 +241,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'refresh-token-not-replaced',
     what: 'A renewal keeps its used refresh token: the user has to authorize again each time.',
     file: 'src/workflows/tokens/renewal-run.ts',
-    find: 'this.record.held = toHeldGrant(this.owner, grant, askedAtMs, Math.random());',
+    find: 'this.record.held = toHeldGrant(this.owner, grant, Math.random());',
     replace:
-      'const { refresh = grant.refresh } = this.record.held ?? {};\n    this.record.held = toHeldGrant(this.owner, { ...grant, refresh }, askedAtMs, Math.random());',
+      'const { refresh = grant.refresh } = this.record.held ?? {};\n    this.record.held = toHeldGrant(this.owner, { ...grant, refresh }, Math.random());',
   },
   {
     name: 'tokens-shared-by-users',

@@ -36,13 +36,14 @@ function acceptAuthorization(run: RenewalRun, grant: unknown): void {
   if (grant.fingerprint === run.record.handedOver) return;
   run.record.handedOver = grant.fingerprint;
   run.record.rejectedInARow = 0;
-  run.accept(grant, Date.now());
+  run.accept(grant);
 }
 
 function isGrant(value: unknown): value is Grant {
   if (!isRecord(value)) return false;
-  const { access, fingerprint, livesMs } = value;
-  return typeof access === 'string' && typeof fingerprint === 'string' && typeof livesMs === 'number';
+  const { access, fingerprint, livesMs, obtainedAtMs } = value;
+  const isIssued = typeof access === 'string' && typeof fingerprint === 'string';
+  return isIssued && Number.isFinite(livesMs) && Number.isFinite(obtainedAtMs);
 }
 
 async function grantFor(run: RenewalRun, request: GrantRequest | undefined): Promise<CurrentGrant | null> {

@@ -54,8 +54,8 @@ export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
   }
 
   /** Takes a new grant, from a renewal or an authorization. The flags of the old one no longer apply. */
-  accept(grant: Grant, askedAtMs: number): void {
-    this.record.held = toHeldGrant(this.owner, grant, askedAtMs, Math.random());
+  accept(grant: Grant): void {
+    this.record.held = toHeldGrant(this.owner, grant, Math.random());
     this.record.generation += 1;
     this.record.needsAuthorization = false;
     this.record.triedBefore = undefined;

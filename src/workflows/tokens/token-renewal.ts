@@ -50,9 +50,8 @@ async function recall(run: RenewalRun): Promise<void> {
   const { owner, record } = run;
   if (owner.openId === undefined) return;
   const grant = await recallGrant(owner);
-  const obtainedAtMs = grant?.obtainedAtMs;
-  if (!grant || obtainedAtMs === undefined || grant.fingerprint === record.held?.fingerprint) return;
-  if (record.held === undefined || record.held.obtainedAtMs < obtainedAtMs) run.accept(grant, obtainedAtMs);
+  if (!grant || grant.fingerprint === record.held?.fingerprint) return;
+  if (record.held === undefined || record.held.obtainedAtMs < grant.obtainedAtMs) run.accept(grant);
 }
 
 /** Waits until a renewal is due or requested. False: the record has changed, or the run ends. */
