@@ -35,8 +35,8 @@ export interface TokenRecord {
   held?: HeldGrant | undefined;
   /** The number of grants. It changes with each new grant, so waiters notice it. */
   generation: number;
-  /** The fingerprint of the last grant from a handover. Handovers are retried until Temporal accepts them. */
-  handedOver?: string | undefined;
+  /** `obtainedAtMs` of the newest handover. Handovers are retried and may arrive out of order. */
+  handedOverAtMs?: number | undefined;
   /** The provider refused the refresh token, or there is none: the user must authorize again. */
   needsAuthorization: boolean;
   /** A refresh was abandoned before its outcome was known. It may have used up the refresh token. */

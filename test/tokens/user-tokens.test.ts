@@ -144,6 +144,41 @@ describe('H42 a handover of tokens', () => {
     });
   });
 
+  test('of an older authorization, or repeated, does not replace a newer one', async () => {
+    await inWorld({ idle: true }, async (world) => {
+      const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
+      const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
+      const now = Date.now();
+      const [older, newer] = [grantOf('older', now - 60_000), grantOf('newer', now - 30_000)];
+      for (const grant of [newer, older, newer]) await renewals.handOver(owner, grant);
+      await world.startWorkers();
+      const seen = await eventually(() => state(world, owner.openId).catch(() => undefined));
+      expect(seen).toMatchObject({ renewals: 1, obtainedAt: new Date(newer.obtainedAtMs).toISOString() });
+      for (const grant of [older, grantOf('newest', now), newer]) await renewals.handOver(owner, grant);
+      expect(await renewals.grant(owner)).toMatchObject({ access: 'newest access' });
+      expect(await state(world, owner.openId)).toMatchObject({ renewals: 2 });
+    });
+  });
+
+  test('that arrives after a termination does not replace a newer token of the earlier run', async () => {
+    await inWorld(
+      { settings: { userTokenSeconds: 3_600, previousRefreshTokenValid: false } },
+      async (world) => {
+        const openId = await authorized(world);
+        const owner = { environment: 'test', app: 'default', openId };
+        const { obtainedAt = '' } = await state(world, openId);
+        await handle(world, openId).executeUpdate(renewUpdate);
+        await handle(world, openId).terminate('a mistake in the UI');
+        const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
+        await renewals.ensure(owner);
+        await eventually(async () => ((await state(world, openId)).renewals === 1 ? true : undefined));
+        await renewals.handOver(owner, grantOf('late', Date.parse(obtainedAt)));
+        await handle(world, openId).executeUpdate(renewUpdate);
+        expect(await state(world, openId)).toMatchObject({ renewals: 2, needsAuthorization: false });
+      },
+    );
+  });
+
   test('of an exchange carries the time when the exchange began, which is before the tokens were issued', async () => {
     await inWorld({ settings: { userTokenSeconds: 3_600 } }, async (world) => {
       const openId = await authorized(world);

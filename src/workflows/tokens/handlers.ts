@@ -32,9 +32,12 @@ function acceptAuthorization(run: RenewalRun, grant: unknown): void {
     log.warn('a grant could not be decoded; it is ignored');
     return;
   }
-  // A repeated signal must not replace a newer grant.
-  if (grant.fingerprint === run.record.handedOver) return;
-  run.record.handedOver = grant.fingerprint;
+  const { handedOverAtMs } = run.record;
+  if (handedOverAtMs !== undefined && grant.obtainedAtMs <= handedOverAtMs) {
+    log.info('a repeated or older handover of tokens is ignored');
+    return;
+  }
+  run.record.handedOverAtMs = grant.obtainedAtMs;
   run.record.rejectedInARow = 0;
   run.accept(grant);
 }

@@ -51,7 +51,10 @@ async function recall(run: RenewalRun): Promise<void> {
   if (owner.openId === undefined) return;
   const grant = await recallGrant(owner);
   if (!grant || grant.fingerprint === record.held?.fingerprint) return;
-  if (record.held === undefined || record.held.obtainedAtMs < grant.obtainedAtMs) run.accept(grant);
+  if (record.held && record.held.obtainedAtMs >= grant.obtainedAtMs) return;
+  // A handover that the other run has already used must not return.
+  record.handedOverAtMs = grant.obtainedAtMs;
+  run.accept(grant);
 }
 
 /** Waits until a renewal is due or requested. False: the record has changed, or the run ends. */
