@@ -234,7 +234,7 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'A request to replace a rejected token returns the same token: all further calls fail.',
     file: 'src/workflows/tokens/handlers.ts',
     find: 'if (held.fingerprint !== rejected) return false;',
-    replace: 'if (held.fingerprint !== rejected || !run.asked) return false;',
+    replace: 'if (held.fingerprint !== rejected || !run.requested) return false;',
   },
 
   {

@@ -109,7 +109,7 @@ describe('H37 what a new owner knows about the previous one', () => {
 
   test('after an owner that was killed, waits until its fence has closed', () => {
     expect(predecessor({ ...start, before: 'unknown' }).silentMs).toBe(FENCE_AND_WINDOW);
-    expect(predecessor({ ...start, before: 'nobody' }).silentMs).toBe(WINDOW);
+    expect(predecessor({ ...start, before: 'none' }).silentMs).toBe(WINDOW);
   });
 
   test('an attempt that follows one whose silence was over waits only for that one', () => {

@@ -1,4 +1,4 @@
-/** One renewal: asks until the provider issues a token or refuses. */
+/** One renewal: requests a token until the provider issues one or refuses. */
 import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
 import { type Grant, lateAtMs, refreshEndsSoonAtMs, urgentAtMs } from '../../domain/token-record.ts';
@@ -134,7 +134,7 @@ function handleFailure(run: RenewalRun, error: unknown): void {
     return;
   }
   const why = causeOf(error);
-  run.asked = false;
+  run.requested = false;
   run.waitedFor = false;
   run.refusals += 1;
   if (run.owner.openId === undefined) {
