@@ -236,16 +236,16 @@ export const MUTANTS: readonly Mutant[] = [
     what: 'A request to replace a rejected token returns the same token: all further calls fail.',
     file: 'src/workflows/tokens/handlers.ts',
     find: 'if (held.fingerprint !== rejected) return false;',
-    replace: 'if (held.fingerprint !== rejected || !run.asked) return false;',
+    replace: 'if (held.fingerprint !== rejected || !run.requested) return false;',
   },
 
   {
     name: 'refresh-token-not-replaced',
     what: 'A renewal keeps its used refresh token: the user has to authorize again each time.',
     file: 'src/workflows/tokens/renewal-run.ts',
-    find: 'this.record.held = toHeldGrant(this.owner, grant, askedAtMs, Math.random());',
+    find: 'this.record.held = toHeldGrant(this.owner, grant, Math.random());',
     replace:
-      'const { refresh = grant.refresh } = this.record.held ?? {};\n    this.record.held = toHeldGrant(this.owner, { ...grant, refresh }, askedAtMs, Math.random());',
+      'const { refresh = grant.refresh } = this.record.held ?? {};\n    this.record.held = toHeldGrant(this.owner, { ...grant, refresh }, Math.random());',
   },
   {
     name: 'tokens-shared-by-users',

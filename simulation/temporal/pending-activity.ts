@@ -35,6 +35,8 @@ export class PendingActivity {
   readonly attributes: CommandAttributes['scheduleActivity'];
   readonly scheduledAt: number;
   private attemptScheduledAt: number;
+  /** When the current or the last attempt started. */
+  startedAt: number | undefined;
   attempt = 1;
   isStarted = false;
   isClosed = false;
@@ -72,6 +74,7 @@ export class PendingActivity {
     if (this.isClosed || this.isStarted || attempt !== this.attempt || !this.run.isRunning) return undefined;
     this.unplan();
     this.isStarted = true;
+    this.startedAt = this.host.world.now;
     this.identity = worker;
     const limit = durationMs(this.attributes.startToCloseTimeout);
     if (limit !== undefined)

@@ -54,7 +54,7 @@ export interface LeaseHeartbeat {
 }
 
 /** The owner before this term's first attempt. An `unknown` owner may still be sending. */
-export type PreviousOwner = 'nobody' | 'unknown' | ReleasedLease;
+export type PreviousOwner = 'none' | 'unknown' | ReleasedLease;
 
 export interface LeaseTerm {
   before: PreviousOwner;

@@ -9,7 +9,7 @@ export interface TokenOwner {
   openId?: string | undefined;
 }
 
-/** The tokens that the provider issued, sealed. Lifetimes are milliseconds from the request. */
+/** The tokens that the provider issued, sealed. Lifetimes are milliseconds from `obtainedAtMs`. */
 export interface Grant {
   access: string;
   /** Identifies the access token without revealing it. */
@@ -17,13 +17,15 @@ export interface Grant {
   livesMs: number;
   refresh?: string | undefined;
   refreshLivesMs?: number | undefined;
-  /** Set if another run of this renewal obtained the grant. Unix milliseconds on Temporal's clock. */
-  obtainedAtMs?: number | undefined;
+  /**
+   * When the request for the tokens began, so that they never expire earlier than computed. Unix milliseconds on
+   * Temporal's clock. Set by the activity: a time that a signal handler reads may differ in a replay.
+   */
+  obtainedAtMs: number;
 }
 
 /** A grant with its absolute times, in Unix milliseconds on Temporal's clock. */
 export interface HeldGrant extends Grant {
-  obtainedAtMs: number;
   expiresAtMs: number;
   renewsAtMs: number;
 }
@@ -33,8 +35,8 @@ export interface TokenRecord {
   held?: HeldGrant | undefined;
   /** The number of grants. It changes with each new grant, so waiters notice it. */
   generation: number;
-  /** The fingerprint of the last grant from a handover. Handovers are retried until Temporal accepts them. */
-  handedOver?: string | undefined;
+  /** `obtainedAtMs` of the newest handover. Handovers are retried and may arrive out of order. */
+  handedOverAtMs?: number | undefined;
   /** The provider refused the refresh token, or there is none: the user must authorize again. */
   needsAuthorization: boolean;
   /** A refresh was abandoned before its outcome was known. It may have used up the refresh token. */
@@ -107,14 +109,10 @@ export function tokenKind(owner: TokenOwner): 'application' | 'user' {
 }
 
 /** `chance`, in [0, 1), spreads the renewal. */
-export function toHeldGrant(owner: TokenOwner, grant: Grant, askedAtMs: number, chance: number): HeldGrant {
-  const wait = grant.livesMs * RENEW_AFTER[tokenKind(owner)] * (1 + JITTER * (chance - 0.5));
-  return {
-    ...grant,
-    obtainedAtMs: askedAtMs,
-    expiresAtMs: askedAtMs + grant.livesMs,
-    renewsAtMs: askedAtMs + Math.round(wait),
-  };
+export function toHeldGrant(owner: TokenOwner, grant: Grant, chance: number): HeldGrant {
+  const { obtainedAtMs, livesMs } = grant;
+  const wait = livesMs * RENEW_AFTER[tokenKind(owner)] * (1 + JITTER * (chance - 0.5));
+  return { ...grant, expiresAtMs: obtainedAtMs + livesMs, renewsAtMs: obtainedAtMs + Math.round(wait) };
 }
 
 /** When a renewal that has not succeeded sets the attention flag. */

@@ -1,5 +1,8 @@
+import type { Client } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { describe, expect, test } from 'vitest';
 import { Fence } from '../../src/workers/rate-limit/fence.ts';
+import { type LeaseOwner, leaseActivities } from '../../src/workers/rate-limit/lease.ts';
 import { patienceMs } from '../../src/workers/rate-limit/owned-queues.ts';
 import { predecessor } from '../../src/workers/rate-limit/predecessor.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -39,6 +42,49 @@ describe('H37 the fence', () => {
   });
 });
 
+describe('H37 a term that cannot begin', () => {
+  test('leaves no timer', async () => {
+    const clock = new FakeClock();
+    const timers = new Set<() => void>();
+    const counting = {
+      nowMs: () => clock.nowMs(),
+      wallMs: () => clock.wallMs(),
+      after: (ms: number, run: () => void) => {
+        const cancel = clock.after(ms, run);
+        const stop = () => {
+          timers.delete(stop);
+          cancel();
+        };
+        timers.add(stop);
+        return stop;
+      },
+    };
+    let isAborted = false;
+    const owner: LeaseOwner = {
+      app: 'default',
+      begin: () => Promise.reject(new Error('no connection')),
+      end: () => ({ sendAgesMs: [], marginMs: 15, unreachedTerms: 0 }),
+      heartbeat: () => ({ marginMs: 15, alone: false }),
+      shouldRelease: (signal) =>
+        new Promise((_, reject) => {
+          signal.addEventListener('abort', () => {
+            isAborted = true;
+            reject(signal.reason);
+          });
+        }),
+    };
+    const client = {
+      withDeadline: (_deadline: number, call: () => Promise<void>) => call(),
+      activity: { heartbeat: () => Promise.resolve() },
+    } as unknown as Client;
+    const { holdLease } = leaseActivities({ owner, client, clock: counting, recoveredAtMs: undefined });
+    const term = { before: 'unknown', app: 'default' } as const;
+    await expect(new MockActivityEnvironment().run(holdLease, term)).rejects.toThrow('no connection');
+    await Promise.resolve();
+    expect({ timers: timers.size, isAborted }).toEqual({ timers: 0, isAborted: true });
+  });
+});
+
 describe('H37 what a new owner knows about the previous one', () => {
   const released = { runId: 'run-1', sendAgesMs: [1, 2], marginMs: 30, unreachedTerms: 0 };
   const start = { before: released, runId: 'run-1', attempt: 1, details: undefined };
@@ -63,7 +109,7 @@ describe('H37 what a new owner knows about the previous one', () => {
 
   test('after an owner that was killed, waits until its fence has closed', () => {
     expect(predecessor({ ...start, before: 'unknown' }).silentMs).toBe(FENCE_AND_WINDOW);
-    expect(predecessor({ ...start, before: 'nobody' }).silentMs).toBe(WINDOW);
+    expect(predecessor({ ...start, before: 'none' }).silentMs).toBe(WINDOW);
   });
 
   test('an attempt that follows one whose silence was over waits only for that one', () => {

@@ -77,6 +77,19 @@ describe('H53 Temporal is restored to before an account was opened', () => {
     expect(await reviewed(system, accounts)).toEqual([accountId]);
   });
 
+  test('a request that no worker takes until long after the restore: it sends nothing', async () => {
+    const system = new PayoutWorld({ workflows, seed: 1 });
+    const { world, server, provider, processes } = system;
+    const accounts = accountsOf(system);
+    await world.finish(accounts.open(request));
+    system.restore(snapshotOf(server));
+    for (const process of processes) process.kill();
+    await world.run({ withinMs: 30 * MINUTE_MS });
+    for (const process of processes) process.start();
+    expect(await reviewed(system, accounts)).toEqual([]);
+    expect(provider.control.ledger().receivingAccounts).toEqual([]);
+  });
+
   test('a forgotten request that is made again: the same', async () => {
     const system = new PayoutWorld({ workflows, seed: 1 });
     const { world, provider } = system;

@@ -164,7 +164,8 @@ describe('H42 tokens from a code, which works only once', () => {
       interceptors: { workflow: [failing] },
     });
     const openId = newPartnerOrderId();
-    const grant = { access: 'a', fingerprint: 'f', livesMs: 3_600_000, refresh: 'r' };
+    const obtainedAtMs = Date.now();
+    const grant = { access: 'a', fingerprint: 'f', livesMs: 3_600_000, obtainedAtMs, refresh: 'r' };
     const owner = { environment: 'test', app: 'default', openId };
     await new TokenRenewals(client, PROCESS_SURROUNDINGS).handOver(owner, grant);
     // A second handover, as happens when the answer to the first is lost.

@@ -1,14 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
+import { tsToMs } from '@temporalio/common/lib/time.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { renewUpdate, tokenStateQuery } from '../../src/contract/token-messages.ts';
+import type { Grant } from '../../src/domain/token-record.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import { authorized } from '../support/authorized.ts';
 import { eventually, NO_POLLS, PayoutWorld, type WorldOptions } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { resetBefore } from '../support/resets.ts';
+
+const grantOf = (name: string, obtainedAtMs: number): Grant => ({
+  ...{ access: `${name} access`, fingerprint: name, livesMs: 3_600_000, obtainedAtMs },
+  ...{ refresh: `${name} refresh`, refreshLivesMs: 86_400_000 },
+});
 
 /** A code or a refresh token works once, so these calls must not time out. */
 const PATIENT_CALLS = { PAYMENTS_CALL_TIMEOUT: '1m' };
@@ -118,6 +125,86 @@ describe('H42 the answer to a refresh is lost', () => {
     );
   });
 });
+
+describe('H42 a handover of tokens', () => {
+  test('expires by the time in the grant, not by the time when the workflow sees it', async () => {
+    await inWorld({ idle: true }, async (world) => {
+      const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
+      const obtainedAtMs = Date.now() - 60_000;
+      await new TokenRenewals(world.client, PROCESS_SURROUNDINGS).handOver(
+        owner,
+        grantOf('one', obtainedAtMs),
+      );
+      await world.startWorkers();
+      expect(await eventually(() => state(world, owner.openId).catch(() => undefined))).toMatchObject({
+        obtainedAt: new Date(obtainedAtMs).toISOString(),
+        expiresAt: new Date(obtainedAtMs + 3_600_000).toISOString(),
+        refreshExpiresAt: new Date(obtainedAtMs + 86_400_000).toISOString(),
+      });
+    });
+  });
+
+  test('of an older authorization, or repeated, does not replace a newer one', async () => {
+    await inWorld({ idle: true }, async (world) => {
+      const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
+      const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
+      const now = Date.now();
+      const [older, newer] = [grantOf('older', now - 60_000), grantOf('newer', now - 30_000)];
+      for (const grant of [newer, older, newer]) await renewals.handOver(owner, grant);
+      await world.startWorkers();
+      const seen = await eventually(() => state(world, owner.openId).catch(() => undefined));
+      expect(seen).toMatchObject({ renewals: 1, obtainedAt: new Date(newer.obtainedAtMs).toISOString() });
+      for (const grant of [older, grantOf('newest', now), newer]) await renewals.handOver(owner, grant);
+      expect(await renewals.grant(owner)).toMatchObject({ access: 'newest access' });
+      expect(await state(world, owner.openId)).toMatchObject({ renewals: 2 });
+    });
+  });
+
+  test('that arrives after a termination does not replace a newer token of the earlier run', async () => {
+    await inWorld(
+      { settings: { userTokenSeconds: 3_600, previousRefreshTokenValid: false } },
+      async (world) => {
+        const openId = await authorized(world);
+        const owner = { environment: 'test', app: 'default', openId };
+        const { obtainedAt = '' } = await state(world, openId);
+        await handle(world, openId).executeUpdate(renewUpdate);
+        await handle(world, openId).terminate('a mistake in the UI');
+        const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
+        await renewals.ensure(owner);
+        await eventually(async () => ((await state(world, openId)).renewals === 1 ? true : undefined));
+        await renewals.handOver(owner, grantOf('late', Date.parse(obtainedAt)));
+        await handle(world, openId).executeUpdate(renewUpdate);
+        expect(await state(world, openId)).toMatchObject({ renewals: 2, needsAuthorization: false });
+      },
+    );
+  });
+
+  test('of an exchange carries the time when the exchange began, which is before the tokens were issued', async () => {
+    await inWorld({ settings: { userTokenSeconds: 3_600 } }, async (world) => {
+      const openId = await authorized(world);
+      const [exchange] = await activityTimes(world, 'exchangeCode');
+      expect((await state(world, openId)).obtainedAt).toBe(exchange?.startedAt);
+      await handle(world, openId).executeUpdate(renewUpdate);
+      const [refresh] = await activityTimes(world, 'refreshUserToken');
+      expect((await state(world, openId)).obtainedAt).toBe(refresh?.startedAt);
+    });
+  });
+});
+
+/** When the activities of this type started, on Temporal's clock. */
+async function activityTimes(world: PayoutWorld, activityType: string): Promise<{ startedAt: string }[]> {
+  const times: { startedAt: string }[] = [];
+  for await (const { workflowId, runId } of world.client.workflow.list()) {
+    const { events } = await world.client.workflow.getHandle(workflowId, runId).fetchHistory();
+    for (const { eventTime, activityTaskStartedEventAttributes: started } of events ?? []) {
+      const scheduled = events?.find(({ eventId }) => `${eventId}` === `${started?.scheduledEventId}`);
+      if (!started || scheduled?.activityTaskScheduledEventAttributes?.activityType?.name !== activityType)
+        continue;
+      times.push({ startedAt: new Date(eventTime ? tsToMs(eventTime) : 0).toISOString() });
+    }
+  }
+  return times;
+}
 
 describe('H42 a Workflow Reset of a renewal', () => {
   const STRICT = { userTokenSeconds: 3_600, previousRefreshTokenValid: false };
@@ -232,8 +319,7 @@ describe('a terminated renewal', () => {
     await inWorld({ idle: true, settings: { userTokenSeconds: 3_600 } }, async (world) => {
       const owner = { environment: 'test', app: 'default', openId: `user-${randomUUID()}` };
       const renewals = new TokenRenewals(world.client, PROCESS_SURROUNDINGS);
-      const grant = { access: 'sealed', fingerprint: 'print', livesMs: 3_600_000, refresh: 'sealed too' };
-      await renewals.handOver(owner, grant);
+      await renewals.handOver(owner, grantOf('sealed', Date.now()));
       await handle(world, owner.openId).terminate('a mistake in the UI');
       await renewals.ensure(owner);
       await world.startWorkers();

@@ -183,7 +183,7 @@ export interface RefreshRequest {
 /** They return sealed tokens, and keep the access token in the memory of the worker. */
 export interface TokenActivities {
   fetchApplicationToken(owner: TokenOwner): Promise<Grant>;
-  /** A grant with `obtainedAtMs` is a newer one, which another run has already obtained. Nothing was sent. */
+  /** If another run has already obtained a newer grant, returns that one and sends nothing. */
   refreshUserToken(owner: TokenOwner, request: RefreshRequest): Promise<Grant>;
 }
 

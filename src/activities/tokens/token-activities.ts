@@ -21,6 +21,8 @@ export interface GrantHistories {
   newerThan(own: WorkflowRun, sealedRefresh: string): Promise<Grant | undefined>;
   /** A Workflow Reset made this run, so what it sends may have been sent before. */
   isReset(own: WorkflowRun): Promise<boolean>;
+  /** When the latest attempt of a running activity started. Unix milliseconds on Temporal's clock. */
+  startedAtMs(own: WorkflowRun, activityId: string): Promise<number | undefined>;
 }
 
 export interface TokenDependencies {
@@ -46,10 +48,11 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
   const { client, seal, cache, histories } = parts;
   const deadline = () => parts.surroundings.clock.nowMs() + parts.sendWithinMs;
 
-  const userGrant = (owner: TokenOwner, tokens: UserTokens): Grant => ({
+  const userGrant = (owner: TokenOwner, tokens: UserTokens, obtainedAtMs: number): Grant => ({
     access: seal.seal(tokens.accessToken, owner, 'access'),
     fingerprint: fingerprint(tokens.accessToken),
     livesMs: tokens.expiresInSeconds * 1_000,
+    obtainedAtMs,
     refresh: seal.seal(tokens.refreshToken, owner, 'refresh'),
     refreshLivesMs: tokens.refreshTokenExpiresInSeconds * 1_000,
   });
@@ -61,7 +64,8 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
         const livesMs = expiresInSeconds * 1_000;
         cache(owner, accessToken, livesMs);
         const access = seal.seal(accessToken, owner, 'access');
-        return { access, fingerprint: fingerprint(accessToken), livesMs };
+        const { currentAttemptScheduledTimestampMs: obtainedAtMs } = activityInfo();
+        return { access, fingerprint: fingerprint(accessToken), livesMs, obtainedAtMs };
       }),
 
     refreshUserToken: (owner, { refresh, line, triedBefore }) =>
@@ -73,10 +77,11 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
           const newer = await histories.newerThan(ownRun(), refresh);
           if (newer) return newer;
           const refreshToken = seal.open(refresh, owner, 'refresh');
+          const startedAtMs = await attemptStartedAtMs(histories);
           await claimCurrent(parts.claim);
           const tokens = await client.refreshUserToken(refreshToken, options);
           cache(owner, tokens.accessToken, tokens.expiresInSeconds * 1_000);
-          return userGrant(owner, tokens);
+          return userGrant(owner, tokens, startedAtMs);
         },
         triedBefore,
       ),
@@ -87,10 +92,11 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
         const code = seal.open(sealedCode, owner, 'code');
         if (await histories.isReset(ownRun()))
           throw ApplicationFailure.create({ type: 'MAY_BE_USED', message: 'a reset made this run' });
+        const startedAtMs = await attemptStartedAtMs(histories);
         await claimCurrent(parts.claim);
         const tokens = await client.exchangeCode(code, options);
         const user = { ...owner, openId: tokens.openId };
-        await stored(parts.handOver(user, userGrant(user, tokens)));
+        await stored(parts.handOver(user, userGrant(user, tokens, startedAtMs)));
         return { openId: tokens.openId };
       }),
   };
@@ -101,6 +107,12 @@ function ownRun(): WorkflowRun {
   const { workflowExecution } = activityInfo();
   if (!workflowExecution) throw new Error('not an activity of a workflow');
   return workflowExecution;
+}
+
+/** Read before the send, on Temporal's clock, so it is never later than the provider issued the tokens. */
+async function attemptStartedAtMs(histories: Pick<GrantHistories, 'startedAtMs'>): Promise<number> {
+  const { activityId, currentAttemptScheduledTimestampMs } = activityInfo();
+  return (await histories.startedAtMs(ownRun(), activityId)) ?? currentAttemptScheduledTimestampMs;
 }
 
 function call<T>(

@@ -60,7 +60,7 @@ async function previousOwner(client: Client, workflowId: string): Promise<Previo
     const { status } = await client.workflow.getHandle(workflowId).describe();
     return status.name === 'RUNNING' ? undefined : 'unknown';
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return 'nobody';
+    if (error instanceof WorkflowNotFoundError) return 'none';
     throw error;
   }
 }

@@ -58,17 +58,19 @@ async function holdLease(
   // This process may have been frozen since it received the task, so Temporal must confirm it first.
   await renewLease(renewal);
   if (term.app !== app) updateName(client, app);
+  const stopping = new AbortController();
   let stopRenewals: () => void = () => undefined;
   let released: LeaseHandover;
   let ending: Ending;
   try {
-    const ended = untilEnd(owner, clock, (onEnd) => {
+    const ended = untilEnd(owner, clock, stopping.signal, (onEnd) => {
       stopRenewals = keepRenewing(renewal, onEnd);
     });
     log.info('took the rate-limit lease', { app, silentMs: before.silentMs });
     await owner.begin(fence, before, term.callsPerSecond);
     ending = await ended;
   } finally {
+    stopping.abort();
     stopRenewals();
     fence.close();
     released = owner.end();
@@ -89,10 +91,14 @@ function updateName(client: Client, app: string): void {
     .catch((error: unknown) => log.warn('cannot update the name of the rate-limit lease', { app, error }));
 }
 
-/** Until the lease is lost, is requested back, has reached its maximum term, or this process should release it. */
+/**
+ * Until the lease is lost, is requested back, has reached its maximum term, or this process should release it. Also
+ * ends when `stopping` aborts, because a term that could not begin must leave no timer.
+ */
 async function untilEnd(
   owner: LeaseOwner,
   clock: Clock,
+  stopping: AbortSignal,
   renew: (onEnd: (ending: Ending) => void) => void,
 ): Promise<Ending> {
   const context = Context.current();
@@ -105,6 +111,7 @@ async function untilEnd(
       context.cancellationSignal.addEventListener('abort', () => resolve(cancellationOf(context)));
       if (context.cancellationSignal.aborted) resolve(cancellationOf(context));
       stopTerm = clock.after(MAX_TERM_MS, () => resolve('released'));
+      stopping.addEventListener('abort', () => resolve('released'));
       owner.shouldRelease(ended.signal).then(
         () => resolve('released'),
         () => undefined,

@@ -33,12 +33,12 @@ const FENCE_AND_WINDOW_MS = RENEWAL_VALID_MS + ONE_WINDOW_MS;
 export function predecessor(start: TermStart): Predecessor {
   const { before, attempt, details } = start;
   if (attempt === 1) {
-    if (before === 'nobody') return { silentMs: ONE_WINDOW_MS };
+    if (before === 'none') return { silentMs: ONE_WINDOW_MS };
     return isCurrent(before, start) ? { silentMs: 0, released: before } : { silentMs: FENCE_AND_WINDOW_MS };
   }
   // The previous owner is an earlier attempt. It timed out after its lease had expired, or ended.
   const heartbeat = heartbeatIn(details);
-  const wasAlone = heartbeat?.alone || before === 'nobody' || isCurrent(before, start);
+  const wasAlone = heartbeat?.alone || before === 'none' || isCurrent(before, start);
   return { silentMs: wasAlone ? ONE_WINDOW_MS : FENCE_AND_WINDOW_MS, learnedMarginMs: heartbeat?.marginMs };
 }
 

@@ -19,7 +19,6 @@ import { listRunPages } from '../../temporal/visibility.ts';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
-type TimedGrant = Grant & { obtainedAtMs: number };
 
 const GRANTING: readonly unknown[] = ['refreshUserToken', 'recallGrant'];
 const RECALL = 'recallGrant';
@@ -31,7 +30,7 @@ const grantSchema = z.object({
   livesMs: z.number(),
   refresh: z.string().optional(),
   refreshLivesMs: z.number().optional(),
-  obtainedAtMs: z.number().optional(),
+  obtainedAtMs: z.number(),
 });
 /** The record that a run receives when its predecessor continues as new. */
 const recordSchema = z.object({ held: grantSchema });
@@ -40,8 +39,8 @@ export function tokenHistories(client: Client): GrantHistories {
   const converter = client.options.loadedDataConverter;
 
   /** The last closed run first, back to a run without reset that completed its recall: it knew all earlier grants. */
-  const grantsElsewhere = async (own: WorkflowRun): Promise<TimedGrant[]> => {
-    const found: TimedGrant[] = [];
+  const grantsElsewhere = async (own: WorkflowRun): Promise<Grant[]> => {
+    const found: Grant[] = [];
     for (const runId of await otherRuns(client, own)) {
       const events = await eventsOf(client, { workflowId: own.workflowId, runId });
       if (!events) continue;
@@ -62,6 +61,11 @@ export function tokenHistories(client: Client): GrantHistories {
       const here = await grantsIn(converter, (await eventsOf(client, own)) ?? []);
       const latest = newest([...here, ...(await grantsElsewhere(own))]);
       return latest && latest.refresh !== sealedRefresh ? latest : undefined;
+    },
+    async startedAtMs({ workflowId, runId }, activityId) {
+      const { raw } = await client.workflow.getHandle(workflowId, runId).describe();
+      const pending = raw.pendingActivities?.find((one) => one.activityId === activityId);
+      return pending?.lastStartedTime ? tsToMs(pending.lastStartedTime) : undefined;
     },
   };
 }
@@ -86,45 +90,37 @@ function eventsOf(client: Client, { workflowId, runId }: WorkflowRun): Promise<E
   return unlessGone(async () => (await handle.fetchHistory()).events ?? []);
 }
 
-async function grantsIn(converter: LoadedDataConverter, events: readonly Event[]): Promise<TimedGrant[]> {
+async function grantsIn(converter: LoadedDataConverter, events: readonly Event[]): Promise<Grant[]> {
   const decoded = async (payloads: Payloads) =>
     (await decodeArrayFromPayloads(converter, payloads?.payloads)) ?? [];
-  const scheduledAtMs = new Map<string, number>();
-  const found: TimedGrant[] = [];
+  const granting = new Set<string>();
+  const found: Grant[] = [];
   for (const event of events) {
-    const atMs = event.eventTime ? tsToMs(event.eventTime) : 0;
     const {
       activityTaskScheduledEventAttributes: scheduled,
       activityTaskCompletedEventAttributes: completed,
       workflowExecutionSignaledEventAttributes: signal,
       workflowExecutionStartedEventAttributes: start,
     } = event;
-    if (GRANTING.includes(scheduled?.activityType?.name)) scheduledAtMs.set(`${event.eventId}`, atMs);
-    const requestedAtMs = scheduledAtMs.get(`${completed?.scheduledEventId}`);
-    if (completed && requestedAtMs !== undefined)
-      found.push(...timed((await decoded(completed.result))[0], requestedAtMs));
+    if (GRANTING.includes(scheduled?.activityType?.name)) granting.add(`${event.eventId}`);
+    if (granting.has(`${completed?.scheduledEventId}`))
+      found.push(...grantIn((await decoded(completed?.result))[0]));
     if (signal?.signalName === authorizedSignal.name)
-      found.push(...timed((await decoded(signal.input))[0], atMs));
+      found.push(...grantIn((await decoded(signal.input))[0]));
     const [, record] = start ? await decoded(start.input) : [];
     const parsed = recordSchema.safeParse(record);
-    if (parsed.success) found.push(...timed(parsed.data.held, atMs));
+    if (parsed.success) found.push(parsed.data.held);
   }
   return found;
 }
 
-function timed(value: unknown, atMs: number): TimedGrant[] {
+function grantIn(value: unknown): Grant[] {
   const parsed = grantSchema.safeParse(value);
-  return parsed.success ? [{ ...parsed.data, obtainedAtMs: parsed.data.obtainedAtMs ?? atMs }] : [];
+  return parsed.success ? [parsed.data] : [];
 }
 
-/** A signal that a reset reapplied has a later time than the original, so the earliest time counts. */
-function newest(grants: readonly TimedGrant[]): TimedGrant | undefined {
-  const earliest = new Map<string, TimedGrant>();
-  for (const grant of grants) {
-    const known = earliest.get(grant.fingerprint);
-    if (!known || grant.obtainedAtMs < known.obtainedAtMs) earliest.set(grant.fingerprint, grant);
-  }
-  return [...earliest.values()].reduce<TimedGrant | undefined>(
+function newest(grants: readonly Grant[]): Grant | undefined {
+  return grants.reduce<Grant | undefined>(
     (latest, grant) => (latest && latest.obtainedAtMs >= grant.obtainedAtMs ? latest : grant),
     undefined,
   );

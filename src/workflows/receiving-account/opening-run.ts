@@ -1,5 +1,5 @@
 /** The state of one opening, shared by its steps. */
-import { CancellationScope, setCurrentDetails, sleep } from '@temporalio/workflow';
+import { CancellationScope, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
 import type { OpeningAttentionCode } from '../../domain/attention-codes.ts';
 import type {
@@ -16,7 +16,7 @@ import type { CallSettings } from '../shared/calls.ts';
 import { RequestRun } from '../shared/request-run.ts';
 
 export class OpeningRun extends RequestRun<CheckedOpeningRequest, OpeningAttentionCode> {
-  readonly record = newOpeningRecord(Date.now());
+  readonly record = newOpeningRecord(workflowInfo().startTime.getTime());
   /** A person's decision in review and the account that was checked, until the review acts on it. */
   resolution: { decision: OpeningResolution; account?: Record<string, unknown> } | undefined;
   /** A `resolve` update is checking the account that a person named. */

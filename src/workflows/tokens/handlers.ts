@@ -15,7 +15,7 @@ import type { RenewalRun } from './renewal-run.ts';
 const REJECTED_BEFORE_FLAG = 3;
 /** Shorter than workers wait for an answer, so that updates whose caller gave up do not pile up. */
 const GRANT_TIMEOUT = '8s';
-/** Temporal accepts ten updates at once and fails workflow tasks beyond that. Further callers ask again. */
+/** Temporal accepts ten updates at once and fails workflow tasks beyond that. Further callers retry. */
 const MAX_WAITING = 5;
 const MUST_AUTHORIZE = 'the user must authorize again';
 
@@ -32,17 +32,21 @@ function acceptAuthorization(run: RenewalRun, grant: unknown): void {
     log.warn('a grant could not be decoded; it is ignored');
     return;
   }
-  // A repeated signal must not replace a newer grant.
-  if (grant.fingerprint === run.record.handedOver) return;
-  run.record.handedOver = grant.fingerprint;
+  const { handedOverAtMs } = run.record;
+  if (handedOverAtMs !== undefined && grant.obtainedAtMs <= handedOverAtMs) {
+    log.info('a repeated or older handover of tokens is ignored');
+    return;
+  }
+  run.record.handedOverAtMs = grant.obtainedAtMs;
   run.record.rejectedInARow = 0;
-  run.accept(grant, Date.now());
+  run.accept(grant);
 }
 
 function isGrant(value: unknown): value is Grant {
   if (!isRecord(value)) return false;
-  const { access, fingerprint, livesMs } = value;
-  return typeof access === 'string' && typeof fingerprint === 'string' && typeof livesMs === 'number';
+  const { access, fingerprint, livesMs, obtainedAtMs } = value;
+  const isIssued = typeof access === 'string' && typeof fingerprint === 'string';
+  return isIssued && Number.isFinite(livesMs) && Number.isFinite(obtainedAtMs);
 }
 
 async function grantFor(run: RenewalRun, request: GrantRequest | undefined): Promise<CurrentGrant | null> {
@@ -67,8 +71,8 @@ function mustWait(run: RenewalRun, rejected: string | undefined): boolean {
   if (!held || held.expiresAtMs <= Date.now()) return true;
   // A call that was rejected with an older token needs only the current one.
   if (held.fingerprint !== rejected) return false;
-  if (!run.asked) countRejection(run);
-  run.asked = true;
+  if (!run.requested) countRejection(run);
+  run.requested = true;
   // After several rejections in a row, the tokens are not the cause: calls keep using this one, renewals slow down.
   return (pausedUntilMs(record) ?? 0) <= Date.now();
 }
@@ -95,7 +99,7 @@ async function renew(run: RenewalRun): Promise<TokenState> {
   const { generation } = record;
   // A person may have fixed the reason for the provider's refusal, so the renewal is tried once more.
   record.needsAuthorization = false;
-  run.asked = true;
+  run.requested = true;
   await condition(
     () =>
       record.generation > generation || record.needsAuthorization || run.stopped || run.refusals > refusals,

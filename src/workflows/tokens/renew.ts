@@ -1,4 +1,4 @@
-/** One renewal: asks until the provider issues a token or refuses. */
+/** One renewal: requests a token until the provider issues one or refuses. */
 import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { TokenAttentionCode } from '../../domain/attention-codes.ts';
 import { type Grant, lateAtMs, refreshEndsSoonAtMs, urgentAtMs } from '../../domain/token-record.ts';
@@ -13,7 +13,6 @@ const REFUSED_PAUSE_MS = 60_000;
 
 /** Returns once the token is renewed or refused, a new authorization replaces it, or the run has to continue as new. */
 export async function renewOnce(run: RenewalRun): Promise<void> {
-  const askedAtMs = Date.now();
   const { generation } = run.record;
   const isObsolete = () => run.record.generation !== generation || run.stopped;
   const scope = new CancellationScope();
@@ -23,7 +22,7 @@ export async function renewOnce(run: RenewalRun): Promise<void> {
   if (!request.outcome) scope.cancel();
   const outcome = await request.ended;
   if (isObsolete()) return;
-  if ('grant' in outcome) run.accept(outcome.grant, outcome.grant.obtainedAtMs ?? askedAtMs);
+  if ('grant' in outcome) run.accept(outcome.grant);
   else handleFailure(run, outcome.error);
 }
 
@@ -135,7 +134,7 @@ function handleFailure(run: RenewalRun, error: unknown): void {
     return;
   }
   const why = causeOf(error);
-  run.asked = false;
+  run.requested = false;
   run.waitedFor = false;
   run.refusals += 1;
   if (run.owner.openId === undefined) {

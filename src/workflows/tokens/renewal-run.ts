@@ -28,7 +28,7 @@ export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
   readonly owner: TokenOwner;
   readonly record: TokenRecord;
   /** A renewal was requested and is not done yet. */
-  asked = false;
+  requested = false;
   /** A call waits for the renewal, or will soon. */
   waitedFor = false;
   stopped = false;
@@ -54,18 +54,18 @@ export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
   }
 
   /** Takes a new grant, from a renewal or an authorization. The flags of the old one no longer apply. */
-  accept(grant: Grant, askedAtMs: number): void {
-    this.record.held = toHeldGrant(this.owner, grant, askedAtMs, Math.random());
+  accept(grant: Grant): void {
+    this.record.held = toHeldGrant(this.owner, grant, Math.random());
     this.record.generation += 1;
     this.record.needsAuthorization = false;
     this.record.triedBefore = undefined;
     this.record.nextTryAtMs = undefined;
     // The old token was accepted until its renewal was due.
-    if (!this.asked) this.record.rejectedInARow = 0;
+    if (!this.requested) this.record.rejectedInARow = 0;
     this.record.attention = this.record.attention.filter(
       ({ code }) => code === 'TOKEN_REJECTED' && this.record.rejectedInARow > 0,
     );
-    this.asked = false;
+    this.requested = false;
     this.waitedFor = false;
     metricMeter.createCounter('payouts_token_renewals', 'renewal', 'tokens obtained').add(1, this.tags());
   }
@@ -99,11 +99,11 @@ export class RenewalRun extends FlaggedRun<TokenAttentionCode> {
 
   /** A person or a call waits for the renewal, so it goes before creates. */
   get isWaitedFor(): boolean {
-    return this.asked || this.waitedFor;
+    return this.requested || this.waitedFor;
   }
 
   /**
-   * Time to continue as new, even during a renewal: callers who wait for the outcome ask the next run. It counts updates
+   * Time to continue as new, even during a renewal: callers who wait for the outcome turn to the next run. It counts updates
    * and does not read the length of the history: waits end on it, and the length differs in a replay.
    */
   get isFull(): boolean {

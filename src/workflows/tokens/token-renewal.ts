@@ -50,9 +50,11 @@ async function recall(run: RenewalRun): Promise<void> {
   const { owner, record } = run;
   if (owner.openId === undefined) return;
   const grant = await recallGrant(owner);
-  const obtainedAtMs = grant?.obtainedAtMs;
-  if (!grant || obtainedAtMs === undefined || grant.fingerprint === record.held?.fingerprint) return;
-  if (record.held === undefined || record.held.obtainedAtMs < obtainedAtMs) run.accept(grant, obtainedAtMs);
+  if (!grant || grant.fingerprint === record.held?.fingerprint) return;
+  if (record.held && record.held.obtainedAtMs >= grant.obtainedAtMs) return;
+  // A handover that the other run has already used must not return.
+  record.handedOverAtMs = grant.obtainedAtMs;
+  run.accept(grant);
 }
 
 /** Waits until a renewal is due or requested. False: the record has changed, or the run ends. */
@@ -62,7 +64,7 @@ async function untilDue(run: RenewalRun): Promise<boolean> {
   run.show();
   const { generation } = record;
   const hasChanged = () => record.generation !== generation || run.stopped || run.isFull;
-  if (record.needsAuthorization) await condition(() => hasChanged() || run.asked);
+  if (record.needsAuthorization) await condition(() => hasChanged() || run.requested);
   else if (record.nextTryAtMs !== undefined) await untilNextTry(run, record.nextTryAtMs, hasChanged);
   else if (record.held) await untilRenewal(run, record.held, hasChanged);
   return !hasChanged();
@@ -71,14 +73,16 @@ async function untilDue(run: RenewalRun): Promise<boolean> {
 async function untilNextTry(run: RenewalRun, atMs: number, hasChanged: () => boolean): Promise<void> {
   const waitMs = atMs - Date.now();
   const summary = 'requests the token again';
-  if (waitMs > 0) await condition(() => hasChanged() || run.asked, waitMs, { summary });
+  if (waitMs > 0) await condition(() => hasChanged() || run.requested, waitMs, { summary });
 }
 
 async function untilRenewal(run: RenewalRun, held: HeldGrant, hasChanged: () => boolean): Promise<void> {
   const waitMs = held.renewsAtMs - Date.now();
-  if (waitMs > 0) await condition(() => hasChanged() || run.asked, waitMs, { summary: 'renews the token' });
+  if (waitMs > 0)
+    await condition(() => hasChanged() || run.requested, waitMs, { summary: 'renews the token' });
   const pauseMs = (pausedUntilMs(run.record) ?? 0) - Date.now();
-  if (run.asked && pauseMs > 0) await condition(hasChanged, pauseMs, { summary: 'pauses between renewals' });
+  if (run.requested && pauseMs > 0)
+    await condition(hasChanged, pauseMs, { summary: 'pauses between renewals' });
 }
 
 function requireAuthorization(run: RenewalRun): void {
