@@ -22,8 +22,10 @@ export interface LeaseKey {
 
 /** What an owner reports at the end of its term. It sends nothing afterwards. */
 export interface LeaseHandover {
-  /** For each call of the last window: the minimum time between its arrival and the end of the term. */
+  /** For each call that arrived in the last window: the minimum time between its arrival and the end of the term. */
   sendAgesMs: number[];
+  /** For each call that may still arrive: how long after the end of the term its connection may stay open. */
+  unprovenForMs: number[];
   /** The safety margin that the owner has learned. */
   marginMs: number;
   /**

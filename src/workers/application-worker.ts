@@ -35,7 +35,10 @@ export async function applicationWorker(
   const { name: app, appId, callsPerSecond = env.PAYMENTS_CALLS_PER_SECOND } = application;
   const key = { environment: env.PAYMENTS_ENVIRONMENT, appId };
 
-  const limiter = new RateLimiter(clock, env.PAYMENTS_ARRIVAL_JITTER);
+  const limiter = new RateLimiter(clock, {
+    maxLateMs: env.PAYMENTS_ARRIVAL_JITTER,
+    callTimeoutMs: env.PAYMENTS_CALL_TIMEOUT,
+  });
   const { calls, warmUp } = await providerCalls(parts, application, limiter, callsPerSecond);
   const keeper = leaseKeeper(client, key, app, clock);
   const owner = new OwnedQueues({

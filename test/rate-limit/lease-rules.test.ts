@@ -63,7 +63,7 @@ describe('H37 a term that cannot begin', () => {
     const owner: LeaseOwner = {
       app: 'default',
       begin: () => Promise.reject(new Error('no connection')),
-      end: () => ({ sendAgesMs: [], marginMs: 15, unreachedTerms: 0 }),
+      end: () => ({ sendAgesMs: [], unprovenForMs: [], marginMs: 15, unreachedTerms: 0 }),
       heartbeat: () => ({ marginMs: 15, alone: false }),
       shouldRelease: (signal) =>
         new Promise((_, reject) => {
@@ -86,7 +86,7 @@ describe('H37 a term that cannot begin', () => {
 });
 
 describe('H37 what a new owner knows about the previous one', () => {
-  const released = { runId: 'run-1', sendAgesMs: [1, 2], marginMs: 30, unreachedTerms: 0 };
+  const released = { runId: 'run-1', sendAgesMs: [1, 2], unprovenForMs: [], marginMs: 30, unreachedTerms: 0 };
   const start = { before: released, runId: 'run-1', attempt: 1, details: undefined };
   const WINDOW = 1_200;
   const FENCE_AND_WINDOW = 2_500;

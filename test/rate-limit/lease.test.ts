@@ -77,7 +77,7 @@ describe('H37 the lease of one application', () => {
         holdLease: async (): Promise<ReleasedLease> => {
           terms += 1;
           if (terms === 32) await Context.current().cancelled;
-          return { runId: '', sendAgesMs: [], marginMs: 15, unreachedTerms: 0 };
+          return { runId: '', sendAgesMs: [], unprovenForMs: [], marginMs: 15, unreachedTerms: 0 };
         },
       },
     });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GateTooLateError } from '../../src/payments/index.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
-import { mostInOneSecond, openLimiter, send } from '../support/rate-limit.ts';
+import { CALL_TIMEOUT_MS, mostInOneSecond, openLimiter, send } from '../support/rate-limit.ts';
 
 const call = (over: Partial<GatedCall> = {}): GatedCall => ({ operation: 'createPayout', ...over });
 
@@ -117,18 +117,33 @@ describe('H37 the lease counts at the time of writing', () => {
 describe('H37 the start of a term', () => {
   test('the next owner counts the sends of the previous one', async () => {
     const sendAgesMs = Array.from({ length: 20 }, (_, at) => 50 * at);
-    const { limiter, clock } = openLimiter(20, { before: { sendAgesMs, marginMs: 20 } });
+    const { limiter, clock } = openLimiter(20, { before: { sendAgesMs, unprovenForMs: [], marginMs: 20 } });
     // The oldest was sent 950 ms earlier.
     expect(await clock.until(send(limiter))).toBeGreaterThanOrEqual(70);
   });
 
-  test('a call without proof of arrival counts for the next owner as if it had arrived now', async () => {
-    const { limiter, clock } = openLimiter(20);
+  test('a call without proof of arrival keeps its place under the next owner until a later call is answered', async () => {
+    const { limiter, clock } = openLimiter(1);
     const silent = call();
     await clock.until(limiter.pass(silent));
     limiter.mayWrite(silent);
     await clock.advance(800);
-    expect(limiter.close().sendAgesMs).toEqual([0]);
+    const before = limiter.close();
+    expect(before).toMatchObject({ sendAgesMs: [], unprovenForMs: [CALL_TIMEOUT_MS - 800] });
+    // The provider stalls: both calls would count at the same moment, when it resumes.
+    const next = openLimiter(1, { before });
+    const waiting = send(next.limiter);
+    const sentAfterMs = await next.clock.until(waiting);
+    expect(sentAfterMs).toBeGreaterThan(CALL_TIMEOUT_MS - 800 + 1_000);
+    expect(sentAfterMs).toBeLessThan(CALL_TIMEOUT_MS + 2_000);
+  });
+
+  test('the answer to a call of the next owner proves that the unproven calls have arrived', async () => {
+    const before = { sendAgesMs: [], unprovenForMs: [CALL_TIMEOUT_MS, CALL_TIMEOUT_MS], marginMs: 20 };
+    const { limiter, clock } = openLimiter(3, { before });
+    // There is room for one call, which is answered at once.
+    await clock.until(send(limiter));
+    expect(await clock.until(send(limiter))).toBeLessThan(2_000);
   });
 
   test('an owner stays silent as long as required, and reports when it is alone', async () => {

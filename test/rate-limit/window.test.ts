@@ -7,7 +7,7 @@ import { RoundTrips } from '../../src/workers/rate-limit/round-trips.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { SendWindow } from '../../src/workers/rate-limit/window.ts';
 import { FakeClock } from '../support/fake-clock.ts';
-import { mostInOneSecond } from '../support/rate-limit.ts';
+import { CALL_TIMEOUT_MS, mostInOneSecond } from '../support/rate-limit.ts';
 
 const LIMIT = 20;
 
@@ -26,7 +26,7 @@ interface Provider {
 /** Sends calls as fast as the limiter allows. Returns when each arrived. */
 async function arrivalsAt(provider: Provider, calls: number, random: () => number) {
   const clock = new FakeClock();
-  const limiter = new RateLimiter(clock);
+  const limiter = new RateLimiter(clock, { callTimeoutMs: CALL_TIMEOUT_MS });
   limiter.open({ callsPerSecond: LIMIT, isValid: () => true, silentMs: 0 });
   const begunMs = clock.nowMs();
   const arrivals: number[] = [];
@@ -114,7 +114,7 @@ describe('H37 no second has more arrivals than the limit', () => {
 
 describe('H37 the window', () => {
   test('a call that had its turn holds a place until it is written or withdrawn', () => {
-    const window = new SendWindow();
+    const window = new SendWindow({ callTimeoutMs: CALL_TIMEOUT_MS });
     for (let count = 0; count < 3; count += 1) window.begin();
     expect(window.msUntilRoom(0, 3, 0)).toBe(Number.POSITIVE_INFINITY);
     const call = window.written('quote', 100);
@@ -126,7 +126,7 @@ describe('H37 the window', () => {
   });
 
   test('an answer proves that earlier calls have arrived, and bounds how late each was', () => {
-    const window = new SendWindow();
+    const window = new SendWindow({ callTimeoutMs: CALL_TIMEOUT_MS });
     const send = (atMs: number) => {
       window.begin();
       return window.written('quote', atMs);
@@ -142,7 +142,7 @@ describe('H37 the window', () => {
   });
 
   test('a call without an answer keeps its place while answers are overdue', () => {
-    const window = new SendWindow();
+    const window = new SendWindow({ callTimeoutMs: CALL_TIMEOUT_MS });
     window.begin();
     window.answered(window.written('quote', 0), 40);
     window.begin();
@@ -153,7 +153,7 @@ describe('H37 the window', () => {
   });
 
   test("the operator's bound on delays limits what answers prove", () => {
-    const window = new SendWindow(50);
+    const window = new SendWindow({ maxLateMs: 50, callTimeoutMs: CALL_TIMEOUT_MS });
     window.begin();
     window.answered(window.written('quote', 0), 400);
     expect(window.msUntilRoom(400, 1, 0)).toBe(650);

@@ -5,6 +5,8 @@ import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { FakeClock } from './fake-clock.ts';
 import type { WorldOptions } from './payout-world.ts';
 
+export const CALL_TIMEOUT_MS = 20_000;
+
 /** A world without workers yet, whose provider counts strictly, and where polls take fewer calls than creates. */
 export function strictWorld(limit: number): WorldOptions {
   return {
@@ -22,14 +24,14 @@ export function strictWorld(limit: number): WorldOptions {
 
 /** For a client that talks to a real server. */
 export function realLimiter(callsPerSecond: number, over: Partial<Term> = {}): RateLimiter {
-  const limiter = new RateLimiter(PROCESS_SURROUNDINGS.clock);
+  const limiter = new RateLimiter(PROCESS_SURROUNDINGS.clock, { callTimeoutMs: CALL_TIMEOUT_MS });
   limiter.open({ callsPerSecond, isValid: () => true, silentMs: 0, ...over });
   return limiter;
 }
 
 export function openLimiter(callsPerSecond: number, over: Partial<Term> = {}) {
   const clock = new FakeClock();
-  const limiter = new RateLimiter(clock);
+  const limiter = new RateLimiter(clock, { callTimeoutMs: CALL_TIMEOUT_MS });
   limiter.open({ callsPerSecond, isValid: () => true, silentMs: 0, ...over });
   return { limiter, clock };
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../../surroundings/surroundings.ts';
 import { AdaptiveMargin } from './margin.ts';
 import { Reach } from './reach.ts';
 import { type GatedCall, isTokenCall, type Turn, Turns } from './turns.ts';
-import { SendWindow, type SentCall } from './window.ts';
+import { type CallBounds, SendWindow, type SentCall } from './window.ts';
 
 export interface Term {
   callsPerSecond: number;
@@ -20,7 +20,7 @@ export interface Term {
   learnedMarginMs?: number | undefined;
 }
 
-export type LastSends = Pick<LeaseHandover, 'sendAgesMs' | 'marginMs'>;
+export type LastSends = Pick<LeaseHandover, 'sendAgesMs' | 'unprovenForMs' | 'marginMs'>;
 
 /** A call that got its turn. */
 interface ActiveCall {
@@ -61,10 +61,9 @@ export class RateLimiter implements CallGate {
   private pausedUntilMs = Number.NEGATIVE_INFINITY;
   private widenedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `maxLateMs`: no call arrives later than this, as the operator has configured. */
-  constructor(clock: Clock, maxLateMs = Number.POSITIVE_INFINITY) {
+  constructor(clock: Clock, bounds: CallBounds) {
     this.clock = clock;
-    this.window = new SendWindow(maxLateMs);
+    this.window = new SendWindow(bounds);
     this.margin = new AdaptiveMargin(clock.nowMs());
   }
 
@@ -75,6 +74,7 @@ export class RateLimiter implements CallGate {
     this.turnMs = now;
     this.silentUntilMs = now + term.silentMs;
     for (const age of term.before?.sendAgesMs ?? []) this.window.addArrived(now - age);
+    for (const closesInMs of term.before?.unprovenForMs ?? []) this.window.addUnproven(now, closesInMs);
     this.margin.start(now, term.before?.marginMs ?? term.learnedMarginMs);
     this.reach.begin();
     this.grantTurns();
@@ -85,7 +85,11 @@ export class RateLimiter implements CallGate {
     const now = this.clock.nowMs();
     this.term = undefined;
     for (const turn of this.turns.takeAll()) turn.refuse(new NotOwnerError('the lease has moved'));
-    return { sendAgesMs: this.window.ages(now, 2 * WINDOW_MS), marginMs: this.margin.valueMs(now) };
+    return {
+      sendAgesMs: this.window.ages(now, 2 * WINDOW_MS),
+      unprovenForMs: this.window.unproven(now),
+      marginMs: this.margin.valueMs(now),
+    };
   }
 
   heartbeat(): LeaseHeartbeat {

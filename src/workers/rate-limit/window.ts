@@ -19,7 +19,20 @@ export interface SentCall {
   readonly sentAtMs: number;
   /** The maximum delay of its arrival; undefined while nothing proves that it arrived. */
   lateMs: number | undefined;
+  /** When its connection is closed at the latest: then it has arrived, or never will. */
+  readonly closesAtMs: number;
 }
+
+/** The limits of one call. */
+export interface CallBounds {
+  /** No call arrives later than this, whatever its answer proves. Default: no bound. */
+  maxLateMs?: number | undefined;
+  /** The client closes the connection of a call after this time without an answer. */
+  callTimeoutMs: number;
+}
+
+/** The operation of a call of another process. */
+const INHERITED = '';
 
 export class SendWindow {
   /** In the order of their sends. */
@@ -28,10 +41,11 @@ export class SendWindow {
   private pending = 0;
   private readonly roundTrips = new RoundTrips();
   private readonly maxLateMs: number;
+  private readonly callTimeoutMs: number;
 
-  /** `maxLateMs`: no call arrives later than this, whatever its answer proves. */
-  constructor(maxLateMs = Number.POSITIVE_INFINITY) {
+  constructor({ maxLateMs = Number.POSITIVE_INFINITY, callTimeoutMs }: CallBounds) {
     this.maxLateMs = maxLateMs;
+    this.callTimeoutMs = callTimeoutMs;
   }
 
   /** A call got its turn. */
@@ -42,7 +56,10 @@ export class SendWindow {
   /** A pending call was written. */
   written(operation: string, nowMs: number): SentCall {
     this.pending -= 1;
-    return this.insert({ operation, sentAtMs: nowMs, lateMs: undefined });
+    return this.insert({
+      ...{ operation, sentAtMs: nowMs, lateMs: undefined },
+      closesAtMs: nowMs + this.callTimeoutMs,
+    });
   }
 
   /** A pending call will not be written. */
@@ -67,7 +84,18 @@ export class SendWindow {
 
   /** Adds a call of another process or an earlier term, which arrived by `byMs`. */
   addArrived(byMs: number): void {
-    this.insert({ operation: '', sentAtMs: byMs, lateMs: 0 });
+    this.insert({ operation: INHERITED, sentAtMs: byMs, lateMs: 0, closesAtMs: byMs });
+  }
+
+  /**
+   * Adds a call of another process that may still arrive. An answer to any later call proves that it arrived. If none
+   * comes, it has arrived or never will once its connection is closed, in `closesInMs`.
+   */
+  addUnproven(nowMs: number, closesInMs: number): void {
+    this.insert({
+      ...{ operation: INHERITED, sentAtMs: nowMs, lateMs: undefined },
+      closesAtMs: nowMs + closesInMs,
+    });
   }
 
   /**
@@ -76,6 +104,8 @@ export class SendWindow {
    * written or dropped.
    */
   msUntilRoom(nowMs: number, limit: number, marginMs: number): number {
+    for (const call of this.sends)
+      if (isUnprovenInherited(call) && call.closesAtMs <= nowMs) proveArrived(call, call.closesAtMs);
     const overdueMs = this.overdueMs(nowMs);
     const freeAt = ({ sentAtMs, lateMs = overdueMs }: SentCall) =>
       sentAtMs + Math.min(lateMs, this.maxLateMs) + marginMs + WINDOW_MS;
@@ -87,11 +117,18 @@ export class SendWindow {
     return freed === undefined ? Number.POSITIVE_INFINITY : freed - nowMs;
   }
 
-  /** The minimum time since the arrival of each call in the last `spanMs`. */
+  /** The minimum time since the arrival of each call that is proved to have arrived in the last `spanMs`. */
   ages(nowMs: number, spanMs: number): number[] {
     return this.sends
-      .map(({ sentAtMs, lateMs }) => (lateMs === undefined ? 0 : Math.max(0, nowMs - sentAtMs - lateMs)))
+      .flatMap(({ sentAtMs, lateMs }) => (lateMs === undefined ? [] : Math.max(0, nowMs - sentAtMs - lateMs)))
       .filter((ageMs) => ageMs < spanMs);
+  }
+
+  /** For each call that may still arrive: how long its connection may stay open. */
+  unproven(nowMs: number): number[] {
+    return this.sends
+      .filter(({ lateMs }) => lateMs === undefined)
+      .map(({ closesAtMs }) => Math.max(0, closesAtMs - nowMs));
   }
 
   /** For how long the oldest missing answer has been overdue. */
@@ -108,6 +145,11 @@ export class SendWindow {
     this.sends.splice(at, 0, call);
     return call;
   }
+}
+
+/** Only its own process sees the answer to it. */
+function isUnprovenInherited({ operation, lateMs }: SentCall): boolean {
+  return operation === INHERITED && lateMs === undefined;
 }
 
 function proveArrived(call: SentCall, byMs: number): void {
