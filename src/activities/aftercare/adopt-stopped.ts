@@ -21,6 +21,7 @@ import { forEachReadable, type Verdict } from './unreadable.ts';
 
 export interface Adopter {
   client: Client;
+  /** To wait for visibility. */
   clock: Clock;
   environment: string;
   apps: ReadonlySet<string>;
@@ -37,14 +38,14 @@ const ORIGIN_IS_GONE =
   'may have sent a create: the history of that run was deleted, and no other run contains the request';
 const REFUSED_AFTER_SEND = 'may have sent a create, and this worker refuses its request as bad input';
 
-export async function adoptStopped(adopter: Adopter, { closedAfterMs }: LookFor): Promise<Adopted> {
+export async function adoptStopped(adopter: Adopter, { closedAfterMs, nowMs }: LookFor): Promise<Adopted> {
   const found: Adopted = { adopted: 0, waiting: 0, leftAlone: [], more: false };
   const since = new Date(closedAfterMs).toISOString();
   const query = `WorkflowType = 'payout' AND ${STOPPED} AND CloseTime >= '${since}'`;
   for await (const runs of listRunPages(adopter.client, query, PAGE_SIZE)) {
     if (found.adopted >= MAX_RESTARTS) return { ...found, more: true };
     const stopped = await withoutSuccessor(adopter, runs);
-    const verdicts = await forEachReadable(stopped, found.leftAlone, (id) => adoptOne(adopter, id));
+    const verdicts = await forEachReadable(stopped, found.leftAlone, (id) => adoptOne(adopter, id, nowMs));
     for (const verdict of verdicts) if (verdict !== 'not-ours') found[verdict] += 1;
   }
   return found;
@@ -67,8 +68,12 @@ async function withoutSuccessor({ client, apps }: Adopter, runs: readonly Listed
 }
 
 /** Describes the payout first, because visibility may lag. */
-async function adoptOne(adopter: Adopter, workflowId: string): Promise<Verdict<'adopted' | 'waiting'>> {
-  const { client, clock, environment, reconcileEveryMs } = adopter;
+async function adoptOne(
+  adopter: Adopter,
+  workflowId: string,
+  nowMs: number,
+): Promise<Verdict<'adopted' | 'waiting'>> {
+  const { client, environment, reconcileEveryMs } = adopter;
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
   if (!isStopped(status)) return 'not-ours';
   const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
@@ -82,7 +87,7 @@ async function adoptOne(adopter: Adopter, workflowId: string): Promise<Verdict<'
   if (meant !== undefined && meant !== environment) return 'not-ours';
   const { count: stops } = await client.workflow.count(`WorkflowId = '${workflowId}' AND ${STOPPED}`);
   const closedMs = closeTime?.getTime() ?? 0;
-  if (clock.wallMs() < closedMs + restartDelayMs(stops, reconcileEveryMs))
+  if (nowMs < closedMs + restartDelayMs(stops, reconcileEveryMs))
     return isBadInput && decisive.sent ? { why: REFUSED_AFTER_SEND } : 'waiting';
   return restart(client, workflowId, argument, {
     ...memo,

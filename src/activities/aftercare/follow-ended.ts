@@ -18,13 +18,13 @@ import { forEachReadable, MAX_CONCURRENT, unlessUnreadable } from './unreadable.
 const MAX_STARTS = 500;
 const PAGE_SIZE = 100;
 
-export interface Follower extends Pick<Adopter, 'client' | 'clock' | 'environment' | 'apps'> {
+export interface Follower extends Pick<Adopter, 'client' | 'environment' | 'apps'> {
   /** How far back the very first reconciliation searches. */
   firstLooksBackMs: number;
 }
 
-export async function followEnded(follower: Follower, { closedAfterMs }: LookFor): Promise<Followed> {
-  const sinceMs = closedAfterMs > 0 ? closedAfterMs : follower.clock.wallMs() - follower.firstLooksBackMs;
+export async function followEnded(follower: Follower, { closedAfterMs, nowMs }: LookFor): Promise<Followed> {
+  const sinceMs = closedAfterMs > 0 ? closedAfterMs : nowMs - follower.firstLooksBackMs;
   const found: Followed = { started: 0, leftAlone: [], more: false };
   const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');
   await followCompleted(follower, sinceMs, withOrder, found);
@@ -106,11 +106,11 @@ async function withoutFollowUp({ client, apps }: Follower, runs: readonly Listed
 }
 
 async function followOne(
-  { client, clock, environment }: Follower,
+  { client, environment }: Follower,
   workflowId: string,
   again: boolean,
 ): Promise<'started' | 'not-ours'> {
-  const ended = await endedPayout(client, workflowId, clock);
+  const ended = await endedPayout(client, workflowId);
   const isOurs = ended && (ended.environment ?? environment) === environment;
   return isOurs && (await startFollowUp(client, ended, again)) ? 'started' : 'not-ours';
 }

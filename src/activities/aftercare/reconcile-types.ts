@@ -5,6 +5,8 @@ export interface LookFor {
   environment: string;
   /** An earlier reconciliation covered all runs that closed before this time. Unix milliseconds. */
   closedAfterMs: number;
+  /** The workflow's time, which is Temporal's clock. Unix milliseconds. */
+  nowMs: number;
 }
 
 export interface Adopted {

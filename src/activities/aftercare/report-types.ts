@@ -5,6 +5,8 @@ export interface ReportPage {
   /** A worker of another environment refuses the page. */
   environment: string;
   day: string;
+  /** The workflow's time, which is Temporal's clock. Unix milliseconds. */
+  nowMs: number;
   /** The page token; undefined for the first page. */
   after?: string | undefined;
 }

@@ -102,7 +102,7 @@ export class Receiver {
    * started again. Throws `WorkflowNotFoundError` if there is no such payout.
    */
   private async signalFollowUp(workflowId: string, signal: NotificationSignal): Promise<void> {
-    const ended = await endedPayout(this.client, workflowId, this.clock);
+    const ended = await endedPayout(this.client, workflowId);
     if (ended) await notifyFollowUp(this.client, ended, signal);
   }
 
