@@ -511,7 +511,7 @@ function described(run: Run, activities: readonly PendingActivity[]): object {
   const states = PendingWorkflowTaskState;
   return {
     workflowExecutionInfo: infoOf(run),
-    pendingActivities: activities.map(({ attributes, attempt, isStarted, identity }) => ({
+    pendingActivities: activities.map(({ attributes, attempt, isStarted, identity, lastHeartbeatAt }) => ({
       activityId: attributes.activityId ?? '',
       activityType: { name: attributes.activityType ?? '' },
       attempt,
@@ -519,6 +519,7 @@ function described(run: Run, activities: readonly PendingActivity[]): object {
         ? PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
         : PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED,
       lastWorkerIdentity: identity,
+      lastHeartbeatTime: lastHeartbeatAt === undefined ? null : toStamp(lastHeartbeatAt),
     })),
     pendingWorkflowTask: task && {
       state:
