@@ -11,12 +11,18 @@ import { restartDelayMs } from '../../domain/reconciliation.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { type DecisiveRun, decisiveRun, VisibilityLagsError } from '../../temporal/decisive-run.ts';
-import { environmentOf } from '../../temporal/run-environment.ts';
+import { environmentOf, readStartEvent } from '../../temporal/histories.ts';
 import { APP, PHASE } from '../../temporal/search-keys.ts';
-import { readStartEvent } from '../../temporal/start-event.ts';
-import { isStopped, STOPPED_STATUSES } from '../../temporal/stopped.ts';
-import { isQuotable, type ListedRun, listRunPages, quoteIds } from '../../temporal/visibility.ts';
-import type { Adopted, LookFor } from './reconcile-types.ts';
+import {
+  isQuotable,
+  isStopped,
+  type ListedRun,
+  listRunPages,
+  listRunsOf,
+  quoteIds,
+  STOPPED_STATUSES,
+} from '../../temporal/visibility.ts';
+import type { Adopted, LookFor } from './aftercare-types.ts';
 import { forEachReadable, type Verdict } from './unreadable.ts';
 
 export interface Adopter {
@@ -73,11 +79,12 @@ async function adoptOne(
   workflowId: string,
   nowMs: number,
 ): Promise<Verdict<'adopted' | 'waiting'>> {
-  const { client, environment, reconcileEveryMs } = adopter;
+  const { client, clock, environment, reconcileEveryMs } = adopter;
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
   if (!isStopped(status)) return 'not-ours';
   const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
-  const decisive = await decisiveRunOf(adopter, workflowId, { runId, isBadInput });
+  const latest = { runId, isBadInput };
+  const decisive = await decisiveRun(client, workflowId, latest, clock).catch(unknownWhileLagging);
   if (decisive === 'unknown') return 'waiting';
   if (decisive === undefined || decisive.saidNotCreated) return 'not-ours';
   const origin = await originOf(client, workflowId, decisive);
@@ -98,17 +105,9 @@ async function adoptOne(
   });
 }
 
-async function decisiveRunOf(
-  { client, clock }: Adopter,
-  workflowId: string,
-  latest: { runId: string; isBadInput: boolean },
-): Promise<DecisiveRun | undefined | 'unknown'> {
-  try {
-    return await decisiveRun(client, workflowId, latest, clock);
-  } catch (error) {
-    if (error instanceof VisibilityLagsError) return 'unknown';
-    throw error;
-  }
+function unknownWhileLagging(error: unknown): 'unknown' {
+  if (error instanceof VisibilityLagsError) return 'unknown';
+  throw error;
 }
 
 async function restart(
@@ -153,13 +152,12 @@ async function originOf(
 ): Promise<OriginRun | undefined> {
   const own = await unlessGone(() => startOf(client, workflowId, decisive.runId));
   if (own) return own;
-  for await (const runs of listRunPages(client, `WorkflowId = '${workflowId}'`, PAGE_SIZE))
-    for (const { runId } of runs) {
-      const start = await unlessGone(() => startOf(client, workflowId, runId));
-      const request = checkPayoutRequest(start?.argument);
-      if (request.ok && payoutWorkflowId(request.value.app, request.value.partnerOrderId) === workflowId)
-        return start;
-    }
+  for (const { runId } of await listRunsOf(client, workflowId)) {
+    const start = await unlessGone(() => startOf(client, workflowId, runId));
+    const request = checkPayoutRequest(start?.argument);
+    if (request.ok && payoutWorkflowId(request.value.app, request.value.partnerOrderId) === workflowId)
+      return start;
+  }
   return undefined;
 }
 

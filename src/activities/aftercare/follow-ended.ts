@@ -1,6 +1,5 @@
 /** Starts the follow-ups of payouts that may have an order, and restarts stopped follow-ups (H22). */
-import { endedPayout } from '../../client/ended-payout.ts';
-import { startFollowUp } from '../../client/follow-ups.ts';
+import { endedPayout, startFollowUp } from '../../client/follow-ups.ts';
 import {
   payoutFollowUpWorkflowId,
   payoutOf,
@@ -8,12 +7,11 @@ import {
   payoutWorkflowId,
 } from '../../contract/ids.ts';
 import { OUTCOMES, type PayoutOutcome } from '../../domain/payout.ts';
-import { STOPPED_STATUSES } from '../../temporal/stopped.ts';
-import { type ListedRun, listRunPages, quoteIds } from '../../temporal/visibility.ts';
+import { type ListedRun, listRunPages, quoteIds, STOPPED_STATUSES } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { Adopter } from './adopt-stopped.ts';
-import type { Followed, LookFor } from './reconcile-types.ts';
-import { forEachReadable, MAX_CONCURRENT, unlessUnreadable } from './unreadable.ts';
+import type { Followed, LookFor } from './aftercare-types.ts';
+import { forEachReadable, unlessUnreadable } from './unreadable.ts';
 
 const MAX_STARTS = 500;
 const PAGE_SIZE = 100;
@@ -57,7 +55,7 @@ async function followCompleted(
 
 /** The payouts whose memo says that a create was sent: their order may still appear. */
 async function withSend(runs: readonly ListedRun[], found: Followed): Promise<ListedRun[]> {
-  const sent = await inParallel(MAX_CONCURRENT, runs, async (run) => {
+  const sent = await inParallel(runs, async (run) => {
     const read = await unlessUnreadable(async () => ({ memo: await run.memo() }));
     if (read === 'not-ours') return false;
     if ('memo' in read) return read.memo['createSent'] === true;

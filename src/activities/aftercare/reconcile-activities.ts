@@ -6,8 +6,8 @@ import type { Clock } from '../../surroundings/surroundings.ts';
 import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { onlyHere } from '../shared/execution.ts';
 import { adoptStopped } from './adopt-stopped.ts';
+import type { ReconcileActivities } from './aftercare-types.ts';
 import { followEnded } from './follow-ended.ts';
-import type { ReconcileActivities } from './reconcile-types.ts';
 
 export function reconcileActivities(
   { env, applications }: WorkerConfig,

@@ -14,9 +14,9 @@ import type { Clock } from '../../surroundings/surroundings.ts';
 import { isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import type { ListedRun } from '../../temporal/visibility.ts';
 import { onlyHere } from '../shared/execution.ts';
+import type { ReportActivities } from './aftercare-types.ts';
 import { reportChanged } from './report-changed.ts';
 import { reportPage } from './report-pages.ts';
-import type { ReportActivities } from './report-types.ts';
 
 const OPEN = "WorkflowType = 'payout' AND ExecutionStatus = 'Running'";
 

@@ -1,6 +1,5 @@
 /** The verbs that start, steer and read payouts. */
-import { endedPayout } from '../../client/ended-payout.ts';
-import { notifyFollowUp } from '../../client/follow-ups.ts';
+import { endedPayout, notifyFollowUp } from '../../client/follow-ups.ts';
 import type { PayoutRef, Payouts, StartedPayout } from '../../client/payouts.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
@@ -89,9 +88,9 @@ export async function notify(
     const ended = await session.withDeadline(() => endedPayout(session.client, workflowId));
     if (!ended) throw error;
     await session.withDeadline(() => notifyFollowUp(session.client, ended, notification));
-    return { json, text: 'notified: the payout has ended, and its follow-up checks again' };
+    return { json, text: 'notified: the payout has ended; its follow-up checks again' };
   }
-  return { json, text: 'notified: the payout asks the provider, and trusts only its answer' };
+  return { json, text: 'notified: the payout queries the provider' };
 }
 
 function stateAnswer(state: PayoutState): Answer {

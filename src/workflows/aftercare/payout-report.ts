@@ -1,6 +1,6 @@
 /** Reports one day: the previous day for a Temporal Schedule, or any day on request. Reads only Temporal. */
 import { ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
-import type { ReportedPage, ReportPage } from '../../activities/aftercare/report-types.ts';
+import type { ReportedPage, ReportPage } from '../../activities/aftercare/aftercare-types.ts';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import {
   type DailyReport,

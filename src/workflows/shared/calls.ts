@@ -1,7 +1,6 @@
 /** The activities as workflows call them: task queue, priority, timeouts and retries. */
 import { proxyActivities, proxyLocalActivities, type RetryPolicy } from '@temporalio/workflow';
-import type { ReconcileActivities } from '../../activities/aftercare/reconcile-types.ts';
-import type { ReportActivities } from '../../activities/aftercare/report-types.ts';
+import type { ReconcileActivities, ReportActivities } from '../../activities/aftercare/aftercare-types.ts';
 import type { BatchChecks } from '../../activities/batch/batch-types.ts';
 import type {
   AuthorizationActivities,

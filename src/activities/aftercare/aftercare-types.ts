@@ -1,5 +1,7 @@
-/** The activities of the reconciliation. Types only, so that workflows can import them. */
-import type { FailingWorkflow, LeftAlone } from '../../domain/reconciliation.ts';
+/** The activities of the reconciliation and of the daily report. Types only, so that workflows can import them. */
+import type { ReportPart } from '../../domain/daily-report.ts';
+import type { LeftAlone } from '../../domain/reconciliation.ts';
+import type { FailingSearch } from '../../temporal/failing-workflows.ts';
 
 export interface LookFor {
   environment: string;
@@ -32,11 +34,6 @@ export interface LookForFailing {
   beforeMs?: number | undefined;
 }
 
-export interface Failing {
-  failing: FailingWorkflow[];
-  nextBeforeMs?: number | undefined;
-}
-
 /** They call only Temporal, and are idempotent. */
 export interface ReconcileActivities {
   /** Restarts payouts whose workflow was terminated, timed out or failed. */
@@ -44,5 +41,30 @@ export interface ReconcileActivities {
   /** Starts the missing follow-up of each payout that has ended after a create was sent, and restarts stopped ones. */
   followEnded(look: LookFor): Promise<Followed>;
   /** Finds open workflows of every type whose workflow task keeps failing. */
-  findFailing(look: LookForFailing): Promise<Failing>;
+  findFailing(look: LookForFailing): Promise<FailingSearch>;
+}
+
+export interface ReportPage {
+  /** A worker of another environment refuses the page. */
+  environment: string;
+  day: string;
+  /** The workflow's time, which is Temporal's clock. Unix milliseconds. */
+  nowMs: number;
+  /** The page token; undefined for the first page. */
+  after?: string | undefined;
+}
+
+export interface ReportedPage extends ReportPart {
+  /** Undefined after the last page. */
+  next?: string;
+}
+
+/** They read only Temporal. */
+export interface ReportActivities {
+  /** Payouts that ended on the day. */
+  reportEnded(page: ReportPage): Promise<ReportedPage>;
+  /** Payouts that are open now. */
+  reportOpen(page: ReportPage): Promise<ReportedPage>;
+  /** What follow-ups found on the day. Always one page. */
+  reportChanged(page: ReportPage): Promise<ReportedPage>;
 }
