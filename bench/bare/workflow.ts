@@ -48,6 +48,6 @@ function queued() {
     taskQueue: 'bare-calls',
     startToCloseTimeout: '10s',
     heartbeatTimeout: '8s',
-    priority: { priorityKey: 3, fairnessKey: 'seller' },
+    priority: { priorityKey: 3, fairnessKey: 'client' },
   });
 }

@@ -78,7 +78,7 @@ async function takeLists({ page, take }: Camera, { temporal }: Stage): Promise<v
   await take('list', 700);
   await page.goto(filterLink(uiUrl, namespace, needsAttention));
   await page.getByText('invoice-2048').first().waitFor();
-  await take('needs-somebody', 460);
+  await take('needs-attention', 460);
 }
 
 /** The history, then one event of it: its input and result, decoded by the codec server. */

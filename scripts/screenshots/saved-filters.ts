@@ -7,7 +7,7 @@ export interface SavedFilter {
 
 export const SAVED_FILTERS: readonly SavedFilter[] = [
   {
-    name: 'Needs somebody',
+    name: 'Needs attention',
     question: 'which payouts and tokens need a person?',
     // In the UI's own format, so that it shows the conditions as chips. Excludes runs that continued as new.
     query: `PayoutNeedsAttention=true AND (ExecutionStatus="Running" OR ExecutionStatus="Completed")`,

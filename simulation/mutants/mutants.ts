@@ -62,7 +62,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/workflows/payout/create.ts',
     find: '  return {\n    partnerOrderId,\n    lockRateId: quote.lockRateId,',
     replace:
-      "  const { restarts } = run.record;\n  return {\n    partnerOrderId: restarts > 0 ? partnerOrderId + '-' + restarts : partnerOrderId,\n    lockRateId: quote.lockRateId,",
+      "  const { creationRestarts: restarts } = run.record;\n  return {\n    partnerOrderId: restarts > 0 ? partnerOrderId + '-' + restarts : partnerOrderId,\n    lockRateId: quote.lockRateId,",
   },
   {
     name: 'claim-removed',

@@ -65,6 +65,8 @@ export interface SeedReport {
 
 /** Measured from the end of the faults. Longer than every default wait except that for an approval. */
 const COMPLETION_LIMIT_MS = 3 * 3_600_000;
+/** Only delay may follow, even from hours. */
+const CLOCK_JUMP_MS = 6 * 3_600_000;
 /** Measured from the end of the last payout. Longer than the interval of reconciliation plus the lag of lists. */
 const FOLLOW_UP_LIMIT_MS = 20 * 60_000;
 const INSPECTION_INTERVAL_MS = 20_000;
@@ -605,9 +607,9 @@ function injectProcessFault(process: Process, kind: ProcessFault['kind']): () =>
         process.cutOffFromProvider = false;
       };
     case 'clock-jump':
-      process.wallClockOffsetMs += 30_000;
+      process.wallClockOffsetMs += CLOCK_JUMP_MS;
       return () => {
-        process.wallClockOffsetMs -= 30_000;
+        process.wallClockOffsetMs -= CLOCK_JUMP_MS;
       };
   }
 }

@@ -42,6 +42,7 @@ export class PendingActivity {
   isClosed = false;
   cancelRequested = false;
   private heartbeatDetails: readonly Payload[] = [];
+  lastHeartbeatAt: number | undefined;
   private readonly host: ActivityHost;
   /** The worker of the current or the last attempt. */
   identity = '';
@@ -88,6 +89,7 @@ export class PendingActivity {
   heartbeat(attempt: number, details: Payload[]): 'OK' | 'CANCELLED' | 'NOT_FOUND' {
     if (!this.isCurrentAttempt(attempt)) return 'NOT_FOUND';
     this.heartbeatDetails = details;
+    this.lastHeartbeatAt = this.host.world.now;
     this.awaitHeartbeat();
     return this.cancelRequested ? 'CANCELLED' : 'OK';
   }

@@ -511,16 +511,19 @@ function described(run: Run, activities: readonly PendingActivity[]): object {
   const states = PendingWorkflowTaskState;
   return {
     workflowExecutionInfo: infoOf(run),
-    pendingActivities: activities.map(({ attributes, attempt, isStarted, startedAt, identity }) => ({
-      activityId: attributes.activityId ?? '',
-      activityType: { name: attributes.activityType ?? '' },
-      attempt,
-      state: isStarted
-        ? PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
-        : PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED,
-      ...(startedAt !== undefined && { lastStartedTime: toStamp(startedAt) }),
-      lastWorkerIdentity: identity,
-    })),
+    pendingActivities: activities.map(
+      ({ attributes, attempt, isStarted, startedAt, lastHeartbeatAt, identity }) => ({
+        activityId: attributes.activityId ?? '',
+        activityType: { name: attributes.activityType ?? '' },
+        attempt,
+        state: isStarted
+          ? PendingActivityState.PENDING_ACTIVITY_STATE_STARTED
+          : PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED,
+        ...(startedAt !== undefined && { lastStartedTime: toStamp(startedAt) }),
+        lastWorkerIdentity: identity,
+        lastHeartbeatTime: lastHeartbeatAt === undefined ? null : toStamp(lastHeartbeatAt),
+      }),
+    ),
     pendingWorkflowTask: task && {
       state:
         task.startedId === undefined

@@ -3,7 +3,7 @@ import { batchRequestSchema, checkRows } from '../contract/payout-batch.ts';
 import { checkBody } from '../contract/payout-request.ts';
 import type { BatchRequest } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
-import { InvalidPayoutRequestError } from './invalid-request.ts';
+import { requireValid } from './invalid-request.ts';
 
 /** Identifies a batch: the caller's own id, and the application (default `default`). */
 export interface BatchRef {
@@ -27,9 +27,6 @@ export interface CheckedBatch {
 export async function checkedBatch({ app = 'default', batchId, payouts }: NewBatch): Promise<CheckedBatch> {
   const bodies: unknown[] = [];
   for await (const body of payouts) bodies.push(body);
-  const request = checkBody(batchRequestSchema, { app, batchId, count: bodies.length });
-  if (!request.ok) throw new InvalidPayoutRequestError(request.errors);
-  const rows = checkRows(app, bodies);
-  if (!rows.ok) throw new InvalidPayoutRequestError(rows.errors);
-  return { request: request.value, rows: rows.value };
+  const request = requireValid(checkBody(batchRequestSchema, { app, batchId, count: bodies.length }));
+  return { request, rows: requireValid(checkRows(app, bodies)) };
 }

@@ -1,11 +1,29 @@
-/** Starts follow-ups, and passes late notifications on to them. */
+/** Reads what a follow-up needs to know about an ended payout, starts it, and passes late notifications on to it. */
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE, payoutFollowUpWorkflowId } from '../contract/ids.ts';
+import { payoutResultSchema } from '../contract/payout-answers.ts';
 import { type Notification, notificationSignal } from '../contract/payout-messages.ts';
+import { checkPayoutRequest } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { FollowUpRequest } from '../domain/follow-up.ts';
+import { environmentOf, readStartEvent } from '../temporal/histories.ts';
 import { APP } from '../temporal/search-keys.ts';
+
+/** Undefined if the payout has not ended with an outcome. Throws Temporal's `WorkflowNotFoundError`, and `ZodError`. */
+export async function endedPayout(client: Client, workflowId: string): Promise<FollowUpRequest | undefined> {
+  const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
+  if (status.name !== 'COMPLETED' || !closeTime) return undefined;
+  const result: unknown = await client.workflow.getHandle(workflowId, runId).result();
+  const { outcome, splits } = payoutResultSchema.parse(result);
+  const { argument, memo } = await readStartEvent(client, workflowId, runId);
+  const request = checkPayoutRequest(argument);
+  if (!request.ok) return undefined;
+  const { app, openId, clientId, partnerOrderId } = request.value;
+  const environment = await environmentOf(client, { workflowId, runId }, memo);
+  const endedAtMs = closeTime.getTime();
+  return { environment, app, openId, clientId, partnerOrderId, outcome, splits, endedAtMs };
+}
 
 /** Returns false if there already is a follow-up. With `again`, a stopped follow-up does not count. */
 export async function startFollowUp(client: Client, ended: FollowUpRequest, again = false): Promise<boolean> {

@@ -1,5 +1,5 @@
 /** A separate module, so that validation does not load Temporal. */
-import type { FieldError } from '../contract/payout-request.ts';
+import type { CheckResult, FieldError } from '../contract/payout-request.ts';
 
 /** Thrown for bad input. Nothing was started. `fields` contains every bad field. */
 export class InvalidPayoutRequestError extends Error {
@@ -9,4 +9,9 @@ export class InvalidPayoutRequestError extends Error {
     super(fields.map(({ path, message }) => `${path} ${message}`).join('; '));
     this.fields = fields;
   }
+}
+
+export function requireValid<T>(checked: CheckResult<T>): T {
+  if (checked.ok) return checked.value;
+  throw new InvalidPayoutRequestError(checked.errors);
 }

@@ -3,7 +3,7 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { appName, checkBody } from '../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
-import { InvalidPayoutRequestError } from './invalid-request.ts';
+import { requireValid } from './invalid-request.ts';
 
 const filterSchema = z.strictObject({
   app: appName.optional(),
@@ -36,9 +36,8 @@ export interface ListedPayout {
 /** Lists payouts, newest first. Throws `InvalidPayoutRequestError` for an invalid filter. */
 export async function* listPayouts(client: Client, filter: PayoutFilter = {}): AsyncGenerator<ListedPayout> {
   // The query contains only validated values, so nothing needs escaping.
-  const known = checkBody(filterSchema, filter);
-  if (!known.ok) throw new InvalidPayoutRequestError(known.errors);
-  for await (const run of client.workflow.list({ query: queryOf(known.value) })) yield listed(run);
+  const query = queryOf(requireValid(checkBody(filterSchema, filter)));
+  for await (const run of client.workflow.list({ query })) yield listed(run);
 }
 
 function queryOf({ phase, outcome, attention, app }: PayoutFilter): string {

@@ -22,8 +22,8 @@ import { endedState } from '../domain/payout-state.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
-import { InvalidPayoutRequestError } from './invalid-request.ts';
-import { SharedReads, unlimitedReads } from './shared-reads.ts';
+import { requireValid } from './invalid-request.ts';
+import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import { memoOf, type StarterOptions, startDetails, startOrJoin } from './start-once.ts';
 
 /** Thrown if the `partnerOrderId` belongs to a payout with another body. Nothing was started or changed. */
@@ -111,14 +111,13 @@ export class Payouts {
 
   /** Also returns the memo of the start. */
   private async startOrJoin(body: unknown, { batch, startedBy }: Origin) {
-    const checked = checkPayoutRequest(body);
-    if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
-    const { app, partnerOrderId, instructedAmount } = checked.value;
+    const request = requireValid(checkPayoutRequest(body));
+    const { app, partnerOrderId, instructedAmount } = request;
     const workflowId = payoutWorkflowId(app, partnerOrderId);
     const once = {
       type: 'payout',
       workflowId,
-      request: checked.value,
+      request,
       summary: `payout of ${formatMoney(instructedAmount)}`,
       memo: memoOf({ environment: this.environment, batch, startedBy }),
       attributes: [
@@ -166,9 +165,7 @@ export class Payouts {
       return { state: endedState(result), result };
     }
     const state = await this.seen.withSlot(() => handle.query(stateQuery));
-    // A running workflow in phase DONE is about to complete.
-    const ended = status.name === 'COMPLETED' || (status.name === 'RUNNING' && state.phase === 'DONE');
-    return ended ? { state, result: await handle.result() } : { state };
+    return withResult(handle, status, state);
   }
 
   /**

@@ -1,11 +1,19 @@
 /** Reads from the provider, and the daily report, each through a short workflow on a worker. */
 import { randomUUID } from 'node:crypto';
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowResultType } from '@temporalio/client';
+import type { Workflow } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE, reportId } from '../contract/ids.ts';
 import type { ProbeResult, ProbeTarget, QuotedPayout, WorkflowSignatures } from '../contract/workflows.ts';
 import type { DailyReport } from '../domain/daily-report.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import type { ClientAccounts, OpaqueRecord, ReceivingAccountBalance } from '../domain/provider-records.ts';
+
+type ReadType =
+  | 'payoutQuote'
+  | 'accountQuery'
+  | 'receivingBalanceQuery'
+  | 'receivingDetailQuery'
+  | 'serviceProbe';
 
 /** A read moves no money, so unlike a payout it may time out. */
 const GIVE_UP_AFTER = '2 minutes';
@@ -23,14 +31,12 @@ export class ProviderReads {
 
   /** A quote for a payout, without starting it (spec: Query payment fee and exchange rate). */
   quote(request: CheckedPayoutRequest): Promise<QuotedPayout> {
-    const start = options('payout-quote', request);
-    return this.client.workflow.execute<WorkflowSignatures['payoutQuote']>('payoutQuote', start);
+    return this.read('payoutQuote', 'payout-quote', request);
   }
 
   /** The accounts of a client; null if it has none (spec: Query account information). */
   accounts(app: string, clientId: string, openId?: string): Promise<ClientAccounts | null> {
-    const start = options('account-query', { app, openId, clientId });
-    return this.client.workflow.execute<WorkflowSignatures['accountQuery']>('accountQuery', start);
+    return this.read('accountQuery', 'account-query', { app, openId, clientId });
   }
 
   /** The balance of `payerId` in `currency`, and its receiving accounts (spec: Query receiving accounts). */
@@ -40,11 +46,7 @@ export class ProviderReads {
     currency: string,
     openId?: string,
   ): Promise<ReceivingAccountBalance> {
-    const start = options('receiving-balance', { app, openId, payerId, currency });
-    return this.client.workflow.execute<WorkflowSignatures['receivingBalanceQuery']>(
-      'receivingBalanceQuery',
-      start,
-    );
+    return this.read('receivingBalanceQuery', 'receiving-balance', { app, openId, payerId, currency });
   }
 
   /**
@@ -52,27 +54,26 @@ export class ProviderReads {
    * detail).
    */
   receivingDetail(app: string, accountId: string, openId?: string): Promise<OpaqueRecord | null> {
-    const start = options('receiving-detail', { app, openId, accountId });
-    return this.client.workflow.execute<WorkflowSignatures['receivingDetailQuery']>(
-      'receivingDetailQuery',
-      start,
-    );
+    return this.read('receivingDetailQuery', 'receiving-detail', { app, openId, accountId });
   }
 
   /** Checks the assumptions about the provider's API with harmless reads. */
   probe(app: string, question: ProbeTarget, openId?: string): Promise<ProbeResult> {
-    const start = options('service-probe', { app, openId, ...question });
-    return this.client.workflow.execute<WorkflowSignatures['serviceProbe']>('serviceProbe', start);
+    return this.read('serviceProbe', 'service-probe', { app, openId, ...question });
   }
-}
 
-function options<Question extends { app: string }>(kind: string, question: Question) {
-  return {
-    taskQueue: PAYOUTS_TASK_QUEUE,
-    workflowId: `${kind}:${question.app}:${randomUUID()}`,
-    workflowExecutionTimeout: GIVE_UP_AFTER,
-    args: [question],
-  } as const;
+  private read<Type extends ReadType>(
+    type: Type,
+    idPrefix: string,
+    question: Parameters<WorkflowSignatures[Type]>[0],
+  ): Promise<WorkflowResultType<WorkflowSignatures[Type]>> {
+    return this.client.workflow.execute<Workflow>(type, {
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowId: `${idPrefix}:${question.app}:${randomUUID()}`,
+      workflowExecutionTimeout: GIVE_UP_AFTER,
+      args: [question],
+    });
+  }
 }
 
 /** A report moves no money, so it may time out. A hundred thousand payouts take some minutes. */

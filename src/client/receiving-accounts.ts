@@ -11,9 +11,9 @@ import type { WorkflowSignatures } from '../contract/workflows.ts';
 import type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { APP } from '../temporal/search-keys.ts';
-import { InvalidPayoutRequestError } from './invalid-request.ts';
+import { requireValid } from './invalid-request.ts';
 import { type Origin, retryDroppedUpdate } from './payouts.ts';
-import { SharedReads, unlimitedReads } from './shared-reads.ts';
+import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import { memoOf, type StarterOptions, startOrJoin } from './start-once.ts';
 
 /** Thrown if the `requestId` belongs to a request with another body. Nothing was started or changed. */
@@ -47,7 +47,7 @@ export class ReceivingAccounts {
   constructor({ client, environment, reads = unlimitedReads() }: StarterOptions) {
     this.client = client;
     this.environment = environment;
-    // No caching: the API server reads the result separately, and the two must agree.
+    // No caching: `look` reads the result separately, and the two must agree.
     this.states = new SharedReads({ ...reads, freshMs: 0 });
   }
 
@@ -59,14 +59,13 @@ export class ReceivingAccounts {
     body: ReceivingAccountInput | unknown,
     { startedBy }: Pick<Origin, 'startedBy'> = {},
   ): Promise<StartedOpening> {
-    const checked = checkReceivingAccount(body);
-    if (!checked.ok) throw new InvalidPayoutRequestError(checked.errors);
-    const { app, requestId, currency } = checked.value;
+    const request = requireValid(checkReceivingAccount(body));
+    const { app, requestId, currency } = request;
     const workflowId = receivingAccountWorkflowId(app, requestId);
     const once = {
       type: 'openReceivingAccount',
       workflowId,
-      request: checked.value,
+      request,
       summary: `receiving account in ${currency}`,
       memo: memoOf({ environment: this.environment, startedBy }),
       attributes: [{ key: APP, value: app }],
@@ -75,6 +74,14 @@ export class ReceivingAccounts {
     };
     const { runId } = await startOrJoin(this.client, once, PROCESS_SURROUNDINGS.clock);
     return { workflowId, runId, app, requestId };
+  }
+
+  /** The state and, after the end, the result. Throws the same errors as `state` and `result`. */
+  async look(ref: OpeningRef): Promise<{ state: ReceivingAccountState; result?: ReceivingAccountResult }> {
+    const handle = this.handle(ref);
+    const { status } = await handle.describe();
+    if (status.name === 'FAILED') await handle.result();
+    return withResult(handle, status, await this.state(ref));
   }
 
   /** Throws Temporal's `WorkflowNotFoundError` if there is no such request. */

@@ -138,3 +138,13 @@ export class SharedReads<T> {
     if (this.known.get(key) === answer) this.known.delete(key);
   }
 }
+
+/** Adds the result after the end. A running workflow in phase DONE is about to complete. */
+export async function withResult<State extends { phase: string }, Result>(
+  handle: { result(): Promise<Result> },
+  status: { name: string },
+  state: State,
+): Promise<{ state: State; result?: Result }> {
+  const ended = status.name === 'COMPLETED' || (status.name === 'RUNNING' && state.phase === 'DONE');
+  return ended ? { state, result: await handle.result() } : { state };
+}

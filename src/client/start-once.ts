@@ -9,7 +9,7 @@ import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import type { CheckResult } from '../contract/payout-request.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { decisiveRun } from '../temporal/decisive-run.ts';
-import { readStartEvent } from '../temporal/start-event.ts';
+import { readStartEvent } from '../temporal/histories.ts';
 import { failedAsBadInput } from './bad-input.ts';
 import type { ReadSharing } from './shared-reads.ts';
 

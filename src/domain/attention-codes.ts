@@ -24,7 +24,7 @@ export const PAYOUT_ATTENTION = {
     meaning:
       'Three polls in a row got no usable answer, the provider refused a poll, or a confirm got no usable answer. The message contains the last failure type.',
     action:
-      'Run `npm run payouts -- doctor`. With `ILLEGAL_PARAMETER` or `UNAUTHORISED`, check the settings; otherwise wait for the provider. Then `npm run payouts -- poll ID` polls at once.',
+      'Run `npm run payouts -- doctor`. With `ILLEGAL_PARAMETER` or `UNAUTHORIZED`, check the settings; otherwise wait for the provider. Then `npm run payouts -- poll ID` polls at once.',
   },
   ORDER_NOT_FOUND: {
     meaning:

@@ -8,9 +8,8 @@ const MASK = 0xffffffffffffffffn;
  * The fairness key of a client: a 64-bit FNV-1a hash of its id. Temporal does not encrypt fairness keys and rejects
  * keys over 64 bytes. If two clients collide, they only share one turn.
  */
-export function fairnessKey(seller: string): string {
+export function fairnessKey(id: string): string {
   let hash = OFFSET;
-  for (let at = 0; at < seller.length; at += 1)
-    hash = ((hash ^ BigInt(seller.charCodeAt(at))) * PRIME) & MASK;
+  for (let at = 0; at < id.length; at += 1) hash = ((hash ^ BigInt(id.charCodeAt(at))) * PRIME) & MASK;
   return hash.toString(16).padStart(16, '0');
 }

@@ -34,7 +34,7 @@ export const OPEN_POINTS: readonly OpenPoint[] = [
     open: 'which token goes to `/v1/mid-open-api`, and whether its header says `Bearer`',
     assumption: 'the application token, with `Bearer`',
     setting: '`PAYMENTS_TRADE_TOKEN=user`, `PAYMENTS_TRADE_AUTH_SCHEME=none`',
-    probe: 'a trade query is not answered "unauthorised"',
+    probe: 'a trade query is not answered "unauthorized"',
   },
   {
     id: 'signature',

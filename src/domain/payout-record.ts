@@ -69,7 +69,7 @@ export interface PayoutRecord {
   /** The quotes of the creates that were sent, or may have been. */
   sentQuotes: AgreedQuote[];
   /** How many times in a row the creation was restarted. */
-  restarts: number;
+  creationRestarts: number;
   /** The current quote, and when its answer came. The lock's lifetime starts then. */
   quote?: AgreedQuote | undefined;
   quotedAtMs: number;
@@ -123,7 +123,7 @@ export function newRecord(startedAtMs: number): PayoutRecord {
     creation: { stage: 'quoting' },
     sends: 0,
     sentQuotes: [],
-    restarts: 0,
+    creationRestarts: 0,
     quotedAtMs: 0,
     attention: [],
     createdAtMs: 0,

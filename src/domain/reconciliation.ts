@@ -24,13 +24,13 @@ export interface ReconciliationReport {
    * The next search covers workflows that started before this time. Unix milliseconds; undefined: from the newest on.
    */
   failingBeforeMs?: number | undefined;
-  /** Every workflow that closed before this time has been processed. Unix milliseconds; 0: none. */
+  /** Every workflow that closed before this time has been processed, and none waits. Unix milliseconds; 0: none. */
   seenUntilMs: number;
 }
 
 /** After this many stops in a row, a restart is delayed. */
 const STOPS_WITHOUT_DELAY = 3;
-export const MAX_RESTART_DELAY_MS = 6 * HOUR_MS;
+const MAX_RESTART_DELAY_MS = 6 * HOUR_MS;
 
 /** The delay before the restart after the `stops`-th stop: none at first, then exponential up to six hours. */
 export function restartDelayMs(stops: number, everyMs: number): number {

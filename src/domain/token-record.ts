@@ -48,13 +48,15 @@ export interface TokenRecord {
   attention: AttentionOf<TokenAttentionCode>[];
 }
 
-/** The grant as workers receive it. */
+/** The grant as workers receive it. Times are Unix milliseconds on Temporal's clock. */
 export interface CurrentGrant {
   access: string;
   /** The whole lifetime, from issue to expiry. Margins are fractions of it, not of the remaining lifetime. */
   livesMs: number;
   expiresAtMs: number;
   renewsAtMs: number;
+  /** When the renewal answered with it. */
+  grantedAtMs: number;
 }
 
 /** The result of the query `state`: for people, without secrets. */

@@ -13,7 +13,7 @@ export type Verdict =
   | 'system-error'
   | 'illegal-parameter'
   | 'order-not-exist'
-  | 'unauthorised'
+  | 'unauthorized'
   | 'unavailable'
   | 'refused'
   | 'malformed'
@@ -21,12 +21,12 @@ export type Verdict =
   | { createRefused: CreateMeaning };
 
 /** `failed`: 5xx, and every status that HTTP does not define. */
-type StatusClass = 'ok' | 'redirect' | 'unauthorised' | 'limited' | 'rejected' | 'failed';
+type StatusClass = 'ok' | 'redirect' | 'unauthorized' | 'limited' | 'rejected' | 'failed';
 
 type Row = Readonly<Record<AnswerKind, Exclude<Verdict, object>>>;
 
 function statusClass(status: number): StatusClass {
-  if (status === 401 || status === 403) return 'unauthorised';
+  if (status === 401 || status === 403) return 'unauthorized';
   if (status === 429) return 'limited';
   if (status >= 200 && status < 300) return 'ok';
   if (status >= 300 && status < 400) return 'redirect';
@@ -70,7 +70,7 @@ function provenFailure(status: StatusClass, answer: Answer): string | undefined 
 const BY_CODE: Row = {
   success: 'success',
   limited: 'rate-limited',
-  unauthorised: 'unauthorised',
+  unauthorized: 'unauthorized',
   system: 'system-error',
   illegal: 'illegal-parameter',
   'no-order': 'order-not-exist',
@@ -85,7 +85,7 @@ const BY_CODE: Row = {
 const READ: Readonly<Record<StatusClass, Row>> = {
   ok: BY_CODE,
   redirect: all('malformed'),
-  unauthorised: { ...all('unauthorised'), limited: 'rate-limited' },
+  unauthorized: { ...all('unauthorized'), limited: 'rate-limited' },
   limited: all('rate-limited'),
   rejected: { ...BY_CODE, success: 'malformed' },
   failed: { ...all('unavailable'), limited: 'rate-limited', system: 'system-error' },
@@ -95,8 +95,8 @@ const READ: Readonly<Record<StatusClass, Row>> = {
 const ONCE: Readonly<Record<StatusClass, Row>> = {
   ok: { ...agreedFailures(), success: 'success' },
   redirect: all('ambiguous'),
-  unauthorised: {
-    ...all('unauthorised'),
+  unauthorized: {
+    ...all('unauthorized'),
     limited: 'rate-limited',
     success: 'ambiguous',
     system: 'ambiguous',
@@ -117,7 +117,7 @@ function agreedFailures(): Row {
   return {
     ...all('ambiguous'),
     limited: 'rate-limited',
-    unauthorised: 'unauthorised',
+    unauthorized: 'unauthorized',
     illegal: 'illegal-parameter',
     'no-order': 'refused',
     'other-code': 'refused',
@@ -128,7 +128,7 @@ function all(verdict: Exclude<Verdict, object>): Row {
   return {
     success: verdict,
     limited: verdict,
-    unauthorised: verdict,
+    unauthorized: verdict,
     system: verdict,
     illegal: verdict,
     'no-order': verdict,

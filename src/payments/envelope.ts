@@ -10,7 +10,7 @@ import type { EnvelopeStyle } from './operations.ts';
 export type AnswerKind =
   | 'success'
   | 'limited'
-  | 'unauthorised'
+  | 'unauthorized'
   | 'system'
   | 'illegal'
   | 'no-order'
@@ -38,8 +38,8 @@ const SUCCESS_CODES: Record<EnvelopeStyle, readonly string[]> = {
 
 /** The spec lists the 900… codes for the trade endpoints. We assume the same meaning for the other endpoints. */
 const NAMED_CODES: Readonly<Record<string, AnswerKind>> = {
-  '401': 'unauthorised',
-  '403': 'unauthorised',
+  '401': 'unauthorized',
+  '403': 'unauthorized',
   '429': 'limited',
   '900000': 'system',
   '900002': 'illegal',

@@ -11,7 +11,7 @@ export type PaymentsErrorCode =
   | 'SYSTEM_ERROR'
   | 'ILLEGAL_PARAMETER'
   | 'ORDER_NOT_EXIST'
-  | 'UNAUTHORISED'
+  | 'UNAUTHORIZED'
   | 'UNAVAILABLE'
   | 'NOT_SENT'
   | 'AMBIGUOUS'
@@ -77,8 +77,8 @@ export class OrderNotExistError extends PaymentsError {
 }
 
 /** Thrown on 401 or 403, in the status or the envelope. Never thrown by a create. */
-export class UnauthorisedError extends PaymentsError {
-  override readonly code = 'UNAUTHORISED';
+export class UnauthorizedError extends PaymentsError {
+  override readonly code = 'UNAUTHORIZED';
 }
 
 /**

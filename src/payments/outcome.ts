@@ -16,7 +16,7 @@ import {
   RateLimitedError,
   RefusedError,
   SystemError,
-  UnauthorisedError,
+  UnauthorizedError,
   UnavailableError,
 } from './errors.ts';
 import { type ApiOperation, rulesOf } from './operations.ts';
@@ -117,7 +117,7 @@ const FAILURES: Record<
   'system-error': [SystemError, 'the provider had a system error'],
   'illegal-parameter': [IllegalParameterError, 'the provider rejected a parameter as illegal'],
   'order-not-exist': [OrderNotExistError, 'the provider knows no such order'],
-  unauthorised: [UnauthorisedError, 'the provider forbids the call'],
+  unauthorized: [UnauthorizedError, 'the provider forbids the call'],
   unavailable: [UnavailableError, 'the provider gave no usable answer'],
   refused: [RefusedError, 'the provider refused the call'],
   malformed: [MalformedAnswerError, 'the answer does not match the spec'],
@@ -129,7 +129,7 @@ function errorOf(verdict: Exclude<Verdict, 'success'>, context: ErrorContext): P
   const { httpStatus, serviceCode } = context;
   const detail = ['HTTP', httpStatus, serviceCode && `code ${serviceCode}`].filter(Boolean).join(' ');
   const [PaymentsFailure, meaning] = FAILURES[verdict];
-  const tokenRejected = verdict === 'unauthorised' && isTokenRejected(context);
+  const tokenRejected = verdict === 'unauthorized' && isTokenRejected(context);
   const what = tokenRejected ? 'the provider rejected the token' : meaning;
   return new PaymentsFailure(context, `${what} (${detail})`);
 }

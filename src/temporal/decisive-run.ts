@@ -4,8 +4,8 @@
  */
 import type { Client } from '@temporalio/client';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
-import { unlessGone } from './client-errors.ts';
-import { type ListedRun, listRunPages } from './visibility.ts';
+import { wholeHistory } from './histories.ts';
+import { type ListedRun, listRunsOf } from './visibility.ts';
 
 export interface DecisiveRun {
   runId: string;
@@ -22,7 +22,6 @@ export class VisibilityLagsError extends Error {
 }
 
 const SENDING_ACTIVITIES: readonly string[] = ['createPayout', 'openReceivingAccount'];
-const PAGE_SIZE = 100;
 const VISIBILITY_TRIES = 20;
 const VISIBILITY_PAUSE_MS = 250;
 
@@ -61,9 +60,7 @@ async function allRuns(
   clock: Clock,
 ): Promise<ListedRun[]> {
   for (let left = VISIBILITY_TRIES; left > 0; left -= 1) {
-    const runs: ListedRun[] = [];
-    for await (const page of listRunPages(client, `WorkflowId = '${workflowId}'`, PAGE_SIZE))
-      runs.push(...page);
+    const runs = await listRunsOf(client, workflowId);
     if (runs.some(({ runId }) => runId === known)) return runs.sort((a, b) => b.startedMs - a.startedMs);
     await sleep(clock, VISIBILITY_PAUSE_MS);
   }
@@ -76,28 +73,11 @@ async function progressOf(
   workflowId: string,
   runId: string,
 ): Promise<'nothing' | 'begun' | 'sent' | 'gone'> {
-  const progress = await unlessGone(async () => {
-    let begun = false;
-    for await (const event of eventsOf(client, workflowId, runId)) {
-      const scheduled = event.activityTaskScheduledEventAttributes;
-      if (SENDING_ACTIVITIES.includes(scheduled?.activityType?.name ?? '')) return 'sent';
-      begun ||= Boolean(scheduled ?? event.timerStartedEventAttributes);
-    }
-    return begun ? 'begun' : 'nothing';
-  });
-  return progress ?? 'gone';
-}
-
-/** Reads page by page, because a send is near the start of the history. */
-async function* eventsOf(client: Client, workflowId: string, runId: string) {
-  let next: Uint8Array | undefined;
-  do {
-    const { history, nextPageToken } = await client.workflowService.getWorkflowExecutionHistory({
-      namespace: client.options.namespace,
-      execution: { workflowId, runId },
-      ...(next && { nextPageToken: next }),
-    });
-    yield* history?.events ?? [];
-    next = nextPageToken?.length ? nextPageToken : undefined;
-  } while (next);
+  const events = await wholeHistory(client, { workflowId, runId });
+  if (!events) return 'gone';
+  const scheduled = events.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
+  if (scheduled.some(({ activityType }) => SENDING_ACTIVITIES.includes(activityType?.name ?? '')))
+    return 'sent';
+  const hasBegun = scheduled.length > 0 || events.some((event) => event.timerStartedEventAttributes);
+  return hasBegun ? 'begun' : 'nothing';
 }

@@ -74,6 +74,15 @@ export async function* listRunPages(
   } while (next);
 }
 
+/** All runs of a workflow id that visibility shows. */
+export async function listRunsOf(client: Client, workflowId: string): Promise<ListedRun[]> {
+  const quote = workflowId.includes("'") ? '"' : "'";
+  const runs: ListedRun[] = [];
+  for await (const page of listRunPages(client, `WorkflowId = ${quote}${workflowId}${quote}`, 100))
+    runs.push(...page);
+  return runs;
+}
+
 /** Whether an id can be quoted in a visibility query. Every payout's id can. */
 export function isQuotable(id: string): boolean {
   return !/['"`\\]/.test(id);
@@ -85,4 +94,12 @@ export function quoteIds(workflowIds: readonly string[]): string {
     .filter(isQuotable)
     .map((id) => `'${id}'`)
     .join(', ');
+}
+
+/** Stopped workflows: terminated, timed out or failed. For a visibility query. */
+export const STOPPED_STATUSES = "('Terminated', 'TimedOut', 'Failed')";
+const STOPPED_NAMES: readonly string[] = ['TERMINATED', 'TIMED_OUT', 'FAILED'];
+
+export function isStopped({ name }: { name: string }): boolean {
+  return STOPPED_NAMES.includes(name);
 }

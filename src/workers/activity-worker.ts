@@ -5,7 +5,11 @@ import type { WorkerConfig } from '../config/config.ts';
 import { dataConverter } from '../encryption/data-converter.ts';
 import type { PaymentsClientOptions } from '../payments/index.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
-import { MAX_HEARTBEAT_THROTTLE } from './timeouts.ts';
+
+/** After a shutdown request, running activities have this long to finish. */
+export const SHUTDOWN_GRACE = '30s';
+/** The SDK's own default is too slow for the lease. */
+const MAX_HEARTBEAT_THROTTLE = '1s';
 
 export interface ApplicationParts extends Pick<PaymentsClientOptions, 'transport'> {
   config: WorkerConfig;

@@ -27,11 +27,10 @@ import {
   tokenTaskQueue,
 } from '../contract/ids.ts';
 import { payoutsServiceHandler } from '../nexus/payouts-service.ts';
-import type { ActivityQueue, ApplicationParts } from './activity-worker.ts';
+import { type ActivityQueue, type ApplicationParts, SHUTDOWN_GRACE } from './activity-worker.ts';
 import { maxInFlight } from './provider-client.ts';
 import type { RateLimiter } from './rate-limit/limiter.ts';
 import { callSlots, pacedSlots, prefetchedCalls } from './rate-limit/slots.ts';
-import { SHUTDOWN_GRACE } from './timeouts.ts';
 import { tokenHistories } from './tokens/token-histories.ts';
 
 const MAX_POLLS = 10;

@@ -2,12 +2,18 @@
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { dataConverter } from '../encryption/data-converter.ts';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
-import { type ApplicationParts, type Runnable, shutDown } from './activity-worker.ts';
+import { type ApplicationParts, type Runnable, SHUTDOWN_GRACE, shutDown } from './activity-worker.ts';
 import { applicationWorker } from './application-worker.ts';
 import { Ownership } from './rate-limit/ownership.ts';
 import { payoutsQueue } from './task-queues.ts';
-import { LEASE_HANDOVER_MS, SHUTDOWN_GRACE, STICKY_QUEUE_TIMEOUT } from './timeouts.ts';
 
+/** After a kill of a worker, its workflows wait this long before another worker takes them over. */
+const STICKY_QUEUE_TIMEOUT = '2s';
+/**
+ * Between the shutdown of the leases and that of the workflows. The lease workflow chooses the next owner in a workflow
+ * task, which Temporal may have reserved for this process. If it comes later, it waits for another process for seconds.
+ */
+const LEASE_HANDOVER_MS = 1_000;
 /**
  * More than are active at any time; Temporal replays a workflow that is not in memory. The SDK's default follows the
  * largest heap that the machine allows, and fills it.

@@ -34,7 +34,7 @@ async function fetchedWith(status: number, code: number): Promise<(string | unde
     policy: { createCheck: 'doubtful', repeatedCreate: 'review', visibleWithinMs: 0 },
   });
   await expect(new MockActivityEnvironment().run(() => fetchOrder(CALLER, 'an order'))).rejects.toMatchObject(
-    { type: 'UNAUTHORISED' },
+    { type: 'UNAUTHORIZED' },
   );
   return server.seen.map(({ headers }) => headers.authorization);
 }

@@ -18,7 +18,7 @@ const CALLS_PER_SECOND = 5;
 const BATCH = 60;
 
 interface Wait {
-  /** Calls between the arrival of the other seller's payout in the queue and its create. */
+  /** Calls between the arrival of the other client's payout in the queue and its create. */
   calls: number;
   /** Payouts of the batch that were not created yet at that time. */
   before: number;
@@ -68,7 +68,7 @@ async function asks(world: PayoutWorld, payout: PayoutRequest): Promise<boolean>
   return (events ?? []).some(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled != null);
 }
 
-describe("H105 a large batch of one seller does not delay another seller's payout", () => {
+describe("H105 a large batch of one client does not delay another client's payout", () => {
   let folder: string;
   let fair: DevServer;
   let plain: DevServer;
@@ -96,7 +96,7 @@ describe("H105 a large batch of one seller does not delay another seller's payou
   });
 });
 
-test('the fairness key is a fingerprint that Temporal accepts, whatever the name of the seller', () => {
+test('the fairness key is a fingerprint that Temporal accepts, whatever the id of the client', () => {
   expect(fairnessKey('client-1')).toMatch(/^[0-9a-f]{16}$/);
   expect(fairnessKey('client-1')).not.toBe(fairnessKey('client-2'));
   expect(Buffer.byteLength(fairnessKey('卖家'.repeat(32)))).toBe(16);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildExample, type Language, whyUnavailable } from '../../scripts/setup/examples.mjs';
 import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { readStartEvent } from '../../src/temporal/start-event.ts';
+import { readStartEvent } from '../../src/temporal/histories.ts';
 import { type ExampleRun, runExample } from '../support/examples.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';

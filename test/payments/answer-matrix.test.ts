@@ -73,7 +73,7 @@ function expectedOfOnce(operation: ApiOperation, status: number, says: string): 
   if (says === '429') return 'RATE_LIMITED';
   if (['cut', 'cut-json', 'null-data', 'foreign', '900000'].includes(says)) return 'AMBIGUOUS';
   if (says === 'success') return expectedOfOnceSuccess(operation, status);
-  if (status === 401 || status === 403 || says === '401') return 'UNAUTHORISED';
+  if (status === 401 || status === 403 || says === '401') return 'UNAUTHORIZED';
   if (says === '900002') return 'ILLEGAL_PARAMETER';
   return /^(900004|LOCK_GONE|77001)$/.test(says) ? 'REFUSED' : 'AMBIGUOUS';
 }
@@ -88,17 +88,17 @@ function expectedOfOnceLimited(operation: ApiOperation, says: string): string {
 function expectedOfOnceSuccess(operation: ApiOperation, status: number): string {
   if (status < 300) return 'OK';
   const bare = successCode(operation) === undefined;
-  return bare && (status === 401 || status === 403) ? 'UNAUTHORISED' : 'AMBIGUOUS';
+  return bare && (status === 401 || status === 403) ? 'UNAUTHORIZED' : 'AMBIGUOUS';
 }
 
 function expectedOfRead(operation: ApiOperation, status: number, says: string): string {
   if (status >= 300 && status < 400) return 'MALFORMED_ANSWER';
   if (says === '429' || status === 429) return 'RATE_LIMITED';
-  if (status === 401 || status === 403) return 'UNAUTHORISED';
+  if (status === 401 || status === 403) return 'UNAUTHORIZED';
   if (says === '900000') return 'SYSTEM_ERROR';
   if (status >= 500) return 'UNAVAILABLE';
   const named: Record<string, string> = {
-    '401': 'UNAUTHORISED',
+    '401': 'UNAUTHORIZED',
     '900002': 'ILLEGAL_PARAMETER',
     '900004': 'ORDER_NOT_EXIST',
     LOCK_GONE: 'REFUSED',

@@ -121,7 +121,7 @@ describe('tokens are sent where the settings say', () => {
     };
     const client = clientFor(server.origin, { tokens, gatewayToken: 'user' });
     expect((await failureOf(client.createPayout(CREATE, { openId: 'U-1' }))).code).toBe('AMBIGUOUS');
-    expect((await failureOf(client.tradeResult(KEY))).code).toBe('UNAUTHORISED');
+    expect((await failureOf(client.tradeResult(KEY))).code).toBe('UNAUTHORIZED');
     expect(rejected).toEqual([
       ['user', 'U-1', 'old'],
       ['application', undefined, 'old'],

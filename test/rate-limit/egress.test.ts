@@ -53,15 +53,18 @@ describe('H131 the lease owner reaches Temporal, but its calls do not reach the 
 describe('H131 releasing the lease', () => {
   const place = { environment: 'test', appId: 'app-1' };
 
-  /** `waiting`: the processes that poll for the lease. */
-  function ownershipBeside(...waiting: string[]) {
+  /** `waiting`: the processes that poll for the lease.  */
+  function ownershipBeside(waiting: string[], { temporalAheadMs = 0, polledAgoMs = 0 } = {}) {
     const clock = new FakeClock();
-    const pollers = () => {
-      const seconds = Math.floor(clock.wallMs() / 1_000);
-      return waiting.map((identity) => ({ identity, lastAccessTime: { seconds, nanos: 0 } }));
+    const stamp = (agoMs: number) => {
+      const seconds = Math.floor((clock.wallMs() + temporalAheadMs - agoMs) / 1_000);
+      return { seconds, nanos: 0 };
     };
+    const pollers = () => waiting.map((identity) => ({ identity, lastAccessTime: stamp(polledAgoMs) }));
+    const lease = () => ({ raw: { pendingActivities: [{ lastHeartbeatTime: stamp(1_000) }] } });
     const client = {
       options: { namespace: 'default' },
+      workflow: { getHandle: () => ({ describe: async () => lease() }) },
       workflowService: { describeTaskQueue: async () => ({ pollers: pollers() }) },
     } as unknown as Client;
     const surroundings = { ...PROCESS_SURROUNDINGS, clock };
@@ -69,13 +72,24 @@ describe('H131 releasing the lease', () => {
   }
 
   test('keeps the lease while no other process waits for it, so that calls continue to be tried', async () => {
-    const { ownership } = ownershipBeside('me');
+    const { ownership } = ownershipBeside(['me']);
     expect(await ownership.backOff(place, false)).toBe(false);
     expect(ownership.isBackingOff('app-1')).toBe(false);
   });
 
+  test.each([-12, 12])(
+    "Temporal's clock, %i hours off, hides no waiting process and revives none",
+    async (hours) => {
+      const temporalAheadMs = hours * 3_600_000;
+      for (const polledAgoMs of [60_000, 80_000]) {
+        const { ownership } = ownershipBeside(['me', 'another'], { temporalAheadMs, polledAgoMs });
+        expect(await ownership.backOff(place, false)).toBe(polledAgoMs === 60_000);
+      }
+    },
+  );
+
   test('steps back for a while after a release, longer each time, up to a limit', async () => {
-    const { clock, ownership } = ownershipBeside('me', 'another');
+    const { clock, ownership } = ownershipBeside(['me', 'another']);
     for (const [least, most] of [
       [15_000, 22_500],
       [30_000, 45_000],
@@ -92,7 +106,7 @@ describe('H131 releasing the lease', () => {
   });
 
   test('starts with the shortest time again once its calls reached the provider', async () => {
-    const { clock, ownership } = ownershipBeside('me', 'another');
+    const { clock, ownership } = ownershipBeside(['me', 'another']);
     for (let times = 0; times < 4; times += 1) await ownership.backOff(place, false);
     await clock.advance(1_000_000);
     await ownership.backOff(place, true);

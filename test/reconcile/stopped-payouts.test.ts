@@ -103,12 +103,38 @@ describe('H10 a payout whose workflow was stopped is started again, and pays onc
     const { reasons } = await world.until(body, ({ phase }) => phase === 'PROCESSING');
     expect(reasons).toMatchObject([{ code: 'STOPPED_REPEATEDLY' }]);
     const stopped = await terminate(world, body);
-    await eventually(async () => ((await reconcile(world)).waiting === 1 ? true : undefined));
+    const found = await eventually(async () => {
+      const report = await reconcile(world);
+      return report.waiting === 1 ? report : undefined;
+    });
+    // The next reconciliations search from the same time, until nothing waits.
+    expect(found.seenUntilMs).toBe(0);
     await untilStartedAgain(world, body, stopped);
     world.simulator.control.changeOrder(body.partnerOrderId, { status: 'SUCCESS' });
     expect(await outcomeOf(body)).toBe('SUCCESS');
     expect(createsOf(world, body).length).toBe(1);
   });
+});
+
+test.each([-12, 12])('H10 the clock of a worker, %i hours off, delays no restart', async (hours) => {
+  const body = bodyOf({ approval: 'required' });
+  await world.payouts.start(body);
+  await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+  const stopped = await terminate(world, body);
+  const { clock } = PROCESS_SURROUNDINGS;
+  const adopter = {
+    client: world.client,
+    clock: { ...clock, wallMs: () => clock.wallMs() + hours * 3_600_000 },
+    environment: 'test',
+    apps: new Set(['default']),
+    reconcileEveryMs: 1_000,
+  };
+  const query = `RunId = '${stopped}' AND ExecutionStatus = 'Terminated'`;
+  await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
+  await adoptStopped(adopter, { environment: 'test', closedAfterMs: 0, nowMs: Date.now() });
+  expect((await world.payouts.handle(body).describe()).runId).not.toBe(stopped);
+  await world.payouts.cancel(body, { by: 'olga' });
+  expect(await outcomeOf(body)).toBe('NOT_CREATED');
 });
 
 describe('H10 a run that fails as bad input hides no earlier run', () => {
@@ -220,7 +246,11 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
       apps: new Set(['default']),
       reconcileEveryMs: 1_000,
     };
-    const { adopted, leftAlone } = await adoptStopped(adopter, { environment: 'test', closedAfterMs: 0 });
+    const { adopted, leftAlone } = await adoptStopped(adopter, {
+      environment: 'test',
+      closedAfterMs: 0,
+      nowMs: Date.now(),
+    });
     const ids = [known, lost].map(({ partnerOrderId }) => `payout:default:${partnerOrderId}`);
     expect(adopted).toBe(1);
     expect(leftAlone.filter(({ workflowId }) => ids.includes(workflowId))).toMatchObject([

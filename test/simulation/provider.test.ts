@@ -160,7 +160,7 @@ describe('a payout in virtual time', () => {
     expect(vi.getTimerCount()).toBe(0);
     await scene.wait(3_600_000);
     expect(await failureOf(scene.world.finish(scene.client.tradeResult(KEY)))).toMatchObject({
-      code: 'UNAUTHORISED',
+      code: 'UNAUTHORIZED',
     });
   });
 });

@@ -2,7 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
 import { expect, inject, test } from 'vitest';
 import { isGone, isRetryableTemporalError } from '../../src/temporal/client-errors.ts';
-import { firstEvents } from '../../src/temporal/start-event.ts';
+import { firstEvents } from '../../src/temporal/histories.ts';
 
 const RUN = { workflowId: 'payout:default:never-started', runId: '0b7ab3c0-0000-4000-8000-000000000000' };
 

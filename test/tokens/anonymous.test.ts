@@ -10,8 +10,8 @@ import {
   tokenWorkflowId,
 } from '../../src/contract/ids.ts';
 import { tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { handleErrors } from '../../src/starters/api/error-mapping.ts';
 import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
-import { handleErrors } from '../../src/starters/api/problem-responses.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { TokenRenewals } from '../../src/workers/tokens/token-renewals.ts';
 import type { userAuthorization } from '../../src/workflows/tokens/user-authorization.ts';

@@ -19,11 +19,19 @@ beforeEach(() => {
 /** A renewal that grants one token and never another. */
 class Renewal implements GrantSource {
   readonly asked: (string | undefined)[] = [];
-  private readonly issuedAtMs = clock.wallMs();
+  private readonly issuedAtMs: number;
   private readonly livesMs: number;
+  /** How far Temporal's clock is ahead of the clock of this process. */
+  private readonly aheadMs: number;
 
-  constructor(livesMs: number) {
+  constructor(livesMs: number, aheadMs = 0) {
     this.livesMs = livesMs;
+    this.aheadMs = aheadMs;
+    this.issuedAtMs = this.temporalMs();
+  }
+
+  private temporalMs(): number {
+    return clock.wallMs() + this.aheadMs;
   }
 
   async grant(_owner: unknown, rejected?: string): Promise<CurrentGrant> {
@@ -33,6 +41,7 @@ class Renewal implements GrantSource {
       livesMs: this.livesMs,
       expiresAtMs: this.issuedAtMs + this.livesMs,
       renewsAtMs: this.issuedAtMs + this.livesMs / 4,
+      grantedAtMs: this.temporalMs(),
     };
   }
 }
@@ -57,6 +66,15 @@ describe('a token whose renewal fails', () => {
     const renewal = new Renewal(LIFETIME_MS);
     await clock.advance(111 * MINUTE);
     await expect(held(renewal).token({ kind: 'application' })).rejects.toThrow('expired');
+  });
+
+  test.each([-12, 12])("H44 Temporal's clock, %i hours off, changes none of that", async (hours) => {
+    const renewal = new Renewal(LIFETIME_MS, hours * 60 * MINUTE);
+    await clock.advance(109 * MINUTE);
+    const tokens = held(renewal);
+    await expect(tokens.token({ kind: 'application' })).resolves.toBe('at-1');
+    await clock.advance(MINUTE);
+    await expect(tokens.token({ kind: 'application' })).rejects.toThrow('expired');
   });
 
   test('is fetched again a few times, and not by every call', async () => {

@@ -34,14 +34,14 @@ describe('an operator uses the Temporal UI in a real browser', () => {
 
   test('filters the list by attention, phase and outcome, which are columns of the list', async () => {
     const page = await operatorsPage();
-    await find(page, 'Needs somebody', inReview, toApprove);
+    await find(page, 'Needs attention', inReview, toApprove);
     await page.getByRole('columnheader', { name: 'PayoutPhase' }).waitFor();
     const row = page.getByRole('row').filter({ hasText: inReview.partnerOrderId });
     await row.getByText('NEEDS_REVIEW').waitFor();
     expect(await row.getByText('true').count()).toBeGreaterThan(0);
     // A named link is stored as a view of this browser.
-    await page.getByText('Needs somebody').first().waitFor();
-    await keepPicture(page, 'needs-somebody');
+    await page.getByText('Needs attention').first().waitFor();
+    await keepPicture(page, 'needs-attention');
     await find(page, 'To approve', toApprove, inReview);
     await find(page, 'Ended, not all paid', partial, inReview);
     await page

@@ -11,16 +11,23 @@ import { restartDelayMs } from '../../domain/reconciliation.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { type DecisiveRun, decisiveRun, VisibilityLagsError } from '../../temporal/decisive-run.ts';
-import { environmentOf } from '../../temporal/run-environment.ts';
+import { environmentOf, readStartEvent } from '../../temporal/histories.ts';
 import { APP, PHASE } from '../../temporal/search-keys.ts';
-import { readStartEvent } from '../../temporal/start-event.ts';
-import { isStopped, STOPPED_STATUSES } from '../../temporal/stopped.ts';
-import { isQuotable, type ListedRun, listRunPages, quoteIds } from '../../temporal/visibility.ts';
-import type { Adopted, LookFor } from './reconcile-types.ts';
+import {
+  isQuotable,
+  isStopped,
+  type ListedRun,
+  listRunPages,
+  listRunsOf,
+  quoteIds,
+  STOPPED_STATUSES,
+} from '../../temporal/visibility.ts';
+import type { Adopted, LookFor } from './aftercare-types.ts';
 import { forEachReadable, type Verdict } from './unreadable.ts';
 
 export interface Adopter {
   client: Client;
+  /** To wait for visibility. */
   clock: Clock;
   environment: string;
   apps: ReadonlySet<string>;
@@ -37,14 +44,14 @@ const ORIGIN_IS_GONE =
   'may have sent a create: the history of that run was deleted, and no other run contains the request';
 const REFUSED_AFTER_SEND = 'may have sent a create, and this worker refuses its request as bad input';
 
-export async function adoptStopped(adopter: Adopter, { closedAfterMs }: LookFor): Promise<Adopted> {
+export async function adoptStopped(adopter: Adopter, { closedAfterMs, nowMs }: LookFor): Promise<Adopted> {
   const found: Adopted = { adopted: 0, waiting: 0, leftAlone: [], more: false };
   const since = new Date(closedAfterMs).toISOString();
   const query = `WorkflowType = 'payout' AND ${STOPPED} AND CloseTime >= '${since}'`;
   for await (const runs of listRunPages(adopter.client, query, PAGE_SIZE)) {
     if (found.adopted >= MAX_RESTARTS) return { ...found, more: true };
     const stopped = await withoutSuccessor(adopter, runs);
-    const verdicts = await forEachReadable(stopped, found.leftAlone, (id) => adoptOne(adopter, id));
+    const verdicts = await forEachReadable(stopped, found.leftAlone, (id) => adoptOne(adopter, id, nowMs));
     for (const verdict of verdicts) if (verdict !== 'not-ours') found[verdict] += 1;
   }
   return found;
@@ -67,12 +74,17 @@ async function withoutSuccessor({ client, apps }: Adopter, runs: readonly Listed
 }
 
 /** Describes the payout first, because visibility may lag. */
-async function adoptOne(adopter: Adopter, workflowId: string): Promise<Verdict<'adopted' | 'waiting'>> {
+async function adoptOne(
+  adopter: Adopter,
+  workflowId: string,
+  nowMs: number,
+): Promise<Verdict<'adopted' | 'waiting'>> {
   const { client, clock, environment, reconcileEveryMs } = adopter;
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
   if (!isStopped(status)) return 'not-ours';
   const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
-  const decisive = await decisiveRunOf(adopter, workflowId, { runId, isBadInput });
+  const latest = { runId, isBadInput };
+  const decisive = await decisiveRun(client, workflowId, latest, clock).catch(unknownWhileLagging);
   if (decisive === 'unknown') return 'waiting';
   if (decisive === undefined || decisive.saidNotCreated) return 'not-ours';
   const origin = await originOf(client, workflowId, decisive);
@@ -82,7 +94,7 @@ async function adoptOne(adopter: Adopter, workflowId: string): Promise<Verdict<'
   if (meant !== undefined && meant !== environment) return 'not-ours';
   const { count: stops } = await client.workflow.count(`WorkflowId = '${workflowId}' AND ${STOPPED}`);
   const closedMs = closeTime?.getTime() ?? 0;
-  if (clock.wallMs() < closedMs + restartDelayMs(stops, reconcileEveryMs))
+  if (nowMs < closedMs + restartDelayMs(stops, reconcileEveryMs))
     return isBadInput && decisive.sent ? { why: REFUSED_AFTER_SEND } : 'waiting';
   return restart(client, workflowId, argument, {
     ...memo,
@@ -93,17 +105,9 @@ async function adoptOne(adopter: Adopter, workflowId: string): Promise<Verdict<'
   });
 }
 
-async function decisiveRunOf(
-  { client, clock }: Adopter,
-  workflowId: string,
-  latest: { runId: string; isBadInput: boolean },
-): Promise<DecisiveRun | undefined | 'unknown'> {
-  try {
-    return await decisiveRun(client, workflowId, latest, clock);
-  } catch (error) {
-    if (error instanceof VisibilityLagsError) return 'unknown';
-    throw error;
-  }
+function unknownWhileLagging(error: unknown): 'unknown' {
+  if (error instanceof VisibilityLagsError) return 'unknown';
+  throw error;
 }
 
 async function restart(
@@ -148,13 +152,12 @@ async function originOf(
 ): Promise<OriginRun | undefined> {
   const own = await unlessGone(() => startOf(client, workflowId, decisive.runId));
   if (own) return own;
-  for await (const runs of listRunPages(client, `WorkflowId = '${workflowId}'`, PAGE_SIZE))
-    for (const { runId } of runs) {
-      const start = await unlessGone(() => startOf(client, workflowId, runId));
-      const request = checkPayoutRequest(start?.argument);
-      if (request.ok && payoutWorkflowId(request.value.app, request.value.partnerOrderId) === workflowId)
-        return start;
-    }
+  for (const { runId } of await listRunsOf(client, workflowId)) {
+    const start = await unlessGone(() => startOf(client, workflowId, runId));
+    const request = checkPayoutRequest(start?.argument);
+    if (request.ok && payoutWorkflowId(request.value.app, request.value.partnerOrderId) === workflowId)
+      return start;
+  }
   return undefined;
 }
 

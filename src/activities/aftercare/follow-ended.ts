@@ -1,6 +1,5 @@
 /** Starts the follow-ups of payouts that may have an order, and restarts stopped follow-ups (H22). */
-import { endedPayout } from '../../client/ended-payout.ts';
-import { startFollowUp } from '../../client/follow-ups.ts';
+import { endedPayout, startFollowUp } from '../../client/follow-ups.ts';
 import {
   payoutFollowUpWorkflowId,
   payoutOf,
@@ -8,23 +7,22 @@ import {
   payoutWorkflowId,
 } from '../../contract/ids.ts';
 import { OUTCOMES, type PayoutOutcome } from '../../domain/payout.ts';
-import { STOPPED_STATUSES } from '../../temporal/stopped.ts';
-import { type ListedRun, listRunPages, quoteIds } from '../../temporal/visibility.ts';
+import { type ListedRun, listRunPages, quoteIds, STOPPED_STATUSES } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { Adopter } from './adopt-stopped.ts';
-import type { Followed, LookFor } from './reconcile-types.ts';
-import { forEachReadable, MAX_CONCURRENT, unlessUnreadable } from './unreadable.ts';
+import type { Followed, LookFor } from './aftercare-types.ts';
+import { forEachReadable, unlessUnreadable } from './unreadable.ts';
 
 const MAX_STARTS = 500;
 const PAGE_SIZE = 100;
 
-export interface Follower extends Pick<Adopter, 'client' | 'clock' | 'environment' | 'apps'> {
+export interface Follower extends Pick<Adopter, 'client' | 'environment' | 'apps'> {
   /** How far back the very first reconciliation searches. */
   firstLooksBackMs: number;
 }
 
-export async function followEnded(follower: Follower, { closedAfterMs }: LookFor): Promise<Followed> {
-  const sinceMs = closedAfterMs > 0 ? closedAfterMs : follower.clock.wallMs() - follower.firstLooksBackMs;
+export async function followEnded(follower: Follower, { closedAfterMs, nowMs }: LookFor): Promise<Followed> {
+  const sinceMs = closedAfterMs > 0 ? closedAfterMs : nowMs - follower.firstLooksBackMs;
   const found: Followed = { started: 0, leftAlone: [], more: false };
   const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');
   await followCompleted(follower, sinceMs, withOrder, found);
@@ -57,7 +55,7 @@ async function followCompleted(
 
 /** The payouts whose memo says that a create was sent: their order may still appear. */
 async function withSend(runs: readonly ListedRun[], found: Followed): Promise<ListedRun[]> {
-  const sent = await inParallel(MAX_CONCURRENT, runs, async (run) => {
+  const sent = await inParallel(runs, async (run) => {
     const read = await unlessUnreadable(async () => ({ memo: await run.memo() }));
     if (read === 'not-ours') return false;
     if ('memo' in read) return read.memo['createSent'] === true;
@@ -106,11 +104,11 @@ async function withoutFollowUp({ client, apps }: Follower, runs: readonly Listed
 }
 
 async function followOne(
-  { client, clock, environment }: Follower,
+  { client, environment }: Follower,
   workflowId: string,
   again: boolean,
 ): Promise<'started' | 'not-ours'> {
-  const ended = await endedPayout(client, workflowId, clock);
+  const ended = await endedPayout(client, workflowId);
   const isOurs = ended && (ended.environment ?? environment) === environment;
   return isOurs && (await startFollowUp(client, ended, again)) ? 'started' : 'not-ours';
 }

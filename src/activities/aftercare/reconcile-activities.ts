@@ -6,8 +6,8 @@ import type { Clock } from '../../surroundings/surroundings.ts';
 import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { onlyHere } from '../shared/execution.ts';
 import { adoptStopped } from './adopt-stopped.ts';
+import type { ReconcileActivities } from './aftercare-types.ts';
 import { followEnded } from './follow-ended.ts';
-import type { ReconcileActivities } from './reconcile-types.ts';
 
 export function reconcileActivities(
   { env, applications }: WorkerConfig,
@@ -16,8 +16,8 @@ export function reconcileActivities(
 ): ReconcileActivities {
   const environment = env.PAYMENTS_ENVIRONMENT;
   const here = onlyHere(environment, clock);
-  const common = { client, clock, environment, apps: new Set(applications.keys()) };
-  const adopter = { ...common, reconcileEveryMs: env.PAYOUTS_RECONCILE_EVERY };
+  const common = { client, environment, apps: new Set(applications.keys()) };
+  const adopter = { ...common, clock, reconcileEveryMs: env.PAYOUTS_RECONCILE_EVERY };
   const follower = { ...common, firstLooksBackMs: (env.PAYOUTS_FOLLOW_UP.at(-1) ?? 0) + DAY_MS };
   return {
     adoptStopped: (look) => here(look, () => adoptStopped(adopter, look)),

@@ -14,9 +14,9 @@ import type { Clock } from '../../surroundings/surroundings.ts';
 import { isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
 import type { ListedRun } from '../../temporal/visibility.ts';
 import { onlyHere } from '../shared/execution.ts';
+import type { ReportActivities } from './aftercare-types.ts';
 import { reportChanged } from './report-changed.ts';
 import { reportPage } from './report-pages.ts';
-import type { ReportActivities } from './report-types.ts';
 
 const OPEN = "WorkflowType = 'payout' AND ExecutionStatus = 'Running'";
 
@@ -26,7 +26,7 @@ export function reportActivities({ env }: WorkerConfig, client: Client, clock: C
     reportEnded: (page) =>
       here(page, () => reportPage(client, endedOn(page.day), page, (run, app) => endedRow(client, run, app))),
     reportOpen: (page) =>
-      here(page, () => reportPage(client, OPEN, page, (run, app) => openRow(client, run, app, clock))),
+      here(page, () => reportPage(client, OPEN, page, (run, app) => openRow(client, run, app, page.nowMs))),
     reportChanged: (page) => here(page, () => reportChanged(client, page)),
   };
 }
@@ -56,9 +56,9 @@ async function endedRow(client: Client, run: ListedRun, app: string): Promise<Ap
   return [report];
 }
 
-async function openRow(client: Client, run: ListedRun, app: string, clock: Clock): Promise<AppReport[]> {
+async function openRow(client: Client, run: ListedRun, app: string, nowMs: number): Promise<AppReport[]> {
   const report = emptyAppReport(app);
-  report.open[ageGroup(clock.wallMs() - (await payoutStartMs(client, run)))] = 1;
+  report.open[ageGroup(nowMs - (await payoutStartMs(client, run)))] = 1;
   if (run.attribute('PayoutNeedsAttention') === true) report.open.needingAttention = 1;
   return [report];
 }

@@ -12,8 +12,8 @@ import {
 } from '../../domain/daily-report.ts';
 import { totalsByCurrency } from '../../domain/money.ts';
 import { type ListedRun, listRunPages } from '../../temporal/visibility.ts';
+import type { ReportedPage, ReportPage } from './aftercare-types.ts';
 import { isMeantFor, memoOf, PAGE_SIZE } from './report-pages.ts';
-import type { ReportedPage, ReportPage } from './report-types.ts';
 
 const changesSchema = z.object({
   returned: z.array(

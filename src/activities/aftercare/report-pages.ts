@@ -4,8 +4,7 @@ import { payoutOf } from '../../contract/ids.ts';
 import { type AppReport, mergeReportParts } from '../../domain/daily-report.ts';
 import { type ListedRun, listRunPage } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
-import type { ReportedPage, ReportPage } from './report-types.ts';
-import { MAX_CONCURRENT } from './unreadable.ts';
+import type { ReportedPage, ReportPage } from './aftercare-types.ts';
 
 export const PAGE_SIZE = 500;
 
@@ -18,7 +17,7 @@ export async function reportPage(
 ): Promise<ReportedPage> {
   const token = after === undefined ? undefined : Buffer.from(after, 'base64');
   const { runs, next } = await listRunPage(client, query, PAGE_SIZE, token);
-  const rows = await inParallel(MAX_CONCURRENT, runs, async (run) => {
+  const rows = await inParallel(runs, async (run) => {
     const { app } = payoutOf(run.workflowId) ?? {};
     return app !== undefined && (await isMeantFor(run, environment)) ? rowOf(run, app) : [];
   });

@@ -6,16 +6,13 @@ import { inParallel } from '../shared/in-parallel.ts';
 /** `not-ours`: this worker has nothing to do. `why`: a person must look at the workflow. */
 export type Verdict<V> = V | 'not-ours' | { why: string };
 
-/** The maximum number of workflows that an activity reads or starts at once. */
-export const MAX_CONCURRENT = 8;
-
 /** Runs `work` for each workflow. Adds those for a person to `leftAlone`, and returns the other verdicts. */
 export async function forEachReadable<V extends string>(
   workflowIds: readonly string[],
   leftAlone: LeftAlone[],
   work: (workflowId: string) => Promise<Verdict<V>>,
 ): Promise<(V | 'not-ours')[]> {
-  const verdicts = await inParallel(MAX_CONCURRENT, workflowIds, async (workflowId) => {
+  const verdicts = await inParallel(workflowIds, async (workflowId) => {
     const verdict = await unlessUnreadable(() => work(workflowId));
     if (typeof verdict === 'string') return [verdict];
     leftAlone.push({ workflowId, why: verdict.why });

@@ -6,14 +6,11 @@ import { BUSY_PHASE, type OpenPayouts } from '../../domain/batch-record.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { decisiveRun, VisibilityLagsError } from '../../temporal/decisive-run.ts';
-import { isStopped } from '../../temporal/stopped.ts';
-import { quoteIds } from '../../temporal/visibility.ts';
+import { isStopped, quoteIds } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { RowNews } from './batch-types.ts';
 
 const IDS_PER_QUERY = 100;
-const MAX_CONCURRENT_DESCRIBES = 8;
-
 /** Where to look. */
 export interface Lookup {
   client: Client;
@@ -62,7 +59,7 @@ export async function described(
   open: readonly OpenPayouts[],
 ): Promise<RowNews[]> {
   const all = open.flatMap((known) => known.numbers.map((number) => ({ known, number })));
-  const found = await inParallel(MAX_CONCURRENT_DESCRIBES, all, async ({ known, number }) => {
+  const found = await inParallel(all, async ({ known, number }) => {
     const now = await describedNow(lookup, payoutWorkflowId(app, number));
     return now && isNews(known, now) ? [{ partnerOrderId: number, now }] : [];
   });

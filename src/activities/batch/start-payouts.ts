@@ -7,16 +7,13 @@ import { isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { RowStart, StartPayouts } from './batch-types.ts';
 
-/** A start takes Temporal some milliseconds, so more concurrent starts would only queue. */
-const MAX_CONCURRENT = 8;
-
 /** Tries every row. Then fails if Temporal was unavailable for one of them. */
 export async function startPayouts(
   payouts: Pick<Payouts, 'startForBatch'>,
   { app, batchId, startedBy, payouts: rows }: StartPayouts,
 ): Promise<RowStart[]> {
   const failures: unknown[] = [];
-  const starts = await inParallel(MAX_CONCURRENT, rows, async (row): Promise<RowStart> => {
+  const starts = await inParallel(rows, async (row): Promise<RowStart> => {
     const { partnerOrderId } = row;
     try {
       const { joined } = await payouts.startForBatch({ ...row, app }, batchId, startedBy);

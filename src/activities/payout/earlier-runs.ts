@@ -5,7 +5,8 @@ import { sameBody } from '../../client/start-once.ts';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
-import { readStartEvent } from '../../temporal/start-event.ts';
+import { readStartEvent, type WorkflowRun, wholeHistory } from '../../temporal/histories.ts';
+import { listRunsOf } from '../../temporal/visibility.ts';
 import { visibilityLags } from '../shared/failures.ts';
 import type { EarlierSends } from '../shared/types.ts';
 
@@ -39,7 +40,7 @@ export interface RunHistories {
  */
 export async function runsThatMayHaveSent(
   histories: RunHistories,
-  { workflowId, runId }: { workflowId: string; runId: string },
+  { workflowId, runId }: WorkflowRun,
   activityType: string,
   recoveredAtMs = 0,
 ): Promise<Sender[]> {
@@ -90,28 +91,29 @@ export async function sentAnotherBody(
 }
 
 export function temporalHistories(client: Client): RunHistories {
+  const historyOf = (workflowId: string, runId: string) => wholeHistory(client, { workflowId, runId });
   return {
     async runsOf(workflowId) {
-      const runs: OtherRun[] = [];
-      for await (const run of client.workflow.list({ query: `WorkflowId = '${workflowId}'` }))
-        runs.push({ runId: run.runId, startedAtMs: run.startTime.getTime() });
-      return runs;
+      const runs = await listRunsOf(client, workflowId);
+      return runs.map(({ runId, startedMs }) => ({ runId, startedAtMs: startedMs }));
     },
     async basesOf(workflowId, runId) {
       const bases = new Map<string, OtherRun>();
       let queue = [runId];
       for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
-        const { startedAtMs, baseRunIds } = await beginningOf(client, workflowId, next);
-        if (next !== runId) bases.set(next, { runId: next, startedAtMs });
-        queue = [...new Set([...queue, ...baseRunIds])].filter((one) => one !== runId && !bases.has(one));
+        const events = (await historyOf(workflowId, next)) ?? [];
+        // If its history is gone, it started long ago.
+        if (next !== runId) bases.set(next, { runId: next, startedAtMs: atMs(events[0]) });
+        const found = events.flatMap(
+          ({ workflowTaskFailedEventAttributes: reset }) => reset?.baseRunId || [],
+        );
+        queue = [...new Set([...queue, ...found])].filter((one) => one !== runId && !bases.has(one));
       }
       return [...bases.values()];
     },
     async lastDeadlineMs(workflowId, runId, activityType) {
-      const handle = client.workflow.getHandle(workflowId, runId);
-      const history = await unlessGone(() => handle.fetchHistory());
-      if (!history) return 0;
-      const events = history.events ?? [];
+      const events = await historyOf(workflowId, runId);
+      if (!events) return 0;
       // No attempt begins after the end of its run.
       const closedAtMs = atMs(events.at(-1));
       const deadlines = events.flatMap((event) => {
@@ -138,18 +140,4 @@ function durationMs(duration: Duration): number {
 
 function atMs(event: { eventTime?: Duration } | undefined): number {
   return durationMs(event?.eventTime);
-}
-
-/** When the run started, and from which runs it was reset. If its history is gone, it started long ago. */
-async function beginningOf(
-  client: Client,
-  workflowId: string,
-  runId: string,
-): Promise<{ startedAtMs: number; baseRunIds: string[] }> {
-  const history = await unlessGone(() => client.workflow.getHandle(workflowId, runId).fetchHistory());
-  const events = history?.events ?? [];
-  const baseRunIds = events.flatMap(
-    ({ workflowTaskFailedEventAttributes: failed }) => failed?.baseRunId || [],
-  );
-  return { startedAtMs: atMs(events[0]), baseRunIds };
 }

@@ -8,7 +8,7 @@ import {
   type PaymentsError,
   RateLimitedError,
   RefusedError,
-  UnauthorisedError,
+  UnauthorizedError,
 } from '../../payments/index.ts';
 import type { Random } from '../../surroundings/surroundings.ts';
 import type { CreateDependencies } from '../payout/create-payout.ts';
@@ -52,7 +52,7 @@ function answerOf(error: unknown, random: Random): OpenAnswer {
   if (error instanceof RefusedError)
     return { kind: 'refused', surely: hasRefusalStatus(error), message: error.message };
   // Documented as not processed. The list of accounts shows whether that is true.
-  if (error instanceof RateLimitedError || error instanceof UnauthorisedError)
+  if (error instanceof RateLimitedError || error instanceof UnauthorizedError)
     return { kind: 'busy', message: error.message };
   const notSent = provablyNotSent(error);
   if (notSent) return notSent;

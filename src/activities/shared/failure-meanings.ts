@@ -33,7 +33,7 @@ export const ACTIVITY_FAILURES: Readonly<Record<PaymentsErrorCode | OwnFailure, 
     meaning: 'The provider knows no such order (900004). That does not prove that there is none.',
     action: 'Nothing. The payout queries again.',
   },
-  UNAUTHORISED: {
+  UNAUTHORIZED: {
     meaning: 'The provider answered 401 or 403.',
     action:
       "Run `npm run payouts -- tokens` and `doctor`. Check the application, the provider's allow-list and which token goes where.",

@@ -16,7 +16,7 @@ const KNOWN_AUDITS = ['PROCESSING', 'APPROVED', 'REJECTED', 'RETURNED', 'DECLINE
 const EARLIEST_PLAUSIBLE = '2020-01-01T00:00:00.000Z';
 /** Errors that prove that the provider accepted and processed a query. */
 const PROCESSED = ['ORDER_NOT_EXIST', 'ILLEGAL_PARAMETER'];
-const NOT_PROCESSED = ['UNAUTHORISED', 'REFUSED', 'MALFORMED_ANSWER'];
+const NOT_PROCESSED = ['UNAUTHORIZED', 'REFUSED', 'MALFORMED_ANSWER'];
 
 export async function probeProvider(
   client: Probed,
@@ -101,11 +101,11 @@ function judged(error: PaymentsError, against: readonly string[]): Finding {
   return against.includes(error.code) ? refuted(detail) : notProbed(detail);
 }
 
-function accepted(answer: Answer, detail: string, against = ['UNAUTHORISED']): Finding {
+function accepted(answer: Answer, detail: string, against = ['UNAUTHORIZED']): Finding {
   return 'value' in answer ? holds(detail) : judged(answer.error, against);
 }
 
-function processed(answer: Answer, detail: string, against = ['UNAUTHORISED']): Finding {
+function processed(answer: Answer, detail: string, against = ['UNAUTHORIZED']): Finding {
   const isProcessed = 'error' in answer && PROCESSED.includes(answer.error.code);
   return isProcessed ? holds(detail) : accepted(answer, detail, against);
 }

@@ -7,7 +7,7 @@ import {
   isTokenRejected,
   OrderNotExistError,
   RefusedError,
-  UnauthorisedError,
+  UnauthorizedError,
 } from '../../payments/index.ts';
 import { type CreateDependencies, createPayout } from '../payout/create-payout.ts';
 import { type RunHistories, runsThatMayHaveSent, sendsOf, sentAnotherBody } from '../payout/earlier-runs.ts';
@@ -108,7 +108,7 @@ async function retryOnce<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof UnauthorisedError && isTokenRejected(error)) return work();
+    if (error instanceof UnauthorizedError && isTokenRejected(error)) return work();
     throw error;
   }
 }

@@ -5,15 +5,11 @@ import { type Grant, type TokenOwner, tokenKind } from '../../domain/token-recor
 import { fingerprint, type TokenSeal } from '../../encryption/token-seal.ts';
 import { NotSentError, type PaymentsClient, PaymentsError } from '../../payments/index.ts';
 import type { Random, Surroundings } from '../../surroundings/surroundings.ts';
+import type { WorkflowRun } from '../../temporal/histories.ts';
 import { type Claim, claimSend } from '../payout/send-once.ts';
 import { requireHere, withHeartbeats } from '../shared/execution.ts';
 import { asFailure } from '../shared/failures.ts';
 import type { AuthorizationActivities, RecallActivities, TokenActivities } from '../shared/types.ts';
-
-export interface WorkflowRun {
-  workflowId: string;
-  runId: string;
-}
 
 export interface GrantHistories {
   newestElsewhere(own: WorkflowRun): Promise<Grant | undefined>;

@@ -1,7 +1,9 @@
 /** A route of the API server: its request and its response, for Fastify and for the OpenAPI document. */
 import { z } from 'zod';
 import type { Caller, Verb } from '../../config/callers.ts';
-import { appName, type CheckResult, fieldErrors, identifier } from '../../contract/payout-request.ts';
+import { appName, type CheckResult, fieldErrors } from '../../contract/payout-request.ts';
+import { isJsonObject } from '../../payments/exact-json.ts';
+import { requireApplication } from './callers.ts';
 import { invalidFields } from './problem.ts';
 
 interface Description {
@@ -37,11 +39,13 @@ interface Call<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType
 
 export const empty = z.strictObject({});
 export const noBody = z.undefined();
-export const payoutParams = z.strictObject({ partnerOrderId: identifier() });
 export const appQuery = z.strictObject({ app: appName.default('default') });
 export const startedFields = { workflowId: z.string(), runId: z.string(), app: z.string() };
 
-/** Validates the whole request before `handle` runs. A 400 names every invalid field of params, query and body. */
+/**
+ * Before `handle` runs, validates the whole request and requires that the caller may use the application that it names. A
+ * 400 names every invalid field of params, query and body.
+ */
 export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType>(
   description: Description,
   shapes: Shapes<P, Q, B>,
@@ -56,9 +60,15 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
       const body = validate(shapes.body, raw.body);
       if (!params.ok || !query.ok || !body.ok)
         throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
+      requireApplication(caller, applicationOf(body.value, query.value));
       return handle({ caller, params: params.value, query: query.value, body: body.value });
     },
   };
+}
+
+function applicationOf(...parts: unknown[]): string {
+  for (const part of parts) if (isJsonObject(part) && typeof part['app'] === 'string') return part['app'];
+  throw new Error('the request of an operation must name an application');
 }
 
 function validate<S extends z.ZodType>(schema: S, value: unknown): CheckResult<z.output<S>> {

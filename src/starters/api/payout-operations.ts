@@ -3,24 +3,20 @@ import { z } from 'zod';
 import type { PayoutRef, PayoutStart } from '../../client/payouts.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-answers.ts';
-import { payoutRequestSchema, text } from '../../contract/payout-request.ts';
+import { identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import type { PayoutState } from '../../domain/payout.ts';
-import { requireAmount, requireApplication } from './callers.ts';
+import { requireAmount } from './callers.ts';
 import type { Clients } from './clients.ts';
-import { rejectedStart, unlessEnded } from './error-mapping.ts';
-import {
-  appQuery,
-  empty,
-  noBody,
-  type Operation,
-  operation,
-  payoutParams,
-  startedFields,
-} from './operation.ts';
+import { empty, noBody, type Operation, operation, startedFields } from './operation.ts';
 import { Problem } from './problem.ts';
+import { decisionOperation, snapshotOperation } from './request-operations.ts';
 
 const started = z.strictObject({ ...startedFields, partnerOrderId: z.string() });
-const snapshot = z.strictObject({ state: payoutStateSchema, result: payoutResultSchema.exactOptional() });
+const PAYOUT = {
+  ...{ name: 'payout', path: '/v1/payouts/{partnerOrderId}' },
+  params: z.strictObject({ partnerOrderId: identifier() }),
+  ...{ state: payoutStateSchema, result: payoutResultSchema },
+};
 
 const note = z.strictObject({ note: text().optional() }).optional();
 const cancellation = z.strictObject({ reason: text().optional() }).optional();
@@ -53,29 +49,11 @@ export function payoutOperations(clients: Clients): Operation[] {
       },
       { params: empty, query: empty, body: payoutRequestSchema },
       async ({ caller, body }) => {
-        requireApplication(caller, body.app);
         requireAmount(caller, body.instructedAmount);
         return withTemporalDeadline(() => payouts.start(body, { startedBy: caller.name }));
       },
     ),
-    operation(
-      {
-        method: 'GET',
-        path: '/v1/payouts/{partnerOrderId}',
-        verb: 'read',
-        summary: 'Get the state of a payout and, after its end, its result',
-        response: { status: 200, description: 'The state and, after the end, the result', schema: snapshot },
-        problems: {
-          404: 'no such payout',
-          409: 'the start was rejected as bad input; errors has the fields',
-        },
-      },
-      { params: payoutParams, query: appQuery, body: noBody },
-      async ({ caller, params, query }) => {
-        requireApplication(caller, query.app);
-        return withTemporalDeadline(() => payouts.look({ ...params, ...query }).catch(rejectedStart));
-      },
-    ),
+    snapshotOperation(clients, PAYOUT, (ref) => payouts.look(ref)),
     decision(clients, 'approve', note, (ref, by, body) => payouts.approve(ref, { by, ...body })),
     decision(clients, 'refuse', note, (ref, by, body) => payouts.refuse(ref, { by, ...body })),
     decision(clients, 'cancel', cancellation, (ref, by, body) => payouts.cancel(ref, { by, ...body })),
@@ -85,28 +63,15 @@ export function payoutOperations(clients: Clients): Operation[] {
 }
 
 function decision<B extends z.ZodType>(
-  { payouts, withTemporalDeadline, withProviderDeadline }: Clients,
+  clients: Clients,
   verb: DecisionVerb,
-  bodySchema: B,
+  body: B,
   send: (ref: PayoutRef, by: string, body: z.output<B>) => Promise<PayoutState>,
 ): Operation {
-  return operation(
-    {
-      method: 'POST',
-      path: `/v1/payouts/{partnerOrderId}/${verb}`,
-      verb,
-      summary: SUMMARIES[verb],
-      response: { status: 200, description: 'Accepted; the new state', schema: payoutStateSchema },
-      problems: { 404: 'no such payout', 409: 'not accepted now; detail says why' },
-    },
-    { params: payoutParams, query: appQuery, body: bodySchema },
-    async ({ caller, params, query, body }) => {
-      requireApplication(caller, query.app);
-      const ref = { ...params, ...query };
-      requireAuthority(caller, verb, await withTemporalDeadline(() => payouts.startDetails(ref)));
-      return withProviderDeadline(() => unlessEnded('payout', () => send(ref, caller.name, body)));
-    },
-  );
+  return decisionOperation(clients, PAYOUT, {
+    ...{ verb, summary: SUMMARIES[verb], body, send },
+    authorize: async (ref, caller) => requireAuthority(caller, verb, await clients.payouts.startDetails(ref)),
+  });
 }
 
 function requireAuthority(caller: Caller, verb: DecisionVerb, { request, startedBy }: PayoutStart): void {

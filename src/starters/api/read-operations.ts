@@ -4,7 +4,6 @@ import { moneyAnswer } from '../../contract/payout-answers.ts';
 import { appName, currency, identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import { accountId, payer } from '../../contract/receiving-account.ts';
 import { REASON_CODES } from '../../domain/payout.ts';
-import { requireApplication } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { empty, noBody, type Operation, operation } from './operation.ts';
 import { Problem } from './problem.ts';
@@ -60,10 +59,7 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: NO_ANSWER,
       },
       { params: empty, query: empty, body: payoutRequestSchema },
-      async ({ caller, body }) => {
-        requireApplication(caller, body.app);
-        return withProviderDeadline(() => reads.quote(body));
-      },
+      ({ body }) => withProviderDeadline(() => reads.quote(body)),
     ),
     operation(
       {
@@ -75,8 +71,7 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: { 404: 'no such client', ...NO_ANSWER },
       },
       { params: empty, query: readQuery.extend({ clientId: identifier() }), body: noBody },
-      async ({ caller, query: { app, clientId, openId } }) => {
-        requireApplication(caller, app);
+      async ({ query: { app, clientId, openId } }) => {
         const found = await withProviderDeadline(() => reads.accounts(app, clientId, openId));
         if (!found) throw new Problem(404, 'the provider has no accounts of this client');
         return found;
@@ -92,12 +87,8 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: NO_ANSWER,
       },
       { params: z.strictObject({ payerId: payer(), currency: currency() }), query: readQuery, body: noBody },
-      async ({ caller, params, query: { app, openId } }) => {
-        requireApplication(caller, app);
-        return withProviderDeadline(() =>
-          reads.receivingBalance(app, params.payerId, params.currency, openId),
-        );
-      },
+      ({ params: { payerId, currency: received }, query: { app, openId } }) =>
+        withProviderDeadline(() => reads.receivingBalance(app, payerId, received, openId)),
     ),
     operation(
       {
@@ -109,8 +100,7 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: { 404: 'the provider has no such account', ...NO_ANSWER },
       },
       { params: z.strictObject({ accountId: accountId() }), query: readQuery, body: noBody },
-      async ({ caller, params, query: { app, openId } }) => {
-        requireApplication(caller, app);
+      async ({ params, query: { app, openId } }) => {
         const known = await withProviderDeadline(() => reads.receivingDetail(app, params.accountId, openId));
         if (!known) throw new Problem(404, 'the provider has no such account');
         return known;

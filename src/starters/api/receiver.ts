@@ -1,7 +1,6 @@
 /** Delivers a notification to its payout. Trusts nothing in it: the payout asks the provider. */
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { endedPayout } from '../../client/ended-payout.ts';
-import { notifyFollowUp } from '../../client/follow-ups.ts';
+import { endedPayout, notifyFollowUp } from '../../client/follow-ups.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import {
   type Notification as NotificationSignal,
@@ -102,7 +101,7 @@ export class Receiver {
    * started again. Throws `WorkflowNotFoundError` if there is no such payout.
    */
   private async signalFollowUp(workflowId: string, signal: NotificationSignal): Promise<void> {
-    const ended = await endedPayout(this.client, workflowId, this.clock);
+    const ended = await endedPayout(this.client, workflowId);
     if (ended) await notifyFollowUp(this.client, ended, signal);
   }
 

@@ -6,6 +6,7 @@ import type { ServiceConfig } from '../../config/service-config.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
 import { clientsOf } from './clients.ts';
 import { docsRoutes } from './docs-routes.ts';
+import { handleErrors, rejectRequest } from './error-mapping.ts';
 import { ApiMetrics } from './metrics.ts';
 import {
   failingWorkflowCount,
@@ -16,7 +17,6 @@ import {
 import { notificationRoute } from './notification-route.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { operationsOf, serveOperations } from './operations.ts';
-import { handleErrors, rejectRequest } from './problem-responses.ts';
 import { Receiver } from './receiver.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;

@@ -98,19 +98,14 @@ verb(
   (id, options) => async (session) => (await payoutVerbs()).result(session, ref(id, options)),
 );
 
-verb<Common & { by: string; note?: string }>(
-  'approve <id>',
-  'approve a payout',
-  (id, { by, note, ...rest }) => steer((payouts) => payouts.approve(ref(id, rest), { by, note })),
-)
-  .requiredOption(...DECIDED_BY)
-  .option('--note <text>', 'the reason');
-
-verb<Common & { by: string; note?: string }>('refuse <id>', 'refuse a payout', (id, { by, note, ...rest }) =>
-  steer((payouts) => payouts.refuse(ref(id, rest), { by, note })),
-)
-  .requiredOption(...DECIDED_BY)
-  .option('--note <text>', 'the reason');
+for (const decide of ['approve', 'refuse'] as const)
+  verb<Common & { by: string; note?: string }>(
+    `${decide} <id>`,
+    `${decide} a payout`,
+    (id, { by, note, ...rest }) => steer((payouts) => payouts[decide](ref(id, rest), { by, note })),
+  )
+    .requiredOption(...DECIDED_BY)
+    .option('--note <text>', 'the reason');
 
 verb<Common & { by: string; reason?: string }>(
   'cancel <id>',
@@ -134,7 +129,7 @@ verb('poll <id>', 'poll the provider now', (id, options) =>
 
 verb<Common & { orderId?: string; status?: string }>(
   'notify <id>',
-  'inject a notification, after which the payout asks the provider',
+  'send a notification; the payout then queries the provider',
   (id, { orderId, status, ...options }) =>
     async (session) =>
       (await payoutVerbs()).notify(session, ref(id, options), { orderId, status }),

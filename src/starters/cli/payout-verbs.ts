@@ -1,10 +1,8 @@
 /** The verbs that start, steer and read payouts. */
-import { endedPayout } from '../../client/ended-payout.ts';
-import { notifyFollowUp } from '../../client/follow-ups.ts';
+import { endedPayout, notifyFollowUp } from '../../client/follow-ups.ts';
 import type { PayoutRef, Payouts, StartedPayout } from '../../client/payouts.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
-import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { isGone } from '../../temporal/client-errors.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { followUpOf, followUpReasons } from './follow-up.ts';
@@ -87,14 +85,12 @@ export async function notify(
   } catch (error) {
     if (!isGone(error)) throw error;
     const workflowId = payoutWorkflowId(ref.app ?? 'default', partnerOrderId);
-    const ended = await session.withDeadline(() =>
-      endedPayout(session.client, workflowId, PROCESS_SURROUNDINGS.clock),
-    );
+    const ended = await session.withDeadline(() => endedPayout(session.client, workflowId));
     if (!ended) throw error;
     await session.withDeadline(() => notifyFollowUp(session.client, ended, notification));
-    return { json, text: 'notified: the payout has ended, and its follow-up checks again' };
+    return { json, text: 'notified: the payout has ended; its follow-up checks again' };
   }
-  return { json, text: 'notified: the payout asks the provider, and trusts only its answer' };
+  return { json, text: 'notified: the payout queries the provider' };
 }
 
 function stateAnswer(state: PayoutState): Answer {

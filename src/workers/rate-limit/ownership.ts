@@ -6,7 +6,7 @@ import { type Surroundings, sleep } from '../../surroundings/surroundings.ts';
 
 const CHECK_EVERY_MS = 5_000;
 /** A process starts a new long poll every minute. One that has not polled for this long has ended. */
-const POLLER_TIMEOUT_MS = 70_000;
+const POLLER_TIMEOUT_S = 70;
 /** Before a claim, for each lease that this process owns. A process that already polls gets the lease immediately. */
 const CLAIM_DELAY_MS = 300;
 /** Before a lease that no other process took is offered again. */
@@ -133,17 +133,17 @@ export class Ownership {
 
   /** The identities of the processes that poll for the lease. */
   private async waitingFor({ environment, appId }: LeaseKey): Promise<string[]> {
-    const { client, surroundings } = this.parts;
+    const { client } = this.parts;
+    // The poll times are on Temporal's clock, and so is the last renewal of this process's lease, within a second.
+    const { raw } = await client.workflow.getHandle(leaseWorkflowId(environment, appId)).describe();
+    const nowS = Number(raw.pendingActivities?.[0]?.lastHeartbeatTime?.seconds ?? 0);
     const { pollers } = await client.workflowService.describeTaskQueue({
       namespace: client.options.namespace,
       taskQueue: { name: leaseTaskQueue(environment, appId) },
       taskQueueType: ACTIVITY_QUEUE,
     });
-    const nowMs = surroundings.clock.wallMs();
     return (pollers ?? [])
-      .filter(
-        ({ lastAccessTime }) => nowMs - Number(lastAccessTime?.seconds ?? 0) * 1_000 < POLLER_TIMEOUT_MS,
-      )
+      .filter(({ lastAccessTime }) => nowS - Number(lastAccessTime?.seconds ?? 0) < POLLER_TIMEOUT_S)
       .flatMap(({ identity }) => identity ?? []);
   }
 }

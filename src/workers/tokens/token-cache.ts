@@ -18,9 +18,9 @@ interface CachedToken {
   refetchAtMs: number;
 }
 
-/** Clocks may differ by this much or, for a short-lived token, by this part of its lifetime. */
-const MAX_CLOCK_SKEW_MS = 600_000;
-const MAX_CLOCK_SKEW_RATIO = 1 / 12;
+/** A token is not used for this long before its expiry or, if it is short-lived, in this part of its lifetime. */
+const MARGIN_MS = 600_000;
+const MARGIN_RATIO = 1 / 12;
 /** The workflow renews a token before this part of its lifetime is over. */
 const REFETCH_RATIO = 0.55;
 /** After a token was due for renewal, the part of its lifetime between two fetches. Each one adds to the history. */
@@ -93,23 +93,27 @@ export class TokenCache implements TokenSource {
   private async fetch(owner: TokenOwner): Promise<CachedToken> {
     const key = keyOf(owner);
     const rejected = this.rejections.get(key);
+    const { random } = this.surroundings;
+    // The grant's times are on Temporal's clock, so only the time that remains counts: from the request, to be safe.
+    const { now } = this;
     const grant = await this.source.grant(owner, rejected);
-    const { livesMs } = grant;
+    const { livesMs, grantedAtMs } = grant;
     const token = this.seal.open(grant.access, owner, 'access');
     // The provider may have rejected it during the fetch.
     const latest = this.rejections.get(key);
     if (latest !== rejected && latest === fingerprint(token)) return this.fetch(owner);
     this.rejections.delete(key);
-    const { clock, random } = this.surroundings;
-    const [now, wall] = [clock.nowMs(), clock.wallMs()];
     const fetched = {
       token,
-      expiresAtMs: now + grant.expiresAtMs - wall - marginMs(livesMs),
+      expiresAtMs: now + grant.expiresAtMs - grantedAtMs - marginMs(livesMs),
       // Spread, because all processes receive the same time.
       refetchAtMs:
-        now + Math.max(grant.renewsAtMs - wall, 0) + livesMs * REFETCH_PAUSE_RATIO * (1 + random.number()),
+        now +
+        Math.max(grant.renewsAtMs - grantedAtMs, 0) +
+        livesMs * REFETCH_PAUSE_RATIO * (1 + random.number()),
     };
-    if (fetched.expiresAtMs <= now) throw new Error('the token has expired, and its renewal is in progress');
+    if (fetched.expiresAtMs <= this.now)
+      throw new Error('the token has expired, and its renewal is in progress');
     this.keep(owner, fetched);
     return fetched;
   }
@@ -133,7 +137,7 @@ export class TokenCache implements TokenSource {
 
 /** From the whole lifetime: a part of the remaining lifetime would shrink with every fetch. */
 function marginMs(livesMs: number): number {
-  return Math.min(MAX_CLOCK_SKEW_MS, livesMs * MAX_CLOCK_SKEW_RATIO);
+  return Math.min(MARGIN_MS, livesMs * MARGIN_RATIO);
 }
 
 function keyOf({ openId }: TokenOwner): string {

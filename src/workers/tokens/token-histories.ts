@@ -10,19 +10,16 @@ import { tsToMs } from '@temporalio/common/lib/time.js';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { visibilityLags } from '../../activities/shared/failures.ts';
-import type { GrantHistories, WorkflowRun } from '../../activities/tokens/token-activities.ts';
+import type { GrantHistories } from '../../activities/tokens/token-activities.ts';
 import { authorizedSignal } from '../../contract/token-messages.ts';
 import type { Grant } from '../../domain/token-record.ts';
-import { unlessGone } from '../../temporal/client-errors.ts';
-import { firstEvents } from '../../temporal/start-event.ts';
-import { listRunPages } from '../../temporal/visibility.ts';
+import { firstEvents, type HistoryEvent, type WorkflowRun, wholeHistory } from '../../temporal/histories.ts';
+import { type ListedRun, listRunsOf } from '../../temporal/visibility.ts';
 
-type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
 
 const GRANTING: readonly unknown[] = ['refreshUserToken', 'recallGrant'];
 const RECALL = 'recallGrant';
-const PAGE_SIZE = 100;
 
 const grantSchema = z.object({
   access: z.string(),
@@ -42,7 +39,7 @@ export function tokenHistories(client: Client): GrantHistories {
   const grantsElsewhere = async (own: WorkflowRun): Promise<Grant[]> => {
     const found: Grant[] = [];
     for (const runId of await otherRuns(client, own)) {
-      const events = await eventsOf(client, { workflowId: own.workflowId, runId });
+      const events = await wholeHistory(client, { workflowId: own.workflowId, runId });
       if (!events) continue;
       found.push(...(await grantsIn(converter, events)));
       if (!isMadeByReset(events, runId) && hasRecalled(events)) break;
@@ -58,7 +55,7 @@ export function tokenHistories(client: Client): GrantHistories {
     async newerThan(own, sealedRefresh) {
       // Every run that no reset made called `newestElsewhere` at its start.
       if (!(await isReset(own))) return undefined;
-      const here = await grantsIn(converter, (await eventsOf(client, own)) ?? []);
+      const here = await grantsIn(converter, (await wholeHistory(client, own)) ?? []);
       const latest = newest([...here, ...(await grantsElsewhere(own))]);
       return latest && latest.refresh !== sealedRefresh ? latest : undefined;
     },
@@ -72,25 +69,16 @@ export function tokenHistories(client: Client): GrantHistories {
 
 /** The last closed first. A list with this run very likely has all earlier runs, but without guarantee. */
 async function otherRuns(client: Client, { workflowId, runId: ownRunId }: WorkflowRun): Promise<string[]> {
-  const quote = workflowId.includes("'") ? '"' : "'";
-  const query = `WorkflowId = ${quote}${workflowId}${quote}`;
-  const runs: { runId: string; closedMs: number }[] = [];
-  for await (const page of listRunPages(client, query, PAGE_SIZE))
-    for (const { runId, closedMs = Number.POSITIVE_INFINITY } of page) runs.push({ runId, closedMs });
+  const runs = await listRunsOf(client, workflowId);
+  const closedMs = (run: ListedRun) => run.closedMs ?? Number.POSITIVE_INFINITY;
   if (!runs.some(({ runId }) => runId === ownRunId)) throw visibilityLags();
   return runs
     .filter(({ runId }) => runId !== ownRunId)
-    .sort((one, two) => (one.closedMs === two.closedMs ? 0 : two.closedMs - one.closedMs))
+    .sort((one, two) => (closedMs(one) === closedMs(two) ? 0 : closedMs(two) - closedMs(one)))
     .map(({ runId }) => runId);
 }
 
-/** Undefined if retention deleted the history. */
-function eventsOf(client: Client, { workflowId, runId }: WorkflowRun): Promise<Event[] | undefined> {
-  const handle = client.workflow.getHandle(workflowId, runId);
-  return unlessGone(async () => (await handle.fetchHistory()).events ?? []);
-}
-
-async function grantsIn(converter: LoadedDataConverter, events: readonly Event[]): Promise<Grant[]> {
+async function grantsIn(converter: LoadedDataConverter, events: readonly HistoryEvent[]): Promise<Grant[]> {
   const decoded = async (payloads: Payloads) =>
     (await decodeArrayFromPayloads(converter, payloads?.payloads)) ?? [];
   const granting = new Set<string>();
@@ -127,11 +115,11 @@ function newest(grants: readonly Grant[]): Grant | undefined {
 }
 
 /** A reset copies the first event, which still names the original run. */
-function isMadeByReset([first]: readonly Event[], runId: string): boolean {
+function isMadeByReset([first]: readonly HistoryEvent[], runId: string): boolean {
   return first?.workflowExecutionStartedEventAttributes?.originalExecutionRunId !== runId;
 }
 
-function hasRecalled(events: readonly Event[]): boolean {
+function hasRecalled(events: readonly HistoryEvent[]): boolean {
   const scheduled = events
     .filter(({ activityTaskScheduledEventAttributes: one }) => one?.activityType?.name === RECALL)
     .map(({ eventId }) => `${eventId}`);

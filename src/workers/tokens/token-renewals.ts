@@ -14,7 +14,7 @@ import type { CurrentGrant, Grant, TokenOwner } from '../../domain/token-record.
 import { repeat, type Surroundings, sleep } from '../../surroundings/surroundings.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
 import { APP } from '../../temporal/search-keys.ts';
-import { isStopped, STOPPED_STATUSES } from '../../temporal/stopped.ts';
+import { isStopped, STOPPED_STATUSES } from '../../temporal/visibility.ts';
 import type { tokenRenewal } from '../../workflows/tokens/token-renewal.ts';
 
 /** The user has never authorized this application, or must authorize it again. */

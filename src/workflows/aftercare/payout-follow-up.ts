@@ -92,7 +92,7 @@ async function check(
   const caller = { environment: plan.environment, app, openId };
   const summary = `checks for returned money (${reason})`;
   const timeoutMs = checkTimeoutMs(request, plan, Date.now());
-  const calls = followUpCalls({ ...plan, seller: clientId }, summary, timeoutMs);
+  const calls = followUpCalls({ ...plan, onBehalfOf: clientId }, summary, timeoutMs);
   record.hinted = false;
   try {
     recordDetail(request, record, await calls.fetchTradeDetail(caller, { clientId, partnerOrderId }));

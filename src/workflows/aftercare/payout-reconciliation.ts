@@ -7,7 +7,6 @@ import { ApplicationFailure, setCurrentDetails, sleep, workflowInfo } from '@tem
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import {
   describeFailingWorkflow,
-  MAX_RESTART_DELAY_MS,
   type ReconciliationReport,
   WORKFLOW_TASK_FAILS,
 } from '../../domain/reconciliation.ts';
@@ -41,8 +40,8 @@ export async function payoutReconciliation(request?: {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     if (round > 0) await sleep(PAUSE_BETWEEN_ROUNDS);
     if (await runRound(environment, report)) {
-      // What was left alone is found again in each run until a person has dealt with it.
-      if (report.leftAlone.length === 0) report.seenUntilMs = beganMs;
+      // The next run finds again what waits, and what was left alone until a person has dealt with it.
+      if (report.leftAlone.length + report.waiting === 0) report.seenUntilMs = beganMs;
       break;
     }
     show(report);
@@ -53,11 +52,10 @@ export async function payoutReconciliation(request?: {
 
 /** Returns whether nothing is left to start. */
 async function runRound(environment: string, report: ReconciliationReport): Promise<boolean> {
-  const closedAfter = (overlapMs: number) => Math.max(0, report.seenUntilMs - overlapMs);
-  // A payout that waits to be started again may have stopped as long ago as the longest pause.
-  const stopped = { environment, closedAfterMs: closedAfter(OVERLAP_MS + MAX_RESTART_DELAY_MS) };
-  const adopted = await temporalCalls.adoptStopped(stopped);
-  const followed = await temporalCalls.followEnded({ environment, closedAfterMs: closedAfter(OVERLAP_MS) });
+  const closedAfterMs = Math.max(0, report.seenUntilMs - OVERLAP_MS);
+  const look = { environment, closedAfterMs, nowMs: Date.now() };
+  const adopted = await temporalCalls.adoptStopped(look);
+  const followed = await temporalCalls.followEnded(look);
   report.adopted += adopted.adopted;
   report.followed += followed.started;
   report.waiting = adopted.waiting;

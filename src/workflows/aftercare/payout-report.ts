@@ -1,6 +1,6 @@
 /** Reports one day: the previous day for a Temporal Schedule, or any day on request. Reads only Temporal. */
 import { ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
-import type { ReportedPage, ReportPage } from '../../activities/aftercare/report-types.ts';
+import type { ReportedPage, ReportPage } from '../../activities/aftercare/aftercare-types.ts';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import {
   type DailyReport,
@@ -16,19 +16,20 @@ export async function payoutReport(request?: {
   environment?: string;
   day?: string | undefined;
 }): Promise<DailyReport> {
-  const { environment, day = dayBefore(Date.now()) } = request ?? {};
+  const nowMs = Date.now();
+  const { environment, day = dayBefore(nowMs) } = request ?? {};
   if (typeof environment !== 'string')
     throw ApplicationFailure.nonRetryable('environment: is missing', INVALID_PAYOUT_REQUEST);
   if (!dayBounds(day))
     throw ApplicationFailure.nonRetryable('day: must be a date such as 2026-01-31', INVALID_PAYOUT_REQUEST);
-  const question = { environment, day };
+  const question = { environment, day, nowMs };
   const { apps, changes } = mergeReportParts([
     await readPages(question, (page) => temporalCalls.reportEnded(page)),
     await readPages(question, (page) => temporalCalls.reportOpen(page)),
     await readPages(question, (page) => temporalCalls.reportChanged(page)),
   ]);
   const listed = changes.slice(0, MAX_CHANGES);
-  const madeAt = new Date(Date.now()).toISOString();
+  const madeAt = new Date(nowMs).toISOString();
   setCurrentDetails(`The payouts of ${day}. ${changes.length} differ from what was reported.`);
   return { environment, day, madeAt, apps, changes: listed, changesInAll: changes.length };
 }

@@ -161,7 +161,7 @@ function applyResolution(
     enterReview(run, NOT_SENT_AGAIN);
     return;
   }
-  record.restarts = 0;
+  record.creationRestarts = 0;
   // The new quote may need a new approval.
   record.refused = undefined;
   record.approvalExpiresAtMs = undefined;

@@ -123,7 +123,7 @@ function refused(run: PayoutRun, message: string): never {
 
 /** Waits longer before each restart; after the last one, a person decides. False if there is no attempt now. */
 async function paceRestarts(run: PayoutRun): Promise<boolean> {
-  const { restarts } = run.record;
+  const { creationRestarts: restarts } = run.record;
   if (restarts === 0) return true;
   const message = `the creation has started over ${restarts} times without an order`;
   if (restarts >= RESTARTS_BEFORE_FLAG) run.flag('CREATION_STARTS_OVER', message);

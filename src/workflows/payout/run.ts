@@ -64,7 +64,7 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
 
   /** Clients take turns, so one with thousands of payouts does not delay another. */
   get calls(): CallSettings {
-    return { ...this.settings, seller: this.request.clientId };
+    return { ...this.settings, onBehalfOf: this.request.clientId };
   }
 
   get tradeKey(): TradeKey {

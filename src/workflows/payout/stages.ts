@@ -37,6 +37,6 @@ export function requote(run: PayoutRun): void {
 
 /** The next step is a quote, or the send itself if the lock is still valid. */
 export function startOver({ record }: PayoutRun): void {
-  record.restarts += 1;
+  record.creationRestarts += 1;
   record.creation = { stage: 'quoting' };
 }

@@ -24,7 +24,7 @@ export class OpeningRun extends RequestRun<CheckedOpeningRequest, OpeningAttenti
 
   /** Payers take turns. */
   get calls(): CallSettings {
-    return { ...this.settings, seller: this.request.payerId };
+    return { ...this.settings, onBehalfOf: this.request.payerId };
   }
 
   get accountKey() {

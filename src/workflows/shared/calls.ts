@@ -1,7 +1,6 @@
 /** The activities as workflows call them: task queue, priority, timeouts and retries. */
 import { proxyActivities, proxyLocalActivities, type RetryPolicy } from '@temporalio/workflow';
-import type { ReconcileActivities } from '../../activities/aftercare/reconcile-types.ts';
-import type { ReportActivities } from '../../activities/aftercare/report-types.ts';
+import type { ReconcileActivities, ReportActivities } from '../../activities/aftercare/aftercare-types.ts';
 import type { BatchChecks } from '../../activities/batch/batch-types.ts';
 import type {
   AuthorizationActivities,
@@ -49,10 +48,10 @@ const HEARTBEAT_TIMEOUT = '8s';
 const EXCHANGE_HEARTBEAT_TIMEOUT = '1m';
 const CODE_LIFETIME = '30 minutes';
 
-/** Task queue, deadline, and the seller on whose behalf the call is made. */
+/** Task queue, deadline, and the provider client or payer on whose behalf the call is made. */
 export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'> & {
-  /** Sellers take turns within one priority if the Temporal server supports fairness. */
-  seller?: string | undefined;
+  /** They take turns within one priority if the Temporal server supports fairness. */
+  onBehalfOf?: string | undefined;
 };
 
 /** Activities that make no call to the provider. */
@@ -124,7 +123,7 @@ export function exchangeCalls({ environment, app }: TokenOwner, { callTimeoutMs 
 }
 
 function activityOptions(
-  { apiQueue, callTimeoutMs, seller }: CallSettings,
+  { apiQueue, callTimeoutMs, onBehalfOf }: CallSettings,
   urgency: Urgency,
   summary: string,
 ) {
@@ -135,9 +134,9 @@ function activityOptions(
     heartbeatTimeout: HEARTBEAT_TIMEOUT,
     priority: {
       priorityKey: PRIORITY[urgency],
-      // A seller's late polls have their own key, so that they never wait behind the payouts that it begins.
-      ...(seller !== undefined && {
-        fairnessKey: fairnessKey(urgency === 'latePoll' ? `${seller}\npolls` : seller),
+      // A client's late polls have their own key, so that they never wait behind the payouts that it begins.
+      ...(onBehalfOf !== undefined && {
+        fairnessKey: fairnessKey(urgency === 'latePoll' ? `${onBehalfOf}\npolls` : onBehalfOf),
       }),
     },
   };

@@ -10,7 +10,7 @@ export const NON_RETRYABLE = ['ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
 /** Every error of a read except RATE_LIMITED: the payout's own loop decides when to ask again. */
 const ALL_BUT_RATE_LIMITED = [
   ...NON_RETRYABLE,
-  ...['SYSTEM_ERROR', 'UNAUTHORISED', 'UNAVAILABLE', 'MALFORMED_ANSWER', 'AMBIGUOUS', 'REFUSED', 'NOT_SENT'],
+  ...['SYSTEM_ERROR', 'UNAUTHORIZED', 'UNAVAILABLE', 'MALFORMED_ANSWER', 'AMBIGUOUS', 'REFUSED', 'NOT_SENT'],
   'ORDER_NOT_EXIST',
 ];
 
@@ -54,7 +54,7 @@ export const WHILE_A_PERSON_WAITS: RetryPolicy = {
   initialInterval: '1s',
   backoffCoefficient: 2,
   maximumAttempts: 4,
-  nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORISED'],
+  nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORIZED'],
 };
 
 /**
@@ -76,6 +76,6 @@ export function untilIssuedOrRefused(livesMs: number): RetryPolicy {
     initialInterval: MIN_TOKEN_INTERVAL_MS,
     backoffCoefficient: 2,
     maximumInterval: Math.min(MAX_TOKEN_INTERVAL_MS, Math.max(MIN_TOKEN_INTERVAL_MS, livesMs / 100)),
-    nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORISED', 'REFUSED'],
+    nonRetryableErrorTypes: [...NON_RETRYABLE, 'UNAUTHORIZED', 'REFUSED'],
   };
 }

@@ -80,7 +80,7 @@ function mustWait(run: RenewalRun, rejected: string | undefined): boolean {
 function current({ record: { held } }: RenewalRun): CurrentGrant | null {
   if (!held) return null;
   const { access, livesMs, expiresAtMs, renewsAtMs } = held;
-  return { access, livesMs, expiresAtMs, renewsAtMs };
+  return { access, livesMs, expiresAtMs, renewsAtMs, grantedAtMs: Date.now() };
 }
 
 /** Counts tokens that are rejected before their renewal is due. The rejection of an older token is normal. */

@@ -11,7 +11,7 @@ import { exchangeCalls, local } from '../shared/calls.ts';
 
 /** The provider has not used the code, so it can be exchanged again. */
 const CODE_NOT_USED = ['RATE_LIMITED', 'UNAVAILABLE', 'NOT_SENT', 'LEASE_MOVED'];
-const REFUSALS = ['REFUSED', 'UNAUTHORISED', 'ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
+const REFUSALS = ['REFUSED', 'UNAUTHORIZED', 'ILLEGAL_PARAMETER', 'INVALID_REQUEST'];
 const MAX_RETRIES = 10;
 
 /** The provider's authorization page for a browser, without `state`. Makes no call. */

@@ -1,4 +1,4 @@
-/** One check of `doctor`: what it found, and what to do. */
+/** One check of `doctor`: what it found, and what to do; and the check of the clocks that the others read. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClockOffset } from '../../../domain/time.ts';
 import { messageOf } from '../../../temporal/client-errors.ts';
@@ -51,4 +51,42 @@ export async function until<T>(
     if (found !== undefined || waitedMs >= withinMs) return found;
     await sleep(everyMs);
   }
+}
+
+const CLOCKS = 'clocks';
+/** Half of the lifetime of a lock. */
+const MAX_OFFSET_MS = 30_000;
+
+export interface ClockOffsets {
+  /** From the clock of this machine. */
+  temporal?: ClockOffset | undefined;
+  /** From Temporal's clock. */
+  worker?: ClockOffset | undefined;
+  /** From the clock of the worker that called it. */
+  provider?: ClockOffset | undefined;
+}
+
+/** Compares the clocks of this machine, Temporal, a worker and the provider, because deadlines depend on them. */
+export function compareClocks({ temporal, worker, provider }: ClockOffsets): Check {
+  const pairs = [
+    { pair: 'Temporal against this machine', offset: temporal },
+    { pair: 'worker against Temporal', offset: worker },
+    { pair: 'provider against worker', offset: provider },
+  ];
+  const detail = pairs.map(({ pair, offset }) => `${pair}: ${offsetText(offset)}`).join(', ');
+  if (pairs.some(({ offset = 0 }) => Math.abs(offset) > MAX_OFFSET_MS))
+    return problem(
+      CLOCKS,
+      detail,
+      'synchronize the clock that is wrong (NTP): locks and signatures expire by it',
+    );
+  if (pairs.every(({ offset }) => offset === undefined))
+    return unknown(CLOCKS, 'no clock could be read', 'fix the problems above, and run doctor again');
+  return ok(CLOCKS, detail);
+}
+
+function offsetText(offset: ClockOffset | undefined): string {
+  if (offset === undefined) return 'unknown';
+  if (Math.abs(offset) < 1_000) return 'in sync';
+  return `${Math.round(Math.abs(offset) / 1_000)} s ${offset > 0 ? 'ahead' : 'behind'}`;
 }

@@ -1,0 +1,70 @@
+/** The activities of the reconciliation and of the daily report. Types only, so that workflows can import them. */
+import type { ReportPart } from '../../domain/daily-report.ts';
+import type { LeftAlone } from '../../domain/reconciliation.ts';
+import type { FailingSearch } from '../../temporal/failing-workflows.ts';
+
+export interface LookFor {
+  environment: string;
+  /** An earlier reconciliation covered all runs that closed before this time. Unix milliseconds. */
+  closedAfterMs: number;
+  /** The workflow's time, which is Temporal's clock. Unix milliseconds. */
+  nowMs: number;
+}
+
+export interface Adopted {
+  adopted: number;
+  /** They stopped repeatedly; a later reconciliation restarts them. */
+  waiting: number;
+  leftAlone: LeftAlone[];
+  /** There are more. A pause before the next call leaves the rate limit to others. */
+  more: boolean;
+}
+
+export interface Followed {
+  started: number;
+  leftAlone: LeftAlone[];
+  more: boolean;
+}
+
+export interface LookForFailing {
+  environment: string;
+  /** The ids of failing workflows that were found before. */
+  known: string[];
+  /** Where the last search stopped. Unix milliseconds. */
+  beforeMs?: number | undefined;
+}
+
+/** They call only Temporal, and are idempotent. */
+export interface ReconcileActivities {
+  /** Restarts payouts whose workflow was terminated, timed out or failed. */
+  adoptStopped(look: LookFor): Promise<Adopted>;
+  /** Starts the missing follow-up of each payout that has ended after a create was sent, and restarts stopped ones. */
+  followEnded(look: LookFor): Promise<Followed>;
+  /** Finds open workflows of every type whose workflow task keeps failing. */
+  findFailing(look: LookForFailing): Promise<FailingSearch>;
+}
+
+export interface ReportPage {
+  /** A worker of another environment refuses the page. */
+  environment: string;
+  day: string;
+  /** The workflow's time, which is Temporal's clock. Unix milliseconds. */
+  nowMs: number;
+  /** The page token; undefined for the first page. */
+  after?: string | undefined;
+}
+
+export interface ReportedPage extends ReportPart {
+  /** Undefined after the last page. */
+  next?: string;
+}
+
+/** They read only Temporal. */
+export interface ReportActivities {
+  /** Payouts that ended on the day. */
+  reportEnded(page: ReportPage): Promise<ReportedPage>;
+  /** Payouts that are open now. */
+  reportOpen(page: ReportPage): Promise<ReportedPage>;
+  /** What follow-ups found on the day. Always one page. */
+  reportChanged(page: ReportPage): Promise<ReportedPage>;
+}

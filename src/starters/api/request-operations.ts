@@ -1,0 +1,69 @@
+/** The routes that payouts and receiving account requests have in common: their state, and decisions about them. */
+import { z } from 'zod';
+import type { Caller, Verb } from '../../config/callers.ts';
+import type { Clients } from './clients.ts';
+import { rejectedStart, unlessEnded } from './error-mapping.ts';
+import { appQuery, noBody, type Operation, operation } from './operation.ts';
+
+interface Kind<P extends z.ZodObject> {
+  /** Such as `payout`, for descriptions and errors. */
+  name: string;
+  path: string;
+  params: P;
+  state: z.ZodType;
+  result: z.ZodType;
+}
+
+type Ref<P extends z.ZodObject> = z.output<P> & z.output<typeof appQuery>;
+
+/** Gets the state and, after the end, the result. */
+export function snapshotOperation<P extends z.ZodObject>(
+  { withTemporalDeadline }: Clients,
+  { name, path, params, state, result }: Kind<P>,
+  look: (ref: Ref<P>) => Promise<unknown>,
+): Operation {
+  const schema = z.strictObject({ state, result: result.exactOptional() });
+  return operation(
+    {
+      ...{ method: 'GET', path, verb: 'read' },
+      summary: `Get the state of a ${name} and, after its end, its result`,
+      response: { status: 200, description: 'The state and, after the end, the result', schema },
+      problems: {
+        404: `no such ${name}`,
+        409: 'the start was rejected as bad input; errors has the fields',
+      },
+    },
+    { params, query: appQuery, body: noBody },
+    ({ params: id, query }) => withTemporalDeadline(() => look({ ...id, ...query }).catch(rejectedStart)),
+  );
+}
+
+interface Decision<P extends z.ZodObject, B extends z.ZodType> {
+  verb: Verb;
+  summary: string;
+  body: B;
+  /** Throws if there is no such workflow, or the caller may not decide about it. */
+  authorize(ref: Ref<P>, caller: Caller): Promise<unknown>;
+  send(ref: Ref<P>, by: string, body: z.output<B>): Promise<unknown>;
+}
+
+/** Sends an update, recorded under the name of the caller's key, and returns the new state. */
+export function decisionOperation<P extends z.ZodObject, B extends z.ZodType>(
+  { withTemporalDeadline, withProviderDeadline }: Clients,
+  { name, path, params, state }: Kind<P>,
+  { verb, summary, body, authorize, send }: Decision<P, B>,
+): Operation {
+  return operation(
+    {
+      ...{ method: 'POST', path: `${path}/${verb}`, verb, summary },
+      response: { status: 200, description: 'Accepted; the new state', schema: state },
+      problems: { 404: `no such ${name}`, 409: 'not accepted now; detail says why' },
+    },
+    { params, query: appQuery, body },
+    async ({ caller, params: id, query, body: decision }) => {
+      const ref = { ...id, ...query };
+      await withTemporalDeadline(() => authorize(ref, caller));
+      return withProviderDeadline(() => unlessEnded(name, () => send(ref, caller.name, decision)));
+    },
+  );
+}

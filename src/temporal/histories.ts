@@ -1,0 +1,81 @@
+/** Reads histories: whole, or their first events, which tell how a run was started and for which environment. */
+import type { Client } from '@temporalio/client';
+import {
+  decodeArrayFromPayloads,
+  decodeMapFromPayloads,
+} from '@temporalio/common/lib/internal-non-workflow/index.js';
+import type { temporal } from '@temporalio/proto';
+import { environmentOfQueue } from '../contract/ids.ts';
+import { unlessGone } from './client-errors.ts';
+
+export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
+
+export interface WorkflowRun {
+  workflowId: string;
+  runId: string;
+}
+
+/** Undefined if the history was deleted. */
+export function wholeHistory(
+  { workflowService, options: { namespace } }: Client,
+  { workflowId, runId }: WorkflowRun,
+): Promise<HistoryEvent[] | undefined> {
+  const execution = { workflowId, runId };
+  return unlessGone(async () => {
+    const events: HistoryEvent[] = [];
+    let nextPageToken: Uint8Array | null | undefined;
+    do {
+      const request = { namespace, execution, ...(nextPageToken && { nextPageToken }) };
+      const page = await workflowService.getWorkflowExecutionHistory(request);
+      events.push(...(page.history?.events ?? []));
+      ({ nextPageToken } = page);
+    } while (nextPageToken?.length);
+    return events;
+  });
+}
+
+export async function firstEvents(
+  client: Client,
+  { workflowId, runId }: WorkflowRun,
+  max: number,
+): Promise<HistoryEvent[]> {
+  const { history } = await client.workflowService.getWorkflowExecutionHistory({
+    namespace: client.options.namespace,
+    execution: { workflowId, runId },
+    maximumPageSize: max,
+  });
+  return history?.events ?? [];
+}
+
+export async function readStartEvent(
+  client: Client,
+  workflowId: string,
+  runId: string,
+): Promise<{ argument: unknown; memo: Record<string, unknown>; firstRunId: string }> {
+  const [first] = await firstEvents(client, { workflowId, runId }, 1);
+  const start = first?.workflowExecutionStartedEventAttributes;
+  const converter = client.options.loadedDataConverter;
+  const [argument] = await decodeArrayFromPayloads(converter, start?.input?.payloads);
+  const memo = await decodeMapFromPayloads(converter, start?.memo?.fields);
+  return { argument, memo: memo ?? {}, firstRunId: start?.firstExecutionRunId || runId };
+}
+
+/** These include a payout's first call, if it has made any. */
+const FIRST_EVENTS = 60;
+
+/**
+ * Several environments may share a namespace, so from the run's memo or from the task queue of its calls; undefined if neither names the environment.
+ */
+export async function environmentOf(
+  client: Client,
+  run: WorkflowRun,
+  memo: Record<string, unknown>,
+): Promise<string | undefined> {
+  if (typeof memo['environment'] === 'string') return memo['environment'];
+  const events = await firstEvents(client, run, FIRST_EVENTS);
+  for (const { activityTaskScheduledEventAttributes: scheduled } of events) {
+    const environment = environmentOfQueue(scheduled?.taskQueue?.name ?? '');
+    if (environment !== undefined) return environment;
+  }
+  return undefined;
+}
