@@ -1,5 +1,7 @@
 /** Checks the order in which an application's calls leave their task queue: urgent calls first, and clients in turn. */
+import { fairnessKey } from '../../src/domain/fairness.ts';
 import type { PendingActivity } from '../temporal/pending-activity.ts';
+import { fairnessKeyOf, levelOf, Turns } from '../temporal/temporal.ts';
 import { payoutId } from './payout-world.ts';
 import type { Feature, Scene } from './scene.ts';
 
@@ -9,35 +11,40 @@ const MOST_URGENT: ReadonlySet<string> = new Set(['createPayout', 'confirmOrder'
 const BEGINNING = 'quoteForClient';
 const FOLLOW_UP = 'payoutFollowUp';
 
-interface Wait {
-  /** How many beginnings of its client waited when it was offered, including itself. */
-  position: number;
-  /** By client: how many beginnings have gone ahead. */
-  ahead: Map<string, number>;
-}
-
 export class QueueOrder implements Feature {
   private readonly scene: Scene;
   private readonly clients: ReadonlyMap<string, string>;
-  private waits = new Map<PendingActivity, Wait>();
+  /** As the server gives turns, but by the client of each beginning. */
+  private readonly turns: Turns;
+  private readonly turnOf = new WeakMap<PendingActivity, number>();
 
   constructor(scene: Scene) {
     this.scene = scene;
     this.clients = new Map(
       scene.plan.payouts.map(({ number, request }) => [payoutId(number), request.clientId]),
     );
-    scene.system.server.onDispatch.push((activity, waiting) => this.dispatched(activity, waiting));
+    this.turns = new Turns((activity) => this.keyOf(activity));
   }
 
-  restored(): void {
-    this.waits.clear();
+  begin(): void {
+    const { server } = this.scene.system;
+    server.onOffer.push((activity) => this.turnOf.set(activity, this.turns.next(activity)));
+    server.onDispatch.push((activity, waiting) => this.dispatched(activity, waiting));
   }
 
   private dispatched(activity: PendingActivity, waiting: readonly PendingActivity[]): void {
-    const others = waiting.filter(({ attributes }) => attributes.taskQueue === activity.attributes.taskQueue);
-    if (others.length === 0) return;
-    this.checkPriority(activity, others);
-    this.checkTurns(activity, others.filter(isBeginning));
+    const turn = this.turnOf.get(activity) ?? 0;
+    this.turns.dispatched(activity, turn);
+    this.checkPriority(
+      activity,
+      waiting.filter(({ attributes }) => attributes.taskQueue === activity.attributes.taskQueue),
+    );
+    if (isBeginning(activity))
+      this.checkTurns(
+        activity,
+        turn,
+        waiting.filter((other) => isBeginning(other) && levelOf(other) === levelOf(activity)),
+      );
   }
 
   private checkPriority(activity: PendingActivity, others: readonly PendingActivity[]): void {
@@ -54,30 +61,22 @@ export class QueueOrder implements Feature {
     if (create || ofPayout) world.occurred.add('a call went before another one');
   }
 
-  /** Another client has at most one turn for each turn that this client's earlier beginnings and this one need. */
-  private checkTurns(activity: PendingActivity, beginnings: readonly PendingActivity[]): void {
-    this.waits.delete(activity);
+  private checkTurns(activity: PendingActivity, turn: number, others: readonly PendingActivity[]): void {
     const { world } = this.scene.system;
     const client = this.clientOf(activity);
-    for (const other of beginnings) {
-      const wait = this.waitOf(other, beginnings);
-      if (!isBeginning(activity) || client === undefined || client === this.clientOf(other)) continue;
-      const ahead = (wait.ahead.get(client) ?? 0) + 1;
-      wait.ahead.set(client, ahead);
+    for (const other of others) {
+      if (this.clientOf(other) === client) continue;
       world.occurred.add('clients took turns');
-      if (ahead > wait.position + 1)
-        world.violation(`${ahead} payouts of ${client} begin before that of ${other.run.workflowId}`);
+      if (turn > (this.turnOf.get(other) ?? turn))
+        world.violation(
+          `${activity.run.workflowId} of ${client} takes the turn of ${other.run.workflowId} of ${this.clientOf(other)}`,
+        );
     }
   }
 
-  private waitOf(activity: PendingActivity, beginnings: readonly PendingActivity[]): Wait {
-    const known = this.waits.get(activity);
-    if (known) return known;
-    const client = this.clientOf(activity);
-    const position = beginnings.filter((other) => this.clientOf(other) === client).length;
-    const wait = { position, ahead: new Map<string, number>() };
-    this.waits.set(activity, wait);
-    return wait;
+  private keyOf(activity: PendingActivity): string {
+    const client = isBeginning(activity) ? this.clientOf(activity) : undefined;
+    return client === undefined ? fairnessKeyOf(activity) : fairnessKey(client);
   }
 
   private clientOf({ run }: PendingActivity): string | undefined {

@@ -71,6 +71,8 @@ export class Temporal implements RunHost {
   readonly workers: SimulatedWorker[] = [];
   /** Called when a run has a new history event. */
   readonly onChange: ((run: Run) => void)[] = [];
+  /** Called when an attempt of an activity begins to wait for a worker. */
+  readonly onOffer: ((activity: PendingActivity) => void)[] = [];
   /** Called when an activity goes to a worker, with those that still wait. */
   readonly onDispatch: ((activity: PendingActivity, waiting: readonly PendingActivity[]) => void)[] = [];
   /** Called when all runs are dropped. */
@@ -81,7 +83,7 @@ export class Temporal implements RunHost {
   private readonly children = new Map<string, { parent: Run; initiated: Entry; policy: number }>();
   private waiting: Waiting[] = [];
   private activitiesWaiting: WaitingActivity[] = [];
-  private readonly turns = new Turns();
+  private readonly turns = new Turns(fairnessKeyOf);
   private polls: OpenPoll[] = [];
   private offerCount = 0;
 
@@ -282,6 +284,7 @@ export class Temporal implements RunHost {
     const { attempt } = activity;
     this.world.at(this.world.random.between(1, MAX_MATCHING_DELAY_MS), () => {
       const turn = this.turns.next(activity);
+      for (const listener of this.onOffer) listener(activity);
       this.activitiesWaiting.push({ activity, attempt, turn, order: this.offerCount++ });
       this.matchActivities();
     });
@@ -610,15 +613,20 @@ function priorityOf({ attributes }: PendingActivity): number {
 }
 
 /** The server's fairness: within one priority of a task queue, fairness keys take turns. */
-class Turns {
+export class Turns {
   /** By task queue and priority: the last turn that was dispatched. */
   private readonly reached = new Map<string, number>();
   /** By task queue, priority and fairness key: the last turn that was given. */
   private readonly given = new Map<string, number>();
+  private readonly keyOf: (activity: PendingActivity) => string;
+
+  constructor(keyOf: (activity: PendingActivity) => string) {
+    this.keyOf = keyOf;
+  }
 
   next(activity: PendingActivity): number {
     const level = levelOf(activity);
-    const key = `${level} ${activity.attributes.priority?.fairnessKey ?? ''}`;
+    const key = `${level} ${this.keyOf(activity)}`;
     const turn = Math.max(this.reached.get(level) ?? 0, this.given.get(key) ?? 0) + 1;
     this.given.set(key, turn);
     return turn;
@@ -629,7 +637,11 @@ class Turns {
   }
 }
 
-function levelOf(activity: PendingActivity): string {
+export function fairnessKeyOf({ attributes }: PendingActivity): string {
+  return attributes.priority?.fairnessKey ?? '';
+}
+
+export function levelOf(activity: PendingActivity): string {
   return `${activity.attributes.taskQueue} ${priorityOf(activity)}`;
 }
 
