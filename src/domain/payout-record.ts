@@ -88,6 +88,7 @@ export interface PayoutRecord {
   attention: Attention[];
   createdAtMs: number;
   lastAskedAtMs: number;
+  /** When the last call was scheduled that brought a trustworthy answer. Its answer may be later. Unix milliseconds. */
   lastConfirmedAtMs: number;
   /** Queries about the order, answered or not. */
   asks: number;
@@ -95,7 +96,7 @@ export interface PayoutRecord {
   asksBefore: number;
   /** Trade queries in a row without a trustworthy answer. */
   unanswered: number;
-  /** The start of the period in which no answered trade query has named the created order. Unix milliseconds. */
+  /** When the workflow first saw that a trade query did not name the created order. Unix milliseconds. */
   missingSinceMs?: number | undefined;
   /** How many times in a row result and detail disagreed. */
   disagreements: number;

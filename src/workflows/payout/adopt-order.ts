@@ -140,7 +140,7 @@ function adopt(
   record.unknownSend = undefined;
   record.reviewedOrderId = undefined;
   record.createdAtMs = Date.now();
-  record.lastConfirmedAtMs = Date.now();
+  record.lastConfirmedAtMs = record.lastAskedAtMs;
   beginTracking(record);
   // A decision that came too late for this review must not apply to a later one.
   run.resolution = undefined;

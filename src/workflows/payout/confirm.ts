@@ -182,10 +182,11 @@ type Calls = Pick<ReturnType<typeof polled>, 'confirmOrder'>;
 /** Undefined if there was no usable answer: the payout is flagged and asks again. `late` replaces a call that waits too long. */
 async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise<Confirmation | undefined> {
   const question = { key: run.tradeKey, workflowId: workflowInfo().workflowId, request: run.request };
-  const ask = (by: Calls) => () => by.confirmOrder(run.caller, question);
+  const confirmBy = (by: Calls) => () => by.confirmOrder(run.caller, question);
+  const queriedAtMs = Date.now();
   try {
-    const answer = await query(run, ask(calls), late && ask(late));
-    run.record.lastConfirmedAtMs = Date.now();
+    const answer = await query(run, confirmBy(calls), late && confirmBy(late));
+    run.record.lastConfirmedAtMs = queriedAtMs;
     run.unflag('PROVIDER_NOT_ANSWERING');
     return answer;
   } catch (error) {

@@ -1,0 +1,80 @@
+/** Answers that reach their workflow late, because no worker takes its tasks, in virtual time. */
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { PayoutWorld, partnerOrderIdOf, payoutId } from '../../simulation/payouts/payout-world.ts';
+import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
+import type { Environment } from '../../src/config/environment.ts';
+
+const HOUR_MS = 3_600_000;
+const partnerOrderId = partnerOrderIdOf(1);
+
+let workflows: Workflows;
+beforeAll(async () => {
+  workflows = await loadWorkflows(inject('workflowBundle'));
+});
+
+function worldOf(env: Environment = {}) {
+  const system = new PayoutWorld({ workflows, seed: 1, env });
+  const { world, server, processes, payouts, provider } = system;
+  /** Ids of the activities of this type that the workflow has scheduled. */
+  const scheduled = (workflowId: string, activityType: string) =>
+    server
+      .find(workflowId)
+      .entries.filter(
+        ({ event }) => event.activityTaskScheduledEventAttributes?.activityType?.name === activityType,
+      );
+  const isCompleted = (workflowId: string, scheduledId: number | undefined) =>
+    server
+      .find(workflowId)
+      .entries.some(
+        ({ event }) => Number(event.activityTaskCompletedEventAttributes?.scheduledEventId) === scheduledId,
+      );
+  return {
+    ...{ system, world, server, payouts, control: provider.control },
+    state: () => world.finish(payouts.state({ partnerOrderId })),
+    result: () => world.finish(payouts.result({ partnerOrderId }), HOUR_MS),
+    scheduled,
+    /** Waits for the result of the `count`th activity of this type, and keeps it from the workflow for `ms`. */
+    async delayAnswer(
+      workflowId: string,
+      activityType: string,
+      count: number,
+      ms: number,
+      meanwhile = () => {},
+    ) {
+      const isAnswered = () => {
+        const one = server.latest(workflowId) && scheduled(workflowId, activityType)[count - 1];
+        return one !== undefined && isCompleted(workflowId, one.id);
+      };
+      expect(await world.run({ done: isAnswered, withinMs: HOUR_MS })).toBe('done');
+      for (const process of processes) process.kill();
+      await world.run({ withinMs: ms });
+      meanwhile();
+      for (const process of processes) process.start();
+    },
+  };
+}
+
+describe('a trade query that denies the order', () => {
+  test('H132 counts from the time of the query, so that an old denial leads to no review', async () => {
+    const scene = worldOf({
+      PAYOUTS_CONFIRMATION_WINDOW: '60s',
+      PAYOUTS_POLL_FIRST: '5s',
+      PAYOUTS_POLL_MAX: '1h',
+    });
+    const { system, world, control, state, delayAnswer, result } = scene;
+    await world.finish(system.start(1, { platform: 'sim:stuck' }));
+    while ((await state().catch(() => undefined))?.phase !== 'PROCESSING') await world.run({ withinMs: 100 });
+    control.changeOrder(partnerOrderId, { visible: false, answers: { queryDetail: { orderId: 'another' } } });
+    // The last denial is old by the time that the workflow sees it. The provider knows the order again.
+    await delayAnswer(payoutId(1), 'fetchTradeWithDetail', 3, 5 * 60_000, () =>
+      control.changeOrder(partnerOrderId, { visible: true }),
+    );
+    await world.run({ withinMs: 30_000 });
+    const { phase, lastConfirmedAt = '', lastAskedAt = '' } = await state();
+    expect(phase).toBe('PROCESSING');
+    expect(Date.parse(lastConfirmedAt)).toBeLessThanOrEqual(Date.parse(lastAskedAt));
+    control.changeOrder(partnerOrderId, { status: 'SUCCESS' });
+    expect((await result()).outcome).toBe('SUCCESS');
+    expect(world.violations).toEqual([]);
+  });
+});
