@@ -70,7 +70,7 @@ export interface PayoutRecord {
   sentQuotes: AgreedQuote[];
   /** How many times in a row the creation was restarted. */
   restarts: number;
-  /** The current quote, and when its answer came. The lock's lifetime starts then. */
+  /** The current quote, and when its request was sent. The lock's lifetime starts then. */
   quote?: AgreedQuote | undefined;
   quotedAtMs: number;
   /** The approver, and the quote that they saw. */

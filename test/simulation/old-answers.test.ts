@@ -54,6 +54,29 @@ function worldOf(env: Environment = {}) {
   };
 }
 
+describe('a lock', () => {
+  const LOCK_MS = 60_000;
+
+  test('whose quote reaches the workflow late is not used for a create', async () => {
+    const scene = worldOf();
+    const { system, world, control, delayAnswer, result } = scene;
+    await world.finish(system.start(1));
+    await delayAnswer(payoutId(1), 'quoteForClient', 1, 0.95 * LOCK_MS);
+    expect((await result()).outcome).toBe('SUCCESS');
+    const ages = control.ledgerOf(partnerOrderId).creates.map(({ lockAgeMs }) => lockAgeMs ?? LOCK_MS);
+    expect(ages.map((age) => age < LOCK_MS / 2)).toEqual([true]);
+    expect(world.violations).toEqual([]);
+  });
+
+  test.each([-HOUR_MS, HOUR_MS])('is used by a worker whose clock is %d ms off', async (offsetMs) => {
+    const { system, world, control, result } = worldOf();
+    for (const process of system.processes) process.wallClockOffsetMs = offsetMs;
+    await world.finish(system.start(1));
+    expect((await result()).outcome).toBe('SUCCESS');
+    expect(control.calls({ operation: 'fee' })).toHaveLength(1);
+  });
+});
+
 describe('a trade query that denies the order', () => {
   test('H132 counts from the time of the query, so that an old denial leads to no review', async () => {
     const scene = worldOf({

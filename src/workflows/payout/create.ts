@@ -82,6 +82,7 @@ async function sendOnce(
         clientId: run.request.clientId,
         ...runFacts(run.record.startedAtMs, run.cleared),
         sendWithinMs: budget.sendWithinMs,
+        scheduleByMs: Date.now() + budget.scheduleWithinMs,
       }),
     );
   } catch (error) {
