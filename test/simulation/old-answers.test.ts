@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { PayoutWorld, partnerOrderIdOf, payoutId } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import { payoutFollowUpWorkflowId } from '../../src/contract/ids.ts';
 
 const HOUR_MS = 3_600_000;
 const partnerOrderId = partnerOrderIdOf(1);
@@ -98,6 +99,20 @@ describe('a trade query that denies the order', () => {
     expect(Date.parse(lastConfirmedAt)).toBeLessThanOrEqual(Date.parse(lastAskedAt));
     control.changeOrder(partnerOrderId, { status: 'SUCCESS' });
     expect((await result()).outcome).toBe('SUCCESS');
+    expect(world.violations).toEqual([]);
+  });
+});
+
+describe('a check of a follow-up', () => {
+  const followUpId = payoutFollowUpWorkflowId('default', partnerOrderId);
+
+  test('H22 whose answer comes after the next check was due does not replace that check', async () => {
+    const { system, world, delayAnswer, scheduled, result } = worldOf({ PAYOUTS_FOLLOW_UP: '2m,10m,2h' });
+    await world.finish(system.start(1));
+    expect((await result()).outcome).toBe('SUCCESS');
+    await delayAnswer(followUpId, 'fetchTradeDetail', 1, 12 * 60_000);
+    await world.run({ withinMs: 60_000 });
+    expect(scheduled(followUpId, 'fetchTradeDetail')).toHaveLength(2);
     expect(world.violations).toEqual([]);
   });
 });

@@ -91,11 +91,14 @@ async function check(
   const { app, openId, clientId, partnerOrderId } = request;
   const caller = { environment: plan.environment, app, openId };
   const summary = `checks for returned money (${reason})`;
-  const timeoutMs = checkTimeoutMs(request, plan, Date.now());
+  // The answer may reach the workflow late. What it says holds for the time of its query.
+  const queriedAtMs = Date.now();
+  const timeoutMs = checkTimeoutMs(request, plan, queriedAtMs);
   const calls = followUpCalls({ ...plan, seller: clientId }, summary, timeoutMs);
   record.hinted = false;
   try {
-    recordDetail(request, record, await calls.fetchTradeDetail(caller, { clientId, partnerOrderId }));
+    const detail = await calls.fetchTradeDetail(caller, { clientId, partnerOrderId });
+    recordDetail(request, record, detail, queriedAtMs);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     log.warn('a check got no answer; the follow-up waits for the next one');
@@ -104,15 +107,22 @@ async function check(
     record.notChecked = notChecked(why, record.notChecked, Date.now());
     show(followUpResult(request, record));
   }
-  record.lookedAtMs = Date.now();
+  record.lookedAtMs = queriedAtMs;
 }
 
-function recordDetail(request: FollowUpRequest, record: FollowUpRecord, detail: TradeDetail | null): void {
+function recordDetail(
+  request: FollowUpRequest,
+  record: FollowUpRecord,
+  detail: TradeDetail | null,
+  queriedAtMs: number,
+): void {
   record.looks += 1;
-  record.answeredAtMs = Date.now();
+  record.confirmedAtMs = queriedAtMs;
+  // A change counts for the day on which the workflow sees it: the report of an earlier day may be made already.
+  const seenAtMs = Date.now();
   record.notChecked = undefined;
-  if (detail) record.returned = returnedPayments(request, detail, record.returned, record.answeredAtMs);
-  record.differences = differencesSince(request, detail, record.differences, record.answeredAtMs);
+  if (detail) record.returned = returnedPayments(request, detail, record.returned, seenAtMs);
+  record.differences = differencesSince(request, detail, record.differences, seenAtMs);
   show(followUpResult(request, record));
 }
 
