@@ -1,4 +1,5 @@
 /** The activities of the reconciliation. Types only, so that workflows can import them. */
+import type { FollowUpRequest } from '../../domain/follow-up.ts';
 import type { FailingWorkflow, LeftAlone } from '../../domain/reconciliation.ts';
 
 export interface LookFor {
@@ -22,6 +23,19 @@ export interface Followed {
   more: boolean;
 }
 
+export interface EndedWhich {
+  environment: string;
+  app: string;
+  partnerOrderId: string;
+}
+
+export type PayoutEnd =
+  | { kind: 'ended'; ended: FollowUpRequest }
+  /** A Workflow Reset has opened the payout again. */
+  | { kind: 'open' }
+  /** The payout's workflow was stopped, deleted or cannot be read. */
+  | { kind: 'unknown' };
+
 export interface LookForFailing {
   environment: string;
   /** The ids of failing workflows that were found before. */
@@ -41,6 +55,8 @@ export interface ReconcileActivities {
   adoptStopped(look: LookFor): Promise<Adopted>;
   /** Starts the missing follow-up of each payout that has ended after a create was sent, and restarts stopped ones. */
   followEnded(look: LookFor): Promise<Followed>;
+  /** The end of the payout as it is now. */
+  payoutEnd(which: EndedWhich): Promise<PayoutEnd>;
   /** Finds open workflows of every type whose workflow task keeps failing. */
   findFailing(look: LookForFailing): Promise<Failing>;
 }
