@@ -33,7 +33,7 @@ export type Creation =
   | { stage: 'quoting' }
   | { stage: 'sending' }
   /** `wasSeen`: an answer named an order that could not be adopted. */
-  | { stage: 'confirming'; cause: UnknownCause; untilMs: number; asks: number; wasSeen?: boolean }
+  | { stage: 'confirming'; cause: UnknownCause; untilMs: number; queries: number; wasSeen?: boolean }
   /** A person decides. `why` says what blocks the payout. */
   | { stage: 'review'; why: string }
   | { stage: 'created' };
@@ -91,9 +91,9 @@ export interface PayoutRecord {
   /** When the last call was scheduled that brought a trustworthy answer. Its answer may be later. Unix milliseconds. */
   lastConfirmedAtMs: number;
   /** Queries about the order, answered or not. */
-  asks: number;
-  /** The value of `asks` when the creation became known. The polling interval grows with the queries since then. */
-  asksBefore: number;
+  queries: number;
+  /** The value of `queries` when the creation became known. The polling interval grows with the queries since then. */
+  queriesBefore: number;
   /** Trade queries in a row without a trustworthy answer. */
   unanswered: number;
   /** When the workflow first saw that a trade query did not name the created order. Unix milliseconds. */
@@ -130,8 +130,8 @@ export function newRecord(startedAtMs: number): PayoutRecord {
     createdAtMs: 0,
     lastAskedAtMs: 0,
     lastConfirmedAtMs: 0,
-    asks: 0,
-    asksBefore: 0,
+    queries: 0,
+    queriesBefore: 0,
     unanswered: 0,
     disagreements: 0,
     hinted: false,

@@ -84,7 +84,7 @@ function termsOf({ lockRateId, exchangeRate, pay, target, fee }: PayoutOrder): A
 function beginTracking(record: PayoutRecord): void {
   record.missingSinceMs = undefined;
   record.trade = undefined;
-  record.asksBefore = record.asks;
+  record.queriesBefore = record.queries;
   record.unanswered = 0;
   record.disagreements = 0;
   record.debitsSaid = undefined;
