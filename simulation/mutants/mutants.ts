@@ -39,14 +39,14 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'window-skipped',
     what: 'The first "order not exist" counts as proof, although queries lag: a second payment.',
     file: 'src/workflows/payout/confirm.ts',
-    find: "creation.cause === 'restored' || askedAtMs < creation.untilMs",
+    find: "creation.cause === 'restored' || queriedAtMs < creation.untilMs",
     replace: "creation.cause === 'restored'",
   },
   {
     name: 'old-answer-closes-window',
     what: 'An answer from the middle of the window that waited for the workflow counts as the last one: a second payment.',
     file: 'src/workflows/payout/confirm.ts',
-    find: "creation.cause === 'restored' || askedAtMs < creation.untilMs",
+    find: "creation.cause === 'restored' || queriedAtMs < creation.untilMs",
     replace: "creation.cause === 'restored' || Date.now() < creation.untilMs",
   },
   {

@@ -24,7 +24,14 @@ import type { Clock } from '../surroundings/surroundings.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
 import { requireValid } from './invalid-request.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
-import { memoOf, type StarterOptions, startDetails, startOrJoin } from './start-once.ts';
+import {
+  findStarted,
+  memoOf,
+  type StarterOptions,
+  startDetails,
+  startOrJoin,
+  type UniqueStart,
+} from './start-once.ts';
 
 /** Thrown if the `partnerOrderId` belongs to a payout with another body. Nothing was started or changed. */
 export class PayoutConflictError extends Error {
@@ -109,14 +116,27 @@ export class Payouts {
     return { payout, joined: memo['batch'] !== batchId };
   }
 
+  /** The payout that `startForBatch` would join. Undefined if there is none. Throws what `startForBatch` throws. */
+  async findForBatch(body: unknown, batchId: string): Promise<{ joined: boolean } | undefined> {
+    const found = await findStarted(this.client, this.uniqueStart(body, { batch: batchId }));
+    return found && { joined: found.memo['batch'] !== batchId };
+  }
+
   /** Also returns the memo of the start. */
-  private async startOrJoin(body: unknown, { batch, startedBy }: Origin) {
+  private async startOrJoin(body: unknown, origin: Origin) {
+    const once = this.uniqueStart(body, origin);
+    const { workflowId, request } = once;
+    const { runId, memo } = await startOrJoin(this.client, once, this.clock);
+    const { app, partnerOrderId } = request;
+    return { payout: { workflowId, runId, app, partnerOrderId }, memo };
+  }
+
+  private uniqueStart(body: unknown, { batch, startedBy }: Origin): UniqueStart<CheckedPayoutRequest> {
     const request = requireValid(checkPayoutRequest(body));
     const { app, partnerOrderId, instructedAmount } = request;
-    const workflowId = payoutWorkflowId(app, partnerOrderId);
-    const once = {
+    return {
       type: 'payout',
-      workflowId,
+      workflowId: payoutWorkflowId(app, partnerOrderId),
       request,
       summary: `payout of ${formatMoney(instructedAmount)}`,
       memo: memoOf({ environment: this.environment, batch, startedBy }),
@@ -127,8 +147,6 @@ export class Payouts {
       read: checkPayoutRequest,
       conflict: () => new PayoutConflictError(partnerOrderId),
     };
-    const { runId, memo } = await startOrJoin(this.client, once, this.clock);
-    return { payout: { workflowId, runId, app, partnerOrderId }, memo };
   }
 
   /**

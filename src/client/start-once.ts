@@ -8,6 +8,7 @@ import { type SearchAttributePair, TypedSearchAttributes } from '@temporalio/com
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import type { CheckResult } from '../contract/payout-request.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
+import { unlessGone } from '../temporal/client-errors.ts';
 import { decisiveRun } from '../temporal/decisive-run.ts';
 import { readStartEvent } from '../temporal/histories.ts';
 import { failedAsBadInput } from './bad-input.ts';
@@ -65,6 +66,17 @@ export async function startOrJoin<Request>(
     return again ?? startOrJoin(client, once, clock);
   }
   return joined(client, once, runId);
+}
+
+/** The run that `startOrJoin` would join, without a start. Undefined if there is none. Throws `once.conflict`. */
+export async function findStarted<Request>(
+  client: Client,
+  once: UniqueStart<Request>,
+): Promise<StartedRun | undefined> {
+  return unlessGone(async () => {
+    const { runId } = await client.workflow.getHandle(once.workflowId).describe();
+    return joined(client, once, runId);
+  });
 }
 
 /**

@@ -54,7 +54,7 @@ function describe(
   if (phase === 'DONE') return { sentence: `All ${count} rows have ended.`, nextStep: 'Nothing.' };
   if (cancelled)
     return {
-      sentence: 'Canceled: no more rows will be started.',
+      sentence: 'Canceled: the batch stops starting rows.',
       nextStep: 'The batch ends when its started payouts have ended.',
     };
   if (missingCount === 0)

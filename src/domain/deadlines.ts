@@ -8,6 +8,19 @@ export function activityTimeoutMs(callTimeoutMs: number): number {
 /** The fraction of a lock's lifetime that is reserved for sending the create. */
 const LOCK_MARGIN = 0.1;
 
+/** When the request for a quote was sent. The provider locks the rate at that time or later. */
+export interface QuoteSent {
+  /** By the clock of the worker, but no earlier than Temporal scheduled the activity. Unix milliseconds. */
+  sentAtMs: number;
+  /** How long the answer took. Milliseconds. */
+  answeredWithinMs: number;
+}
+
+/** When a lock began at the earliest, as far as a wrong clock of the worker allows. `seenAtMs` is the workflow's time. */
+export function lockBeganAtMs({ sentAtMs, answeredWithinMs }: QuoteSent, seenAtMs: number): number {
+  return Math.min(sentAtMs, seenAtMs - answeredWithinMs);
+}
+
 /** When a quote stops being usable. Unix milliseconds, on the clock of `quotedAtMs`. */
 export function lockExpiresAtMs(quotedAtMs: number, lockLifetimeMs: number): number {
   return quotedAtMs + lockLifetimeMs * (1 - LOCK_MARGIN);
@@ -20,7 +33,9 @@ export function sendWithinMs(callTimeoutMs: number): number {
 
 /** How a create divides the remaining lifetime of its lock. Durations only, so that no two clocks are compared. */
 export interface LockBudget {
-  /** Until a worker starts the activity. Temporal's server measures it. */
+  /** Until Temporal schedules the activity, which is when the workflow task completes. The activity checks it. */
+  scheduleWithinMs: number;
+  /** From then until a worker starts the activity. Temporal's server measures it. */
   scheduleToStartMs: number;
   /** From then until the request must have been sent. The worker measures it. */
   sendWithinMs: number;
@@ -30,8 +45,13 @@ export interface LockBudget {
 export function lockBudget(lockLeftMs: number, callTimeoutMs: number): LockBudget | undefined {
   const within = Math.min(sendWithinMs(callTimeoutMs), MAX_TURN_MS, lockLeftMs / 2);
   if (within < MIN_SEND_MS) return undefined;
-  return { scheduleToStartMs: Math.floor(lockLeftMs - within), sendWithinMs: Math.floor(within) };
+  const scheduleWithinMs = Math.floor(Math.min(WORKFLOW_TASK_MS, (lockLeftMs - within) / 4));
+  const scheduleToStartMs = Math.floor(lockLeftMs - within - scheduleWithinMs);
+  return { scheduleWithinMs, scheduleToStartMs, sendWithinMs: Math.floor(within) };
 }
+
+/** Temporal's default timeout of a workflow task. */
+const WORKFLOW_TASK_MS = 10_000;
 
 const MIN_SEND_MS = 50;
 /**

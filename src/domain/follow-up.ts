@@ -67,8 +67,9 @@ export interface FollowUpResult {
 /** The state of a follow-up. It survives continue-as-new. */
 export interface FollowUpRecord {
   looks: number;
+  /** When the last check queried the provider, and the last one that got an answer. Unix milliseconds. */
   lookedAtMs: number;
-  answeredAtMs: number;
+  confirmedAtMs: number;
   returned: ReturnedPayment[];
   differences: Difference[];
   notChecked?: Difference | undefined;
@@ -83,7 +84,7 @@ export function newFollowUpRecord(): FollowUpRecord {
   return {
     looks: 0,
     lookedAtMs: 0,
-    answeredAtMs: 0,
+    confirmedAtMs: 0,
     returned: [],
     differences: [],
     hinted: false,
@@ -192,7 +193,7 @@ function changedSplits(splits: readonly Split[], detail: TradeDetail): string[] 
 }
 
 export function followUpResult(request: FollowUpRequest, record: FollowUpRecord): FollowUpResult {
-  const { returned, differences, looks, answeredAtMs } = record;
+  const { returned, differences, looks, confirmedAtMs } = record;
   return {
     partnerOrderId: request.partnerOrderId,
     outcome: request.outcome,
@@ -202,7 +203,7 @@ export function followUpResult(request: FollowUpRequest, record: FollowUpRecord)
     differences,
     ...(record.notChecked && { notChecked: record.notChecked }),
     looks,
-    ...(answeredAtMs > 0 && { lastLookedAt: isoTime(answeredAtMs) }),
+    ...(confirmedAtMs > 0 && { lastLookedAt: isoTime(confirmedAtMs) }),
   };
 }
 

@@ -33,7 +33,7 @@ export type Creation =
   | { stage: 'quoting' }
   | { stage: 'sending' }
   /** `wasSeen`: an answer named an order that could not be adopted. */
-  | { stage: 'confirming'; cause: UnknownCause; untilMs: number; asks: number; wasSeen?: boolean }
+  | { stage: 'confirming'; cause: UnknownCause; untilMs: number; queries: number; wasSeen?: boolean }
   /** A person decides. `why` says what blocks the payout. */
   | { stage: 'review'; why: string }
   | { stage: 'created' };
@@ -70,7 +70,7 @@ export interface PayoutRecord {
   sentQuotes: AgreedQuote[];
   /** How many times in a row the creation was restarted. */
   creationRestarts: number;
-  /** The current quote, and when its answer came. The lock's lifetime starts then. */
+  /** The current quote, and when its request was sent. The lock's lifetime starts then. */
   quote?: AgreedQuote | undefined;
   quotedAtMs: number;
   /** The approver, and the quote that they saw. */
@@ -88,14 +88,15 @@ export interface PayoutRecord {
   attention: Attention[];
   createdAtMs: number;
   lastAskedAtMs: number;
+  /** When the last call was scheduled that brought a trustworthy answer. Its answer may be later. Unix milliseconds. */
   lastConfirmedAtMs: number;
   /** Queries about the order, answered or not. */
-  asks: number;
-  /** The value of `asks` when the creation became known. The polling interval grows with the queries since then. */
-  asksBefore: number;
+  queries: number;
+  /** The value of `queries` when the creation became known. The polling interval grows with the queries since then. */
+  queriesBefore: number;
   /** Trade queries in a row without a trustworthy answer. */
   unanswered: number;
-  /** The start of the period in which no answered trade query has named the created order. Unix milliseconds. */
+  /** When the workflow first saw that a trade query did not name the created order. Unix milliseconds. */
   missingSinceMs?: number | undefined;
   /** How many times in a row result and detail disagreed. */
   disagreements: number;
@@ -129,8 +130,8 @@ export function newRecord(startedAtMs: number): PayoutRecord {
     createdAtMs: 0,
     lastAskedAtMs: 0,
     lastConfirmedAtMs: 0,
-    asks: 0,
-    asksBefore: 0,
+    queries: 0,
+    queriesBefore: 0,
     unanswered: 0,
     disagreements: 0,
     hinted: false,

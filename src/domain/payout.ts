@@ -160,7 +160,7 @@ export interface PayoutState extends Partial<PayoutResult>, StateText {
   phase: PayoutPhase;
   /** When the provider was last asked about this payout. */
   lastAskedAt?: string;
-  /** When the provider last gave a trustworthy answer about it. */
+  /** When the last query was sent that the provider answered in a trustworthy way. */
   lastConfirmedAt?: string;
   needsAttention: boolean;
   reasons: Attention[];

@@ -14,6 +14,11 @@ const RETRY_MS = 5_000;
 /** UTC. By then, visibility shows the whole day before. */
 const REPORT_AT = { hour: 0, minute: 10 };
 
+/** One run catches up on all that were missed. */
+const RECONCILIATION = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '5m' } as const;
+/** Each day needs its own report, also after an outage of days. */
+const REPORTS = { overlap: ScheduleOverlapPolicy.BUFFER_ALL, catchupWindow: '7d' } as const;
+
 /** Runs `ensureSchedules` in the background until it succeeds. Returns a function that stops the retries. */
 export function keepSchedules(client: Client, config: WorkerConfig, clock: Clock): () => void {
   let cancelTimer: () => void = () => undefined;
@@ -44,8 +49,8 @@ export async function ensureSchedules(client: Client, { env }: WorkerConfig): Pr
     summary: 'restarts stopped payouts, follows up ended payouts',
   };
   const report = { id: reportId(environment), type: 'payoutReport', summary: 'payouts of the day before' };
-  await ensureSchedule(client, environment, reconciliation, { intervals: [{ every }] });
-  await ensureSchedule(client, environment, report, { calendars: [REPORT_AT] });
+  await ensureSchedule(client, environment, reconciliation, { intervals: [{ every }] }, RECONCILIATION);
+  await ensureSchedule(client, environment, report, { calendars: [REPORT_AT] }, REPORTS);
 }
 
 async function ensureSchedule(
@@ -53,6 +58,7 @@ async function ensureSchedule(
   environment: string,
   { id, type, summary }: { id: string; type: string; summary: string },
   spec: ScheduleOptions['spec'],
+  policies: NonNullable<ScheduleOptions['policies']>,
 ): Promise<void> {
   const action: ScheduleOptions['action'] = {
     type: 'startWorkflow',
@@ -62,8 +68,6 @@ async function ensureSchedule(
     args: [{ environment }],
     staticSummary: summary,
   };
-  // One missed run catches up on all that were missed.
-  const policies = { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: '5m' } as const;
   try {
     await client.schedule.create({ scheduleId: id, spec, action, policies });
   } catch (error) {

@@ -15,6 +15,7 @@ import { payoutRequest } from '../support/requests.ts';
 
 const surroundings = PROCESS_SURROUNDINGS;
 const RUN = 'the-first-run';
+const SCHEDULED_AT_MS = 1;
 const STARTED_AT_MS = Date.parse('2026-01-01T00:00:00Z');
 const RECOVERED = { recoveredAtMs: STARTED_AT_MS + 1 };
 /** Orders created before the restore become visible within a minute after it. */
@@ -62,6 +63,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
       isDoubtful: false,
       startedAtMs: STARTED_AT_MS,
       sendWithinMs: 10_000,
+      scheduleByMs: SCHEDULED_AT_MS,
     };
   });
 
@@ -79,8 +81,8 @@ describe('create activity: sends only when no earlier run or attempt can have se
     const environment = new MockActivityEnvironment({
       attempt: options.attempt ?? 1,
       heartbeatDetails: options.heartbeatDetails,
-      scheduledTimestampMs: 1,
-      currentAttemptScheduledTimestampMs: 1 + (options.repeatedAfterMs ?? 0),
+      scheduledTimestampMs: SCHEDULED_AT_MS,
+      currentAttemptScheduledTimestampMs: SCHEDULED_AT_MS + (options.repeatedAfterMs ?? 0),
       workflowExecution: { workflowId: 'payout:default:x', runId: RUN },
     });
     return environment.run(() =>
@@ -111,6 +113,7 @@ describe('create activity: sends only when no earlier run or attempt can have se
       'may-have-been-sent',
     ],
     ['H6 an attempt after an operator reset the activity', {}, { repeatedAfterMs: 5 }, 'may-have-been-sent'],
+    ['a create whose workflow task took too long', { scheduleByMs: SCHEDULED_AT_MS - 1 }, {}, 'lock-over'],
     ['H53 a payout that started before a restore', {}, { policy: RECOVERED }, 'restored'],
     ['H53 a payout that was cleared before the restore', { cleared }, { policy: RECOVERED }, 'restored'],
     [

@@ -42,7 +42,13 @@ function workerWith(provider: InProcessOptions) {
   return { clock, activities, environment, claims, beganMs };
 }
 
-const create = { order: CREATE, clientId: 'C-1', firstRunId: RUN, isDoubtful: false, sendWithinMs: 10_000 };
+const guard = {
+  firstRunId: RUN,
+  isDoubtful: false,
+  sendWithinMs: 10_000,
+  scheduleByMs: Number.POSITIVE_INFINITY,
+};
+const create = { order: CREATE, clientId: 'C-1', ...guard };
 
 test.each([
   [9_999, { kind: 'created' }],

@@ -65,7 +65,7 @@ describe('H57 no answer of the provider makes a follow-up throw', () => {
       fc.property(requests, tradeDetails, times, (request, detail, nowMs) => {
         const returned = returnedPayments(request, detail, [], nowMs);
         const differences = differencesSince(request, detail, [], nowMs);
-        const record = { ...newFollowUpRecord(), looks: 1, answeredAtMs: nowMs, returned, differences };
+        const record = { ...newFollowUpRecord(), looks: 1, confirmedAtMs: nowMs, returned, differences };
         const result = followUpResult(request, record);
         expect(followUpResultSchema.parse(JSON.parse(JSON.stringify(result)))).toBeTruthy();
         const back = detail.splits.filter(({ refunded }) => refunded).map(({ target }) => target);

@@ -13,6 +13,7 @@ import { accepted, startApiServer, type TestApiServer } from '../support/http.ts
 import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
+import { resetBefore } from '../support/resets.ts';
 
 const LOOKS = { PAYOUTS_FOLLOW_UP: '1s,1h' };
 
@@ -107,7 +108,8 @@ describe('H22 money that is returned after the end', () => {
     expect((await followUp(ref).describe()).status.name).toBe('RUNNING');
     // 1 goes before 5: a check waits for all calls of open payouts, their polls included.
     const looks = priorities(await followUp(ref).fetchHistory());
-    expect(looks).toEqual([5]);
+    // The read of the payout's end calls only Temporal.
+    expect(looks).toEqual([0, 5]);
     expect(Math.max(...priorities(await world.history(ref)))).toBeLessThan(5);
   });
 
@@ -246,6 +248,35 @@ describe('H22 money that is returned after the end', () => {
     await notify(body);
     await eventually(async () => (await flagged(body)) || undefined);
     expect((await changes(body)).differences).toMatchObject([{ code: 'ORDER_EXISTS' }]);
+  });
+
+  /** The provider returns money between two ends of the payout, so that only the second result includes it. */
+  async function endedTwice(): Promise<PayoutRef> {
+    const ref = await paid('split splits=2');
+    await followed(ref);
+    await eventually(async () => (await changes(ref)).looks === 1 || undefined);
+    comesBack(ref);
+    await resetBefore(world, world.payouts.handle(ref), 'fetchTradeWithDetail');
+    expect((await world.payouts.result(ref)).splits[0]?.refunded).toBe(true);
+    return ref;
+  }
+
+  test('H22 a payout that ended again after a Workflow Reset: a check compares with its last result', async () => {
+    const ref = await endedTwice();
+    await notify(ref);
+    await eventually(async () => (await flagged(ref)) || undefined);
+    expect(await changes(ref)).toMatchObject({ changed: false, returned: [{ inResult: true }] });
+  });
+
+  test('H22 a payout that ended again after a Workflow Reset is followed from its last end', async () => {
+    const ref = await endedTwice();
+    const first = (await followUp(ref).describe()).runId;
+    await eventually(async () => {
+      await reconcile(world);
+      return (await followUp(ref).describe()).runId === first ? undefined : true;
+    });
+    await eventually(async () => (await flagged(ref)) || undefined);
+    expect(await changes(ref)).toMatchObject({ changed: false, returned: [{ inResult: true }] });
   });
 
   test('a finished follow-up is not repeated, and a payout without an order gets none', async () => {

@@ -7,6 +7,8 @@ import { eventually, PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
 import { terminate } from '../support/reconciliation.ts';
 
+const WEEK_MS = 7 * 24 * 3_600_000;
+
 let world: PayoutWorld;
 let worker: OwnProcess | undefined;
 beforeAll(async () => {
@@ -53,5 +55,25 @@ describe('worker processes create the schedules', () => {
     expect(found.policies.overlap).toBe('SKIP');
     const daily = await schedule.getHandle(reportId('test')).describe();
     expect(daily.action).toMatchObject({ workflowType: 'payoutReport', args: [{ environment: 'test' }] });
+    expect(daily.policies).toMatchObject({ overlap: 'BUFFER_ALL', catchupWindow: WEEK_MS });
+  });
+
+  test('a report that starts late reports the day before the one that it was scheduled for', async () => {
+    const { schedule, workflow } = world.client;
+    const [start, end] = [new Date('2026-01-02T00:00:00Z'), new Date('2026-01-04T00:00:00Z')];
+    await schedule.getHandle(reportId('test')).backfill({ start, end });
+    for (const [scheduled, day] of [
+      ['2026-01-02', '2026-01-01'],
+      ['2026-01-03', '2026-01-02'],
+    ]) {
+      const handle = workflow.getHandle(`${reportId('test')}-${scheduled}T00:10:00Z`);
+      await eventually(() =>
+        handle.describe().then(
+          () => true,
+          () => undefined,
+        ),
+      );
+      expect(await handle.result()).toMatchObject({ day });
+    }
   });
 });

@@ -74,7 +74,7 @@ describe('an operator uses the Temporal UI in a real browser', () => {
     await page.getByText('approval expires').first().waitFor();
     await page.goto(details(await addressOf(inReview)));
     await said.getByText('NEEDS_REVIEW: find out whether the order exists').waitFor();
-    await page.getByText('asks again whether the order exists').first().waitFor();
+    await page.getByText('confirms again whether the order exists').first().waitFor();
     await keepPicture(page, 'in-review');
   });
 

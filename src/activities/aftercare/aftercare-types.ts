@@ -1,5 +1,6 @@
 /** The activities of the reconciliation and of the daily report. Types only, so that workflows can import them. */
 import type { ReportPart } from '../../domain/daily-report.ts';
+import type { FollowUpRequest } from '../../domain/follow-up.ts';
 import type { LeftAlone } from '../../domain/reconciliation.ts';
 import type { FailingSearch } from '../../temporal/failing-workflows.ts';
 
@@ -26,6 +27,19 @@ export interface Followed {
   more: boolean;
 }
 
+export interface EndedWhich {
+  environment: string;
+  app: string;
+  partnerOrderId: string;
+}
+
+export type PayoutEnd =
+  | { kind: 'ended'; ended: FollowUpRequest }
+  /** A Workflow Reset has opened the payout again. */
+  | { kind: 'open' }
+  /** The payout's workflow was stopped, deleted or cannot be read. */
+  | { kind: 'unknown' };
+
 export interface LookForFailing {
   environment: string;
   /** The ids of failing workflows that were found before. */
@@ -40,6 +54,8 @@ export interface ReconcileActivities {
   adoptStopped(look: LookFor): Promise<Adopted>;
   /** Starts the missing follow-up of each payout that has ended after a create was sent, and restarts stopped ones. */
   followEnded(look: LookFor): Promise<Followed>;
+  /** The end of the payout as it is now. */
+  payoutEnd(which: EndedWhich): Promise<PayoutEnd>;
   /** Finds open workflows of every type whose workflow task keeps failing. */
   findFailing(look: LookForFailing): Promise<FailingSearch>;
 }

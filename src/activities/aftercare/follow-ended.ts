@@ -1,5 +1,5 @@
 /** Starts the follow-ups of payouts that may have an order, and restarts stopped follow-ups (H22). */
-import { endedPayout, startFollowUp } from '../../client/follow-ups.ts';
+import { endedPayout, notifyFollowUp, startFollowUp } from '../../client/follow-ups.ts';
 import {
   payoutFollowUpWorkflowId,
   payoutOf,
@@ -7,21 +7,29 @@ import {
   payoutWorkflowId,
 } from '../../contract/ids.ts';
 import { OUTCOMES, type PayoutOutcome } from '../../domain/payout.ts';
+import { isoTime } from '../../domain/time.ts';
+import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { type ListedRun, listRunPages, quoteIds, STOPPED_STATUSES } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { Adopter } from './adopt-stopped.ts';
-import type { Followed, LookFor } from './aftercare-types.ts';
+import type { EndedWhich, Followed, LookFor, PayoutEnd } from './aftercare-types.ts';
 import { forEachReadable, unlessUnreadable } from './unreadable.ts';
 
 const MAX_STARTS = 500;
 const PAGE_SIZE = 100;
+
+/** The follow-up of an ended payout: there is none, it was stopped, or it belongs to an earlier end. */
+type FollowUpState = 'new' | 'stopped' | 'outdated';
 
 export interface Follower extends Pick<Adopter, 'client' | 'environment' | 'apps'> {
   /** How far back the very first reconciliation searches. */
   firstLooksBackMs: number;
 }
 
-export async function followEnded(follower: Follower, { closedAfterMs, nowMs }: LookFor): Promise<Followed> {
+type Search = Follower & Pick<LookFor, 'nowMs'>;
+
+export async function followEnded(parts: Follower, { closedAfterMs, nowMs }: LookFor): Promise<Followed> {
+  const follower = { ...parts, nowMs };
   const sinceMs = closedAfterMs > 0 ? closedAfterMs : nowMs - follower.firstLooksBackMs;
   const found: Followed = { started: 0, leftAlone: [], more: false };
   const withOrder = OUTCOMES.filter((outcome) => outcome !== 'NOT_CREATED');
@@ -32,7 +40,7 @@ export async function followEnded(follower: Follower, { closedAfterMs, nowMs }: 
 }
 
 async function followCompleted(
-  follower: Follower,
+  follower: Search,
   sinceMs: number,
   outcomes: readonly PayoutOutcome[],
   found: Followed,
@@ -46,10 +54,15 @@ async function followCompleted(
       found.more = true;
       return;
     }
-    const missing = await withoutFollowUp(follower, runs);
-    const wanted = outcomes.includes('NOT_CREATED') ? await withSend(missing, found) : missing;
-    const ids = wanted.map(({ workflowId }) => workflowId);
-    await followAll(follower, ids, false, found);
+    const { missing, outdated } = await followUpsOf(follower, runs);
+    for (const [unfollowed, how] of [
+      [missing, 'new'],
+      [outdated, 'outdated'],
+    ] as const) {
+      const wanted = outcomes.includes('NOT_CREATED') ? await withSend(unfollowed, found) : unfollowed;
+      const ids = wanted.map(({ workflowId }) => workflowId);
+      await followAll(follower, ids, how, found);
+    }
   }
 }
 
@@ -66,7 +79,7 @@ async function withSend(runs: readonly ListedRun[], found: Followed): Promise<Li
 }
 
 /** Restarts follow-ups that were stopped before their last check. They find again what they had found. */
-async function followAgain(follower: Follower, sinceMs: number, found: Followed): Promise<void> {
+async function followAgain(follower: Search, sinceMs: number, found: Followed): Promise<void> {
   const query =
     `WorkflowType = 'payoutFollowUp' AND ExecutionStatus IN ${STOPPED_STATUSES}` +
     ` AND CloseTime >= '${new Date(sinceMs).toISOString()}'`;
@@ -74,41 +87,79 @@ async function followAgain(follower: Follower, sinceMs: number, found: Followed)
     const payouts = runs.map(({ workflowId }) => payoutOfFollowUp(workflowId));
     const served = payouts.flatMap((one) => (one && follower.apps.has(one.app) ? [one] : []));
     const ids = served.map(({ app, partnerOrderId }) => payoutWorkflowId(app, partnerOrderId));
-    await followAll(follower, [...new Set(ids)], true, found);
+    await followAll(follower, [...new Set(ids)], 'stopped', found);
   }
 }
 
 async function followAll(
-  follower: Follower,
+  follower: Search,
   payouts: readonly string[],
-  again: boolean,
+  how: FollowUpState,
   found: Followed,
 ): Promise<void> {
-  const verdicts = await forEachReadable(payouts, found.leftAlone, (id) => followOne(follower, id, again));
+  const verdicts = await forEachReadable(payouts, found.leftAlone, (id) => followOne(follower, id, how));
   found.started += verdicts.filter((verdict) => verdict === 'started').length;
 }
 
-/** Excludes payouts that already have a follow-up: one query for all. */
-async function withoutFollowUp({ client, apps }: Follower, runs: readonly ListedRun[]): Promise<ListedRun[]> {
+/**
+ * The payouts without a follow-up, and those whose follow-ups all started before this end, because a Workflow Reset opened
+ * the payout again: one query for all.
+ */
+async function followUpsOf(
+  { client, apps }: Follower,
+  runs: readonly ListedRun[],
+): Promise<{ missing: ListedRun[]; outdated: ListedRun[] }> {
   const payoutByFollowUp = new Map<string, ListedRun>();
   for (const run of runs) {
     const { app = '', partnerOrderId = '' } = payoutOf(run.workflowId) ?? {};
-    if (apps.has(app)) payoutByFollowUp.set(payoutFollowUpWorkflowId(app, partnerOrderId), run);
+    const id = payoutFollowUpWorkflowId(app, partnerOrderId);
+    // A payout that ended again after a reset has several completed runs.
+    const isLast = (run.closedMs ?? 0) >= (payoutByFollowUp.get(id)?.closedMs ?? 0);
+    if (apps.has(app) && isLast) payoutByFollowUp.set(id, run);
   }
   const ids = quoteIds([...payoutByFollowUp.keys()]);
-  if (ids === '') return [];
+  if (ids === '') return { missing: [], outdated: [] };
+  const lastStartMs = new Map<string, number>();
   const query = `WorkflowType = 'payoutFollowUp' AND WorkflowId IN (${ids})`;
   for await (const known of listRunPages(client, query, PAGE_SIZE))
-    for (const { workflowId } of known) payoutByFollowUp.delete(workflowId);
-  return [...payoutByFollowUp.values()];
+    for (const { workflowId, startedMs } of known)
+      lastStartMs.set(workflowId, Math.max(startedMs, lastStartMs.get(workflowId) ?? 0));
+  const all = [...payoutByFollowUp].map(([id, run]) => ({ run, startedMs: lastStartMs.get(id) }));
+  return {
+    missing: all.filter(({ startedMs }) => startedMs === undefined).map(({ run }) => run),
+    outdated: all
+      .filter(({ run, startedMs }) => startedMs !== undefined && startedMs < (run.closedMs ?? 0))
+      .map(({ run }) => run),
+  };
 }
 
 async function followOne(
-  { client, environment }: Follower,
+  { client, environment, nowMs }: Search,
   workflowId: string,
-  again: boolean,
+  how: FollowUpState,
 ): Promise<'started' | 'not-ours'> {
   const ended = await endedPayout(client, workflowId);
-  const isOurs = ended && (ended.environment ?? environment) === environment;
-  return isOurs && (await startFollowUp(client, ended, again)) ? 'started' : 'not-ours';
+  if (!ended || (ended.environment ?? environment) !== environment) return 'not-ours';
+  if (how !== 'outdated')
+    return (await startFollowUp(client, ended, how === 'stopped')) ? 'started' : 'not-ours';
+  // Makes an open follow-up check, which finds the new end. A closed one is started.
+  await notifyFollowUp(client, ended, { receivedAt: isoTime(nowMs) });
+  return 'started';
+}
+
+/** For a follow-up before its checks: it must not compare with the result of an earlier end. */
+export async function payoutEnd(
+  { client }: Pick<Follower, 'client'>,
+  { app, partnerOrderId }: EndedWhich,
+): Promise<PayoutEnd> {
+  const workflowId = payoutWorkflowId(app, partnerOrderId);
+  try {
+    const { status } = await client.workflow.getHandle(workflowId).describe();
+    if (status.name === 'RUNNING' || status.name === 'PAUSED') return { kind: 'open' };
+    const ended = await endedPayout(client, workflowId);
+    return ended ? { kind: 'ended', ended } : { kind: 'unknown' };
+  } catch (error) {
+    if (isGone(error) || !isRetryableTemporalError(error)) return { kind: 'unknown' };
+    throw error;
+  }
 }

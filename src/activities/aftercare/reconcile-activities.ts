@@ -7,7 +7,7 @@ import { findFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import { onlyHere } from '../shared/execution.ts';
 import { adoptStopped } from './adopt-stopped.ts';
 import type { ReconcileActivities } from './aftercare-types.ts';
-import { followEnded } from './follow-ended.ts';
+import { followEnded, payoutEnd } from './follow-ended.ts';
 
 export function reconcileActivities(
   { env, applications }: WorkerConfig,
@@ -22,6 +22,7 @@ export function reconcileActivities(
   return {
     adoptStopped: (look) => here(look, () => adoptStopped(adopter, look)),
     followEnded: (look) => here(look, () => followEnded(follower, look)),
+    payoutEnd: (which) => here(which, () => payoutEnd(follower, which)),
     findFailing: (look) => here(look, () => findFailingWorkflows(client, look.known, look.beforeMs)),
   };
 }

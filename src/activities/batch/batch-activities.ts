@@ -1,5 +1,5 @@
 /** The activities of batches: they check the rows, start their payouts and wait for changes. */
-import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import { ApplicationFailure, activityInfo, cancellationSignal } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { Payouts } from '../../client/payouts.ts';
 import type { WorkerConfig } from '../../config/config.ts';
@@ -12,7 +12,7 @@ import { retryIn } from '../shared/failures.ts';
 import { invalid, notHere, otherId, refuse, userMissing } from '../shared/invalid.ts';
 import type { BatchActivities, BatchChecks, LookAtPayouts, RowNews } from './batch-types.ts';
 import { described, type Lookup, movedPayouts } from './look-at-payouts.ts';
-import { startPayouts } from './start-payouts.ts';
+import { findPayouts, startPayouts } from './start-payouts.ts';
 
 const MIN_WAIT_MS = 400;
 const MAX_WAIT_MS = 15_000;
@@ -32,7 +32,8 @@ export function batchActivities(
   const payouts = new Payouts({ client, environment, clock });
   return {
     ...batchChecks(config),
-    startPayouts: (rows) => here(rows, () => startPayouts(payouts, rows)),
+    startPayouts: (rows) => here(rows, () => startPayouts(payouts, rows, cancellationSignal())),
+    findPayouts: (rows) => here(rows, () => findPayouts(payouts, rows)),
     lookAtPayouts: (look) =>
       withHeartbeats(clock, () => enoughNews({ client, clock }, look, activityInfo().attempt)),
   };

@@ -6,7 +6,7 @@ import type { PayoutPhase, PayoutRequest } from '../../domain/payout.ts';
 
 export interface RowStart {
   partnerOrderId: string;
-  now: 'started' | 'joined' | 'conflict' | 'invalid';
+  now: 'started' | 'joined' | 'conflict' | 'invalid' | 'notStarted';
 }
 
 /** A change of one row's payout since the last look. */
@@ -49,8 +49,10 @@ export interface BatchChecks {
 
 /** They call only Temporal. */
 export interface BatchActivities {
-  /** Starts or joins a payout for each row, in any order. Idempotent. */
+  /** Starts or joins a payout for each row, in any order. Idempotent. A cancellation leaves the remaining rows out. */
   startPayouts(rows: StartPayouts): Promise<RowStart[]>;
+  /** Which rows have a payout. Starts none. */
+  findPayouts(rows: StartPayouts): Promise<RowStart[]>;
   /** Fails and is retried until there are enough changes. */
   lookAtPayouts(look: LookAtPayouts): Promise<RowNews[]>;
 }

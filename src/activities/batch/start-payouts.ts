@@ -3,21 +3,51 @@ import { log } from '@temporalio/activity';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
 import { PayoutConflictError, type Payouts } from '../../client/payouts.ts';
+import type { PayoutRequest } from '../../domain/payout.ts';
 import { isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { RowStart, StartPayouts } from './batch-types.ts';
 
-/** Tries every row. Then fails if Temporal was unavailable for one of them. */
+/**
+ * Tries every row. Then fails if Temporal was unavailable for one of them. Starts no more rows once `signal` aborts, and
+ * fails, because an earlier attempt may have started them.
+ */
 export async function startPayouts(
   payouts: Pick<Payouts, 'startForBatch'>,
   { app, batchId, startedBy, payouts: rows }: StartPayouts,
+  signal: AbortSignal,
+): Promise<RowStart[]> {
+  const starts = await tryEach(rows, async (row) => {
+    if (signal.aborted) return 'notStarted';
+    const { joined } = await payouts.startForBatch({ ...row, app }, batchId, startedBy);
+    return joined ? 'joined' : 'started';
+  });
+  if (starts.some(({ now }) => now === 'notStarted')) throw signal.reason;
+  return starts;
+}
+
+/** A row whose number belongs to another body was not started either. */
+export async function findPayouts(
+  payouts: Pick<Payouts, 'findForBatch'>,
+  { app, batchId, payouts: rows }: StartPayouts,
+): Promise<RowStart[]> {
+  const found = await tryEach(rows, async (row) => {
+    const known = await payouts.findForBatch({ ...row, app }, batchId);
+    if (!known) return 'notStarted';
+    return known.joined ? 'joined' : 'started';
+  });
+  return found.map((row) => (row.now === 'conflict' ? { ...row, now: 'notStarted' } : row));
+}
+
+async function tryEach(
+  rows: StartPayouts['payouts'],
+  start: (row: PayoutRequest) => Promise<RowStart['now']>,
 ): Promise<RowStart[]> {
   const failures: unknown[] = [];
   const starts = await inParallel(rows, async (row): Promise<RowStart> => {
     const { partnerOrderId } = row;
     try {
-      const { joined } = await payouts.startForBatch({ ...row, app }, batchId, startedBy);
-      return { partnerOrderId, now: joined ? 'joined' : 'started' };
+      return { partnerOrderId, now: await start(row) };
     } catch (error) {
       if (isRetryableTemporalError(error)) failures.push(error);
       return { partnerOrderId, now: verdict(error) };

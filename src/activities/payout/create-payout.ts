@@ -1,4 +1,5 @@
 /** Sends creates: the only calls that move money. */
+import { activityInfo } from '@temporalio/activity';
 import type { SendPolicy } from '../../domain/payout.ts';
 import {
   CreateRefusedError,
@@ -26,7 +27,8 @@ export async function createPayout(
   create: CreateOrder,
 ): Promise<CreateAnswer> {
   const deadline = clock.nowMs() + create.sendWithinMs;
-  const held = mustNotSend(create, policy) ?? (await confirmNow(client, policy, caller, create));
+  const held =
+    mustNotSend(create, policy) ?? lockOver(create) ?? (await confirmNow(client, policy, caller, create));
   if (held) return held;
   try {
     const order = await whileClaimed(claim, clock, (beforeSend) =>
@@ -36,6 +38,13 @@ export async function createPayout(
   } catch (error) {
     return answerOf(error, random);
   }
+}
+
+/** Compares two times of Temporal's clock, so the worker's clock does not matter. */
+function lockOver({ scheduleByMs }: CreateOrder): NothingSent | undefined {
+  return activityInfo().scheduledTimestampMs > scheduleByMs
+    ? { kind: 'not-sent', why: 'lock-over' }
+    : undefined;
 }
 
 /** Confirms immediately before the send, if histories may have been deleted (H8) or lost (H53). */

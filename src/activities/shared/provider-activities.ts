@@ -1,7 +1,8 @@
 /** The calls to the provider as activities. Two calls in one only where the second follows from the first. */
 import { activityInfo } from '@temporalio/activity';
 import { accountProblem } from '../../domain/account-check.ts';
-import type { TradeKey } from '../../domain/provider-records.ts';
+import type { QuoteSent } from '../../domain/deadlines.ts';
+import type { Quote, QuoteRequest, TradeKey } from '../../domain/provider-records.ts';
 import { finalStatus } from '../../domain/trade-verdict.ts';
 import {
   isTokenRejected,
@@ -57,7 +58,7 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
         const { originCurrency } = request;
         const problem = accountProblem(await accounts(clientId, originCurrency, options), originCurrency);
         if (problem) return { kind: 'account-problem', problem };
-        return { kind: 'quote', quote: await retryOnce(() => client.quote(request, options)) };
+        return { kind: 'quote', ...(await quoteAndTime(dependencies, request, options)) };
       }),
     // Without `call`: the only heartbeat of this activity means that it may send.
     createPayout: (caller, create) => {
@@ -100,6 +101,25 @@ export function providerActivities(dependencies: ProviderDependencies): Provider
       read(caller, (options) =>
         nullOn([RefusedError], () => client.receivingAccountDetail(accountId, options)),
       ),
+  };
+}
+
+/** The quote, and when its request was sent. */
+async function quoteAndTime(
+  { client, surroundings: { clock } }: ProviderDependencies,
+  request: QuoteRequest,
+  options: Options,
+): Promise<{ quote: Quote } & QuoteSent> {
+  let [sentAtMs, sentMs] = [clock.wallMs(), clock.nowMs()];
+  const beforeSend = () => {
+    [sentAtMs, sentMs] = [clock.wallMs(), clock.nowMs()];
+  };
+  const quote = await retryOnce(() => client.quote(request, { ...options, beforeSend }));
+  const { currentAttemptScheduledTimestampMs } = activityInfo();
+  return {
+    quote,
+    sentAtMs: Math.max(sentAtMs, currentAttemptScheduledTimestampMs),
+    answeredWithinMs: clock.nowMs() - sentMs,
   };
 }
 

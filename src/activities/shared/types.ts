@@ -1,5 +1,6 @@
 /** The arguments and results of activities. Types only, so that workflows can import them. */
 import type { ProbeResult, ProbeTarget, WorkerDescription } from '../../contract/workflows.ts';
+import type { QuoteSent } from '../../domain/deadlines.ts';
 import type { FollowUpPlan } from '../../domain/follow-up.ts';
 import type { CheckedPayoutRequest, PayoutSettings, Reason } from '../../domain/payout.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
@@ -30,6 +31,11 @@ export interface SendGuard extends RunFacts {
 }
 
 export interface CreateOrder extends SendGuard {
+  /**
+   * Temporal must have scheduled the activity by then, because its schedule-to-start timeout counts from that time. Unix
+   * milliseconds, by Temporal's clock.
+   */
+  scheduleByMs: number;
   order: provider.CreatePayoutRequest;
   clientId: string;
 }
@@ -38,6 +44,8 @@ export type NothingSent = {
   kind: 'not-sent';
   why: /** The provider could not be reached, or the call's turn did not come in time. */
     | 'unreachable'
+    /** The workflow task took so long that the lock of the create may be over. */
+    | 'lock-over'
     /** An earlier run may have sent it. */
     | 'earlier-run'
     /** Temporal was restored after this payout started (H53). */
@@ -53,7 +61,7 @@ export type NothingSent = {
 };
 
 export type QuoteAnswer =
-  | { kind: 'quote'; quote: provider.Quote }
+  | ({ kind: 'quote'; quote: provider.Quote } & QuoteSent)
   | { kind: 'account-problem'; problem: Reason };
 
 /** The result of an order, and its detail if the result is final. */

@@ -6,7 +6,9 @@
 import {
   ActivityFailure,
   ApplicationFailure,
+  allHandlersFinished,
   condition,
+  continueAsNew,
   isCancellation,
   log,
   setCurrentDetails,
@@ -33,7 +35,7 @@ import {
 import { formatMoney } from '../../domain/money.ts';
 import type { TradeDetail } from '../../domain/provider-records.ts';
 import { flagLines, showNeedsAttention } from '../shared/attention.ts';
-import { followUpCalls, local } from '../shared/calls.ts';
+import { followUpCalls, local, temporalCalls } from '../shared/calls.ts';
 import { onSignal } from '../shared/messages.ts';
 import { continueAsNewWhenLong } from '../shared/run-facts.ts';
 
@@ -50,6 +52,13 @@ export async function payoutFollowUp(
   const plan = await local.prepareFollowUp(request);
   for (;;) {
     const reason = await nextCheck(request, plan, record);
+    const end = await currentEnd(request, plan);
+    // The payout was reset and is open again: its next end gets a follow-up.
+    if (end === 'open') return followUpResult(request, record);
+    if (end) {
+      await condition(allHandlersFinished);
+      await continueAsNew<typeof payoutFollowUp>(end, { ...newFollowUpRecord(), hinted: true });
+    }
     if (reason === undefined) return followUpResult(request, record);
     if (reason === 'notification') {
       record.hintAllowedAtMs = Date.now() + hintPauseMs(plan.hintPauseMs, record.hintsSpent);
@@ -58,6 +67,16 @@ export async function payoutFollowUp(
     await check(request, plan, record, reason);
     await continueAsNewWhenLong<typeof payoutFollowUp>(() => [request, record]);
   }
+}
+
+/** The end that replaced the one of `request`, or `open`, after a Workflow Reset of the payout. */
+async function currentEnd(
+  { app, partnerOrderId, endedAtMs }: FollowUpRequest,
+  { environment }: FollowUpPlan,
+): Promise<FollowUpRequest | 'open' | undefined> {
+  const end = await temporalCalls.payoutEnd({ environment, app, partnerOrderId });
+  if (end.kind === 'open') return 'open';
+  return end.kind === 'ended' && end.ended.endedAtMs !== endedAtMs ? end.ended : undefined;
 }
 
 /** Waits for a reason to check; undefined after the last check. */
@@ -91,11 +110,14 @@ async function check(
   const { app, openId, clientId, partnerOrderId } = request;
   const caller = { environment: plan.environment, app, openId };
   const summary = `checks for returned money (${reason})`;
-  const timeoutMs = checkTimeoutMs(request, plan, Date.now());
+  // The answer may reach the workflow late. What it says holds for the time of its query.
+  const queriedAtMs = Date.now();
+  const timeoutMs = checkTimeoutMs(request, plan, queriedAtMs);
   const calls = followUpCalls({ ...plan, onBehalfOf: clientId }, summary, timeoutMs);
   record.hinted = false;
   try {
-    recordDetail(request, record, await calls.fetchTradeDetail(caller, { clientId, partnerOrderId }));
+    const detail = await calls.fetchTradeDetail(caller, { clientId, partnerOrderId });
+    recordDetail(request, record, detail, queriedAtMs);
   } catch (error) {
     if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
     log.warn('a check got no answer; the follow-up waits for the next one');
@@ -104,15 +126,22 @@ async function check(
     record.notChecked = notChecked(why, record.notChecked, Date.now());
     show(followUpResult(request, record));
   }
-  record.lookedAtMs = Date.now();
+  record.lookedAtMs = queriedAtMs;
 }
 
-function recordDetail(request: FollowUpRequest, record: FollowUpRecord, detail: TradeDetail | null): void {
+function recordDetail(
+  request: FollowUpRequest,
+  record: FollowUpRecord,
+  detail: TradeDetail | null,
+  queriedAtMs: number,
+): void {
   record.looks += 1;
-  record.answeredAtMs = Date.now();
+  record.confirmedAtMs = queriedAtMs;
+  // A change counts for the day on which the workflow sees it: the report of an earlier day may be made already.
+  const seenAtMs = Date.now();
   record.notChecked = undefined;
-  if (detail) record.returned = returnedPayments(request, detail, record.returned, record.answeredAtMs);
-  record.differences = differencesSince(request, detail, record.differences, record.answeredAtMs);
+  if (detail) record.returned = returnedPayments(request, detail, record.returned, seenAtMs);
+  record.differences = differencesSince(request, detail, record.differences, seenAtMs);
   show(followUpResult(request, record));
 }
 

@@ -1,5 +1,5 @@
-/** Reports one day: the previous day for a Temporal Schedule, or any day on request. Reads only Temporal. */
-import { ApplicationFailure, setCurrentDetails } from '@temporalio/workflow';
+/** Reports one day: any day on request, or the day before a Temporal Schedule was due. Reads only Temporal. */
+import { ApplicationFailure, setCurrentDetails, workflowInfo } from '@temporalio/workflow';
 import type { ReportedPage, ReportPage } from '../../activities/aftercare/aftercare-types.ts';
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import {
@@ -17,7 +17,7 @@ export async function payoutReport(request?: {
   day?: string | undefined;
 }): Promise<DailyReport> {
   const nowMs = Date.now();
-  const { environment, day = dayBefore(nowMs) } = request ?? {};
+  const { environment, day = dayBefore(dueMs()) } = request ?? {};
   if (typeof environment !== 'string')
     throw ApplicationFailure.nonRetryable('environment: is missing', INVALID_PAYOUT_REQUEST);
   if (!dayBounds(day))
@@ -32,6 +32,15 @@ export async function payoutReport(request?: {
   const madeAt = new Date(nowMs).toISOString();
   setCurrentDetails(`The payouts of ${day}. ${changes.length} differ from what was reported.`);
   return { environment, day, madeAt, apps, changes: listed, changesInAll: changes.length };
+}
+
+/** Temporal may start a scheduled report late, on another day. */
+function dueMs(): number {
+  const { searchAttributes, startTime } = workflowInfo();
+  const scheduled = searchAttributes['TemporalScheduledStartTime']?.[0];
+  // The server's payload has no type, so the SDK may return the text.
+  const atMs = typeof scheduled === 'string' ? Date.parse(scheduled) : Number(scheduled);
+  return Number.isNaN(atMs) ? startTime.getTime() : atMs;
 }
 
 async function readPages(

@@ -22,6 +22,10 @@ export class PartRun {
   readonly record: PartRecord;
   /** No batch takes the reports, so the part starts no more rows. */
   batchIsGone = false;
+  /** The part starts no more rows. */
+  isStopped = false;
+  /** Cancels the activity that starts rows, if it runs. */
+  cancelStarts: () => void = () => undefined;
   /** The batch expects a report now. */
   mustReport = false;
   private waiting: PayoutRequest[];
@@ -60,7 +64,7 @@ export class PartRun {
     this.starting = 0;
     const { tally } = this.record;
     for (const { partnerOrderId, now } of starts) {
-      if (now === 'conflict' || now === 'invalid') {
+      if (now !== 'started' && now !== 'joined') {
         this.end(partnerOrderId, now);
         continue;
       }
@@ -84,6 +88,8 @@ export class PartRun {
 
   /** Starts no more rows. Payouts that were started continue. */
   stopStarting(): void {
+    this.isStopped = true;
+    this.cancelStarts();
     this.record.tally.outcomes.notStarted += this.waiting.length;
     this.waiting = [];
     this.mustReport = true;

@@ -3,9 +3,10 @@
  * window permits, and watches it to its end. Rows are independent: the outcome of one does not affect the others.
  */
 import { CancellationScope, condition, isCancellation, proxyActivities } from '@temporalio/workflow';
-import type { BatchActivities, RowNews } from '../../activities/batch/batch-types.ts';
+import type { BatchActivities, RowNews, RowStart } from '../../activities/batch/batch-types.ts';
 import { stopStartingSignal, turnSignal } from '../../contract/batch-messages.ts';
 import type { PartRecord, PartRequest } from '../../domain/batch-record.ts';
+import type { PayoutRequest } from '../../domain/payout.ts';
 import { onSignal, runShielded } from '../shared/messages.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
 import { continueAsNewWhenLong } from '../shared/run-facts.ts';
@@ -57,11 +58,26 @@ async function untilTurn(part: PartRun): Promise<void> {
 
 /** Starts or joins payouts until the window is full. */
 async function fillWindow(part: PartRun): Promise<void> {
-  const { environment, app, batchId, startedBy } = part.request;
   for (let rows = part.takeRows(); rows.length > 0; rows = part.takeRows()) {
-    const calls = batchCalls(`starts or joins ${rows.length} payouts`);
-    part.started(await calls.startPayouts({ environment, app, batchId, startedBy, payouts: rows }));
+    part.started(await startRows(part, rows));
     await reportWhenDue(part);
+  }
+}
+
+/** If the part is stopped meanwhile, finds out which rows were started: attempts without an answer may have done so. */
+async function startRows(part: PartRun, payouts: readonly PayoutRequest[]): Promise<RowStart[]> {
+  const { environment, app, batchId, startedBy } = part.request;
+  const rows = { environment, app, batchId, startedBy, payouts };
+  const starting = new CancellationScope();
+  part.cancelStarts = () => starting.cancel();
+  try {
+    const calls = batchCalls(`starts or joins ${payouts.length} payouts`);
+    return await starting.run(() => calls.startPayouts(rows));
+  } catch (error) {
+    if (!part.isStopped) throw error;
+    return await batchCalls(`finds out which of ${payouts.length} payouts were started`).findPayouts(rows);
+  } finally {
+    part.cancelStarts = () => undefined;
   }
 }
 
@@ -110,6 +126,8 @@ function batchCalls(summary: string) {
     // Detects a killed worker.
     heartbeatTimeout: '8s',
     summary,
+    // A worker that starts rows ends its last start first.
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     retry: { ...UNTIL_TEMPORAL_ANSWERS, maximumInterval: '30s' },
   });
 }

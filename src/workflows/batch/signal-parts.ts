@@ -15,6 +15,8 @@ export async function signalParts(run: BatchRun): Promise<void> {
     }
   if (!record.begun) return;
   for (const slice of withTurn(open).filter(({ hasTurn }) => !hasTurn)) {
+    // Canceled during an earlier signal: this part must stop before it gets its turn.
+    if (record.cancelled && !slice.toldToStop) return;
     slice.hasTurn = true;
     await signalPart(run, slice, turnSignal);
   }

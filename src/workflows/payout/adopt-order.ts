@@ -84,7 +84,7 @@ function termsOf({ lockRateId, exchangeRate, pay, target, fee }: PayoutOrder): A
 function beginTracking(record: PayoutRecord): void {
   record.missingSinceMs = undefined;
   record.trade = undefined;
-  record.asksBefore = record.asks;
+  record.queriesBefore = record.queries;
   record.unanswered = 0;
   record.disagreements = 0;
   record.debitsSaid = undefined;
@@ -140,7 +140,7 @@ function adopt(
   record.unknownSend = undefined;
   record.reviewedOrderId = undefined;
   record.createdAtMs = Date.now();
-  record.lastConfirmedAtMs = Date.now();
+  record.lastConfirmedAtMs = record.lastAskedAtMs;
   beginTracking(record);
   // A decision that came too late for this review must not apply to a later one.
   run.resolution = undefined;

@@ -1,4 +1,4 @@
-/** Confirms whether the order exists: asks the provider, then a person. Nothing is sent meanwhile. */
+/** Confirms whether the order exists: queries the provider, then leaves it to a person. Nothing is sent meanwhile. */
 import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/shared/types.ts';
 import type { Resolution } from '../../contract/payout-messages.ts';
@@ -17,7 +17,7 @@ type Confirming = Creation & { stage: 'confirming' };
 const MAX_CONFIRM_WAIT_MS = 30_000;
 /** Fewer stops of one payout's workflow are not flagged. */
 const STOPS_BEFORE_FLAG = 3;
-const WAIT_SUMMARY = 'asks again whether the order exists';
+const WAIT_SUMMARY = 'confirms again whether the order exists';
 const SUMMARY = 'confirms whether the order exists';
 const NOT_FOUND = 'a create was sent, or may have been, and the provider knows no order';
 const FOUND_BUT_NOT_COMPARED = 'the order exists, but could not be read to compare it';
@@ -41,14 +41,14 @@ export async function findEarlierOrder(run: PayoutRun): Promise<void> {
     await (run.record.creation.stage === 'review' ? review(run) : confirm(run));
 }
 
-/** Asks the provider once in the confirmation window, and acts on the answer. */
+/** Queries the provider once in the confirmation window, and acts on the answer. */
 export async function confirm(run: PayoutRun): Promise<void> {
   const { record } = run;
   const { creation } = record;
   if (creation.stage !== 'confirming') return;
   run.enter('RECONCILING');
   await run.continueAsNewWhenLong();
-  const askedAtMs = Date.now();
+  const queriedAtMs = Date.now();
   // As urgent as a create, because a send of unknown outcome waits for the answer.
   const answer = await confirmOrder(run, untilAnswered(run.calls, 'create', SUMMARY));
   if (answer?.earlierSend && creation.cause === 'earlier-run') noteUnknownSend(run, creation.cause);
@@ -57,24 +57,24 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
     creation.wasSeen = true;
-  } else if (answer && maySendAgain(run, creation, answer, askedAtMs)) {
-    sendAgain(run, clearanceBy(run, creation, answer, askedAtMs));
+  } else if (answer && maySendAgain(run, creation, answer, queriedAtMs)) {
+    sendAgain(run, clearanceBy(run, creation, answer, queriedAtMs));
     return;
   }
   if (record.creation.stage !== 'confirming') return;
-  // Only the answer to a question at its end closes the window. Without an answer, nothing is known.
-  if (answer && askedAtMs >= creation.untilMs) {
+  // Only the answer to a query at its end closes the window. Without an answer, nothing is known.
+  if (answer && queriedAtMs >= creation.untilMs) {
     if (answer.exists) enterReview(run, FOUND_BUT_NOT_COMPARED, answer.trade.orderId);
     else enterReview(run, NOT_FOUND);
     return;
   }
   const pause = nextPauseMs(run, creation);
-  creation.asks += 1;
+  creation.queries += 1;
   await waitForNotificationOrPoll(run, pause, WAIT_SUMMARY);
 }
 
 function nextPauseMs(run: PayoutRun, creation: Confirming): number {
-  const pause = Math.min(MAX_CONFIRM_WAIT_MS, 1_000 * 2 ** Math.min(creation.asks, 10));
+  const pause = Math.min(MAX_CONFIRM_WAIT_MS, 1_000 * 2 ** Math.min(creation.queries, 10));
   const left = creation.untilMs - Date.now();
   if (left <= 0) return pause;
   // After a restore, thousands may be in doubt at once, and only the end of the window clears them.
@@ -91,27 +91,27 @@ function clearanceBy(
   { record }: PayoutRun,
   { untilMs }: Confirming,
   { runId, recoveredAtMs }: NotFound,
-  askedAtMs: number,
+  queriedAtMs: number,
 ): Clearance {
   const isAfter = recoveredAtMs !== undefined && record.startedAtMs >= recoveredAtMs;
-  return askedAtMs >= untilMs && isAfter ? { runId, recoveredAtMs } : { runId };
+  return queriedAtMs >= untilMs && isAfter ? { runId, recoveredAtMs } : { runId };
 }
 
 /**
- * Whether the payout may send again without a person, given that the provider knew no order when it was asked. The
- * answer may have waited for this workflow, even until the window was over, so the time of the question counts.
+ * Whether the payout may send again without a person, given that the provider knew no order at that time. The
+ * answer may have waited for this workflow, even until the window was over, so the time of the query counts.
  */
-function maySendAgain(run: PayoutRun, creation: Confirming, answer: NotFound, askedAtMs: number): boolean {
+function maySendAgain(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtMs: number): boolean {
   // An order that an answer has named exists, whatever a later answer says.
   if (creation.wasSeen) return false;
   // No other run has begun to send, so no order can still appear.
   if (creation.cause === 'earlier-run' && !run.record.unknownSend) return true;
-  if (creation.cause === 'restored' || askedAtMs < creation.untilMs) return false;
+  if (creation.cause === 'restored' || queriedAtMs < creation.untilMs) return false;
   if (creation.cause === 'forgotten') return isOnlyForgotten(run, creation);
   return creation.cause === 'busy' || answer.mayRepeat;
 }
 
-/** A person decides. Meanwhile the payout keeps asking the provider, because the order may appear. */
+/** A person decides. Meanwhile the payout keeps querying the provider, because the order may appear. */
 export async function review(run: PayoutRun): Promise<void> {
   const { record, settings } = run;
   if (record.creation.stage !== 'review') return;
@@ -125,7 +125,7 @@ export async function review(run: PayoutRun): Promise<void> {
   const { resolution } = run;
   run.resolution = undefined;
   const { reviewedOrderId } = record;
-  const askedAtMs = Date.now();
+  const queriedAtMs = Date.now();
   // Without a decision, one call at a time, so that a decision does not wait for a provider that never answers.
   const answer = await (resolution
     ? confirmOrder(run, asked(run.calls, 'beginning', SUMMARY))
@@ -138,7 +138,7 @@ export async function review(run: PayoutRun): Promise<void> {
     enterReview(run, `order ${orderId} has appeared since the decision`, orderId);
   } else if (await isOrderReadable(run)) {
     enterReview(run, `the order query still knows order ${record.order?.orderId}`);
-  } else if (answer && !answer.exists && askedAtMs < windowAfterOthers(answer, settings)) {
+  } else if (answer && !answer.exists && queriedAtMs < windowAfterOthers(answer, settings)) {
     // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
     enterReview(run, SENT_RECENTLY);
   } else {
@@ -179,13 +179,14 @@ function sendAgain(run: PayoutRun, clearance: Clearance): void {
 
 type Calls = Pick<ReturnType<typeof polled>, 'confirmOrder'>;
 
-/** Undefined if there was no usable answer: the payout is flagged and asks again. `late` replaces a call that waits too long. */
+/** Undefined if there was no usable answer: the payout is flagged and queries again. `late` replaces a call that waits too long. */
 async function confirmOrder(run: PayoutRun, calls: Calls, late?: Calls): Promise<Confirmation | undefined> {
   const question = { key: run.tradeKey, workflowId: workflowInfo().workflowId, request: run.request };
-  const ask = (by: Calls) => () => by.confirmOrder(run.caller, question);
+  const confirmBy = (by: Calls) => () => by.confirmOrder(run.caller, question);
+  const queriedAtMs = Date.now();
   try {
-    const answer = await query(run, ask(calls), late && ask(late));
-    run.record.lastConfirmedAtMs = Date.now();
+    const answer = await query(run, confirmBy(calls), late && confirmBy(late));
+    run.record.lastConfirmedAtMs = queriedAtMs;
     run.unflag('PROVIDER_NOT_ANSWERING');
     return answer;
   } catch (error) {

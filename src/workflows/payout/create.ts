@@ -3,8 +3,8 @@
  *
  *   quoting     no create is under way: the next step is a quote
  *   sending     a create is under way
- *   confirming  the order may exist: the payout asks the provider and sends nothing
- *   review      a person decides; the payout still asks the provider
+ *   confirming  the order may exist: the payout queries the provider and sends nothing
+ *   review      a person decides; the payout still queries the provider
  *   created     the order exists
  *
  * `record.unknownSend` outlives the stages: while it is set, only a found order or a person's decision ends the payout
@@ -82,6 +82,7 @@ async function sendOnce(
         clientId: run.request.clientId,
         ...runFacts(run.record.startedAtMs, run.cleared),
         sendWithinMs: budget.sendWithinMs,
+        scheduleByMs: Date.now() + budget.scheduleWithinMs,
       }),
     );
   } catch (error) {

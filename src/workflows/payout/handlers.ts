@@ -101,9 +101,9 @@ function cancelProblem(run: PayoutRun, request: CancelRequest): string | undefin
 }
 
 async function poll(run: PayoutRun): Promise<PayoutState> {
-  const before = run.record.asks;
+  const before = run.record.queries;
   run.pollRequested = true;
-  await condition(() => run.record.asks > before || run.record.phase === 'DONE');
+  await condition(() => run.record.queries > before || run.record.phase === 'DONE');
   return stateOf(run);
 }
 

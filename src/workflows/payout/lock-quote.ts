@@ -1,5 +1,5 @@
 /** Locks a quote: for a usable account, within the caller's limits, affordable. */
-import { lockExpiresAtMs } from '../../domain/deadlines.ts';
+import { lockBeganAtMs, lockExpiresAtMs, type QuoteSent } from '../../domain/deadlines.ts';
 import { formatMoney } from '../../domain/money.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { Quote } from '../../domain/provider-records.ts';
@@ -30,24 +30,23 @@ export function lockLeftMs({ record, settings }: PayoutRun): number {
 async function requestUsableQuote(run: PayoutRun): Promise<AgreedQuote> {
   run.enter('QUOTING');
   const { request, record } = run;
-  const quote = await run.cancellable(() => run.call(() => requestQuote(run)));
+  const { quote, ...sent } = await run.cancellable(() => run.call(() => requestQuote(run)));
   const problem = quoteProblem(request, quote);
   if (problem) throw new NotCreated(problem);
   record.quote = agreedQuote(quote);
-  // The lock became valid when the provider answered, at the latest now.
-  record.quotedAtMs = Date.now();
+  record.quotedAtMs = lockBeganAtMs(sent, Date.now());
   return record.quote;
 }
 
 /** The activity checks the account too, which rarely takes a call. */
-async function requestQuote({ request, caller, calls }: PayoutRun): Promise<Quote> {
+async function requestQuote({ request, caller, calls }: PayoutRun): Promise<{ quote: Quote } & QuoteSent> {
   const { clientId, instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
   const summary = `checks the account and quotes ${formatMoney(instructedAmount)}, ${originCurrency} to ${targetCurrency}`;
   const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
   try {
     const { quoteForClient } = untilAnswered(calls, 'beginning', summary);
     const answer = await quoteForClient(caller, clientId, wanted);
-    if (answer.kind === 'quote') return answer.quote;
+    if (answer.kind === 'quote') return answer;
     throw new NotCreated(answer.problem);
   } catch (error) {
     // The provider rejected the request itself, so a retry cannot help.

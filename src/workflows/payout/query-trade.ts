@@ -36,6 +36,8 @@ export async function queryTrade(
     return calls.fetchTradeWithDetail(run.caller, run.tradeKey);
   };
   let answer: TradeAnswer;
+  // The answer may reach the workflow late, so it counts from the time of its query.
+  const queriedAtMs = Date.now();
   try {
     answer = await (because === 'notification'
       ? query(run, fetch('ending'))
@@ -45,11 +47,12 @@ export async function queryTrade(
     return undefined;
   }
   const { trade, detail } = answer;
-  if (trade === null) return notFound(run, order);
+  if (trade?.orderId !== order.orderId) run.record.missingSinceMs ??= Date.now();
+  if (trade === null) return notFound(run, order, queriedAtMs);
   const tracked = await orderOfTrade(run, order, trade);
   if (!tracked) {
     // The trade query keeps naming an order that is not this payout's or cannot be read: a person decides (H54).
-    if (isMissingForAWindow(run))
+    if (isMissingForAWindow(run, queriedAtMs))
       reviewMissing(
         run,
         `the trade query names order ${trade.orderId} and not ${order.orderId}, which was created`,
@@ -57,7 +60,7 @@ export async function queryTrade(
       );
     return undefined;
   }
-  recordTrade(run, tracked, trade);
+  recordTrade(run, tracked, trade, queriedAtMs);
   return { order: tracked, trade, detail };
 }
 
@@ -87,17 +90,17 @@ async function orderOfTrade(
   return record.order;
 }
 
-function recordTrade(run: PayoutRun, order: KnownOrder, trade: TradeResult): void {
+function recordTrade(run: PayoutRun, order: KnownOrder, trade: TradeResult, queriedAtMs: number): void {
   const { record, settings } = run;
   record.missingSinceMs = undefined;
   record.trade = trade;
   record.unanswered = 0;
-  record.lastConfirmedAtMs = Date.now();
+  record.lastConfirmedAtMs = queriedAtMs;
   run.unflag('PROVIDER_NOT_ANSWERING', 'ORDER_NOT_FOUND', 'STUCK', ...TRADE_FLAGS);
   for (const { code, message } of [...tradeAttention(trade), ...statusContradiction(order.status, trade)])
     run.flag(code, message);
   const sinceMs = record.createdAtMs;
-  if (finalStatus(trade) === undefined && Date.now() - sinceMs >= settings.stuckAfterMs)
+  if (finalStatus(trade) === undefined && queriedAtMs - sinceMs >= settings.stuckAfterMs)
     run.flag('STUCK', `still ${trade.status} since ${new Date(sinceMs).toISOString()}`);
 }
 
@@ -112,11 +115,11 @@ function flagUnanswered(run: PayoutRun, error: unknown): void {
 }
 
 /** Right after the create, the provider's reads may lag. Later, the provider should know the order. */
-async function notFound(run: PayoutRun, { orderId }: KnownOrder): Promise<undefined> {
+async function notFound(run: PayoutRun, { orderId }: KnownOrder, queriedAtMs: number): Promise<undefined> {
   const { record, settings } = run;
   record.unanswered += 1;
-  const isMissing = isMissingForAWindow(run);
-  if (Date.now() - record.createdAtMs <= settings.confirmationWindowMs) return;
+  const isMissing = isMissingForAWindow(run, queriedAtMs);
+  if (queriedAtMs - record.createdAtMs <= settings.confirmationWindowMs) return;
   const message = 'the order was created, but the trade query says that it does not exist';
   run.flag('ORDER_NOT_FOUND', message);
   if (!isMissing) return;
@@ -129,8 +132,11 @@ function reviewMissing(run: PayoutRun, why: string, orderId?: string): void {
   enterReview(run, why, orderId);
 }
 
-/** Whether no trade query has named the created order for a whole confirmation window. */
-function isMissingForAWindow({ record, settings }: PayoutRun): boolean {
-  record.missingSinceMs ??= Date.now();
-  return Date.now() - record.missingSinceMs > settings.confirmationWindowMs;
+/**
+ * Whether no trade query has named the created order for a whole confirmation window: from the first answer that did not
+ * until the last query.
+ */
+function isMissingForAWindow({ record, settings }: PayoutRun, queriedAtMs: number): boolean {
+  const { missingSinceMs = queriedAtMs } = record;
+  return queriedAtMs - missingSinceMs > settings.confirmationWindowMs;
 }

@@ -20,7 +20,7 @@ export function noteUnknownSend(run: PayoutRun, cause: UnknownCause): void {
 /** The confirmation window begins when the create's deadline ends: until then it may still be on its way (H6). */
 export function confirmFirst({ record, settings }: PayoutRun, cause: UnknownCause): void {
   const untilMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
-  record.creation = { stage: 'confirming', cause, untilMs, asks: 0 };
+  record.creation = { stage: 'confirming', cause, untilMs, queries: 0 };
 }
 
 /** `orderId`: an order that the review shows, so its existence does not void the decision. */

@@ -53,6 +53,6 @@ export async function query<T>(
   try {
     return await run.call(work, urgently);
   } finally {
-    record.asks += 1;
+    record.queries += 1;
   }
 }
