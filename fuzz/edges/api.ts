@@ -161,7 +161,11 @@ function drawBody(random: Random, route: string): unknown {
   if (route.endsWith('/v1/payouts') || route.endsWith('/v1/quotes')) return drawPayout(random);
   if (route.endsWith('/v1/receiving-accounts')) return drawOpening(random);
   if (route.endsWith('/v1/payout-batches')) return drawBatch(random);
-  if (route.endsWith('/approve') || route.endsWith('/refuse')) return { note: drawText(random, 256) };
+  if (route.endsWith('/approve') || route.endsWith('/refuse'))
+    return {
+      note: drawText(random, 256),
+      ...(chance(random, 0.5) && { lockRateId: drawText(random, 128) }),
+    };
   if (route.endsWith('/cancel')) return { reason: drawText(random, 256) };
   const [yes, no] = [{ created: true }, { created: false, then: pick(random, ['end', 'retry']) }];
   if (route.includes('receiving-accounts') && route.endsWith('/resolve'))

@@ -21,6 +21,8 @@ export interface Decision {
   /** The name of the approver; not empty. */
   by: string;
   note?: string | undefined;
+  /** `quote.lockRateId` of the state that the approver has read. The decision counts for no other quote. */
+  lockRateId?: string | undefined;
 }
 
 /** The argument of `cancel`. */

@@ -22,7 +22,14 @@ import { Problem } from './problem.ts';
 const started = z.strictObject({ ...startedFields, partnerOrderId: z.string() });
 const snapshot = z.strictObject({ state: payoutStateSchema, result: payoutResultSchema.exactOptional() });
 
-const note = z.strictObject({ note: text().optional() }).optional();
+const approval = z
+  .strictObject({
+    note: text().optional(),
+    lockRateId: text(128)
+      .optional()
+      .describe('quote.lockRateId of the state that was read: the decision counts for no other quote'),
+  })
+  .optional();
 const cancellation = z.strictObject({ reason: text().optional() }).optional();
 const resolution = z.discriminatedUnion('created', [
   z.strictObject({ created: z.literal(true), orderId: text(128) }),
@@ -76,8 +83,8 @@ export function payoutOperations(clients: Clients): Operation[] {
         return withTemporalDeadline(() => payouts.look({ ...params, ...query }).catch(rejectedStart));
       },
     ),
-    decision(clients, 'approve', note, (ref, by, body) => payouts.approve(ref, { by, ...body })),
-    decision(clients, 'refuse', note, (ref, by, body) => payouts.refuse(ref, { by, ...body })),
+    decision(clients, 'approve', approval, (ref, by, body) => payouts.approve(ref, { by, ...body })),
+    decision(clients, 'refuse', approval, (ref, by, body) => payouts.refuse(ref, { by, ...body })),
     decision(clients, 'cancel', cancellation, (ref, by, body) => payouts.cancel(ref, { by, ...body })),
     decision(clients, 'resolve', resolution, (ref, by, body) => payouts.resolve(ref, { ...body, by })),
     decision(clients, 'poll', noBody, (ref) => payouts.poll(ref)),

@@ -1,6 +1,7 @@
 /** `npm run payouts -- <verb>`: the command line. Connects to Temporal only. */
 import { Command, CommanderError } from 'commander';
 import type { Payouts } from '../../client/payouts.ts';
+import type { Decision } from '../../contract/payout-messages.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { accountVerbs } from './account-verbs.ts';
 import { EXIT, UsageError } from './answer.ts';
@@ -98,19 +99,16 @@ verb(
   (id, options) => async (session) => (await payoutVerbs()).result(session, ref(id, options)),
 );
 
-verb<Common & { by: string; note?: string }>(
-  'approve <id>',
-  'approve a payout',
-  (id, { by, note, ...rest }) => steer((payouts) => payouts.approve(ref(id, rest), { by, note })),
-)
-  .requiredOption(...DECIDED_BY)
-  .option('--note <text>', 'the reason');
-
-verb<Common & { by: string; note?: string }>('refuse <id>', 'refuse a payout', (id, { by, note, ...rest }) =>
-  steer((payouts) => payouts.refuse(ref(id, rest), { by, note })),
-)
-  .requiredOption(...DECIDED_BY)
-  .option('--note <text>', 'the reason');
+for (const decision of ['approve', 'refuse'] as const)
+  verb<Common & Decision>(
+    `${decision} <id>`,
+    `${decision} a payout`,
+    (id, { by, note, lockRateId, ...rest }) =>
+      steer((payouts) => payouts[decision](ref(id, rest), { by, note, lockRateId })),
+  )
+    .requiredOption(...DECIDED_BY)
+    .option('--note <text>', 'the reason')
+    .option('--lock-rate-id <id>', 'the lock of the quote that you have seen: counts for no other quote');
 
 verb<Common & { by: string; reason?: string }>(
   'cancel <id>',

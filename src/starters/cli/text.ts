@@ -43,6 +43,7 @@ export function stateText(state: PayoutState): string {
     ['order', state.orderId],
     ['outcome', state.outcome],
     ['quote', state.quote && quoteText(state.quote)],
+    ['lock', state.lockExpiresAt && state.quote?.lockRateId],
     ['lock expires', state.lockExpiresAt && withTimeLeft(state.lockExpiresAt)],
     ['received', state.received && money(state.received)],
     ['failed', state.failed && money(state.failed)],

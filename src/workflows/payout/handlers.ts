@@ -85,7 +85,11 @@ function decisionProblem({ record }: PayoutRun, decision: Decision): string | un
   if (problem) return problem;
   if (record.phase !== 'AWAITING_APPROVAL')
     return `the payout does not wait for approval: it is ${record.phase}`;
-  return record.approved || record.refused ? 'the payout has already been approved or refused' : undefined;
+  if (record.approved || record.refused) return 'the payout has already been approved or refused';
+  const { lockRateId: current } = record.quote ?? {};
+  return decision.lockRateId === undefined || decision.lockRateId === current
+    ? undefined
+    : `lockRateId: the current quote is ${current}: read the state again`;
 }
 
 async function cancel(run: PayoutRun, { by, reason }: CancelRequest): Promise<PayoutState> {
