@@ -32,9 +32,15 @@ export interface CancelRequest {
 }
 
 /** The argument of `resolve`: a person's decision about an order of unknown existence. */
-export type Resolution =
-  | { by: string; created: true; orderId: string }
-  | { by: string; created: false; then: 'end' | 'retry' };
+export type Resolution = { by: string; created: true; orderId: string } | NotCreatedResolution;
+
+export interface NotCreatedResolution {
+  by: string;
+  created: false;
+  then: 'end' | 'retry';
+  /** `sends` of the state that the person has read. The decision does not count after another send. */
+  sends?: number | undefined;
+}
 
 export const notificationSignal = defineSignal<[Notification]>('notification');
 export const stateQuery = defineQuery<PayoutState>('state');

@@ -26,6 +26,7 @@ export function payoutState(record: PayoutRecord, partnerOrderId: string, lockLi
       approvalExpiresAt: isoTime(record.approvalExpiresAtMs),
     }),
     ...(pendingQuote && { lockExpiresAt: isoTime(lockEndMs) }),
+    ...(record.phase === 'NEEDS_REVIEW' && { sends: record.sends }),
     ...(quote && { quote }),
     ...(order && { orderId: order.orderId }),
     ...(trade && { received: trade.received, failed: trade.failed }),

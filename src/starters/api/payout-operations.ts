@@ -5,6 +5,7 @@ import type { Caller, Verb } from '../../config/callers.ts';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-answers.ts';
 import { payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import type { PayoutState } from '../../domain/payout.ts';
+import { wholeNumber } from './bodies.ts';
 import { requireAmount, requireApplication } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { rejectedStart, unlessEnded } from './error-mapping.ts';
@@ -33,7 +34,13 @@ const approval = z
 const cancellation = z.strictObject({ reason: text().optional() }).optional();
 const resolution = z.discriminatedUnion('created', [
   z.strictObject({ created: z.literal(true), orderId: text(128) }),
-  z.strictObject({ created: z.literal(false), then: z.enum(['end', 'retry']) }),
+  z.strictObject({
+    created: z.literal(false),
+    then: z.enum(['end', 'retry']),
+    sends: wholeNumber()
+      .optional()
+      .describe('sends of the state that was read: the decision does not count after another send'),
+  }),
 ]);
 
 type DecisionVerb = Extract<Verb, 'approve' | 'refuse' | 'cancel' | 'resolve' | 'poll'>;

@@ -124,7 +124,8 @@ verb<Common & ResolveOptions>('resolve <id>', 'resolve a payout in review', (id,
 })
   .requiredOption(...DECIDED_BY)
   .option('--created <orderId>', 'the order exists; ids and amounts are compared first')
-  .option('--not-created <then>', 'no order exists: end, or retry (confirm once more, then send again)');
+  .option('--not-created <then>', 'no order exists: end, or retry (confirm once more, then send again)')
+  .option('--sends <count>', 'the sends that you have seen: does not count after another send');
 
 verb('poll <id>', 'poll the provider now', (id, options) =>
   steer((payouts) => payouts.poll(ref(id, options))),

@@ -31,6 +31,7 @@ export interface ResolveOptions {
   by: string;
   created?: string | undefined;
   notCreated?: string | undefined;
+  sends?: string | undefined;
 }
 
 export function checkedApp(app: string): string {
@@ -81,11 +82,21 @@ export function openingResolution({ by, ...options }: ResolveOptions): OpeningRe
   return decision.created ? { by, created: true, accountId: decision.id } : { by, ...decision };
 }
 
-function checkedResolution({ created, notCreated }: Omit<ResolveOptions, 'by'>, idName: string) {
+function checkedResolution(options: Omit<ResolveOptions, 'by'>, idName: string) {
+  const { created, notCreated, sends } = options;
   if ((created === undefined) === (notCreated === undefined))
     throw new UsageError(`give either --created ${idName} or --not-created end|retry`);
-  if (created !== undefined) return { created: true, id: created } as const;
-  if (notCreated === 'end' || notCreated === 'retry') return { created: false, then: notCreated } as const;
+  if (created !== undefined) {
+    if (sends !== undefined) throw new UsageError('--sends requires --not-created');
+    return { created: true, id: created } as const;
+  }
+  if (sends !== undefined && !/^\d{1,9}$/.test(sends)) throw new UsageError('--sends must be an integer');
+  if (notCreated === 'end' || notCreated === 'retry')
+    return {
+      created: false,
+      then: notCreated,
+      ...(sends !== undefined && { sends: Number(sends) }),
+    } as const;
   throw new UsageError('--not-created must be end or retry');
 }
 

@@ -20,6 +20,7 @@ import {
   onSignal,
   onUpdate,
   resolutionProblem,
+  sendsProblem,
   shielded,
 } from '../shared/messages.ts';
 import { adoptNamed } from './adopt-order.ts';
@@ -138,5 +139,5 @@ function resolveProblem(run: PayoutRun, resolution: Resolution): string | undefi
   const { creation, phase } = run.record;
   if (creation.stage !== 'review') return `there is nothing to resolve: the payout is ${phase}`;
   if (run.resolution || run.isResolving) return 'the payout is already being resolved';
-  return resolutionProblem(resolution, 'orderId');
+  return resolutionProblem(resolution, 'orderId') ?? sendsProblem(resolution, run.record.sends);
 }
