@@ -1,7 +1,7 @@
 /** Confirms whether the order exists: asks the provider, then a person. Nothing is sent meanwhile. */
 import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/shared/types.ts';
-import type { Resolution } from '../../contract/payout-messages.ts';
+import type { NotCreatedResolution } from '../../contract/payout-messages.ts';
 import type { Clearance, Creation } from '../../domain/payout-record.ts';
 import { causeOf } from '../shared/call-failures.ts';
 import { asked, polled, untilAnswered } from '../shared/calls.ts';
@@ -124,7 +124,6 @@ export async function review(run: PayoutRun): Promise<void> {
   if (record.creation.stage !== 'review') return;
   const { resolution } = run;
   run.resolution = undefined;
-  const { reviewedOrderId } = record;
   const askedAtMs = Date.now();
   // Without a decision, one call at a time, so that a decision does not wait for a provider that never answers.
   const answer = await (resolution
@@ -133,22 +132,23 @@ export async function review(run: PayoutRun): Promise<void> {
   if (answer?.exists && (await adoptFound(run, answer))) return;
   if (!resolution || record.creation.stage !== 'review') return;
   // An order that the person did not know of may be this payout's, so it voids the decision.
-  if (answer?.exists && answer.trade.orderId !== reviewedOrderId) {
-    const { orderId } = answer.trade;
-    enterReview(run, `order ${orderId} has appeared since the decision`, orderId);
+  const found = [answer?.exists ? answer.trade.orderId : undefined, record.reviewedOrderId];
+  const unknown = found.find((orderId) => orderId !== undefined && orderId !== resolution.knownOrderId);
+  if (unknown !== undefined) {
+    enterReview(run, `order ${unknown} has appeared since the decision`, unknown);
   } else if (await isOrderReadable(run)) {
     enterReview(run, `the order query still knows order ${record.order?.orderId}`);
   } else if (answer && !answer.exists && askedAtMs < windowAfterOthers(answer, settings)) {
     // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
     enterReview(run, SENT_RECENTLY);
   } else {
-    applyResolution(run, resolution, answer);
+    applyResolution(run, resolution.decision, answer);
   }
 }
 
 function applyResolution(
   run: PayoutRun,
-  { by, then }: Resolution & { created: false },
+  { by, then }: NotCreatedResolution,
   answer: Confirmation | undefined,
 ): void {
   const { record } = run;

@@ -120,7 +120,7 @@ function pollProblem({ record }: PayoutRun): string | undefined {
 
 async function resolve(run: PayoutRun, resolution: Resolution): Promise<PayoutState> {
   if (!resolution.created) {
-    run.resolution = resolution;
+    run.resolution = { decision: resolution, knownOrderId: run.record.reviewedOrderId };
     return stateOf(run);
   }
   run.isResolving = true;
