@@ -179,7 +179,11 @@ function drawResolution(random: Random, route: string): unknown {
         : { orderId: drawText(random, 128) }),
     };
   const then = pick(random, ['end', 'retry']);
-  return { created: false, then, ...(chance(random, 0.5) && { sends: whole(random, 0, 3) }) };
+  return {
+    ...{ created: false, then },
+    ...(chance(random, 0.5) && { sends: whole(random, 0, 3) }),
+    ...(chance(random, 0.5) && { reviewedOrderIds: [drawText(random, 128)] }),
+  };
 }
 
 function drawBatch(random: Random): unknown {

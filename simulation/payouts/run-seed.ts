@@ -410,7 +410,7 @@ class SeededWorld {
     const then = isRefused ? 'end' : this.plan.resolutionWithoutOrder;
     const decision: Resolution = order
       ? { by, created: true, orderId: order.orderId }
-      : { by, created: false, then, sends: state.sends };
+      : { by, created: false, then, sends: state.sends, reviewedOrderIds: state.reviewedOrderIds };
     this.scene.recordAction(
       'payout',
       partnerOrderId,

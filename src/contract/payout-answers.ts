@@ -81,6 +81,10 @@ export const payoutStateSchema = z.strictObject({
     .int()
     .exactOptional()
     .describe('in review: how many creates this run of the workflow has sent, or may have sent'),
+  reviewedOrderIds: z
+    .array(z.string())
+    .exactOptional()
+    .describe('in review: the orders that the provider has named under this partnerOrderId'),
   ...payoutResultSchema.exactPartial().shape,
 });
 

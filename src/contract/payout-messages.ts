@@ -40,6 +40,11 @@ export interface NotCreatedResolution {
   then: 'end' | 'retry';
   /** `sends` of the state that the person has read. The decision does not count after another send. */
   sends?: number | undefined;
+  /**
+   * `reviewedOrderIds` of the state that the person has read: none of these orders is this payout's. Required while one of
+   * them could not be read to compare it.
+   */
+  reviewedOrderIds?: string[] | undefined;
 }
 
 export const notificationSignal = defineSignal<[Notification]>('notification');

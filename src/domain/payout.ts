@@ -169,6 +169,8 @@ export interface PayoutState extends Partial<PayoutResult>, StateText {
   lockExpiresAt?: string;
   /** In review: how many creates this run has sent, or may have sent. */
   sends?: number;
+  /** In review: the orders that the provider has named under this `partnerOrderId` and that were not adopted. */
+  reviewedOrderIds?: string[];
 }
 
 /**

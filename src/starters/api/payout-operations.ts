@@ -40,6 +40,10 @@ const resolution = z.discriminatedUnion('created', [
     sends: wholeNumber()
       .optional()
       .describe('sends of the state that was read: the decision does not count after another send'),
+    reviewedOrderIds: z
+      .array(text(128))
+      .optional()
+      .describe('reviewedOrderIds of the state that was read: none of these orders belongs to this payout'),
   }),
 ]);
 

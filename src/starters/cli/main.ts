@@ -125,6 +125,11 @@ verb<Common & ResolveOptions>('resolve <id>', 'resolve a payout in review', (id,
   .requiredOption(...DECIDED_BY)
   .option('--created <orderId>', 'the order exists; ids and amounts are compared first')
   .option('--not-created <then>', 'no order exists: end, or retry (confirm once more, then send again)')
+  .option(
+    '--reviewed-order-id <orderId>',
+    'an order to review that is not of this payout; repeat it for each',
+    (orderId: string, others: string[] = []) => [...others, orderId],
+  )
   .option('--sends <count>', 'the sends that you have seen: does not count after another send');
 
 verb('poll <id>', 'poll the provider now', (id, options) =>

@@ -32,6 +32,8 @@ export interface ResolveOptions {
   created?: string | undefined;
   notCreated?: string | undefined;
   sends?: string | undefined;
+  /** Of a payout. */
+  reviewedOrderId?: string[] | undefined;
 }
 
 export function checkedApp(app: string): string {
@@ -74,7 +76,10 @@ export function checkedRate({ callsPerSecond, by }: RateLimitOptions): RateChang
 
 export function payoutResolution({ by, ...options }: ResolveOptions): Resolution {
   const decision = checkedResolution(options, 'ORDER_ID');
-  return decision.created ? { by, created: true, orderId: decision.id } : { by, ...decision };
+  const { reviewedOrderId: reviewedOrderIds } = options;
+  if (!decision.created) return { by, ...decision, ...(reviewedOrderIds && { reviewedOrderIds }) };
+  if (reviewedOrderIds) throw new UsageError('--reviewed-order-id requires --not-created');
+  return { by, created: true, orderId: decision.id };
 }
 
 export function openingResolution({ by, ...options }: ResolveOptions): OpeningResolution {

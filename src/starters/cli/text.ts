@@ -45,6 +45,7 @@ export function stateText(state: PayoutState): string {
     ['quote', state.quote && quoteText(state.quote)],
     ['lock', state.lockExpiresAt && state.quote?.lockRateId],
     ['lock expires', state.lockExpiresAt && withTimeLeft(state.lockExpiresAt)],
+    ['orders to review', state.reviewedOrderIds?.join(', ')],
     ['creates sent', state.sends?.toString()],
     ['received', state.received && money(state.received)],
     ['failed', state.failed && money(state.failed)],

@@ -38,8 +38,8 @@ export class NotCreated extends Error {
 
 export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code']> {
   readonly record: PayoutRecord;
-  /** A person's decision in NEEDS_REVIEW and the order that it knew, until the review acts on it. */
-  resolution: { decision: NotCreatedResolution; knownOrderId: string | undefined } | undefined;
+  /** A person's decision in NEEDS_REVIEW and the orders that it knew, until the review acts on it. */
+  resolution: { decision: NotCreatedResolution; knownOrderIds: string[] } | undefined;
   /** A `resolve` update is comparing the order that a person named. */
   isResolving = false;
   pollRequested = false;

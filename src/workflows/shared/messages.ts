@@ -83,6 +83,11 @@ export function sendsProblem(resolution: unknown, sends: number): string | undef
   return `sends: there were ${sends} sends, or possible ones: read the state again`;
 }
 
+/** Whether `named`, which a caller sent, holds each of `ids` once and nothing else. */
+export function isSameSet(named: unknown, ids: readonly string[]): boolean {
+  return Array.isArray(named) && named.length === ids.length && ids.every((id) => named.includes(id));
+}
+
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
