@@ -131,6 +131,25 @@ describe('H103 an order appears', () => {
 });
 
 describe('H58 a decision to send again', () => {
+  test('refuses every other decision until it has been used', async () => {
+    const { orderId, ...ref } = await payReviewed();
+    const asked = world.hold({ operation: 'queryResult', ...ref, times: 1 }, 'before');
+    await world.payouts.resolve(ref, { by, created: false, then: 'retry' });
+    await eventually(asked.arrived);
+    const others = [
+      { created: false, then: 'end' },
+      { created: true, orderId },
+    ] as const;
+    for (const other of others)
+      await expect(world.payouts.resolve(ref, { by, ...other })).rejects.toMatchObject({
+        cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/already being resolved/) },
+      });
+    asked.release();
+    await world.until(ref, ({ sentence }) => sentence.includes('not sent again'));
+    await world.payouts.resolve(ref, { by, created: true, orderId });
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+  });
+
   test('requires another approval, even after a refusal', async () => {
     const { orderId: _other, ...ref } = await payReviewed({ approval: 'required' });
     world.simulator.control.changeOrder(ref.partnerOrderId, { visible: false });

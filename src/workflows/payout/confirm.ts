@@ -131,7 +131,16 @@ export async function review(run: PayoutRun): Promise<void> {
   // The update itself has compared and adopted the order that a person named.
   if (record.creation.stage !== 'review') return;
   const { resolution } = run;
-  run.resolution = undefined;
+  try {
+    await askInReview(run, resolution);
+  } finally {
+    // Until then, every other decision is refused: it would apply to what this one has led to.
+    if (resolution) run.resolution = undefined;
+  }
+}
+
+async function askInReview(run: PayoutRun, resolution: PayoutRun['resolution']): Promise<void> {
+  const { record, settings } = run;
   const askedAtMs = Date.now();
   // Without a decision, one call at a time, so that a decision does not wait for a provider that never answers.
   const answer = await (resolution
