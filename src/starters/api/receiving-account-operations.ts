@@ -8,6 +8,7 @@ import {
   receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
+import { wholeNumber } from './bodies.ts';
 import { requireApplication } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { rejectedStart, unlessEnded } from './error-mapping.ts';
@@ -20,7 +21,17 @@ const snapshot = z.strictObject({
 });
 const resolution = z.discriminatedUnion('created', [
   z.strictObject({ created: z.literal(true), accountId: accountId() }),
-  z.strictObject({ created: z.literal(false), then: z.enum(['end', 'retry']) }),
+  z.strictObject({
+    created: z.literal(false),
+    then: z.enum(['end', 'retry']),
+    sends: wholeNumber()
+      .optional()
+      .describe('sends of the state that was read: the decision does not count after another send'),
+    candidates: z
+      .array(accountId())
+      .optional()
+      .describe('candidates of the state that was read: the decision does not count if there are others'),
+  }),
 ]);
 const requestParams = z.strictObject({ requestId: identifier() });
 

@@ -19,7 +19,16 @@ import {
   type ResolveOptions,
 } from './options.ts';
 import { printFailure } from './print-failure.ts';
-import { type Common, DECIDED_BY, perform, STARTED_BY, verbsOf, type Work } from './verb.ts';
+import {
+  type Common,
+  DECIDED_BY,
+  perform,
+  repeatable,
+  SENDS,
+  STARTED_BY,
+  verbsOf,
+  type Work,
+} from './verb.ts';
 
 // Modules are loaded after the input is validated: imports take most of the CPU time of a call.
 const payoutFile = () => import('./payout-file.ts');
@@ -128,9 +137,9 @@ verb<Common & ResolveOptions>('resolve <id>', 'resolve a payout in review', (id,
   .option(
     '--reviewed-order-id <orderId>',
     'an order to review that is not of this payout; repeat it for each',
-    (orderId: string, others: string[] = []) => [...others, orderId],
+    repeatable,
   )
-  .option('--sends <count>', 'the sends that you have seen: does not count after another send');
+  .option(...SENDS);
 
 verb('poll <id>', 'poll the provider now', (id, options) =>
   steer((payouts) => payouts.poll(ref(id, options))),

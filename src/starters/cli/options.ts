@@ -34,6 +34,8 @@ export interface ResolveOptions {
   sends?: string | undefined;
   /** Of a payout. */
   reviewedOrderId?: string[] | undefined;
+  /** Of a receiving account. */
+  candidate?: string[] | undefined;
 }
 
 export function checkedApp(app: string): string {
@@ -84,7 +86,10 @@ export function payoutResolution({ by, ...options }: ResolveOptions): Resolution
 
 export function openingResolution({ by, ...options }: ResolveOptions): OpeningResolution {
   const decision = checkedResolution(options, 'ACCOUNT_ID');
-  return decision.created ? { by, created: true, accountId: decision.id } : { by, ...decision };
+  const { candidate: candidates } = options;
+  if (!decision.created) return { by, ...decision, ...(candidates && { candidates }) };
+  if (candidates) throw new UsageError('--candidate requires --not-created');
+  return { by, created: true, accountId: decision.id };
 }
 
 function checkedResolution(options: Omit<ResolveOptions, 'by'>, idName: string) {
