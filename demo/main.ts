@@ -71,7 +71,8 @@ async function follow(payouts: Payouts, started: StartedPayout, progress: Progre
     if (!(await hasNews())) continue;
     const state = await payouts.state(started);
     progress.saw(started.partnerOrderId, state.phase, state.sentence);
-    if (state.phase === 'AWAITING_APPROVAL') await payouts.approve(started, { by: 'demo-approver' });
+    if (state.phase === 'AWAITING_APPROVAL')
+      await payouts.approve(started, { by: 'demo-approver', lockRateId: state.quote?.lockRateId });
     if (state.phase === 'DONE') return payouts.result(started);
   }
 }

@@ -161,14 +161,29 @@ function drawBody(random: Random, route: string): unknown {
   if (route.endsWith('/v1/payouts') || route.endsWith('/v1/quotes')) return drawPayout(random);
   if (route.endsWith('/v1/receiving-accounts')) return drawOpening(random);
   if (route.endsWith('/v1/payout-batches')) return drawBatch(random);
-  if (route.endsWith('/approve') || route.endsWith('/refuse')) return { note: drawText(random, 256) };
+  if (route.endsWith('/approve') || route.endsWith('/refuse'))
+    return {
+      note: drawText(random, 256),
+      ...(chance(random, 0.5) && { lockRateId: drawText(random, 128) }),
+    };
   if (route.endsWith('/cancel')) return { reason: drawText(random, 256) };
-  const [yes, no] = [{ created: true }, { created: false, then: pick(random, ['end', 'retry']) }];
-  if (route.includes('receiving-accounts') && route.endsWith('/resolve'))
-    return chance(random, 0.5) ? { ...yes, accountId: drawId(random) } : no;
-  if (route.endsWith('/resolve'))
-    return chance(random, 0.5) ? { ...yes, orderId: drawText(random, 128) } : no;
-  return {};
+  return route.endsWith('/resolve') ? drawResolution(random, route) : {};
+}
+
+function drawResolution(random: Random, route: string): unknown {
+  if (chance(random, 0.5))
+    return {
+      created: true,
+      ...(route.includes('receiving-accounts')
+        ? { accountId: drawId(random) }
+        : { orderId: drawText(random, 128) }),
+    };
+  const then = pick(random, ['end', 'retry']);
+  return {
+    ...{ created: false, then },
+    ...(chance(random, 0.5) && { sends: whole(random, 0, 3) }),
+    ...(chance(random, 0.5) && { reviewedOrderIds: [drawText(random, 128)] }),
+  };
 }
 
 function drawBatch(random: Random): unknown {

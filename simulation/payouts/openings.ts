@@ -136,7 +136,13 @@ export class Openings implements Feature {
     const by = OPERATOR;
     const decision: OpeningResolution = account
       ? { by, created: true, accountId: account.accountId }
-      : { by, created: false, then: this.scene.plan.resolutionWithoutOrder };
+      : {
+          by,
+          created: false,
+          then: this.scene.plan.resolutionWithoutOrder,
+          sends: state.sends,
+          candidates: state.candidates,
+        };
     const { resolutionWithoutOrder } = this.scene.plan;
     this.scene.recordAction(
       'opening',

@@ -315,12 +315,13 @@ class SeededWorld {
     const { world, payouts } = this.system;
     while (this.scene.open.has(payoutId(number))) {
       await world.sleep(afterMs + 1_000);
-      if ((await this.scene.stateOf(number))?.phase !== 'AWAITING_APPROVAL') continue;
+      const state = await this.scene.stateOf(number);
+      if (state?.phase !== 'AWAITING_APPROVAL') continue;
       const ref = { partnerOrderId: partnerOrderIdOf(number) };
       this.scene.recordAction('payout', ref.partnerOrderId, verdict);
       if (verdict === 'approve') this.approved.add(number);
       const accepted = await this.ignoreExpectedErrors(number, () =>
-        payouts[verdict](ref, { by: 'approver' }),
+        payouts[verdict](ref, { by: 'approver', lockRateId: state.quote?.lockRateId }),
       );
       if (accepted) this.scene.recordDecision(number, { what: verdict });
     }
@@ -417,7 +418,7 @@ class SeededWorld {
     const then = isRefused ? 'end' : this.plan.resolutionWithoutOrder;
     const decision: Resolution = order
       ? { by, created: true, orderId: order.orderId }
-      : { by, created: false, then };
+      : { by, created: false, then, sends: state.sends, reviewedOrderIds: state.reviewedOrderIds };
     this.scene.recordAction(
       'payout',
       partnerOrderId,

@@ -77,6 +77,14 @@ export const payoutStateSchema = z.strictObject({
   reasons: z.array(z.strictObject({ code: z.enum(codesOf(PAYOUT_ATTENTION)), message: z.string() })),
   approvalExpiresAt: time.exactOptional(),
   lockExpiresAt: time.exactOptional().describe('while the payout waits for approval: when its lock expires'),
+  sends: z
+    .int()
+    .exactOptional()
+    .describe('in review: how many creates this run of the workflow has sent, or may have sent'),
+  reviewedOrderIds: z
+    .array(z.string())
+    .exactOptional()
+    .describe('in review: the orders that the provider has named under this partnerOrderId'),
   ...payoutResultSchema.exactPartial().shape,
 });
 

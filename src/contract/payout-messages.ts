@@ -21,6 +21,8 @@ export interface Decision {
   /** The name of the approver; not empty. */
   by: string;
   note?: string | undefined;
+  /** `quote.lockRateId` of the state that the approver has read. The decision counts for no other quote. */
+  lockRateId?: string | undefined;
 }
 
 /** The argument of `cancel`. */
@@ -30,9 +32,20 @@ export interface CancelRequest {
 }
 
 /** The argument of `resolve`: a person's decision about an order of unknown existence. */
-export type Resolution =
-  | { by: string; created: true; orderId: string }
-  | { by: string; created: false; then: 'end' | 'retry' };
+export type Resolution = { by: string; created: true; orderId: string } | NotCreatedResolution;
+
+export interface NotCreatedResolution {
+  by: string;
+  created: false;
+  then: 'end' | 'retry';
+  /** `sends` of the state that the person has read. The decision does not count after another send. */
+  sends?: number | undefined;
+  /**
+   * `reviewedOrderIds` of the state that the person has read: none of these orders is this payout's. Required while one of
+   * them could not be read to compare it.
+   */
+  reviewedOrderIds?: string[] | undefined;
+}
 
 export const notificationSignal = defineSignal<[Notification]>('notification');
 export const stateQuery = defineQuery<PayoutState>('state');

@@ -75,6 +75,10 @@ export const receivingAccountStateSchema = z.strictObject({
     .array(z.string())
     .exactOptional()
     .describe('in review: accounts of this payer and currency that appeared after the request was sent'),
+  sends: z
+    .int()
+    .exactOptional()
+    .describe('in review: how many requests this run of the workflow has sent, or may have sent'),
   lastAskedAt: z.string().exactOptional().describe('ISO 8601'),
   ...receivingAccountResultSchema.exactPartial().shape,
 });

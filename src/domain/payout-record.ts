@@ -32,8 +32,7 @@ export type Creation =
   /** No create is under way. Whether an earlier one has an unknown outcome is in `unknownSend`. */
   | { stage: 'quoting' }
   | { stage: 'sending' }
-  /** `wasSeen`: an answer named an order that could not be adopted. */
-  | { stage: 'confirming'; cause: UnknownCause; untilMs: number; queries: number; wasSeen?: boolean }
+  | { stage: 'confirming'; cause: UnknownCause; untilMs: number; queries: number }
   /** A person decides. `why` says what blocks the payout. */
   | { stage: 'review'; why: string }
   | { stage: 'created' };
@@ -52,6 +51,13 @@ export interface KnownOrder {
   target?: Money | undefined;
   /** The quote that it was created with. */
   quote?: AgreedQuote | undefined;
+}
+
+/** An order that the provider has named under our `partnerOrderId`, and that the payout has not adopted. */
+export interface FoundOrder {
+  orderId: string;
+  /** It was read and differs from the request, so it is not this payout's (H54). Only a read or a person disproves it. */
+  differs: boolean;
 }
 
 export interface PayoutRecord {
@@ -79,8 +85,8 @@ export interface PayoutRecord {
   refused?: { by: string; note?: string | undefined } | undefined;
   cancelled?: { by: string; reason?: string | undefined } | undefined;
   order?: KnownOrder | undefined;
-  /** An order under our `partnerOrderId` that differs or could not be compared. The review shows it. */
-  reviewedOrderId?: string | undefined;
+  /** The review shows these orders. */
+  foundOrders: FoundOrder[];
   /** The trade query named a different order than the create, so there may be two orders. */
   orderReplaced?: true | undefined;
   /** The last trustworthy answer of the trade query. */
@@ -125,6 +131,7 @@ export function newRecord(startedAtMs: number): PayoutRecord {
     sends: 0,
     sentQuotes: [],
     creationRestarts: 0,
+    foundOrders: [],
     quotedAtMs: 0,
     attention: [],
     createdAtMs: 0,
@@ -138,4 +145,13 @@ export function newRecord(startedAtMs: number): PayoutRecord {
     hintsSpent: 0,
     hintAllowedAtMs: 0,
   };
+}
+
+export function foundOrderIds({ foundOrders }: PayoutRecord): string[] {
+  return foundOrders.map(({ orderId }) => orderId);
+}
+
+/** An order that the provider has named and no read has disproved: it may be this payout's, whatever a later answer says. */
+export function undisprovedOrders({ foundOrders }: PayoutRecord): string[] {
+  return foundOrders.filter(({ differs }) => !differs).map(({ orderId }) => orderId);
 }

@@ -3,7 +3,7 @@
 import { lockExpiresAtMs } from './deadlines.ts';
 import { formatMoney } from './money.ts';
 import type { PayoutPhase, PayoutResult, PayoutState, StateText } from './payout.ts';
-import type { PayoutRecord } from './payout-record.ts';
+import { foundOrderIds, type PayoutRecord } from './payout-record.ts';
 import { isoTime } from './time.ts';
 import { auditStatusOf } from './trade-verdict.ts';
 
@@ -26,12 +26,18 @@ export function payoutState(record: PayoutRecord, partnerOrderId: string, lockLi
       approvalExpiresAt: isoTime(record.approvalExpiresAtMs),
     }),
     ...(pendingQuote && { lockExpiresAt: isoTime(lockEndMs) }),
+    ...(record.phase === 'NEEDS_REVIEW' && inReview(record)),
     ...(quote && { quote }),
     ...(order && { orderId: order.orderId }),
     ...(trade && { received: trade.received, failed: trade.failed }),
     ...(audit && { auditStatus: audit }),
     ...result,
   };
+}
+
+function inReview(record: PayoutRecord): Pick<PayoutState, 'sends' | 'reviewedOrderIds'> {
+  const { sends, foundOrders } = record;
+  return { sends, ...(foundOrders.length > 0 && { reviewedOrderIds: foundOrderIds(record) }) };
 }
 
 const STATE_TEXTS: Record<PayoutPhase, (record: PayoutRecord) => StateText> = {

@@ -167,6 +167,10 @@ export interface PayoutState extends Partial<PayoutResult>, StateText {
   approvalExpiresAt?: string;
   /** While the payout waits for approval: when its lock expires. An approval after that requires a requote. */
   lockExpiresAt?: string;
+  /** In review: how many creates this run has sent, or may have sent. */
+  sends?: number;
+  /** In review: the orders that the provider has named under this `partnerOrderId` and that were not adopted. */
+  reviewedOrderIds?: string[];
 }
 
 /**

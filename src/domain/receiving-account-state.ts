@@ -10,13 +10,15 @@ interface OpeningRecord {
   startedAtMs: number;
   /** The payer's accounts in this currency before the first send; undefined if the provider did not list them. */
   before?: string[] | undefined;
-  /** The same list, from the last query. */
+  /** Every account that a query has listed. An account does not disappear, so a later list without it proves nothing. */
   listed?: string[] | undefined;
   /**
    * Sends of unknown outcome, by this run or an earlier one. While there are any, only a found account or a person's
    * decision ends the opening, whatever the outcome of a later send.
    */
   unsettled: number;
+  /** Requests that this run has sent, or may have sent. */
+  sends: number;
   /** How many times in a row nothing could be sent. */
   unsent: number;
   /** How often the provider answered that it did not serve the send. */
@@ -33,6 +35,7 @@ export function newOpeningRecord(startedAtMs: number): OpeningRecord {
     phase: 'CHECKING',
     startedAtMs,
     unsettled: 0,
+    sends: 0,
     unsent: 0,
     turnedAway: 0,
     lastAskedAtMs: 0,
@@ -58,6 +61,10 @@ export function candidateAccounts({ before = [], listed = [] }: OpeningRecord): 
   return listed.filter((accountId) => !before.includes(accountId));
 }
 
+export function noteListed(record: OpeningRecord, listed: readonly string[] | null): void {
+  if (listed) record.listed = [...new Set([...(record.listed ?? []), ...listed])];
+}
+
 export function openingState(record: OpeningRecord, requestId: string): ReceivingAccountState {
   const { phase, attention, result, lastAskedAtMs } = record;
   return {
@@ -66,7 +73,7 @@ export function openingState(record: OpeningRecord, requestId: string): Receivin
     ...STATE_TEXTS[phase](record),
     needsAttention: attention.length > 0,
     reasons: attention,
-    ...(phase === 'NEEDS_REVIEW' && { candidates: candidateAccounts(record) }),
+    ...(phase === 'NEEDS_REVIEW' && { candidates: candidateAccounts(record), sends: record.sends }),
     ...(lastAskedAtMs > 0 && { lastAskedAt: isoTime(lastAskedAtMs) }),
     ...result,
   };

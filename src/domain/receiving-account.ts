@@ -55,6 +55,8 @@ export interface ReceivingAccountState extends Partial<ReceivingAccountResult>, 
   reasons: AttentionOf<OpeningAttentionCode>[];
   /** In review: accounts of this payer and currency that appeared after the request was sent. */
   candidates?: string[];
+  /** In review: how many requests this run has sent, or may have sent. */
+  sends?: number;
   /** When the provider was last asked. ISO 8601. */
   lastAskedAt?: string;
 }

@@ -132,6 +132,43 @@ describe('a payout that requires approval', () => {
       world.simulator.control.changeSettings({ rates });
     }
   });
+
+  test('a decision that names a quote counts for no later quote', async () => {
+    const id = await started();
+    const first = await waits(id);
+    const seen = { lockRateId: first.quote?.lockRateId };
+    expect((await run('status', id)).stdout).toMatch(new RegExp(`lock +${seen.lockRateId}`));
+    const over = Date.parse(first.lockExpiresAt ?? '');
+    await eventually(() => Date.now() > over || undefined);
+    const { rates } = world.simulator.control.settings();
+    world.simulator.control.changeSettings({ rates: { ...rates, 'USD/CNY': '6.4000' } });
+    try {
+      expect((await post(`${at}/${id}/approve`, seen, as('desk'))).status).toBe(200);
+      const { quote } = await until(
+        id,
+        (state) => state.phase === 'AWAITING_APPROVAL' && state.quote?.lockRateId !== seen.lockRateId,
+      );
+      const current = quote?.lockRateId ?? '';
+      // A repeat after a 503, and the decisions of approvers who read the state before the requote.
+      for (const verb of ['approve', 'refuse'] as const) {
+        const repeated = await post(`${at}/${id}/${verb}`, seen, as('desk'));
+        expect(repeated).toMatchObject({
+          status: 409,
+          body: { detail: expect.stringContaining(current) },
+        });
+        const flags = ['--by', 'piet', '--lock-rate-id', seen.lockRateId ?? ''];
+        expect((await run(verb, id, ...flags)).code).toBe(4);
+        const bySdk = world.payouts[verb](ref(id), { by: 'piet', ...seen });
+        await expect(bySdk).rejects.toMatchObject({ cause: { type: 'NotAcceptedNow' } });
+      }
+      expect((await stateOf(id)).phase).toBe('AWAITING_APPROVAL');
+      expect(createsOf(world, ref(id))).toEqual([]);
+      expect((await run('approve', id, '--by', 'piet', '--lock-rate-id', current)).code).toBe(0);
+      expect((await ends(id)).outcome).toBe('SUCCESS');
+    } finally {
+      world.simulator.control.changeSettings({ rates });
+    }
+  });
 });
 
 /** A payout that waits for `notBefore`, whose workers stopped before that time. */

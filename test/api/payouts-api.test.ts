@@ -158,7 +158,14 @@ describe('decisions', () => {
     });
     const end = { created: false, then: 'end' };
     expect((await post(`${at}/${id}/resolve`, end, as('desk'))).status).toBe(409);
-    expect((await post(`${at}/${id}/resolve`, { created: true }, as('desk'))).status).toBe(400);
+    expect((await post(`${at}/${id}/resolve`, { ...end, sends: 1 }, as('desk'))).status).toBe(409);
+    for (const bad of [
+      { created: true },
+      { ...end, sends: '1' },
+      { ...end, sends: 0.5 },
+      { ...end, sends: -1 },
+    ])
+      expect((await post(`${at}/${id}/resolve`, bad, as('desk'))).status).toBe(400);
   });
 
   test('the name of the key is recorded as decider, whatever the body says', async () => {

@@ -136,6 +136,17 @@ describe('approve, cancel, resolve, notify, poll', () => {
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
     const unclear = await run('resolve', ref.partnerOrderId, '--by', 'olga');
     expect(unclear.code).toBe(2);
+    const noNumber = await run(
+      'resolve',
+      ref.partnerOrderId,
+      '--by',
+      'olga',
+      '--not-created',
+      'end',
+      '--sends',
+      'x',
+    );
+    expect(noNumber.code).toBe(2);
     expect((await run('resolve', ref.partnerOrderId, '--by', 'olga', '--not-created', 'end')).code).toBe(0);
     expect((await run('result', ref.partnerOrderId, '--json')).json()).toMatchObject({
       reason: { code: 'RESOLVED_NOT_CREATED' },

@@ -80,6 +80,40 @@ describe.concurrent('H115 a later send says nothing about the previous one', () 
     expect(provider.counts(request.payerId)).toEqual({ lists: 1, sends: 2 });
   });
 
+  test('a decision that names the sends or the candidates counts for no others', async () => {
+    const request = await begin({
+      look: (sends) => (sends === 1 ? [] : ['late']),
+      open: inTurn(lost, lost),
+    });
+    expect(await reviewed(request)).toMatchObject({ sends: 1, candidates: [] });
+    const decision = { by, created: false } as const;
+    await accounts.resolve(request, { ...decision, then: 'retry', sends: 1, candidates: [] });
+    await untilOpening(accounts, request, ({ sends }) => sends === 2);
+    for (const then of ['retry', 'end'] as const)
+      for (const seen of [{ sends: 1 }, { candidates: [] }])
+        await expect(accounts.resolve(request, { ...decision, then, ...seen })).rejects.toMatchObject({
+          cause: {
+            type: 'NotAcceptedNow',
+            message: expect.stringMatching(/^(sends: .* 2 |candidates: .*late)/),
+          },
+        });
+    await accounts.resolve(request, { ...decision, then: 'end', sends: 2, candidates: ['late'] });
+    expect((await accounts.result(request)).reason?.code).toBe('RESOLVED_NOT_OPENED');
+    expect(provider.counts(request.payerId).sends).toBe(2);
+  });
+
+  test('an account that was listed once stays a candidate', async () => {
+    let looks = 0;
+    const look = () => {
+      looks += 1;
+      return looks === 1 ? ['once'] : [];
+    };
+    // Without the list before the send, an account does not end the confirmation window early.
+    const request = await begin({ list: wrong, look, open: inTurn(busy) });
+    expect((await reviewed(request)).candidates).toEqual(['once']);
+    expect(provider.counts(request.payerId).sends).toBe(1);
+  });
+
   test('a refusal of the only send ends it', async () => {
     const request = await begin({ open: inTurn(refused) });
     expect(await accounts.result(request)).toMatchObject({ reason: { code: 'REFUSED_BY_PROVIDER' } });

@@ -9,15 +9,24 @@ import { payoutRequest } from '../support/requests.ts';
 
 const by = 'olga';
 const UNREADABLE: FaultInput = { kind: 'envelope', code: 900000 };
+const FORBIDDEN: FaultInput = { kind: 'status', status: 403 };
 const codes = (reasons: readonly { code: string }[]) => reasons.map(({ code }) => code);
 const isReviewed = ({ phase }: PayoutState) => phase === 'NEEDS_REVIEW';
 
 let world: PayoutWorld;
+let windowed: PayoutWorld;
 beforeAll(async () => {
   // Only a person makes these payouts query the provider, so each test determines the order of events.
   world = await PayoutWorld.start({ env: NO_POLLS });
+  // The only way to a review without a known order leads through the confirmation window.
+  windowed = await PayoutWorld.start({
+    env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
+  });
 });
-afterAll(() => world.stop());
+afterAll(async () => {
+  await world.stop();
+  await windowed.stop();
+});
 
 /** A payout that confirms before it creates, because its memo does not say that it is new. */
 async function startDoubtful(body: PayoutRequest): Promise<void> {
@@ -46,10 +55,6 @@ async function endsWell(ref: PayoutRef, orderId?: string): Promise<void> {
 
 describe('H103 an order appears', () => {
   test('a decision to end does not stand against an order that was unknown when it was made', async () => {
-    // The only way to a review without a known order leads through the confirmation window.
-    const windowed = await PayoutWorld.start({
-      env: { ...NO_POLLS, PAYMENTS_CALL_TIMEOUT: '3s', PAYOUTS_CONFIRMATION_WINDOW: '1ms' },
-    });
     const endsAndFinds = async (ref: PayoutRef) => {
       const { orderId } = windowed.simulator.control.plantOrder(ref);
       await windowed.payouts.resolve(ref, { by, created: false, then: 'end' });
@@ -57,20 +62,36 @@ describe('H103 an order appears', () => {
       expect(state).toMatchObject({ phase: 'NEEDS_REVIEW', needsAttention: true });
       expect(state.sentence).toContain(orderId);
     };
-    try {
-      const differing = await windowed.payWithFault({ kind: 'drop-before' }, 'success');
-      const unread = await windowed.payWithFault({ kind: 'drop-before' }, 'success');
-      for (const ref of [differing, unread]) await windowed.until(ref, isReviewed);
-      await endsAndFinds(differing);
-      // By now the person has seen the order: the same decision counts.
-      await windowed.payouts.resolve(differing, { by, created: false, then: 'end' });
-      expect((await windowed.payouts.result(differing)).reason?.code).toBe('RESOLVED_NOT_CREATED');
-      windowed.simulator.control.addFault({ operation: 'queryDetail', fault: UNREADABLE });
-      await endsAndFinds(unread);
-    } finally {
-      await windowed.stop();
-    }
+    const differing = await windowed.payWithFault({ kind: 'drop-before' }, 'success');
+    const unread = await windowed.payWithFault({ kind: 'drop-before' }, 'success');
+    for (const ref of [differing, unread]) await windowed.until(ref, isReviewed);
+    await endsAndFinds(differing);
+    // By now the person has seen the order: the same decision counts.
+    await windowed.payouts.resolve(differing, { by, created: false, then: 'end' });
+    expect((await windowed.payouts.result(differing)).reason?.code).toBe('RESOLVED_NOT_CREATED');
+    const rule = windowed.simulator.control.addFault({ operation: 'queryDetail', fault: UNREADABLE });
+    await endsAndFinds(unread);
+    windowed.simulator.control.removeFault(rule.id);
   });
+
+  test.each([undefined, FORBIDDEN])(
+    'between the decision to end and its use: the decision does not stand, whatever is answered then (%j)',
+    async (fault) => {
+      const { control } = windowed.simulator;
+      const ref = await windowed.payWithFault({ kind: 'drop-before' }, 'success');
+      await windowed.until(ref, isReviewed);
+      const asked = windowed.hold({ operation: 'queryResult', ...ref, times: 1 }, 'before');
+      if (fault) control.addFault({ operation: 'queryResult', ...ref, fault });
+      const polled = windowed.payouts.poll(ref);
+      await eventually(asked.arrived);
+      await windowed.payouts.resolve(ref, { by, created: false, then: 'end' });
+      const { orderId } = control.plantOrder(ref);
+      asked.release();
+      await polled;
+      const { sentence } = await windowed.until(ref, (state) => state.sentence.includes('has appeared'));
+      expect(sentence).toContain(orderId);
+    },
+  );
 
   test('an unreadable order counts as a send: nothing is sent while it is invisible again', async () => {
     const { control } = world.simulator;
@@ -110,6 +131,25 @@ describe('H103 an order appears', () => {
 });
 
 describe('H58 a decision to send again', () => {
+  test('refuses every other decision until it has been used', async () => {
+    const { orderId, ...ref } = await payReviewed();
+    const asked = world.hold({ operation: 'queryResult', ...ref, times: 1 }, 'before');
+    await world.payouts.resolve(ref, { by, created: false, then: 'retry' });
+    await eventually(asked.arrived);
+    const others = [
+      { created: false, then: 'end' },
+      { created: true, orderId },
+    ] as const;
+    for (const other of others)
+      await expect(world.payouts.resolve(ref, { by, ...other })).rejects.toMatchObject({
+        cause: { type: 'NotAcceptedNow', message: expect.stringMatching(/already being resolved/) },
+      });
+    asked.release();
+    await world.until(ref, ({ sentence }) => sentence.includes('not sent again'));
+    await world.payouts.resolve(ref, { by, created: true, orderId });
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+  });
+
   test('requires another approval, even after a refusal', async () => {
     const { orderId: _other, ...ref } = await payReviewed({ approval: 'required' });
     world.simulator.control.changeOrder(ref.partnerOrderId, { visible: false });

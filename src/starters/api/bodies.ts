@@ -1,6 +1,7 @@
 /** Parses request bodies. Rejects duplicate keys and deep nesting, which other parsers may read differently. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { isJsonObject, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
+import { z } from 'zod';
+import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
 import { ndjsonLines } from '../ndjson.ts';
 import { Problem } from './problem.ts';
 
@@ -9,6 +10,13 @@ const LIMITS = { maxDepth: 16, uniqueKeys: true };
 const MAX_NDJSON_BYTES = 40 * 1024 * 1024;
 /** Lower, because the document is parsed as a whole. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+
+/** A whole number of a parsed body, whose numbers are exact. */
+export const wholeNumber = () =>
+  z.preprocess((value) => {
+    const digits = exactNumberText(value);
+    return digits === undefined ? value : Number(digits);
+  }, z.int().min(0));
 
 export function acceptJson(scope: FastifyInstance, bodyLimit?: number): void {
   scope.removeAllContentTypeParsers();

@@ -5,6 +5,7 @@ import type { Caller, Verb } from '../../config/callers.ts';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-answers.ts';
 import { identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import type { PayoutState } from '../../domain/payout.ts';
+import { wholeNumber } from './bodies.ts';
 import { requireAmount } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { empty, noBody, type Operation, operation, startedFields } from './operation.ts';
@@ -18,11 +19,28 @@ const PAYOUT = {
   ...{ state: payoutStateSchema, result: payoutResultSchema },
 };
 
-const note = z.strictObject({ note: text().optional() }).optional();
+const approval = z
+  .strictObject({
+    note: text().optional(),
+    lockRateId: text(128)
+      .optional()
+      .describe('quote.lockRateId of the state that was read: the decision counts for no other quote'),
+  })
+  .optional();
 const cancellation = z.strictObject({ reason: text().optional() }).optional();
 const resolution = z.discriminatedUnion('created', [
   z.strictObject({ created: z.literal(true), orderId: text(128) }),
-  z.strictObject({ created: z.literal(false), then: z.enum(['end', 'retry']) }),
+  z.strictObject({
+    created: z.literal(false),
+    then: z.enum(['end', 'retry']),
+    sends: wholeNumber()
+      .optional()
+      .describe('sends of the state that was read: the decision does not count after another send'),
+    reviewedOrderIds: z
+      .array(text(128))
+      .optional()
+      .describe('reviewedOrderIds of the state that was read: none of these orders belongs to this payout'),
+  }),
 ]);
 
 type DecisionVerb = Extract<Verb, 'approve' | 'refuse' | 'cancel' | 'resolve' | 'poll'>;
@@ -54,8 +72,8 @@ export function payoutOperations(clients: Clients): Operation[] {
       },
     ),
     snapshotOperation(clients, PAYOUT, (ref) => payouts.look(ref)),
-    decision(clients, 'approve', note, (ref, by, body) => payouts.approve(ref, { by, ...body })),
-    decision(clients, 'refuse', note, (ref, by, body) => payouts.refuse(ref, { by, ...body })),
+    decision(clients, 'approve', approval, (ref, by, body) => payouts.approve(ref, { by, ...body })),
+    decision(clients, 'refuse', approval, (ref, by, body) => payouts.refuse(ref, { by, ...body })),
     decision(clients, 'cancel', cancellation, (ref, by, body) => payouts.cancel(ref, { by, ...body })),
     decision(clients, 'resolve', resolution, (ref, by, body) => payouts.resolve(ref, { ...body, by })),
     decision(clients, 'poll', noBody, (ref) => payouts.poll(ref)),

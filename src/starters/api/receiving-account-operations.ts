@@ -7,6 +7,7 @@ import {
   receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
+import { wholeNumber } from './bodies.ts';
 import type { Clients } from './clients.ts';
 import { empty, type Operation, operation, startedFields } from './operation.ts';
 import { decisionOperation, snapshotOperation } from './request-operations.ts';
@@ -14,7 +15,17 @@ import { decisionOperation, snapshotOperation } from './request-operations.ts';
 const started = z.strictObject({ ...startedFields, requestId: z.string() });
 const resolution = z.discriminatedUnion('created', [
   z.strictObject({ created: z.literal(true), accountId: accountId() }),
-  z.strictObject({ created: z.literal(false), then: z.enum(['end', 'retry']) }),
+  z.strictObject({
+    created: z.literal(false),
+    then: z.enum(['end', 'retry']),
+    sends: wholeNumber()
+      .optional()
+      .describe('sends of the state that was read: the decision does not count after another send'),
+    candidates: z
+      .array(accountId())
+      .optional()
+      .describe('candidates of the state that was read: the decision does not count if there are others'),
+  }),
 ]);
 const REQUEST = {
   ...{ name: 'request', path: '/v1/receiving-accounts/{requestId}' },

@@ -2,10 +2,16 @@
 import { UsageError } from './answer.ts';
 import { readJson } from './files.ts';
 import { openingResolution, type ResolveOptions } from './options.ts';
-import { type AddVerb, type Common, DECIDED_BY, verbsOf } from './verb.ts';
+import { type AddVerb, type Common, DECIDED_BY, repeatable, SENDS, verbsOf } from './verb.ts';
 
 type WithUser = Common & { openId?: string };
 const OPEN_ID = ['--open-id <id>', 'the user, if user tokens are used'] as const;
+
+const EACH_CANDIDATE = [
+  '--candidate <accountId>',
+  'a candidate that you have seen; repeat it for each',
+  repeatable,
+] as const;
 
 const accounts = () => import('./accounts.ts');
 
@@ -49,7 +55,9 @@ function requestVerbs(verb: AddVerb): void {
   })
     .requiredOption(...DECIDED_BY)
     .option('--created <accountId>', 'the account was opened; its detail is compared first')
-    .option('--not-created <then>', 'it was not: end, or retry (compare once more, then send again)');
+    .option('--not-created <then>', 'it was not: end, or retry (compare once more, then send again)')
+    .option(...EACH_CANDIDATE)
+    .option(...SENDS);
 }
 
 function readVerbs(verb: AddVerb): void {

@@ -91,6 +91,7 @@ function requestAnswer(state: Partial<ReceivingAccountState>): Answer {
     ['account', state.accountId],
     ['currency', state.currency],
     ['candidates', candidates?.join(', ')],
+    ['requests sent', state.sends?.toString()],
     ['last query', state.lastAskedAt],
   ]);
   const parts = [lines, account && recordText(account), ...reasons.map(attentionText)];

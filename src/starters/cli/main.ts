@@ -1,6 +1,7 @@
 /** `npm run payouts -- <verb>`: the command line. Connects to Temporal only. */
 import { Command, CommanderError } from 'commander';
 import type { Payouts } from '../../client/payouts.ts';
+import type { Decision } from '../../contract/payout-messages.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { accountVerbs } from './account-verbs.ts';
 import { EXIT, UsageError } from './answer.ts';
@@ -18,7 +19,16 @@ import {
   type ResolveOptions,
 } from './options.ts';
 import { printFailure } from './print-failure.ts';
-import { type Common, DECIDED_BY, perform, STARTED_BY, verbsOf, type Work } from './verb.ts';
+import {
+  type Common,
+  DECIDED_BY,
+  perform,
+  repeatable,
+  SENDS,
+  STARTED_BY,
+  verbsOf,
+  type Work,
+} from './verb.ts';
 
 // Modules are loaded after the input is validated: imports take most of the CPU time of a call.
 const payoutFile = () => import('./payout-file.ts');
@@ -99,13 +109,12 @@ verb(
 );
 
 for (const decide of ['approve', 'refuse'] as const)
-  verb<Common & { by: string; note?: string }>(
-    `${decide} <id>`,
-    `${decide} a payout`,
-    (id, { by, note, ...rest }) => steer((payouts) => payouts[decide](ref(id, rest), { by, note })),
+  verb<Common & Decision>(`${decide} <id>`, `${decide} a payout`, (id, { by, note, lockRateId, ...rest }) =>
+    steer((payouts) => payouts[decide](ref(id, rest), { by, note, lockRateId })),
   )
     .requiredOption(...DECIDED_BY)
-    .option('--note <text>', 'the reason');
+    .option('--note <text>', 'the reason')
+    .option('--lock-rate-id <id>', 'the lock of the quote that you have seen: counts for no other quote');
 
 verb<Common & { by: string; reason?: string }>(
   'cancel <id>',
@@ -121,7 +130,13 @@ verb<Common & ResolveOptions>('resolve <id>', 'resolve a payout in review', (id,
 })
   .requiredOption(...DECIDED_BY)
   .option('--created <orderId>', 'the order exists; ids and amounts are compared first')
-  .option('--not-created <then>', 'no order exists: end, or retry (confirm once more, then send again)');
+  .option('--not-created <then>', 'no order exists: end, or retry (confirm once more, then send again)')
+  .option(
+    '--reviewed-order-id <orderId>',
+    'an order to review that is not of this payout; repeat it for each',
+    repeatable,
+  )
+  .option(...SENDS);
 
 verb('poll <id>', 'poll the provider now', (id, options) =>
   steer((payouts) => payouts.poll(ref(id, options))),

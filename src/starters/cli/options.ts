@@ -31,6 +31,11 @@ export interface ResolveOptions {
   by: string;
   created?: string | undefined;
   notCreated?: string | undefined;
+  sends?: string | undefined;
+  /** Of a payout. */
+  reviewedOrderId?: string[] | undefined;
+  /** Of a receiving account. */
+  candidate?: string[] | undefined;
 }
 
 export function checkedApp(app: string): string {
@@ -73,19 +78,35 @@ export function checkedRate({ callsPerSecond, by }: RateLimitOptions): RateChang
 
 export function payoutResolution({ by, ...options }: ResolveOptions): Resolution {
   const decision = checkedResolution(options, 'ORDER_ID');
-  return decision.created ? { by, created: true, orderId: decision.id } : { by, ...decision };
+  const { reviewedOrderId: reviewedOrderIds } = options;
+  if (!decision.created) return { by, ...decision, ...(reviewedOrderIds && { reviewedOrderIds }) };
+  if (reviewedOrderIds) throw new UsageError('--reviewed-order-id requires --not-created');
+  return { by, created: true, orderId: decision.id };
 }
 
 export function openingResolution({ by, ...options }: ResolveOptions): OpeningResolution {
   const decision = checkedResolution(options, 'ACCOUNT_ID');
-  return decision.created ? { by, created: true, accountId: decision.id } : { by, ...decision };
+  const { candidate: candidates } = options;
+  if (!decision.created) return { by, ...decision, ...(candidates && { candidates }) };
+  if (candidates) throw new UsageError('--candidate requires --not-created');
+  return { by, created: true, accountId: decision.id };
 }
 
-function checkedResolution({ created, notCreated }: Omit<ResolveOptions, 'by'>, idName: string) {
+function checkedResolution(options: Omit<ResolveOptions, 'by'>, idName: string) {
+  const { created, notCreated, sends } = options;
   if ((created === undefined) === (notCreated === undefined))
     throw new UsageError(`give either --created ${idName} or --not-created end|retry`);
-  if (created !== undefined) return { created: true, id: created } as const;
-  if (notCreated === 'end' || notCreated === 'retry') return { created: false, then: notCreated } as const;
+  if (created !== undefined) {
+    if (sends !== undefined) throw new UsageError('--sends requires --not-created');
+    return { created: true, id: created } as const;
+  }
+  if (sends !== undefined && !/^\d{1,9}$/.test(sends)) throw new UsageError('--sends must be an integer');
+  if (notCreated === 'end' || notCreated === 'retry')
+    return {
+      created: false,
+      then: notCreated,
+      ...(sends !== undefined && { sends: Number(sends) }),
+    } as const;
   throw new UsageError('--not-created must be end or retry');
 }
 

@@ -15,6 +15,14 @@ export type Work = (session: Session) => Promise<Answer>;
 export const DECIDED_BY = ['--by <name>', 'who decides'] as const;
 export const STARTED_BY = ['--by <name>', 'who starts it; this name cannot approve it'] as const;
 
+export const SENDS = [
+  '--sends <count>',
+  'the sends that you have seen: does not count after another send',
+] as const;
+
+/** For an option that is given once for each value. */
+export const repeatable = (value: string, others: string[] = []) => [...others, value];
+
 export type AddVerb = ReturnType<typeof verbsOf>;
 
 /** `read` validates the options and the first argument, which is empty if the verb has none. */

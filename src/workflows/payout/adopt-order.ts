@@ -5,7 +5,7 @@
 import type { Confirmation } from '../../activities/shared/types.ts';
 import { identityMismatch, orderMismatch, quoteMismatches } from '../../domain/order-check.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
-import type { KnownOrder, PayoutRecord } from '../../domain/payout-record.ts';
+import { foundOrderIds, type KnownOrder, type PayoutRecord } from '../../domain/payout-record.ts';
 import type { PayoutOrder } from '../../domain/provider-records.ts';
 import { polled } from '../shared/calls.ts';
 import type { PayoutRun } from './run.ts';
@@ -38,6 +38,7 @@ export async function adoptFound(
     adopt(run, known, known.quote);
     return true;
   }
+  noteFound(run, trade.orderId);
   const order = await readOrder(run, trade.orderId);
   if (!order) {
     run.flag('ORDER_NOT_COMPARED', `order ${trade.orderId} exists, but could not be read to compare it`);
@@ -55,7 +56,7 @@ export async function adoptFound(
     run.flag('ORDER_DIFFERS_FROM_REQUEST', `order ${order.orderId} was found and differs: ${problem}`);
     noteUnknownSend(run, 'unanswered');
     const why = `order ${order.orderId} was found under this partnerOrderId and differs: ${problem}`;
-    enterReview(run, why, order.orderId);
+    enterReview(run, why);
     return false;
   }
   run.unflag('ORDER_DIFFERS_FROM_REQUEST');
@@ -91,23 +92,28 @@ function beginTracking(record: PayoutRecord): void {
   record.hintsSpent = 0;
 }
 
+/** The provider has named an order that the payout has not adopted. A later answer does not disprove it. */
+export function noteFound({ record }: PayoutRun, orderId: string): void {
+  if (!foundOrderIds(record).includes(orderId)) record.foundOrders.push({ orderId, differs: false });
+}
+
+/** Undefined if there was no usable answer, or one about another order. */
 export async function readOrder(run: PayoutRun, orderId: string): Promise<PayoutOrder | undefined> {
   const calls = polled(run.calls, 'create', 'queries the order to compare it');
-  try {
-    return await run.call(() => calls.fetchOrder(run.caller, orderId));
-  } catch {
-    return undefined;
-  }
+  const order = await run.call(() => calls.fetchOrder(run.caller, orderId)).catch(() => undefined);
+  if (order?.orderId !== orderId) return undefined;
+  for (const found of run.record.foundOrders)
+    if (found.orderId === orderId) found.differs = orderMismatch(order, run.request) !== undefined;
+  return order;
 }
 
 /**
- * Whether the order query knows the tracked order as this payout's. The create's answer may have named another payout's
- * order (H54).
+ * Whether the order query knows this order as this payout's. The create's answer may have named another payout's order
+ * (H54).
  */
-export async function isOrderReadable(run: PayoutRun): Promise<boolean> {
-  const known = run.record.order?.orderId;
-  const order = known === undefined ? undefined : await readOrder(run, known);
-  return order !== undefined && order.orderId === known && orderMismatch(order, run.request) === undefined;
+export async function isOrderReadable(run: PayoutRun, orderId: string): Promise<boolean> {
+  const order = await readOrder(run, orderId);
+  return order !== undefined && orderMismatch(order, run.request) === undefined;
 }
 
 /** Adopts the order that a person named. If its ids or amounts differ, returns why it is not accepted. */
@@ -138,7 +144,7 @@ function adopt(
   record.quote = quote;
   record.creation = { stage: 'created' };
   record.unknownSend = undefined;
-  record.reviewedOrderId = undefined;
+  record.foundOrders = record.foundOrders.filter((found) => found.orderId !== orderId);
   record.createdAtMs = Date.now();
   record.lastConfirmedAtMs = record.lastAskedAtMs;
   beginTracking(record);

@@ -1,8 +1,14 @@
 /** Confirms whether the order exists: queries the provider, then leaves it to a person. Nothing is sent meanwhile. */
 import { workflowInfo } from '@temporalio/workflow';
 import type { Confirmation } from '../../activities/shared/types.ts';
-import type { Resolution } from '../../contract/payout-messages.ts';
-import type { Clearance, Creation } from '../../domain/payout-record.ts';
+import type { NotCreatedResolution } from '../../contract/payout-messages.ts';
+import {
+  type Clearance,
+  type Creation,
+  type FoundOrder,
+  type PayoutRecord,
+  undisprovedOrders,
+} from '../../domain/payout-record.ts';
 import { causeOf } from '../shared/call-failures.ts';
 import { asked, polled, untilAnswered } from '../shared/calls.ts';
 import { isDoubtfulStart, windowAfterOthers } from '../shared/run-facts.ts';
@@ -20,7 +26,6 @@ const STOPS_BEFORE_FLAG = 3;
 const WAIT_SUMMARY = 'confirms again whether the order exists';
 const SUMMARY = 'confirms whether the order exists';
 const NOT_FOUND = 'a create was sent, or may have been, and the provider knows no order';
-const FOUND_BUT_NOT_COMPARED = 'the order exists, but could not be read to compare it';
 const SENT_RECENTLY =
   'another run of this payout may have sent a create so recently that its order can still appear: resolve again later';
 const NOT_SENT_AGAIN =
@@ -56,7 +61,6 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (answer) creation.untilMs = Math.max(creation.untilMs, windowAfterOthers(answer, run.settings));
   if (answer?.exists) {
     if (await adoptFound(run, answer)) return;
-    creation.wasSeen = true;
   } else if (answer && maySendAgain(run, creation, answer, queriedAtMs)) {
     sendAgain(run, clearanceBy(run, creation, answer, queriedAtMs));
     return;
@@ -64,8 +68,13 @@ export async function confirm(run: PayoutRun): Promise<void> {
   if (record.creation.stage !== 'confirming') return;
   // Only the answer to a query at its end closes the window. Without an answer, nothing is known.
   if (answer && queriedAtMs >= creation.untilMs) {
-    if (answer.exists) enterReview(run, FOUND_BUT_NOT_COMPARED, answer.trade.orderId);
-    else enterReview(run, NOT_FOUND);
+    const [unread] = undisprovedOrders(record);
+    enterReview(
+      run,
+      unread === undefined
+        ? NOT_FOUND
+        : `order ${unread} was found under this partnerOrderId, but could not be read to compare it`,
+    );
     return;
   }
   const pause = nextPauseMs(run, creation);
@@ -102,8 +111,7 @@ function clearanceBy(
  * answer may have waited for this workflow, even until the window was over, so the time of the query counts.
  */
 function maySendAgain(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtMs: number): boolean {
-  // An order that an answer has named exists, whatever a later answer says.
-  if (creation.wasSeen) return false;
+  if (undisprovedOrders(run.record).length > 0) return false;
   // No other run has begun to send, so no order can still appear.
   if (creation.cause === 'earlier-run' && !run.record.unknownSend) return true;
   if (creation.cause === 'restored' || queriedAtMs < creation.untilMs) return false;
@@ -123,8 +131,16 @@ export async function review(run: PayoutRun): Promise<void> {
   // The update itself has compared and adopted the order that a person named.
   if (record.creation.stage !== 'review') return;
   const { resolution } = run;
-  run.resolution = undefined;
-  const { reviewedOrderId } = record;
+  try {
+    await queryInReview(run, resolution);
+  } finally {
+    // Until then, every other decision is refused: it would apply to what this one has led to.
+    if (resolution) run.resolution = undefined;
+  }
+}
+
+async function queryInReview(run: PayoutRun, resolution: PayoutRun['resolution']): Promise<void> {
+  const { record, settings } = run;
   const queriedAtMs = Date.now();
   // Without a decision, one call at a time, so that a decision does not wait for a provider that never answers.
   const answer = await (resolution
@@ -133,22 +149,41 @@ export async function review(run: PayoutRun): Promise<void> {
   if (answer?.exists && (await adoptFound(run, answer))) return;
   if (!resolution || record.creation.stage !== 'review') return;
   // An order that the person did not know of may be this payout's, so it voids the decision.
-  if (answer?.exists && answer.trade.orderId !== reviewedOrderId) {
-    const { orderId } = answer.trade;
-    enterReview(run, `order ${orderId} has appeared since the decision`, orderId);
-  } else if (await isOrderReadable(run)) {
-    enterReview(run, `the order query still knows order ${record.order?.orderId}`);
+  const unknown = orderUnknownTo(resolution, record);
+  const readable = unknown === undefined ? await readableOrder(run) : undefined;
+  if (unknown !== undefined) {
+    enterReview(run, `order ${unknown} has appeared since the decision`);
+  } else if (readable !== undefined) {
+    enterReview(run, `the order query still knows order ${readable}`);
   } else if (answer && !answer.exists && queriedAtMs < windowAfterOthers(answer, settings)) {
     // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
     enterReview(run, SENT_RECENTLY);
   } else {
-    applyResolution(run, resolution, answer);
+    applyResolution(run, resolution.decision, answer);
   }
+}
+
+/** An order that has been named since the decision, or that a new read no longer disproves. */
+function orderUnknownTo(
+  { decision: { reviewedOrderIds = [] }, knownOrderIds }: NonNullable<PayoutRun['resolution']>,
+  record: PayoutRecord,
+): string | undefined {
+  const isKnown = ({ orderId, differs }: FoundOrder) =>
+    reviewedOrderIds.includes(orderId) || (differs && knownOrderIds.includes(orderId));
+  return record.foundOrders.find((found) => !isKnown(found))?.orderId;
+}
+
+/** An order that the order query knows as this payout's: the tracked one, or one that the provider has named. */
+async function readableOrder(run: PayoutRun): Promise<string | undefined> {
+  const tracked = run.record.order?.orderId;
+  const orderIds = [...(tracked === undefined ? [] : [tracked]), ...undisprovedOrders(run.record)];
+  for (const orderId of orderIds) if (await isOrderReadable(run, orderId)) return orderId;
+  return undefined;
 }
 
 function applyResolution(
   run: PayoutRun,
-  { by, then }: Resolution & { created: false },
+  { by, then }: NotCreatedResolution,
   answer: Confirmation | undefined,
 ): void {
   const { record } = run;

@@ -58,7 +58,7 @@ export async function sendCreate(run: PayoutRun, quote: AgreedQuote): Promise<vo
   run.enter('CREATING');
   run.record.creation = { stage: 'sending' };
   const answer = await sendOnce(run, quote, budget);
-  if (answer.kind !== 'not-sent' && answer.kind !== 'invalid') {
+  if (mayHaveBeenSent(answer)) {
     run.record.sends += 1;
     run.record.sentQuotes.push(quote);
   }
@@ -90,6 +90,11 @@ async function sendOnce(
     // The create may have been sent: a failed activity never means "not created".
     return { kind: 'unanswered' };
   }
+}
+
+function mayHaveBeenSent(answer: CreateAnswer | { kind: 'unanswered' }): boolean {
+  if (answer.kind === 'not-sent') return answer.why === 'may-have-been-sent';
+  return answer.kind !== 'invalid';
 }
 
 /** Only the lock differs between the sends of a payout. */

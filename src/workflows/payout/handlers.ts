@@ -13,13 +13,16 @@ import {
   stateQuery,
 } from '../../contract/payout-messages.ts';
 import type { PayoutState } from '../../domain/payout.ts';
+import { foundOrderIds, type PayoutRecord, undisprovedOrders } from '../../domain/payout-record.ts';
 import {
   deciderProblem,
   isRecord,
+  isSameSet,
   notAccepted,
   onSignal,
   onUpdate,
   resolutionProblem,
+  sendsProblem,
   shielded,
 } from '../shared/messages.ts';
 import { adoptNamed } from './adopt-order.ts';
@@ -85,7 +88,11 @@ function decisionProblem({ record }: PayoutRun, decision: Decision): string | un
   if (problem) return problem;
   if (record.phase !== 'AWAITING_APPROVAL')
     return `the payout does not wait for approval: it is ${record.phase}`;
-  return record.approved || record.refused ? 'the payout has already been approved or refused' : undefined;
+  if (record.approved || record.refused) return 'the payout has already been approved or refused';
+  const { lockRateId: current } = record.quote ?? {};
+  return decision.lockRateId === undefined || decision.lockRateId === current
+    ? undefined
+    : `lockRateId: the current quote is ${current}: read the state again`;
 }
 
 async function cancel(run: PayoutRun, { by, reason }: CancelRequest): Promise<PayoutState> {
@@ -115,7 +122,7 @@ function pollProblem({ record }: PayoutRun): string | undefined {
 
 async function resolve(run: PayoutRun, resolution: Resolution): Promise<PayoutState> {
   if (!resolution.created) {
-    run.resolution = resolution;
+    run.resolution = { decision: resolution, knownOrderIds: foundOrderIds(run.record) };
     return stateOf(run);
   }
   run.isResolving = true;
@@ -134,5 +141,22 @@ function resolveProblem(run: PayoutRun, resolution: Resolution): string | undefi
   const { creation, phase } = run.record;
   if (creation.stage !== 'review') return `there is nothing to resolve: the payout is ${phase}`;
   if (run.resolution || run.isResolving) return 'the payout is already being resolved';
-  return resolutionProblem(resolution, 'orderId');
+  return (
+    resolutionProblem(resolution, 'orderId') ??
+    sendsProblem(resolution, run.record.sends) ??
+    reviewedOrdersProblem(run.record, resolution)
+  );
+}
+
+/** A decision that no order was created must name an order that may be this payout's. */
+function reviewedOrdersProblem(record: PayoutRecord, resolution: Resolution): string | undefined {
+  if (resolution.created) return undefined;
+  const { reviewedOrderIds } = resolution;
+  const shown = foundOrderIds(record);
+  if (reviewedOrderIds !== undefined && !isSameSet(reviewedOrderIds, shown))
+    return `reviewedOrderIds: the review shows ${shown.join(', ') || 'no order'}: read the state again`;
+  const [unread] = reviewedOrderIds === undefined ? undisprovedOrders(record) : [];
+  return unread === undefined
+    ? undefined
+    : `reviewedOrderIds: must name order ${unread}, which the provider has named and which was not found to differ`;
 }

@@ -7,7 +7,7 @@ import type { TradeResult } from '../../domain/provider-records.ts';
 import { finalStatus, tradeAttention } from '../../domain/trade-verdict.ts';
 import { causeOf, refusalIn } from '../shared/call-failures.ts';
 import { polled, type Urgency } from '../shared/calls.ts';
-import { isOrderReadable, readOrder } from './adopt-order.ts';
+import { isOrderReadable, noteFound, readOrder } from './adopt-order.ts';
 import type { PayoutRun } from './run.ts';
 import { enterReview, noteUnknownSend } from './stages.ts';
 import { type LearnedBy, query } from './wait.ts';
@@ -56,7 +56,6 @@ export async function queryTrade(
       reviewMissing(
         run,
         `the trade query names order ${trade.orderId} and not ${order.orderId}, which was created`,
-        trade.orderId,
       );
     return undefined;
   }
@@ -82,10 +81,12 @@ async function orderOfTrade(
     'SEVERAL_ORDERS',
     `the trade query names order ${trade.orderId} instead of ${known.orderId}: there may be two orders`,
   );
+  noteFound(run, trade.orderId);
   const found = await readOrder(run, trade.orderId);
   if (!found || orderMismatch(found, request) !== undefined) return undefined;
   const { orderId, status, target } = found;
   record.order = { orderId, status, target, quote: known.quote };
+  record.foundOrders = record.foundOrders.filter((one) => one.orderId !== orderId);
   record.orderReplaced = true;
   return record.order;
 }
@@ -123,13 +124,14 @@ async function notFound(run: PayoutRun, { orderId }: KnownOrder, queriedAtMs: nu
   const message = 'the order was created, but the trade query says that it does not exist';
   run.flag('ORDER_NOT_FOUND', message);
   if (!isMissing) return;
-  if (await isOrderReadable(run)) run.flag('ORDER_NOT_FOUND', `${message}; the order query knows it`);
+  if (await isOrderReadable(run, orderId))
+    run.flag('ORDER_NOT_FOUND', `${message}; the order query knows it`);
   else reviewMissing(run, `order ${orderId} was created, but the provider does not know it`);
 }
 
-function reviewMissing(run: PayoutRun, why: string, orderId?: string): void {
+function reviewMissing(run: PayoutRun, why: string): void {
   noteUnknownSend(run, 'unanswered');
-  enterReview(run, why, orderId);
+  enterReview(run, why);
 }
 
 /**

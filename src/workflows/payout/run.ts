@@ -7,7 +7,7 @@ import {
   isCancellation,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Resolution } from '../../contract/payout-messages.ts';
+import type { NotCreatedResolution } from '../../contract/payout-messages.ts';
 import type { Attention, CheckedPayoutRequest, PayoutPhase, Reason } from '../../domain/payout.ts';
 import {
   type CarriedOver,
@@ -38,8 +38,8 @@ export class NotCreated extends Error {
 
 export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code']> {
   readonly record: PayoutRecord;
-  /** A person's decision in NEEDS_REVIEW, until the review acts on it. */
-  resolution: (Resolution & { created: false }) | undefined;
+  /** A person's decision in NEEDS_REVIEW and the orders that it knew, until the review acts on it. */
+  resolution: { decision: NotCreatedResolution; knownOrderIds: string[] } | undefined;
   /** A `resolve` update is comparing the order that a person named. */
   isResolving = false;
   pollRequested = false;

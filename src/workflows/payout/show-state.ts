@@ -62,7 +62,9 @@ function details(run: ShownRun, state: PayoutState): string {
     quote
       ? `Pays ${formatMoney(quote.pay)} for ${formatMoney(quote.target)} at ${quote.exchangeRate}, fee ${formatMoney(quote.fee)}`
       : instructedAmount && `Instructed: ${formatMoney(instructedAmount)}`,
-    state.lockExpiresAt && `The lock expires at ${state.lockExpiresAt}`,
+    state.lockExpiresAt && `The lock expires at ${state.lockExpiresAt} (lockRateId ${quote?.lockRateId})`,
+    state.reviewedOrderIds && `Orders to review: ${state.reviewedOrderIds.join(', ')}`,
+    state.sends !== undefined && `Creates sent, or possibly sent: ${state.sends}`,
     received && `Received ${formatMoney(received)}${failed ? `, failed ${formatMoney(failed)}` : ''}`,
     orderId && `Order ${orderId}${auditStatus ? `, risk audit ${auditStatus}` : ''}`,
     state.lastAskedAt &&

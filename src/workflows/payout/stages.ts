@@ -23,10 +23,8 @@ export function confirmFirst({ record, settings }: PayoutRun, cause: UnknownCaus
   record.creation = { stage: 'confirming', cause, untilMs, queries: 0 };
 }
 
-/** `orderId`: an order that the review shows, so its existence does not void the decision. */
-export function enterReview({ record }: PayoutRun, why: string, orderId?: string): void {
+export function enterReview({ record }: PayoutRun, why: string): void {
   record.creation = { stage: 'review', why };
-  record.reviewedOrderId = orderId ?? record.reviewedOrderId;
 }
 
 /** The create certainly created nothing: starts over with a new quote, within the same limits. */

@@ -4,7 +4,7 @@ import type { WhetherOpened } from '../../activities/shared/types.ts';
 import { activityTimeoutMs } from '../../domain/deadlines.ts';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { ReceivingAccountResult } from '../../domain/receiving-account.ts';
-import { candidateAccounts } from '../../domain/receiving-account-state.ts';
+import { candidateAccounts, noteListed } from '../../domain/receiving-account-state.ts';
 import { untilAnswered } from '../shared/calls.ts';
 import { windowAfterOthers } from '../shared/run-facts.ts';
 import type { OpeningRun } from './opening-run.ts';
@@ -130,7 +130,7 @@ async function askWhetherOpened(run: OpeningRun): Promise<WhetherOpened> {
   const answer = await run
     .call(() => calls.askWhetherOpened(run.caller, { ...run.accountKey, workflowId, startedAtMs }))
     .catch(unclearedAnswer);
-  run.record.listed = answer.listed ?? run.record.listed;
+  noteListed(run.record, answer.listed);
   return answer;
 }
 

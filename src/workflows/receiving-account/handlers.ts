@@ -6,8 +6,17 @@ import {
   resolveOpeningUpdate,
 } from '../../contract/receiving-account-messages.ts';
 import { accountMismatch, type ReceivingAccountState } from '../../domain/receiving-account.ts';
+import { candidateAccounts } from '../../domain/receiving-account-state.ts';
 import { asked } from '../shared/calls.ts';
-import { deciderProblem, notAccepted, onUpdate, resolutionProblem, shielded } from '../shared/messages.ts';
+import {
+  deciderProblem,
+  isSameSet,
+  notAccepted,
+  onUpdate,
+  resolutionProblem,
+  sendsProblem,
+  shielded,
+} from '../shared/messages.ts';
 import type { OpeningRun } from './opening-run.ts';
 
 export function installOpeningHandlers(run: OpeningRun): void {
@@ -35,7 +44,18 @@ function resolveProblem(run: OpeningRun, decision: OpeningResolution): string | 
   const { phase } = run.record;
   if (phase !== 'NEEDS_REVIEW') return `there is nothing to resolve: the request is ${phase}`;
   if (run.resolution || run.isResolving) return 'the request is already being resolved';
-  return resolutionProblem(decision, 'accountId');
+  return (
+    resolutionProblem(decision, 'accountId') ??
+    sendsProblem(decision, run.record.sends) ??
+    candidatesProblem(decision, candidateAccounts(run.record))
+  );
+}
+
+function candidatesProblem(decision: OpeningResolution, current: string[]): string | undefined {
+  if (decision.created || decision.candidates === undefined) return undefined;
+  return isSameSet(decision.candidates, current)
+    ? undefined
+    : `candidates: the review shows ${current.join(', ') || 'none'}: read the state again`;
 }
 
 /** The provider's record of the account. Refuses the update if it is not the account that was requested. */

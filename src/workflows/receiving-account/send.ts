@@ -51,6 +51,7 @@ export async function send(run: OpeningRun, cleared: Clearance | undefined): Pro
   const { record } = run;
   run.enter('OPENING');
   const answer = await sendOnce(run, cleared);
+  if (answer.kind !== 'not-sent' || answer.why === 'may-have-been-sent') record.sends += 1;
   if (answer.kind === 'not-sent') return notSent(run, answer.why);
   record.unsent = 0;
   run.unflag('NOT_SENT');
