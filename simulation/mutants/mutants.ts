@@ -422,6 +422,15 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const isForgotten = recoveredAtMs === 0',
   },
 
+  // ---- several applications
+  {
+    name: 'applications-share-a-token',
+    what: "A worker uses the first application's token for all: another application's payouts stop.",
+    file: 'src/contract/ids.ts',
+    find: '  return openId === undefined ?',
+    replace: "  app = openId === undefined ? 'default' : app;\n  return openId === undefined ?",
+  },
+
   // ---- order of the calls
   {
     name: 'creates-wait-for-polls',

@@ -4,7 +4,7 @@
 import type { CreateRecord, OrderRecord } from '../../simulator/index.ts';
 import { sumMoney } from '../../src/domain/money.ts';
 import { fieldsIn, isFields } from '../provider/wiretap.ts';
-import { partnerOrderIdOf, payoutId } from './payout-world.ts';
+import { APP_IDS, appOf, partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
 
@@ -66,11 +66,15 @@ function bodyProblems({ body }: CreateRecord, { request }: PlannedPayout): strin
   return other.map((name) => `was sent with another ${name} than requested`);
 }
 
-function orderProblems({ instructed, payerId }: OrderRecord, { request }: PlannedPayout): string[] {
+function orderProblems(
+  { instructed, payerId, appId }: OrderRecord,
+  { number, request }: PlannedPayout,
+): string[] {
   const { currency, amount } = request.instructedAmount;
   const isSame = instructed.currency === currency && instructed.amount === amount;
   return [
     !isSame && `is an order of ${instructed.amount} ${instructed.currency} instead of ${amount} ${currency}`,
     payerId !== request.payerId && `is charged to ${payerId}`,
+    appId !== APP_IDS[appOf(number)] && `belongs to the application ${appId}`,
   ].filter((problem) => typeof problem === 'string');
 }

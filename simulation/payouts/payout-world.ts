@@ -9,6 +9,7 @@ import { Payouts } from '../../src/client/payouts.ts';
 import { type WorkerConfig, workerConfig } from '../../src/config/config.ts';
 import { encryptionKeys, type Keys } from '../../src/config/encryption.ts';
 import type { Environment } from '../../src/config/environment.ts';
+import { payoutWorkflowId } from '../../src/contract/ids.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import { dataConverter } from '../../src/encryption/data-converter.ts';
 import type { KeyRing } from '../../src/encryption/key-ring.ts';
@@ -32,6 +33,7 @@ export interface PayoutWorldOptions {
   released?: Workflows | undefined;
   seed: number;
   workers?: number;
+  hasSecondApp?: boolean;
   faults?: WorkflowTaskFaults;
   /** Settings of the provider. */
   settings?: SettingsChange;
@@ -47,7 +49,12 @@ export const NEXT_KEYS = 'next:bmV4dC1uZXh0LW5leHQtbmV4dC1uZXh0LW5leHQtMzI=';
 /** A process that shuts down more slowly is killed. */
 const SHUTDOWN_LIMIT_MS = 40_000;
 export const APP_SECRET = 'demo-secret';
-const NOTIFY_URL = 'http://receiver.invalid/v1/notifications/default';
+const NOTIFY_URL = 'http://receiver.invalid/v1/notifications/';
+/** Payouts from this number on belong to the second application. */
+export const SECOND_APP_FROM = 901;
+const SECOND_APP = 'second';
+/** The provider's `app_id` of each application. */
+export const APP_IDS: Readonly<Record<string, string>> = { default: 'demo-app', [SECOND_APP]: 'second-app' };
 const REQUIRED_ENV: Environment = {
   PAYMENTS_ENVIRONMENT: 'test',
   PAYMENTS_BASE_URL: 'https://provider.invalid',
@@ -59,7 +66,9 @@ const REQUIRED_ENV: Environment = {
   PAYOUTS_ENCRYPTION_KEYS: KEYS,
 };
 
-const APPS = [{ appId: 'demo-app', appSecret: APP_SECRET, notifyUrl: NOTIFY_URL }];
+const APPS = Object.entries(APP_IDS).map(([app, appId]) => ({
+  ...{ appId, appSecret: APP_SECRET, notifyUrl: NOTIFY_URL + app },
+}));
 
 export class PayoutWorld {
   readonly world: World;
@@ -80,6 +89,7 @@ export class PayoutWorld {
     this.newest = workflows;
     this.deployed = options.released ?? workflows;
     this.config = workerConfig({ ...REQUIRED_ENV, ...env });
+    if (options.hasSecondApp) this.config = withSecondApp(this.config);
     this.world = new World({ seed });
     const { world } = this;
     this.server = new Temporal(world);
@@ -98,8 +108,8 @@ export class PayoutWorld {
     this.provider = simulatorInProcess({
       ...{ surroundings: { clock: world, random: randomness }, apps: APPS },
       ...(settings && { settings }),
-      deliver: async ({ body }) => {
-        await receiver.receive('default', parseNotification(Buffer.from(body)));
+      deliver: async ({ url, body }) => {
+        await receiver.receive(url.slice(NOTIFY_URL.length), parseNotification(Buffer.from(body)));
         return 202;
       },
     });
@@ -177,6 +187,11 @@ export function readerConverter({ world }: PayoutWorld): DataConverter {
   return dataConverter(payloads, world.randomness());
 }
 
+function withSecondApp(config: WorkerConfig): WorkerConfig {
+  const second = { name: SECOND_APP, appId: APP_IDS[SECOND_APP] ?? '', appSecret: APP_SECRET };
+  return { ...config, applications: new Map([...config.applications, [SECOND_APP, second]]) };
+}
+
 function ringOf({ keys }: WorkerConfig): KeyRing {
   if (!keys.payloads) throw new Error('a world requires payload keys');
   return keys.payloads;
@@ -196,14 +211,22 @@ export function partnerOrderIdOf(number: number): string {
   return `p-${number}`;
 }
 
+export function appOf(number: number): string {
+  return number < SECOND_APP_FROM ? 'default' : SECOND_APP;
+}
+
+export function refOf(number: number): { app: string; partnerOrderId: string } {
+  return { app: appOf(number), partnerOrderId: partnerOrderIdOf(number) };
+}
+
 export function payoutId(number: number): string {
-  return `payout:default:${partnerOrderIdOf(number)}`;
+  return payoutWorkflowId(appOf(number), partnerOrderIdOf(number));
 }
 
 export function payoutRequest(number: number, more: Partial<PayoutRequestInput> = {}): PayoutRequestInput {
   return {
     ...{
-      app: 'default',
+      app: appOf(number),
       clientId: `client-${number % 7}`,
       payerId: `payer-${number}`,
       type: 'WITHDRAW',

@@ -11,7 +11,7 @@ import { maybeFaultFree } from './fault-free.ts';
 import { type PlannedRotation, planRotation } from './key-rotation.ts';
 import { type PlannedOpening, planOpenings } from './openings.ts';
 import { type PlannedOperationOutage, planOperationOutage } from './operation-outage.ts';
-import { payoutRequest } from './payout-world.ts';
+import { payoutRequest, SECOND_APP_FROM } from './payout-world.ts';
 import { TOKENS } from './secrets.ts';
 import { type PlannedUpgrade, planUpgrade } from './upgrade.ts';
 import { type PlannedUsers, planUsers } from './users.ts';
@@ -206,12 +206,13 @@ const OPENING_FAULTS: readonly FaultInput[] = [
 const TRADE_FAULTS: readonly FaultInput[] = [{ kind: 'data-null' }];
 
 const OLD_ANSWERS_PROBABILITY = 0.05;
+const SECOND_APP_PROBABILITY = 0.15;
 
 export function planOf(seed: number): Plan {
   const base = maybeWithOldAnswers(new Random(seed ^ 0x51c6), basePlan(seed));
   const plan = maybeFaultFree(new Random(seed ^ 0xca13), base);
   const users = plan.isFaultFree ? undefined : planUsers(new Random(seed ^ 0x05e5), plan.faultPhaseMs);
-  return users ? withUsers(users, plan) : plan;
+  return users ? withUsers(users, plan) : maybeWithSecondApp(new Random(seed ^ 0x2a99), plan);
 }
 
 /**
@@ -237,6 +238,16 @@ function maybeWithOldAnswers(random: Random, plan: Plan): Plan {
     },
     workflowTaskFaults: { ...plan.workflowTaskFaults, lost: 0.5 },
   };
+}
+
+/** With some probability, adds payouts of a second application, with its own token, lease and rate limit. */
+function maybeWithSecondApp(random: Random, plan: Plan): Plan {
+  if (plan.isFaultFree || !random.chance(SECOND_APP_PROBABILITY)) return plan;
+  const people = { faultPhaseMs: plan.faultPhaseMs, interventionRate: 1 };
+  const added = Array.from({ length: pick(random, [1, 1, 2, 4]) }, (_, at) =>
+    planPayout(random, SECOND_APP_FROM + at, people),
+  );
+  return { ...plan, payouts: [...plan.payouts, ...added] };
 }
 
 /** Assigns every payout and every account to a user, and makes the provider require user tokens. */

@@ -23,7 +23,15 @@ import { KeyRotation } from './key-rotation.ts';
 import { Openings } from './openings.ts';
 import { OperationOutage } from './operation-outage.ts';
 import { Orders } from './orders.ts';
-import { fastTrip, PayoutWorld, partnerOrderIdOf, payoutId, readerConverter } from './payout-world.ts';
+import {
+  fastTrip,
+  PayoutWorld,
+  partnerOrderIdOf,
+  payoutId,
+  readerConverter,
+  refOf,
+  SECOND_APP_FROM,
+} from './payout-world.ts';
 import {
   type Intervention,
   type Plan,
@@ -129,6 +137,7 @@ class SeededWorld {
     this.workflowTaskFaults = { ...plan.workflowTaskFaults };
     this.system = new PayoutWorld({
       ...{ workflows, seed, workers, env, settings, faults: this.workflowTaskFaults },
+      hasSecondApp: plan.payouts.some(({ number }) => number >= SECOND_APP_FROM),
       // A world without an upgrade tests the new code from its start.
       released: plan.upgrade && options.released,
       trip: (world) => (this.scene.faultsEndedAtMs === undefined ? faultyTrip(plan, world) : fastTrip(world)),
@@ -317,7 +326,7 @@ class SeededWorld {
       await world.sleep(afterMs + 1_000);
       const state = await this.scene.stateOf(number);
       if (state?.phase !== 'AWAITING_APPROVAL') continue;
-      const ref = { partnerOrderId: partnerOrderIdOf(number) };
+      const ref = refOf(number);
       this.scene.recordAction('payout', ref.partnerOrderId, verdict);
       if (verdict === 'approve') this.approved.add(number);
       const accepted = await this.ignoreExpectedErrors(number, () =>
@@ -331,7 +340,7 @@ class SeededWorld {
     const { number, atMs } = payout;
     const { world, server, client } = this.system;
     await world.sleep(intervention.atMs - atMs);
-    const ref = { partnerOrderId: partnerOrderIdOf(number) };
+    const ref = refOf(number);
     if (intervention.kind === 'start-again') {
       this.scene.recordAction('payout', ref.partnerOrderId, intervention.kind);
       await this.start(payout);
@@ -380,7 +389,7 @@ class SeededWorld {
   }
 
   private async cancel(number: number): Promise<void> {
-    const ref = { partnerOrderId: partnerOrderIdOf(number) };
+    const ref = refOf(number);
     const accepted = await this.ignoreExpectedErrors(number, () =>
       this.system.payouts.cancel(ref, { by: OPERATOR }),
     );
@@ -425,9 +434,7 @@ class SeededWorld {
       order ? 'resolve: created' : `resolve: not created, ${then}`,
     );
     if (order) this.resolvedToOrder.add(number);
-    const accepted = await this.ignoreExpectedErrors(number, () =>
-      payouts.resolve({ partnerOrderId }, decision),
-    );
+    const accepted = await this.ignoreExpectedErrors(number, () => payouts.resolve(refOf(number), decision));
     if (accepted) this.scene.recordDecision(number, { what: 'resolve', orderId: order?.orderId });
   }
 
@@ -480,7 +487,7 @@ class SeededWorld {
       // The batch was canceled before this row. The checks of the batch cover it.
       if (!this.system.server.latest(payoutId(payout.number))) continue;
       const ended: unknown = await world.finish(
-        payouts.result({ partnerOrderId }).catch((error: unknown) => error),
+        payouts.result(refOf(payout.number)).catch((error: unknown) => error),
       );
       const parsed = payoutResultSchema.safeParse(ended);
       if (!parsed.success) {
@@ -537,12 +544,12 @@ class SeededWorld {
     const { world, server, provider } = this.system;
     const unfollowed = () =>
       this.plan.payouts
-        .map(({ number }) => partnerOrderIdOf(number))
-        .filter((number) => provider.control.ledgerOf(number).orders.length > 0)
-        .filter((number) => !this.scene.open.has(payoutWorkflowId('default', number)))
-        .filter((number) => !server.latest(payoutFollowUpWorkflowId('default', number)));
+        .map(({ number }) => refOf(number))
+        .filter(({ partnerOrderId }) => provider.control.ledgerOf(partnerOrderId).orders.length > 0)
+        .filter(({ app, partnerOrderId }) => !this.scene.open.has(payoutWorkflowId(app, partnerOrderId)))
+        .filter(({ app, partnerOrderId }) => !server.latest(payoutFollowUpWorkflowId(app, partnerOrderId)));
     await world.run({ done: () => unfollowed().length === 0, withinMs: FOLLOW_UP_LIMIT_MS });
-    for (const number of unfollowed()) world.violation(`${number} has no follow-up`);
+    for (const { partnerOrderId } of unfollowed()) world.violation(`${partnerOrderId} has no follow-up`);
   }
 }
 

@@ -55,7 +55,7 @@ export function timelineLines(
 }
 
 function runEntries({ workflowId, runId, entries }: Run): TimelineEntry[] {
-  const payout = /^payout(?:-follow-up)?:default:(.+)$/.exec(workflowId)?.[1];
+  const payout = /^payout(?:-follow-up)?:[^:]+:(.+)$/.exec(workflowId)?.[1];
   if (payout === undefined) return [];
   return entries
     .filter(({ type }) => !OMITTED_EVENTS.has(type))
