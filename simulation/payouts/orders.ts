@@ -4,7 +4,7 @@
 import type { CreateRecord, OrderRecord } from '../../simulator/index.ts';
 import { sumMoney } from '../../src/domain/money.ts';
 import { fieldsIn, isFields } from '../provider/wiretap.ts';
-import { APP_IDS, appOf, partnerOrderIdOf, payoutId } from './payout-world.ts';
+import { APP_IDS, appOf, partnerOrderIdOf } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
 
@@ -27,10 +27,11 @@ export class Orders implements Feature {
       ])
         system.world.violation(`${partnerOrderId} ${problem}`);
     }
-    // The other payouts have no result yet, or were reset while the others were checked.
-    const hasResult = ({ number }: PlannedPayout) =>
-      this.scene.results.has(number) || !system.server.latest(payoutId(number));
-    if (plan.payouts.every(hasResult)) this.checkSums(orders);
+    // A payout with an order may be open, be reset while the others are checked, or be forgotten by a restore.
+    const isCounted = ({ number }: PlannedPayout) =>
+      this.scene.results.has(number) ||
+      !orders.some((order) => order.partnerOrderId === partnerOrderIdOf(number));
+    if (plan.payouts.every(isCounted)) this.checkSums(orders);
   }
 
   /** The debits in the results equal the debits of the orders. */

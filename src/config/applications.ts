@@ -1,7 +1,8 @@
 /** The applications of a worker: one from the environment, or several from a file. */
 import { z } from 'zod';
 import { appName } from '../contract/payout-request.ts';
-import { type Environment, type Read, readJsonFile, readVariables } from './environment.ts';
+import { type Environment, type Read, readVariables } from './environment.ts';
+import { readJsonFile } from './json-file.ts';
 import { httpUrl, optionalText, readSecret, secret } from './values.ts';
 
 /** Part of workflow ids and queue names. With a stray space, one `app_id` would have two rate limits. */

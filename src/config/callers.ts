@@ -1,7 +1,8 @@
 /** The callers of the API server and their permissions, from `PAYOUTS_API_KEYS_FILE`. */
 import { z } from 'zod';
 import { amount, appName, currency } from '../contract/payout-request.ts';
-import { type Environment, isLoopback, type Read, readJsonFile } from './environment.ts';
+import { type Environment, isLoopback, type Read } from './environment.ts';
+import { readJsonFile } from './json-file.ts';
 import type { Listen } from './values.ts';
 
 /** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `metrics` the scrape; the others are named as their routes. */

@@ -1,8 +1,6 @@
-/** Reads the variables of a process, and the JSON files that they name. A problem names the variable and never its value, which may be a secret. */
-import { readFileSync } from 'node:fs';
+/** Reads the variables of a process. A problem names the variable and never its value, which may be a secret. */
 import type { z } from 'zod';
 import { checkBody } from '../contract/payout-request.ts';
-import { NotJsonError, readPlainJson } from '../payments/exact-json.ts';
 
 /** The variables of a process, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -24,20 +22,6 @@ export function readVariables<T>(schema: z.ZodType<T>, environment: Environment)
   const checked = checkBody(schema, withoutEmpty(environment));
   if (checked.ok) return checked;
   return { ok: false, problems: checked.errors.map(({ path, message }) => `${path}: ${message}`) };
-}
-
-/** The content of the JSON file at `path`, which `variable` names. */
-export function readJsonFile<T>(variable: string, path: string, schema: z.ZodType<T>): Read<T> {
-  let content: unknown;
-  try {
-    content = readPlainJson(readFileSync(path));
-  } catch (error) {
-    const why = error instanceof NotJsonError ? `: ${error.message}` : '';
-    return { ok: false, problems: [`${variable}: ${path} cannot be read as JSON${why}`] };
-  }
-  const checked = checkBody(schema, content);
-  if (checked.ok) return checked;
-  return { ok: false, problems: checked.errors.map((e) => `${variable}: ${e.path} ${e.message}`) };
 }
 
 /** The problems of all parts, each once. */
