@@ -300,10 +300,14 @@ class SeededWorld {
   /** Repeats a start whose answer was lost. The repeated start joins the existing payout. */
   private async start(payout: PlannedPayout): Promise<void> {
     const { number, request } = payout;
-    const { payouts } = this.system;
+    const { payouts, server } = this.system;
+    const { restoredAtMs } = this.scene;
     const joined = await this.scene.retryWhileUnavailable(partnerOrderIdOf(number), () =>
       payouts.start(request),
     );
+    // The answer was under way while Temporal was restored to before the start.
+    const isForgotten = this.scene.restoredAtMs !== restoredAtMs && !server.latest(payoutId(number));
+    if (joined && isForgotten) return this.start(payout);
     if (joined) this.started.add(number);
     this.trackUntilEnd(payout);
   }
