@@ -272,6 +272,9 @@ class SeededWorld {
       this.scene.open.set(payoutId(payout.number), payout);
       // The caller of a forgotten payout has no result and starts the payout again.
       if (this.started.delete(payout.number)) world.spawn(this.pay({ ...payout, atMs: 0, batch: undefined }));
+      // The batch starts its forgotten rows again.
+      else if (payout.approval && isOfBatch(this.plan, payout))
+        world.spawn(this.approve(payout, payout.approval));
     }
     for (const run of server.runs) if (isCompleted(run)) this.scene.open.delete(run.workflowId);
     for (const feature of this.features) feature.restored?.();
@@ -551,6 +554,8 @@ class SeededWorld {
         .map(({ number }) => refOf(number))
         .filter(({ partnerOrderId }) => provider.control.ledgerOf(partnerOrderId).orders.length > 0)
         .filter(({ app, partnerOrderId }) => !this.scene.open.has(payoutWorkflowId(app, partnerOrderId)))
+        // A restore has forgotten the payout, and its batch was canceled before it started the row again.
+        .filter(({ app, partnerOrderId }) => server.latest(payoutWorkflowId(app, partnerOrderId)))
         .filter(({ app, partnerOrderId }) => !server.latest(payoutFollowUpWorkflowId(app, partnerOrderId)));
     await world.run({ done: () => unfollowed().length === 0, withinMs: FOLLOW_UP_LIMIT_MS });
     for (const { partnerOrderId } of unfollowed()) world.violation(`${partnerOrderId} has no follow-up`);
