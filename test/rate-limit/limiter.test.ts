@@ -138,6 +138,13 @@ describe('H37 the start of a term', () => {
     expect(sentAfterMs).toBeLessThan(CALL_TIMEOUT_MS + 2_000);
   });
 
+  test('an owner after a crash keeps the places of calls that may still arrive, beyond its silence', async () => {
+    const { limiter, clock } = openLimiter(1, { silentMs: 1_200, unprovenForMs: [5_000] });
+    const sentAfterMs = await clock.until(send(limiter));
+    expect(sentAfterMs).toBeGreaterThan(6_000);
+    expect(sentAfterMs).toBeLessThan(7_500);
+  });
+
   test('the answer to a call of the next owner proves that the unproven calls have arrived', async () => {
     const before = { sendAgesMs: [], unprovenForMs: [CALL_TIMEOUT_MS, CALL_TIMEOUT_MS], marginMs: 20 };
     const { limiter, clock } = openLimiter(3, { before });

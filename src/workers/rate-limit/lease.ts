@@ -49,12 +49,13 @@ async function holdLease(
   { owner, client, clock, recoveredAtMs }: LeaseParts,
   term: LeaseTerm,
 ): Promise<ReleasedLease> {
-  const { taskToken, attempt, heartbeatDetails: details, workflowExecution } = activityInfo();
+  const { taskToken, attempt, heartbeatDetails: details, workflowExecution, ...times } = activityInfo();
+  const afterFirstMs = times.currentAttemptScheduledTimestampMs - times.scheduledTimestampMs;
   const runId = workflowExecution?.runId ?? '';
   const { app } = owner;
   const fence = new Fence(clock);
   const renewal = { client, taskToken, fence, clock, heartbeat: () => owner.heartbeat() };
-  const before = predecessor({ before: term.before, runId, recoveredAtMs, attempt, details });
+  const before = predecessor({ before: term.before, runId, recoveredAtMs, attempt, afterFirstMs, details });
   // This process may have been frozen since it received the task, so Temporal must confirm it first.
   await renewLease(renewal);
   if (term.app !== app) updateName(client, app);

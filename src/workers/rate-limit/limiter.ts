@@ -18,6 +18,8 @@ export interface Term {
   /** The sends of the previous owner, which are still in the window. */
   before?: LastSends | undefined;
   learnedMarginMs?: number | undefined;
+  /** Without `before`: calls of an earlier owner that may still arrive. */
+  unprovenForMs?: readonly number[] | undefined;
 }
 
 export type LastSends = Pick<LeaseHandover, 'sendAgesMs' | 'unprovenForMs' | 'marginMs'>;
@@ -73,8 +75,9 @@ export class RateLimiter implements CallGate {
     this.term = term;
     this.turnMs = now;
     this.silentUntilMs = now + term.silentMs;
+    const unprovenForMs = term.before?.unprovenForMs ?? term.unprovenForMs ?? [];
     for (const age of term.before?.sendAgesMs ?? []) this.window.addArrived(now - age);
-    for (const closesInMs of term.before?.unprovenForMs ?? []) this.window.addUnproven(now, closesInMs);
+    for (const closesInMs of unprovenForMs) this.window.addUnproven(now, closesInMs);
     this.margin.start(now, term.before?.marginMs ?? term.learnedMarginMs);
     this.reach.begin();
     this.grantTurns();

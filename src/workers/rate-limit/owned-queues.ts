@@ -65,6 +65,7 @@ export class OwnedQueues implements LeaseOwner {
       silentMs: before.silentMs,
       before: before.released,
       learnedMarginMs: before.learnedMarginMs,
+      unprovenForMs: before.unprovenForMs,
     });
     this.workers = await createWorkers(rate, this.term);
     for (const worker of this.workers) this.run(worker);
