@@ -153,6 +153,20 @@ describe('H37 the start of a term', () => {
     expect(await clock.until(send(limiter))).toBeLessThan(2_000);
   });
 
+  test('a process that takes its own lease back counts its calls once', async () => {
+    const { limiter, clock } = openLimiter(20);
+    const silent = Array.from({ length: 12 }, () => call());
+    for (const one of silent) {
+      await clock.until(limiter.pass(one));
+      limiter.mayWrite(one);
+    }
+    const before = limiter.close();
+    limiter.open({ callsPerSecond: 20, isValid: () => true, silentMs: 0, before });
+    // Twelve of twenty places are taken.
+    const waiting = Array.from({ length: 8 }, () => clock.until(limiter.pass(call())));
+    for (const sentAfterMs of await Promise.all(waiting)) expect(sentAfterMs).toBeLessThan(500);
+  });
+
   test('an owner stays silent as long as required, and reports when it is alone', async () => {
     const { limiter, clock } = openLimiter(20, { silentMs: 300 });
     expect(limiter.heartbeat().alone).toBe(false);

@@ -2,6 +2,7 @@
  * The rate limiter of one `app_id`, in the lease owner. It spaces calls evenly, never lets more calls than the limit
  * arrive within a second, and lets a call be written only while the lease is valid.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { type LeaseHandover, type LeaseHeartbeat, WINDOW_MS } from '../../domain/rate-limit-lease.ts';
 import { type CallEnd, type CallGate, GateTooLateError } from '../../payments/index.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
@@ -56,6 +57,8 @@ export class RateLimiter implements CallGate {
   private readonly reach = new Reach();
   /** Calls that got their turn and have not ended. */
   private readonly active = new Map<GatedCall, ActiveCall>();
+  /** What the last term reported at its end. */
+  private lastSends: LastSends | undefined;
   private turnListener: () => void = () => undefined;
   private stopTimer: () => void = () => undefined;
   private turnMs = Number.NEGATIVE_INFINITY;
@@ -76,8 +79,10 @@ export class RateLimiter implements CallGate {
     this.turnMs = now;
     this.silentUntilMs = now + term.silentMs;
     const unprovenForMs = term.before?.unprovenForMs ?? term.unprovenForMs ?? [];
-    for (const age of term.before?.sendAgesMs ?? []) this.window.addArrived(now - age);
-    for (const closesInMs of unprovenForMs) this.window.addUnproven(now, closesInMs);
+    if (!this.isOwnReport(term.before)) {
+      for (const age of term.before?.sendAgesMs ?? []) this.window.addArrived(now - age);
+      for (const closesInMs of unprovenForMs) this.window.addUnproven(now, closesInMs);
+    }
     this.margin.start(now, term.before?.marginMs ?? term.learnedMarginMs);
     this.reach.begin();
     this.grantTurns();
@@ -88,11 +93,12 @@ export class RateLimiter implements CallGate {
     const now = this.clock.nowMs();
     this.term = undefined;
     for (const turn of this.turns.takeAll()) turn.refuse(new NotOwnerError('the lease has moved'));
-    return {
+    this.lastSends = {
       sendAgesMs: this.window.ages(now, 2 * WINDOW_MS),
       unprovenForMs: this.window.unproven(now),
       marginMs: this.margin.valueMs(now),
     };
+    return this.lastSends;
   }
 
   heartbeat(): LeaseHeartbeat {
@@ -205,6 +211,13 @@ export class RateLimiter implements CallGate {
 
   private get closedUntilMs(): number {
     return Math.max(this.silentUntilMs, this.pausedUntilMs);
+  }
+
+  /** The window already has these calls, and recognizes their answers. */
+  private isOwnReport(before: LastSends | undefined): boolean {
+    if (!before) return false;
+    const { sendAgesMs, unprovenForMs, marginMs } = before;
+    return isDeepStrictEqual({ sendAgesMs, unprovenForMs, marginMs }, this.lastSends);
   }
 
   /** Grants all turns that are due, and sets a timer for the next one. */
