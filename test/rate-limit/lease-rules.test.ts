@@ -63,6 +63,7 @@ describe('H37 a term that cannot begin', () => {
     const owner: LeaseOwner = {
       app: 'default',
       begin: () => Promise.reject(new Error('no connection')),
+      drain: () => Promise.resolve(),
       end: () => ({ sendAgesMs: [], unprovenForMs: [], marginMs: 15, unreachedTerms: 0 }),
       heartbeat: () => ({ marginMs: 15, alone: false }),
       shouldRelease: (signal) =>

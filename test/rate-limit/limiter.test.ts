@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GateTooLateError } from '../../src/payments/index.ts';
+import { sleep } from '../../src/surroundings/surroundings.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { CALL_TIMEOUT_MS, mostInOneSecond, openLimiter, send } from '../support/rate-limit.ts';
 
@@ -136,6 +137,36 @@ describe('H37 the start of a term', () => {
     const sentAfterMs = await next.clock.until(waiting);
     expect(sentAfterMs).toBeGreaterThan(CALL_TIMEOUT_MS - 800 + 1_000);
     expect(sentAfterMs).toBeLessThan(CALL_TIMEOUT_MS + 2_000);
+  });
+
+  test('an owner hands over room for calls, however slow the answers are', async () => {
+    const { limiter, clock } = openLimiter(20);
+    const answered = async () => {
+      const one = call();
+      await limiter.pass(one).catch(() => undefined);
+      if (!limiter.mayWrite(one)) return;
+      await sleep(clock, 3_000);
+      limiter.finished(one, 'answered');
+    };
+    for (let count = 0; count < 1_000; count += 1) void answered();
+    await clock.advance(20_000);
+    await clock.until(limiter.drain());
+    const next = openLimiter(20, { before: limiter.close() });
+    expect(await next.clock.until(send(next.limiter))).toBeLessThan(100);
+  });
+
+  test('an owner waits no longer than a window for its last answers', async () => {
+    const { limiter, clock } = openLimiter(2);
+    const silent = [call(), call()];
+    for (const one of silent) {
+      await clock.until(limiter.pass(one));
+      limiter.mayWrite(one);
+    }
+    const refused = limiter.pass(call());
+    const waited = clock.until(limiter.drain());
+    await expect(refused).rejects.toThrow('the lease has moved');
+    expect(await waited).toBeLessThanOrEqual(1_000);
+    expect(limiter.close().unprovenForMs).toHaveLength(2);
   });
 
   test('an owner after a crash keeps the places of calls that may still arrive, beyond its silence', async () => {

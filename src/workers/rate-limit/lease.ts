@@ -26,6 +26,8 @@ export interface LeaseOwner {
   readonly app: string;
   /** The process owns the lease while `fence` is valid. */
   begin(fence: Fence, before: Predecessor, callsPerSecond: number | undefined): Promise<void>;
+  /** Stops sending, and waits for the last answers, for at most a second. */
+  drain(): Promise<void>;
   /** Ends the term. Nothing is sent after the call. */
   end(): LeaseHandover;
   heartbeat(): LeaseHeartbeat;
@@ -70,6 +72,8 @@ async function holdLease(
     log.info('took the rate-limit lease', { app, silentMs: before.silentMs });
     await owner.begin(fence, before, term.callsPerSecond);
     ending = await ended;
+    // Meanwhile the lease is renewed.
+    if (ending === 'released') await owner.drain();
   } finally {
     stopping.abort();
     stopRenewals();

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type LeaseHandover, type LeaseHeartbeat, WINDOW_MS } from '../../domain/rate-limit-lease.ts';
 import { type CallEnd, type CallGate, GateTooLateError } from '../../payments/index.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 import { AdaptiveMargin } from './margin.ts';
 import { Reach } from './reach.ts';
 import { type GatedCall, isTokenCall, type Turn, Turns } from './turns.ts';
@@ -37,7 +37,7 @@ const SPACING_RATIO = 0.75;
 /** The maximum delay of a late timer that later turns make up for. It grows with the rate. */
 const MIN_CATCH_UP_MS = 5;
 const MAX_CATCH_UP_MS = 25;
-/** Between two checks of an expired lease. */
+/** Between two checks of an expired lease, or of missing answers. */
 const RECHECK_MS = 10;
 const MAX_WAIT_MS = 1_000;
 /** The maximum `Retry-After` that is respected. */
@@ -88,14 +88,28 @@ export class RateLimiter implements CallGate {
     this.grantTurns();
   }
 
+  /**
+   * Ends the term. Resolves when calls that may still arrive occupy at most half of the limit, or after a window: the
+   * next owner sees no answers to them, and needs room for calls whose answers prove that they have arrived.
+   */
+  async drain(): Promise<void> {
+    const room = this.callsPerSecond / 2;
+    const untilMs = this.clock.nowMs() + WINDOW_MS;
+    this.stop();
+    for (;;) {
+      const now = this.clock.nowMs();
+      if (now >= untilMs || this.window.unproven(now, this.margin.valueMs(now)).length <= room) return;
+      await sleep(this.clock, RECHECK_MS);
+    }
+  }
+
   /** Ends the term: nothing is sent after the call, and waiting calls are refused. */
   close(): LastSends {
+    this.stop();
     const now = this.clock.nowMs();
-    this.term = undefined;
-    for (const turn of this.turns.takeAll()) turn.refuse(new NotOwnerError('the lease has moved'));
     this.lastSends = {
       sendAgesMs: this.window.ages(now, 2 * WINDOW_MS),
-      unprovenForMs: this.window.unproven(now),
+      unprovenForMs: this.window.unproven(now, this.margin.valueMs(now)),
       marginMs: this.margin.valueMs(now),
     };
     return this.lastSends;
@@ -207,6 +221,11 @@ export class RateLimiter implements CallGate {
     if (now - this.widenedAtMs < WINDOW_MS) return;
     this.widenedAtMs = now;
     this.margin.widen(now);
+  }
+
+  private stop(): void {
+    this.term = undefined;
+    for (const turn of this.turns.takeAll()) turn.refuse(new NotOwnerError('the lease has moved'));
   }
 
   private get closedUntilMs(): number {

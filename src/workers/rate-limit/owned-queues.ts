@@ -71,11 +71,15 @@ export class OwnedQueues implements LeaseOwner {
     for (const worker of this.workers) this.run(worker);
   }
 
+  async drain(): Promise<void> {
+    this.stopWorkers();
+    await this.parts.limiter.drain();
+  }
+
   end(): LeaseHandover {
     const { key, limiter, ownership, onEnd } = this.parts;
     const lastSends = limiter.close();
-    for (const worker of this.workers) shutDown(worker);
-    this.workers = [];
+    this.stopWorkers();
     ownership.released(key.appId);
     onEnd();
     return { ...lastSends, unreachedTerms: this.unreachedTerms + (this.gaveUp ? 1 : 0) };
@@ -115,6 +119,11 @@ export class OwnedQueues implements LeaseOwner {
       });
       return;
     }
+  }
+
+  private stopWorkers(): void {
+    for (const worker of this.workers) shutDown(worker);
+    this.workers = [];
   }
 
   private run(worker: Runnable): void {
