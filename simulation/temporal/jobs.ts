@@ -34,6 +34,7 @@ export function initialize(workflowId: string, started: Started, startTime: Hist
       memo: all.memo ?? null,
       searchAttributes: all.searchAttributes ?? null,
       startTime: startTime ?? null,
+      lastCompletionResult: all.lastCompletionResult ?? null,
       rootWorkflow: all.rootWorkflowExecution ?? null,
       priority: all.priority ?? null,
       ...(parent && { parentWorkflowInfo: { ...parent, namespace: all.parentWorkflowNamespace } }),

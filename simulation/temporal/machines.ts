@@ -20,6 +20,7 @@ import {
   isCommandEvent,
   isFinal,
 } from './history.ts';
+import { identityIn, identityOf, localIdentityOf } from './identity.ts';
 import { initialize, type Job, signalled, sorted } from './jobs.ts';
 import {
   Activity,
@@ -350,6 +351,7 @@ export class Machines implements Core {
     if (!local) throw new Nondeterminism(`does not schedule local activity ${seq} of event ${entry.id}`);
     if (local.state !== 'resolved by marker') return false;
     if (this.isOwn(entry)) this.compareBytes(`localActivity ${local.bytes}`, entry);
+    else this.compareIdentity(localIdentityOf(local.attributes), entry);
     local.take();
     return true;
   }
@@ -371,7 +373,7 @@ export class Machines implements Core {
         `differs at event ${entry.id}, ${typeName(entry)}: it issues ${command.fingerprint.bytes}`,
       );
     if (this.isOwn(entry)) this.compareBytes(command.fingerprint.bytes, entry);
-    else this.compareIdentity(command, entry);
+    else this.compareIdentity(identityOf(command), entry);
   }
 
   private fingerprint(bytes: string): Fingerprint {
@@ -388,24 +390,10 @@ export class Machines implements Core {
     throw new Nondeterminism(`differs at event ${id}, ${fingerprint?.bytes}: it issues ${bytes}`);
   }
 
-  /** What core compares: other code may give a command other attributes. */
-  private compareIdentity({ type, attributes }: Command, { id, event }: Entry): void {
-    const activity = event.activityTaskScheduledEventAttributes;
-    const child = event.startChildWorkflowExecutionInitiatedEventAttributes;
-    const [recorded, issued] =
-      type === 'scheduleActivity'
-        ? [
-            [activity?.activityId, activity?.activityType?.name],
-            [attributes.activityId, attributes.activityType],
-          ]
-        : type === 'startChild'
-          ? [
-              [child?.workflowId, child?.workflowType?.name],
-              [attributes.workflowId, attributes.workflowType],
-            ]
-          : [[], []];
-    if (recorded.join() !== issued.join())
-      throw new Nondeterminism(`differs at event ${id}, ${recorded}: it issues ${issued}`);
+  private compareIdentity(issued: string, entry: Entry): void {
+    const recorded = identityIn(entry);
+    if (recorded === issued) return;
+    throw new Nondeterminism(`differs at event ${entry.id}, ${recorded}: it issues ${issued}`);
   }
 
   /**

@@ -1,10 +1,11 @@
 /**
- * The part of Temporal Schedules that the product uses: an interval or a time of day, and no second run while one is
- * open.
+ * The part of Temporal Schedules that the product uses: an interval or a time of day, the time for which a run was
+ * scheduled, and the result of the last run that completed. There is no second run while one is open.
  */
 import type { Api } from '../sdk.ts';
 import type { PlannedEvent } from '../world/event-queue.ts';
 import { grpcError, notFound } from './errors.ts';
+import { payload } from './markers.ts';
 import type { Run } from './run.ts';
 import type { Temporal } from './temporal.ts';
 import { durationMs } from './time.ts';
@@ -72,11 +73,26 @@ export class Schedules {
         taskQueue: action.taskQueue ?? null,
         input: action.input ?? null,
         memo: action.memo ?? null,
-        searchAttributes: action.searchAttributes ?? null,
+        searchAttributes: {
+          indexedFields: {
+            ...action.searchAttributes?.indexedFields,
+            TemporalScheduledStartTime: payload(at),
+          },
+        },
+        lastCompletionResult: this.lastResult(`${action.workflowId}-`),
         identity: 'temporal-scheduler',
       },
     });
     state.last = run;
+  }
+
+  /** From the runs, because a restore of the server forgets some of them. */
+  private lastResult(idPrefix: string) {
+    const results = this.server.runs.flatMap(({ workflowId, entries }) => {
+      const { workflowExecutionCompletedEventAttributes: completed } = entries.at(-1)?.event ?? {};
+      return completed && workflowId.startsWith(idPrefix) ? [completed.result ?? null] : [];
+    });
+    return results.at(-1) ?? null;
   }
 }
 

@@ -24,7 +24,10 @@ export interface LeaseKey {
 export interface LeaseHandover {
   /** For each call that arrived in the last window: the minimum time between its arrival and the end of the term. */
   sendAgesMs: number[];
-  /** For each call that may still arrive: how long after the end of the term its connection may stay open. */
+  /**
+   * For each call that may still arrive and occupies a place: how long after the end of the term its connection may stay
+   * open.
+   */
   unprovenForMs: number[];
   /** The safety margin that the owner has learned. */
   marginMs: number;

@@ -63,6 +63,7 @@ describe('H37 a term that cannot begin', () => {
     const owner: LeaseOwner = {
       app: 'default',
       begin: () => Promise.reject(new Error('no connection')),
+      drain: () => Promise.resolve(),
       end: () => ({ sendAgesMs: [], unprovenForMs: [], marginMs: 15, unreachedTerms: 0 }),
       heartbeat: () => ({ marginMs: 15, alone: false }),
       shouldRelease: (signal) =>
@@ -87,7 +88,7 @@ describe('H37 a term that cannot begin', () => {
 
 describe('H37 what a new owner knows about the previous one', () => {
   const released = { runId: 'run-1', sendAgesMs: [1, 2], unprovenForMs: [], marginMs: 30, unreachedTerms: 0 };
-  const start = { before: released, runId: 'run-1', attempt: 1, details: undefined };
+  const start = { before: released, runId: 'run-1', attempt: 1, afterFirstMs: 0, details: undefined };
   const WINDOW = 1_200;
   const FENCE_AND_WINDOW = 2_500;
 
@@ -110,6 +111,14 @@ describe('H37 what a new owner knows about the previous one', () => {
   test('after an owner that was killed, waits until its fence has closed', () => {
     expect(predecessor({ ...start, before: 'unknown' }).silentMs).toBe(FENCE_AND_WINDOW);
     expect(predecessor({ ...start, before: 'none' }).silentMs).toBe(WINDOW);
+  });
+
+  test('an attempt after a crash still counts the unanswered calls of the owner that released the lease', () => {
+    const before = { ...released, unprovenForMs: [1_000, 20_000] };
+    const retry = { ...start, before, attempt: 2, afterFirstMs: 1_500 };
+    expect(predecessor(retry).unprovenForMs).toEqual([18_500]);
+    expect(predecessor({ ...retry, afterFirstMs: 3_600_000 }).unprovenForMs).toEqual([]);
+    expect(predecessor({ ...retry, runId: 'run-2' }).unprovenForMs).toBeUndefined();
   });
 
   test('an attempt that follows one whose silence was over waits only for that one', () => {

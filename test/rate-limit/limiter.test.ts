@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GateTooLateError } from '../../src/payments/index.ts';
+import { sleep } from '../../src/surroundings/surroundings.ts';
 import type { GatedCall } from '../../src/workers/rate-limit/turns.ts';
 import { CALL_TIMEOUT_MS, mostInOneSecond, openLimiter, send } from '../support/rate-limit.ts';
 
@@ -138,12 +139,63 @@ describe('H37 the start of a term', () => {
     expect(sentAfterMs).toBeLessThan(CALL_TIMEOUT_MS + 2_000);
   });
 
+  test('an owner hands over room for calls, however slow the answers are', async () => {
+    const { limiter, clock } = openLimiter(20);
+    const answered = async () => {
+      const one = call();
+      await limiter.pass(one).catch(() => undefined);
+      if (!limiter.mayWrite(one)) return;
+      await sleep(clock, 3_000);
+      limiter.finished(one, 'answered');
+    };
+    for (let count = 0; count < 1_000; count += 1) void answered();
+    await clock.advance(20_000);
+    await clock.until(limiter.drain());
+    const next = openLimiter(20, { before: limiter.close() });
+    expect(await next.clock.until(send(next.limiter))).toBeLessThan(100);
+  });
+
+  test('an owner waits no longer than a window for its last answers', async () => {
+    const { limiter, clock } = openLimiter(2);
+    const silent = [call(), call()];
+    for (const one of silent) {
+      await clock.until(limiter.pass(one));
+      limiter.mayWrite(one);
+    }
+    const refused = limiter.pass(call());
+    const waited = clock.until(limiter.drain());
+    await expect(refused).rejects.toThrow('the lease has moved');
+    expect(await waited).toBeLessThanOrEqual(1_000);
+    expect(limiter.close().unprovenForMs).toHaveLength(2);
+  });
+
+  test('an owner after a crash keeps the places of calls that may still arrive, beyond its silence', async () => {
+    const { limiter, clock } = openLimiter(1, { silentMs: 1_200, unprovenForMs: [5_000] });
+    const sentAfterMs = await clock.until(send(limiter));
+    expect(sentAfterMs).toBeGreaterThan(6_000);
+    expect(sentAfterMs).toBeLessThan(7_500);
+  });
+
   test('the answer to a call of the next owner proves that the unproven calls have arrived', async () => {
     const before = { sendAgesMs: [], unprovenForMs: [CALL_TIMEOUT_MS, CALL_TIMEOUT_MS], marginMs: 20 };
     const { limiter, clock } = openLimiter(3, { before });
     // There is room for one call, which is answered at once.
     await clock.until(send(limiter));
     expect(await clock.until(send(limiter))).toBeLessThan(2_000);
+  });
+
+  test('a process that takes its own lease back counts its calls once', async () => {
+    const { limiter, clock } = openLimiter(20);
+    const silent = Array.from({ length: 12 }, () => call());
+    for (const one of silent) {
+      await clock.until(limiter.pass(one));
+      limiter.mayWrite(one);
+    }
+    const before = limiter.close();
+    limiter.open({ callsPerSecond: 20, isValid: () => true, silentMs: 0, before });
+    // Twelve of twenty places are taken.
+    const waiting = Array.from({ length: 8 }, () => clock.until(limiter.pass(call())));
+    for (const sentAfterMs of await Promise.all(waiting)) expect(sentAfterMs).toBeLessThan(500);
   });
 
   test('an owner stays silent as long as required, and reports when it is alone', async () => {

@@ -21,13 +21,42 @@ interface Provider {
   claimTakesMs: number;
   /** One call in this many is never answered. */
   neverAnswers: number;
+  /** How long each owner keeps the lease. */
+  termMs?: number;
 }
 
 /** Sends calls as fast as the limiter allows. Returns when each arrived. */
 async function arrivalsAt(provider: Provider, calls: number, random: () => number) {
   const clock = new FakeClock();
-  const limiter = new RateLimiter(clock, { callTimeoutMs: CALL_TIMEOUT_MS });
-  limiter.open({ callsPerSecond: LIMIT, isValid: () => true, silentMs: 0 });
+  const limiters = [1, 2].map(() => new RateLimiter(clock, { callTimeoutMs: CALL_TIMEOUT_MS }));
+  const ofLease = { callsPerSecond: LIMIT, isValid: () => true, silentMs: 0 };
+  let owner = limiters[0];
+  owner?.open(ofLease);
+  let isOver = false;
+  const handOver = async (): Promise<void> => {
+    await sleep(clock, provider.termMs ?? 0);
+    await owner?.drain();
+    const before = owner?.close();
+    await sleep(clock, random() * 100);
+    owner = limiters[random() < 0.3 ? 0 : 1];
+    owner?.open({ ...ofLease, before });
+    if (!isOver) await handOver();
+  };
+  if (provider.termMs !== undefined) void handOver();
+  /** By whichever process owns the lease. */
+  const sendBy = async (call: GatedCall): Promise<RateLimiter> => {
+    for (;;) {
+      const limiter = owner;
+      const isItsTurn = await limiter?.pass(call).then(
+        () => true,
+        () => false,
+      );
+      if (isItsTurn) await sleep(clock, random() * provider.claimTakesMs);
+      if (isItsTurn && limiter?.mayWrite(call)) return limiter;
+      limiter?.finished(call, 'not-sent');
+      await sleep(clock, 50);
+    }
+  };
   const begunMs = clock.nowMs();
   const arrivals: number[] = [];
   const [everyMs, forMs] = provider.stalls;
@@ -37,9 +66,7 @@ async function arrivalsAt(provider: Provider, calls: number, random: () => numbe
   };
   const one = async (number: number) => {
     const call: GatedCall = { operation: number % 3 === 0 ? 'quote' : 'tradeResult' };
-    await limiter.pass(call);
-    await sleep(clock, random() * provider.claimTakesMs);
-    expect(limiter.mayWrite(call)).toBe(true);
+    const limiter = await sendBy(call);
     const arrivesMs = goesOnAt(clock.nowMs() + 10 + random() * 8);
     await sleep(clock, arrivesMs - clock.nowMs());
     arrivals.push(clock.nowMs());
@@ -52,6 +79,7 @@ async function arrivalsAt(provider: Provider, calls: number, random: () => numbe
   };
   const all = Promise.all(Array.from({ length: calls }, (_, number) => one(number)));
   await clock.until(all);
+  isOver = true;
   return arrivals.sort((first, second) => first - second);
 }
 
@@ -87,6 +115,24 @@ describe('H37 no second has more arrivals than the limit', () => {
         expect(mostInOneSecond(arrivals)).toBeLessThanOrEqual(LIMIT);
       }),
       { numRuns: 100 },
+    );
+  });
+
+  test('whatever process owns the lease', async () => {
+    const provider = fc.record({
+      answersAfterMs: fc.integer({ min: 1, max: 700 }),
+      variesByMs: fc.integer({ min: 0, max: 1_500 }),
+      stalls: fc.tuple(fc.integer({ min: 3_000, max: 9_000 }), fc.integer({ min: 0, max: 8_000 })),
+      claimTakesMs: fc.integer({ min: 0, max: 500 }),
+      neverAnswers: fc.constantFrom(Number.POSITIVE_INFINITY, 30),
+      termMs: fc.integer({ min: 200, max: 6_000 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(provider, fc.nat(), async (drawn, seed) => {
+        const arrivals = await arrivalsAt(drawn, 100, seeded(seed));
+        expect(mostInOneSecond(arrivals)).toBeLessThanOrEqual(LIMIT);
+      }),
+      { numRuns: 10 },
     );
   });
 

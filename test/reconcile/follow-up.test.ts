@@ -1,5 +1,7 @@
+import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { followEnded } from '../../src/activities/aftercare/follow-ended.ts';
 import { startFollowUp } from '../../src/client/follow-ups.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import { payoutFollowUpWorkflowId } from '../../src/contract/ids.ts';
@@ -37,6 +39,25 @@ const flagged = async (ref: PayoutRef) =>
   (await followUp(ref).describe()).searchAttributes['PayoutNeedsAttention']?.[0] === true;
 const notify = (ref: PayoutRef) =>
   accepted(`${service.url}/v1/notifications/default`, { partner_order_id: ref.partnerOrderId });
+
+async function isListed({ partnerOrderId }: PayoutRef): Promise<boolean> {
+  const id = payoutFollowUpWorkflowId('default', partnerOrderId);
+  return (await world.client.workflow.count(`WorkflowId = '${id}'`)).count > 0;
+}
+
+/** As if the hosts of Temporal that start follow-ups had a clock that is a minute behind. */
+function withEarlyStarts(client: Client): Client {
+  const { workflowService: real } = client;
+  const list = async (request: object) => {
+    const page = await real.listWorkflowExecutions(request);
+    for (const { type, startTime } of page.executions)
+      if (type?.name === 'payoutFollowUp' && startTime?.seconds)
+        startTime.seconds = startTime.seconds.sub(60);
+    return page;
+  };
+  const workflowService = Object.create(real, { listWorkflowExecutions: { value: list } });
+  return Object.create(client, { workflowService: { value: workflowService } });
+}
 
 /** Visibility lags behind the end of the payout. */
 async function followed(ref: PayoutRef): Promise<void> {
@@ -277,6 +298,20 @@ describe('H22 money that is returned after the end', () => {
     });
     await eventually(async () => (await flagged(ref)) || undefined);
     expect(await changes(ref)).toMatchObject({ changed: false, returned: [{ inResult: true }] });
+  });
+
+  test('H22 a follow-up whose start seems to be earlier than the end is not notified', async () => {
+    const ref = await paid();
+    await followed(ref);
+    const search = { environment: 'test', closedAfterMs: Date.now() - 60_000, nowMs: Date.now() };
+    const parts = { environment: 'test', apps: new Set(['default']), firstLooksBackMs: 0 };
+    await eventually(async () => {
+      await followEnded({ ...parts, client: world.client }, search);
+      return (await isListed(ref)) || undefined;
+    });
+    await followEnded({ ...parts, client: withEarlyStarts(world.client) }, search);
+    const { events } = await followUp(ref).fetchHistory();
+    expect(events?.some((event) => event.workflowExecutionSignaledEventAttributes)).toBe(false);
   });
 
   test('a finished follow-up is not repeated, and a payout without an order gets none', async () => {

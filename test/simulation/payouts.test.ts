@@ -9,11 +9,17 @@ import {
   partnerOrderIdOf,
   payoutId,
 } from '../../simulation/payouts/payout-world.ts';
-import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
+import {
+  decodeArrayFromPayloads,
+  loadDataConverter,
+  loadWorkflows,
+  type Workflows,
+} from '../../simulation/sdk.ts';
 import { type Entry, EventType, exported } from '../../simulation/temporal/history.ts';
 import type { Run } from '../../simulation/temporal/run.ts';
 import { SimulatedWorker } from '../../simulation/temporal/worker.ts';
 import type { FaultRuleInput } from '../../simulator/index.ts';
+import { reconciliationId } from '../../src/contract/ids.ts';
 import type { PayoutRequestInput } from '../../src/contract/payout-request.ts';
 import { replays } from '../support/histories.ts';
 
@@ -99,6 +105,26 @@ describe('one payout', () => {
     );
     expect(asked).toContain('createPayout');
     expect(asked).not.toContain('confirmOrder');
+  });
+
+  test('a reconciliation searches from where the last one ended', async () => {
+    const system = worldOf();
+    await paid(system);
+    const { world, server } = system;
+    await world.run({ withinMs: HOUR_MS });
+    const converter = loadDataConverter(system.converter);
+    const searchedFrom: unknown[] = [];
+    for (const { entries } of server.runs.filter(({ workflowId }) =>
+      workflowId.startsWith(reconciliationId('test')),
+    ))
+      for (const entry of entries.filter((one) => schedules(one, 'adoptStopped'))) {
+        const { input } = entry.event.activityTaskScheduledEventAttributes ?? {};
+        const [look] = (await decodeArrayFromPayloads(converter, input?.payloads)) ?? [];
+        searchedFrom.push(look);
+      }
+    expect(searchedFrom.length).toBeGreaterThan(2);
+    expect(searchedFrom[0]).toMatchObject({ closedAfterMs: 0 });
+    for (const look of searchedFrom.slice(1)) expect(look).not.toMatchObject({ closedAfterMs: 0 });
   });
 
   test('replays identically before every workflow task', async () => {

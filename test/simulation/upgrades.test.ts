@@ -60,4 +60,38 @@ describe('H40 workers are upgraded while a payout is open', () => {
     expect(world.violations.join('\n')).toMatch(/^payout:default:p-1: a replay issues /);
     await system.end();
   });
+
+  /** What the new code runs into after an upgrade from code in which `text` was `before`. */
+  async function violationsAfter(name: string, text: RegExp, before: string): Promise<string> {
+    const other = await released(name, code.replace(text, before));
+    const system = new PayoutWorld({ workflows, released: other, seed: 1 });
+    const { world, payouts } = system;
+    await world.finish(system.start(1, { approval: 'required' }));
+    await world.run({ withinMs: 10_000 });
+    expect(world.violations).toEqual([]);
+    await world.finish(system.upgrade());
+    payouts.approve({ partnerOrderId }, { by: 'olga' }).catch(() => undefined);
+    await world.run({ withinMs: 60_000 });
+    await system.end();
+    return world.violations.join('\n');
+  }
+
+  test('new code that calls another local activity than the recorded one is a violation', async () => {
+    // The result has the same fields, so only the name differs.
+    const violations = await violationsAfter(
+      'local',
+      /\.prepareToken\)?\(owner\);/,
+      '.prepareAuthorization(owner);',
+    );
+    expect(violations).toMatch(/token:default:application: .* differs at event .*prepareAuthorization/);
+  });
+
+  test('new code that starts a timer under another id is a violation', async () => {
+    const violations = await violationsAfter(
+      'timer',
+      /if \(!carried\) await /,
+      'if (!carried) clearTimeout(setTimeout(() => undefined, 5)); if (!carried) await ',
+    );
+    expect(violations).toMatch(/payout:default:p-1: .* differs at event .*/);
+  });
 });

@@ -1,7 +1,9 @@
 import { ApplicationFailure, Client, type WorkflowClientInterceptor } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { tokenActivities } from '../../src/activities/tokens/token-activities.ts';
 import { Authorizations, type AuthorizationsOptions } from '../../src/client/authorizations.ts';
 import {
   authorizationWorkflowId,
@@ -10,6 +12,7 @@ import {
   tokenWorkflowId,
 } from '../../src/contract/ids.ts';
 import { tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { TokenSeal } from '../../src/encryption/token-seal.ts';
 import { handleErrors } from '../../src/starters/api/error-mapping.ts';
 import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
@@ -18,6 +21,7 @@ import type { userAuthorization } from '../../src/workflows/tokens/user-authoriz
 import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { resetBefore } from '../support/resets.ts';
 
+const OWNER = { environment: 'test', app: 'default' };
 const BASE = '/v1/oauth/default';
 
 let world: PayoutWorld;
@@ -146,6 +150,24 @@ describe('H42 tokens from a code, which works only once', () => {
     await resetBefore(world, world.client.workflow.getHandle(workflowId), 'exchangeCode');
     await eventually(async () => ((await outcomeOf(workflowId)).outcome === 'UNCERTAIN' ? true : undefined));
     expect(exchanges()).toBe(before);
+  });
+
+  test('can be exchanged again if Temporal does not answer before the send', async () => {
+    const never = () => Promise.reject(new Error('unavailable'));
+    const seal = new TokenSeal(undefined, PROCESS_SURROUNDINGS.random);
+    for (const histories of [
+      { isReset: never, startedAtMs: async () => 0, newerThan: never },
+      { isReset: async () => false, startedAtMs: never, newerThan: never },
+    ]) {
+      const { exchangeCode } = tokenActivities({
+        ...{ environment: 'test', app: 'default', seal, histories, sendWithinMs: 1_000 },
+        ...{ claim: never, cache: () => undefined, handOver: never, surroundings: PROCESS_SURROUNDINGS },
+        client: { applicationToken: never, refreshUserToken: never, exchangeCode: never },
+      });
+      const code = seal.seal('code', OWNER, 'code');
+      const exchange = new MockActivityEnvironment().run(exchangeCode, OWNER, code);
+      await expect(exchange).rejects.toMatchObject({ type: 'NOT_SENT' });
+    }
   });
 
   test('are handed over as soon as Temporal accepts them', async () => {

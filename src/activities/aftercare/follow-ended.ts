@@ -1,4 +1,5 @@
 /** Starts the follow-ups of payouts that may have an order, and restarts stopped follow-ups (H22). */
+import type { Client } from '@temporalio/client';
 import { endedPayout, notifyFollowUp, startFollowUp } from '../../client/follow-ups.ts';
 import {
   payoutFollowUpWorkflowId,
@@ -6,9 +7,11 @@ import {
   payoutOfFollowUp,
   payoutWorkflowId,
 } from '../../contract/ids.ts';
+import type { FollowUpRequest } from '../../domain/follow-up.ts';
 import { OUTCOMES, type PayoutOutcome } from '../../domain/payout.ts';
 import { isoTime } from '../../domain/time.ts';
-import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
+import { isGone, isRetryableTemporalError, unlessGone } from '../../temporal/client-errors.ts';
+import { readStartEvent } from '../../temporal/histories.ts';
 import { type ListedRun, listRunPages, quoteIds, STOPPED_STATUSES } from '../../temporal/visibility.ts';
 import { inParallel } from '../shared/in-parallel.ts';
 import type { Adopter } from './adopt-stopped.ts';
@@ -142,9 +145,31 @@ async function followOne(
   if (!ended || (ended.environment ?? environment) !== environment) return 'not-ours';
   if (how !== 'outdated')
     return (await startFollowUp(client, ended, how === 'stopped')) ? 'started' : 'not-ours';
+  if (await hasFollowUp(client, ended)) return 'not-ours';
   // Makes an open follow-up check, which finds the new end. A closed one is started.
   await notifyFollowUp(client, ended, { receivedAt: isoTime(nowMs) });
   return 'started';
+}
+
+/**
+ * Whether the last follow-up compares with this end. Start and close times are not proof: Temporal's hosts have different
+ * clocks, and visibility lags behind a follow-up that continued with the new end.
+ */
+async function hasFollowUp(
+  client: Client,
+  { app, partnerOrderId, endedAtMs }: FollowUpRequest,
+): Promise<boolean> {
+  const workflowId = payoutFollowUpWorkflowId(app, partnerOrderId);
+  const argument = await unlessGone(async () => {
+    const { runId } = await client.workflow.getHandle(workflowId).describe();
+    return (await readStartEvent(client, workflowId, runId)).argument;
+  });
+  return (
+    typeof argument === 'object' &&
+    argument !== null &&
+    'endedAtMs' in argument &&
+    argument.endedAtMs === endedAtMs
+  );
 }
 
 /** For a follow-up before its checks: it must not compare with the result of an earlier end. */

@@ -86,7 +86,7 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
       call(parts, owner, async () => {
         const options = { background: true, deadline: deadline() };
         const code = seal.open(sealedCode, owner, 'code');
-        if (await histories.isReset(ownRun()))
+        if (await beforeSend(() => histories.isReset(ownRun())))
           throw ApplicationFailure.create({ type: 'MAY_BE_USED', message: 'a reset made this run' });
         const startedAtMs = await attemptStartedAtMs(histories);
         await claimCurrent(parts.claim);
@@ -108,7 +108,8 @@ function ownRun(): WorkflowRun {
 /** Read before the send, on Temporal's clock, so it is never later than the provider issued the tokens. */
 async function attemptStartedAtMs(histories: Pick<GrantHistories, 'startedAtMs'>): Promise<number> {
   const { activityId, currentAttemptScheduledTimestampMs } = activityInfo();
-  return (await histories.startedAtMs(ownRun(), activityId)) ?? currentAttemptScheduledTimestampMs;
+  const startedAtMs = await beforeSend(() => histories.startedAtMs(ownRun(), activityId));
+  return startedAtMs ?? currentAttemptScheduledTimestampMs;
 }
 
 function call<T>(
@@ -128,9 +129,14 @@ function call<T>(
 }
 
 /** Prevents a process that was frozen from using a refresh token that another process has used since. */
-async function claimCurrent(claim: Claim): Promise<void> {
+function claimCurrent(claim: Claim): Promise<void> {
+  return beforeSend(() => claimSend(claim));
+}
+
+/** A failure of Temporal before the send proves that the code or the refresh token is unused. */
+async function beforeSend<T>(request: () => Promise<T>): Promise<T> {
   try {
-    await claimSend(claim);
+    return await request();
   } catch {
     throw ApplicationFailure.create({ type: 'NOT_SENT', message: 'Temporal did not confirm this attempt' });
   }

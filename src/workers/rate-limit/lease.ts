@@ -26,6 +26,8 @@ export interface LeaseOwner {
   readonly app: string;
   /** The process owns the lease while `fence` is valid. */
   begin(fence: Fence, before: Predecessor, callsPerSecond: number | undefined): Promise<void>;
+  /** Stops sending, and waits for the last answers, for at most a second. */
+  drain(): Promise<void>;
   /** Ends the term. Nothing is sent after the call. */
   end(): LeaseHandover;
   heartbeat(): LeaseHeartbeat;
@@ -49,12 +51,13 @@ async function holdLease(
   { owner, client, clock, recoveredAtMs }: LeaseParts,
   term: LeaseTerm,
 ): Promise<ReleasedLease> {
-  const { taskToken, attempt, heartbeatDetails: details, workflowExecution } = activityInfo();
+  const { taskToken, attempt, heartbeatDetails: details, workflowExecution, ...times } = activityInfo();
+  const afterFirstMs = times.currentAttemptScheduledTimestampMs - times.scheduledTimestampMs;
   const runId = workflowExecution?.runId ?? '';
   const { app } = owner;
   const fence = new Fence(clock);
   const renewal = { client, taskToken, fence, clock, heartbeat: () => owner.heartbeat() };
-  const before = predecessor({ before: term.before, runId, recoveredAtMs, attempt, details });
+  const before = predecessor({ before: term.before, runId, recoveredAtMs, attempt, afterFirstMs, details });
   // This process may have been frozen since it received the task, so Temporal must confirm it first.
   await renewLease(renewal);
   if (term.app !== app) updateName(client, app);
@@ -69,6 +72,8 @@ async function holdLease(
     log.info('took the rate-limit lease', { app, silentMs: before.silentMs });
     await owner.begin(fence, before, term.callsPerSecond);
     ending = await ended;
+    // Meanwhile the lease is renewed.
+    if (ending === 'released') await owner.drain();
   } finally {
     stopping.abort();
     stopRenewals();

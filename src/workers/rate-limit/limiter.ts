@@ -2,9 +2,10 @@
  * The rate limiter of one `app_id`, in the lease owner. It spaces calls evenly, never lets more calls than the limit
  * arrive within a second, and lets a call be written only while the lease is valid.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { type LeaseHandover, type LeaseHeartbeat, WINDOW_MS } from '../../domain/rate-limit-lease.ts';
 import { type CallEnd, type CallGate, GateTooLateError } from '../../payments/index.ts';
-import type { Clock } from '../../surroundings/surroundings.ts';
+import { type Clock, sleep } from '../../surroundings/surroundings.ts';
 import { AdaptiveMargin } from './margin.ts';
 import { Reach } from './reach.ts';
 import { type GatedCall, isTokenCall, type Turn, Turns } from './turns.ts';
@@ -18,6 +19,8 @@ export interface Term {
   /** The sends of the previous owner, which are still in the window. */
   before?: LastSends | undefined;
   learnedMarginMs?: number | undefined;
+  /** Without `before`: calls of an earlier owner that may still arrive. */
+  unprovenForMs?: readonly number[] | undefined;
 }
 
 export type LastSends = Pick<LeaseHandover, 'sendAgesMs' | 'unprovenForMs' | 'marginMs'>;
@@ -34,7 +37,7 @@ const SPACING_RATIO = 0.75;
 /** The maximum delay of a late timer that later turns make up for. It grows with the rate. */
 const MIN_CATCH_UP_MS = 5;
 const MAX_CATCH_UP_MS = 25;
-/** Between two checks of an expired lease. */
+/** Between two checks of an expired lease, or of missing answers. */
 const RECHECK_MS = 10;
 const MAX_WAIT_MS = 1_000;
 /** The maximum `Retry-After` that is respected. */
@@ -54,6 +57,8 @@ export class RateLimiter implements CallGate {
   private readonly reach = new Reach();
   /** Calls that got their turn and have not ended. */
   private readonly active = new Map<GatedCall, ActiveCall>();
+  /** What the last term reported at its end. */
+  private lastSends: LastSends | undefined;
   private turnListener: () => void = () => undefined;
   private stopTimer: () => void = () => undefined;
   private turnMs = Number.NEGATIVE_INFINITY;
@@ -73,23 +78,41 @@ export class RateLimiter implements CallGate {
     this.term = term;
     this.turnMs = now;
     this.silentUntilMs = now + term.silentMs;
-    for (const age of term.before?.sendAgesMs ?? []) this.window.addArrived(now - age);
-    for (const closesInMs of term.before?.unprovenForMs ?? []) this.window.addUnproven(now, closesInMs);
+    const unprovenForMs = term.before?.unprovenForMs ?? term.unprovenForMs ?? [];
+    if (!this.isOwnReport(term.before)) {
+      for (const age of term.before?.sendAgesMs ?? []) this.window.addArrived(now - age);
+      for (const closesInMs of unprovenForMs) this.window.addUnproven(now, closesInMs);
+    }
     this.margin.start(now, term.before?.marginMs ?? term.learnedMarginMs);
     this.reach.begin();
     this.grantTurns();
   }
 
+  /**
+   * Ends the term. Resolves when calls that may still arrive occupy at most half of the limit, or after a window: the
+   * next owner sees no answers to them, and needs room for calls whose answers prove that they have arrived.
+   */
+  async drain(): Promise<void> {
+    const room = this.callsPerSecond / 2;
+    const untilMs = this.clock.nowMs() + WINDOW_MS;
+    this.stop();
+    for (;;) {
+      const now = this.clock.nowMs();
+      if (now >= untilMs || this.window.unproven(now, this.margin.valueMs(now)).length <= room) return;
+      await sleep(this.clock, RECHECK_MS);
+    }
+  }
+
   /** Ends the term: nothing is sent after the call, and waiting calls are refused. */
   close(): LastSends {
+    this.stop();
     const now = this.clock.nowMs();
-    this.term = undefined;
-    for (const turn of this.turns.takeAll()) turn.refuse(new NotOwnerError('the lease has moved'));
-    return {
+    this.lastSends = {
       sendAgesMs: this.window.ages(now, 2 * WINDOW_MS),
-      unprovenForMs: this.window.unproven(now),
+      unprovenForMs: this.window.unproven(now, this.margin.valueMs(now)),
       marginMs: this.margin.valueMs(now),
     };
+    return this.lastSends;
   }
 
   heartbeat(): LeaseHeartbeat {
@@ -200,8 +223,20 @@ export class RateLimiter implements CallGate {
     this.margin.widen(now);
   }
 
+  private stop(): void {
+    this.term = undefined;
+    for (const turn of this.turns.takeAll()) turn.refuse(new NotOwnerError('the lease has moved'));
+  }
+
   private get closedUntilMs(): number {
     return Math.max(this.silentUntilMs, this.pausedUntilMs);
+  }
+
+  /** The window already has these calls, and recognizes their answers. */
+  private isOwnReport(before: LastSends | undefined): boolean {
+    if (!before) return false;
+    const { sendAgesMs, unprovenForMs, marginMs } = before;
+    return isDeepStrictEqual({ sendAgesMs, unprovenForMs, marginMs }, this.lastSends);
   }
 
   /** Grants all turns that are due, and sets a timer for the next one. */

@@ -65,16 +65,21 @@ export class OwnedQueues implements LeaseOwner {
       silentMs: before.silentMs,
       before: before.released,
       learnedMarginMs: before.learnedMarginMs,
+      unprovenForMs: before.unprovenForMs,
     });
     this.workers = await createWorkers(rate, this.term);
     for (const worker of this.workers) this.run(worker);
   }
 
+  async drain(): Promise<void> {
+    this.stopWorkers();
+    await this.parts.limiter.drain();
+  }
+
   end(): LeaseHandover {
     const { key, limiter, ownership, onEnd } = this.parts;
     const lastSends = limiter.close();
-    for (const worker of this.workers) shutDown(worker);
-    this.workers = [];
+    this.stopWorkers();
     ownership.released(key.appId);
     onEnd();
     return { ...lastSends, unreachedTerms: this.unreachedTerms + (this.gaveUp ? 1 : 0) };
@@ -114,6 +119,11 @@ export class OwnedQueues implements LeaseOwner {
       });
       return;
     }
+  }
+
+  private stopWorkers(): void {
+    for (const worker of this.workers) shutDown(worker);
+    this.workers = [];
   }
 
   private run(worker: Runnable): void {

@@ -12,6 +12,8 @@ export interface Predecessor {
   /** Present if it released the lease. The new owner counts its sends as its own. */
   released?: ReleasedLease | undefined;
   learnedMarginMs?: number | undefined;
+  /** In a retry: calls of the owner before the first attempt that may still arrive, as `LeaseHandover` has them. */
+  unprovenForMs?: readonly number[] | undefined;
 }
 
 export interface TermStart {
@@ -20,6 +22,8 @@ export interface TermStart {
   /** `PAYOUTS_TEMPORAL_RECOVERED_AT` of this process. */
   recoveredAtMs?: number | undefined;
   attempt: number;
+  /** How long after the first attempt this one was scheduled. */
+  afterFirstMs: number;
   /** The last heartbeat of earlier attempts; undefined in the first attempt. */
   details: unknown;
 }
@@ -31,15 +35,22 @@ const ONE_WINDOW_MS = WINDOW_MS + MAX_DELAY_MS;
 const FENCE_AND_WINDOW_MS = RENEWAL_VALID_MS + ONE_WINDOW_MS;
 
 export function predecessor(start: TermStart): Predecessor {
-  const { before, attempt, details } = start;
+  const { before, attempt, afterFirstMs, details } = start;
   if (attempt === 1) {
     if (before === 'none') return { silentMs: ONE_WINDOW_MS };
     return isCurrent(before, start) ? { silentMs: 0, released: before } : { silentMs: FENCE_AND_WINDOW_MS };
   }
   // The previous owner is an earlier attempt. It timed out after its lease had expired, or ended.
   const heartbeat = heartbeatIn(details);
-  const wasAlone = heartbeat?.alone || before === 'none' || isCurrent(before, start);
-  return { silentMs: wasAlone ? ONE_WINDOW_MS : FENCE_AND_WINDOW_MS, learnedMarginMs: heartbeat?.marginMs };
+  const released = isCurrent(before, start) ? before : undefined;
+  const wasAlone = heartbeat?.alone || before === 'none' || released;
+  return {
+    silentMs: wasAlone ? ONE_WINDOW_MS : FENCE_AND_WINDOW_MS,
+    learnedMarginMs: heartbeat?.marginMs,
+    unprovenForMs: released?.unprovenForMs
+      ?.map((closesInMs) => closesInMs - afterFirstMs)
+      .filter((closesInMs) => closesInMs > 0),
+  };
 }
 
 /** False for another run, because a reset replays old handovers, and for a handover from before a restore. */

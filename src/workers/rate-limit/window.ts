@@ -106,9 +106,7 @@ export class SendWindow {
   msUntilRoom(nowMs: number, limit: number, marginMs: number): number {
     for (const call of this.sends)
       if (isUnprovenInherited(call) && call.closesAtMs <= nowMs) proveArrived(call, call.closesAtMs);
-    const overdueMs = this.overdueMs(nowMs);
-    const freeAt = ({ sentAtMs, lateMs = overdueMs }: SentCall) =>
-      sentAtMs + Math.min(lateMs, this.maxLateMs) + marginMs + WINDOW_MS;
+    const freeAt = this.freeAt(nowMs, marginMs);
     this.sends = this.sends.filter((call) => call.lateMs === undefined || freeAt(call) > nowMs);
     const taken = this.sends.map(freeAt).filter((at) => at > nowMs);
     const over = taken.length + this.pending - limit;
@@ -124,11 +122,19 @@ export class SendWindow {
       .filter((ageMs) => ageMs < spanMs);
   }
 
-  /** For each call that may still arrive: how long its connection may stay open. */
-  unproven(nowMs: number): number[] {
+  /** For each call that may still arrive and occupies a place: how long its connection may stay open. */
+  unproven(nowMs: number, marginMs: number): number[] {
+    const freeAt = this.freeAt(nowMs, marginMs);
     return this.sends
-      .filter(({ lateMs }) => lateMs === undefined)
+      .filter((call) => call.lateMs === undefined && freeAt(call) > nowMs)
       .map(({ closesAtMs }) => Math.max(0, closesAtMs - nowMs));
+  }
+
+  /** When a call no longer occupies a place, as far as is known now. */
+  private freeAt(nowMs: number, marginMs: number): (call: SentCall) => number {
+    const overdueMs = this.overdueMs(nowMs);
+    return ({ sentAtMs, lateMs = overdueMs }) =>
+      sentAtMs + Math.min(lateMs, this.maxLateMs) + marginMs + WINDOW_MS;
   }
 
   /** For how long the oldest missing answer has been overdue. */
