@@ -58,11 +58,11 @@ test.each([false, true])(
     await world.run({ withinMs: HOUR / 60 });
     if (isCanceled) await world.finish(batches.cancel(ref));
     for (let hours = 0; hours < 10; hours += 1) {
-    await world.run({ withinMs: HOUR });
-    // The next process replays every history.
-    for (const process of processes) process.kill();
-    for (const process of processes) process.start();
-  }
+      await world.run({ withinMs: HOUR });
+      // The next process replays every history.
+      for (const process of processes) process.kill();
+      for (const process of processes) process.start();
+    }
     const parts = server.runs.filter(({ workflowId: id }) => id.startsWith('payout-batch-part:'));
     expect(parts.filter(({ isRunning }) => isRunning)).toHaveLength(1);
     for (const { entries } of parts) expect(entries.length).toBeLessThan(400);
