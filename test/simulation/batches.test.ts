@@ -42,3 +42,34 @@ test('a canceled batch ends if its part was stopped right after it was told to s
   expect(outcomes).toMatchObject({ stopped: 1, notStarted: 1 });
   await system.end();
 });
+
+test.each([false, true])(
+  'a part whose payout stays open has a bounded history; canceled: %s',
+  async (isCanceled) => {
+    const system = new PayoutWorld({ workflows, seed: 1, env: { PAYOUTS_APPROVAL_EXPIRES: '60d' } });
+    const { world, client, server, payouts, processes } = system;
+    const ref = { batchId: 'b-1' };
+    const batches = new Batches({ client, environment: 'test' });
+    await world.run({ withinMs: HOUR / 60 });
+    const row = payoutRequest(1, { approval: 'required' });
+    const start = () => world.finish(batches.start({ ...ref, payouts: [row] }));
+    // A query that arrives during the first workflow task gets no answer.
+    await start().catch(start);
+    await world.run({ withinMs: HOUR / 60 });
+    if (isCanceled) await world.finish(batches.cancel(ref));
+    for (let hours = 0; hours < 10; hours += 1) {
+      await world.run({ withinMs: HOUR });
+      // The next process replays every history.
+      for (const process of processes) process.kill();
+      for (const process of processes) process.start();
+    }
+    const parts = server.runs.filter(({ workflowId: id }) => id.startsWith('payout-batch-part:'));
+    expect(parts.filter(({ isRunning }) => isRunning)).toHaveLength(1);
+    for (const { entries } of parts) expect(entries.length).toBeLessThan(400);
+    await world.finish(payouts.refuse({ partnerOrderId: row.partnerOrderId }, { by: 'olga' }));
+    const { outcomes } = await world.finish(batches.result(ref), HOUR);
+    expect(outcomes).toMatchObject({ NOT_CREATED: 1, notStarted: 0 });
+    expect(world.violations).toEqual([]);
+    await system.end();
+  },
+);

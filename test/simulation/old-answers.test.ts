@@ -76,6 +76,17 @@ describe('a lock', () => {
     expect((await result()).outcome).toBe('SUCCESS');
     expect(control.calls({ operation: 'fee' })).toHaveLength(1);
   });
+
+  test('is requested at most twice by a worker whose clock is behind, however long a quote waits for its turn', async () => {
+    const count = 80;
+    const { system, world, control } = worldOf({ PAYMENTS_CALLS_PER_SECOND: '1', PAYOUTS_POLL_FIRST: '1h' });
+    for (const process of system.processes) process.wallClockOffsetMs = -HOUR_MS;
+    for (let number = 1; number <= count; number += 1) await world.finish(system.start(number));
+    const created = () => control.calls({ operation: 'createCnyOrder' }).length;
+    expect(await world.run({ done: () => created() === count, withinMs: 20 * LOCK_MS })).toBe('done');
+    expect(control.calls({ operation: 'fee' }).length).toBeLessThanOrEqual(2 * count);
+    expect(world.violations).toEqual([]);
+  });
 });
 
 describe('a trade query that denies the order', () => {

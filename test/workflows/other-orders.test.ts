@@ -129,6 +129,22 @@ describe('H54 an order under our partnerOrderId that is not this payout', () => 
     const state = await world.until(body, ({ phase }) => phase === 'NEEDS_REVIEW');
     expect(state.sentence).toContain('another body');
     expect(createsOf(world, body).length).toBe(1);
+    const { reviewedOrderIds = [] } = state;
+    const decision = { by: 'olga', created: false } as const;
+    // The order is there, so nothing is sent again. A person may say that it belongs to the other body.
+    await world.payouts.resolve(body, { ...decision, then: 'retry', reviewedOrderIds });
+    await world.until(body, ({ sentence }) => sentence.includes('was not sent again'));
+    const unnamed = world.payouts.resolve(body, { ...decision, then: 'end' });
+    await expect(unnamed).rejects.toMatchObject({
+      cause: {
+        type: 'NotAcceptedNow',
+        message: expect.stringMatching(/^reviewedOrderIds: must name order .* not this payout/),
+      },
+    });
+    await world.payouts.resolve(body, { ...decision, then: 'end', reviewedOrderIds });
+    await world.until(body, ({ phase }) => phase === 'DONE');
+    expect((await world.payouts.result(body)).reason?.code).toBe('RESOLVED_NOT_CREATED');
+    expect([createsOf(world, body).length, debitsOf(world, body)]).toEqual([1, 1]);
   });
 });
 

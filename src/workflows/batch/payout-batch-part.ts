@@ -9,7 +9,7 @@ import type { PartRecord, PartRequest } from '../../domain/batch-record.ts';
 import type { PayoutRequest } from '../../domain/payout.ts';
 import { onSignal, runShielded } from '../shared/messages.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
-import { continueAsNewWhenLong } from '../shared/run-facts.ts';
+import { continueAsNewWhenLong, isHistoryLong } from '../shared/run-facts.ts';
 import { PartRun } from './part-run.ts';
 
 /** A part whose batch was stopped before the part's turn must not wait forever. */
@@ -105,11 +105,16 @@ async function waitForNews(part: PartRun): Promise<void> {
     );
   while (!outcome && !part.batchIsGone) {
     await untilReportIsDue(part, () => outcome !== undefined || part.mustReport);
+    // Each check of the batch adds to the history, for as long as a payout is open. The length is read only where a command
+    // follows: elsewhere, a replay sees another one.
+    if (part.mustReport && isHistoryLong()) break;
     await reportWhenDue(part);
   }
-  if (!outcome) return watch.cancel();
-  if ('news' in outcome) part.acceptNews(outcome.news);
-  else if (!isCancellation(outcome.error)) throw outcome.error;
+  const isObsolete = outcome === undefined;
+  watch.cancel();
+  await condition(() => outcome !== undefined);
+  if (outcome && 'news' in outcome) part.acceptNews(outcome.news);
+  else if (!isObsolete && !isCancellation(outcome?.error)) throw outcome?.error;
 }
 
 async function untilReportIsDue(part: PartRun, wake: () => boolean): Promise<void> {

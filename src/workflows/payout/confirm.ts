@@ -150,7 +150,7 @@ async function queryInReview(run: PayoutRun, resolution: PayoutRun['resolution']
   if (!resolution || record.creation.stage !== 'review') return;
   // An order that the person did not know of may be this payout's, so it voids the decision.
   const unknown = orderUnknownTo(resolution, record);
-  const readable = unknown === undefined ? await readableOrder(run) : undefined;
+  const readable = unknown === undefined ? await readableOrder(run, answer) : undefined;
   if (unknown !== undefined) {
     enterReview(run, `order ${unknown} has appeared since the decision`);
   } else if (readable !== undefined) {
@@ -173,10 +173,15 @@ function orderUnknownTo(
   return record.foundOrders.find((found) => !isKnown(found))?.orderId;
 }
 
-/** An order that the order query knows as this payout's: the tracked one, or one that the provider has named. */
-async function readableOrder(run: PayoutRun): Promise<string | undefined> {
+/**
+ * An order that the order query knows as this payout's: the tracked one, or one that the provider has named. If an earlier
+ * start had another body, the order may be of that body however it reads, so the person who named it decides.
+ */
+async function readableOrder(run: PayoutRun, answer: Confirmation | undefined): Promise<string | undefined> {
   const tracked = run.record.order?.orderId;
-  const orderIds = [...(tracked === undefined ? [] : [tracked]), ...undisprovedOrders(run.record)];
+  const otherId = answer?.exists && answer.otherBody ? answer.trade.orderId : undefined;
+  const named = undisprovedOrders(run.record).filter((orderId) => orderId !== otherId);
+  const orderIds = [...(tracked === undefined ? [] : [tracked]), ...named];
   for (const orderId of orderIds) if (await isOrderReadable(run, orderId)) return orderId;
   return undefined;
 }

@@ -158,5 +158,5 @@ function reviewedOrdersProblem(record: PayoutRecord, resolution: Resolution): st
   const [unread] = reviewedOrderIds === undefined ? undisprovedOrders(record) : [];
   return unread === undefined
     ? undefined
-    : `reviewedOrderIds: must name order ${unread}, which the provider has named and which was not found to differ`;
+    : `reviewedOrderIds: must name order ${unread} if the provider confirms that it is not this payout's`;
 }

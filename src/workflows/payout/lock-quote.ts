@@ -39,12 +39,20 @@ async function requestUsableQuote(run: PayoutRun): Promise<AgreedQuote> {
 }
 
 /** The activity checks the account too, which rarely takes a call. */
-async function requestQuote({ request, caller, calls }: PayoutRun): Promise<{ quote: Quote } & QuoteSent> {
+async function requestQuote({
+  request,
+  caller,
+  calls,
+  record,
+}: PayoutRun): Promise<{ quote: Quote } & QuoteSent> {
   const { clientId, instructedAmount, originCurrency, targetCurrency, payerId, type } = request;
   const summary = `checks the account and quotes ${formatMoney(instructedAmount)}, ${originCurrency} to ${targetCurrency}`;
   const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
   try {
-    const { quoteForClient } = untilAnswered(calls, 'beginning', summary);
+    // For a worker whose clock is behind, a lock begins when its quote is scheduled. If a new quote waited its turn again, its
+    // lock would seem to be over, too.
+    const urgency = record.creationRestarts > 0 ? 'ending' : 'beginning';
+    const { quoteForClient } = untilAnswered(calls, urgency, summary);
     const answer = await quoteForClient(caller, clientId, wanted);
     if (answer.kind === 'quote') return answer;
     throw new NotCreated(answer.problem);

@@ -28,7 +28,7 @@ import {
 export const PRIORITY = {
   /** A lock is running out, or it is unknown whether money moved. */
   create: 1,
-  /** The end of the payout is one or two calls away. */
+  /** The end of the payout is one or two calls away, or the payout quotes again. */
   ending: 2,
   /** The payout has not begun: a delay costs only time. */
   beginning: 3,
