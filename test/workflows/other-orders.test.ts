@@ -159,6 +159,23 @@ describe('H21 the trade query names another order than the create', () => {
     expect(reasons.map(({ code }) => code)).toContain('SEVERAL_ORDERS');
   });
 
+  test('the order that it replaces is not forgotten: a later decision must name it', async () => {
+    const ref = await world.payWithFault(answered({ orderId: 'replaced' }), 'stuck');
+    await world.until(ref, ({ phase }) => phase === 'PROCESSING');
+    const [order] = world.simulator.control.ledgerOf(ref.partnerOrderId).orders;
+    await world.until(ref, ({ orderId }) => orderId === order?.orderId);
+    // Now the provider denies the other order, too.
+    world.simulator.control.changeOrder(ref.partnerOrderId, {
+      visible: false,
+      answers: { queryDetail: { orderId: 'another' } },
+    });
+    const { reviewedOrderIds } = await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    expect(reviewedOrderIds).toEqual(['replaced']);
+    const decision = { by: 'olga', created: false, then: 'end' } as const;
+    await expect(world.payouts.resolve(ref, decision)).rejects.toThrow();
+    expect(createsOf(world, ref)).toHaveLength(1);
+  });
+
   test('an order that does not match never becomes the outcome', async () => {
     const other = await world.pay('success');
     const { orderId } = await world.payouts.result(other);

@@ -92,7 +92,7 @@ function beginTracking(record: PayoutRecord): void {
   record.hintsSpent = 0;
 }
 
-/** The provider has named an order that the payout has not adopted. A later answer does not disprove it. */
+/** The provider has named an order that the payout does not track. A later answer does not disprove it. */
 export function noteFound({ record }: PayoutRun, orderId: string): void {
   if (!foundOrderIds(record).includes(orderId)) record.foundOrders.push({ orderId, differs: false });
 }
@@ -139,6 +139,7 @@ function adopt(
       `the payout tracked order ${record.order.orderId} and now tracks ${orderId}: there may be two orders`,
     );
     record.orderReplaced = true;
+    noteFound(run, record.order.orderId);
   }
   record.order = { orderId, status, target, quote };
   record.quote = quote;

@@ -85,6 +85,7 @@ async function orderOfTrade(
   const found = await readOrder(run, trade.orderId);
   if (!found || orderMismatch(found, request) !== undefined) return undefined;
   const { orderId, status, target } = found;
+  noteFound(run, known.orderId);
   record.order = { orderId, status, target, quote: known.quote };
   record.foundOrders = record.foundOrders.filter((one) => one.orderId !== orderId);
   record.orderReplaced = true;
