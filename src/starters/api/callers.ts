@@ -8,21 +8,21 @@ import { Problem } from './problem.ts';
 export function callerOf({ keys }: Callers, authorization: string | undefined): Caller {
   if (keys.length === 0) return TEST_CALLER;
   const [, key] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
-  if (key === undefined) throw new Problem(401, 'a bearer key is required');
+  if (key === undefined) throw new Problem('key-missing', 'a bearer key is required');
   const given = createHash('sha256').update(key).digest();
   // Compares with every key, each in constant time, so that the timing reveals nothing about the keys.
   const [known] = keys.filter(({ hash }) => timingSafeEqual(hash, given));
-  if (!known) throw new Problem(401, 'the bearer key is unknown');
+  if (!known) throw new Problem('key-unknown', 'the bearer key is unknown');
   return known.caller;
 }
 
 export function requireVerb({ verbs }: Caller, verb: Verb): void {
-  if (!verbs.includes(verb)) throw new Problem(403, `this key lacks the verb ${verb}`);
+  if (!verbs.includes(verb)) throw new Problem('verb-not-allowed', `this key lacks the verb ${verb}`);
 }
 
 export function requireApplication({ applications }: Caller, app: string): void {
   if (applications !== 'any' && !applications.includes(app))
-    throw new Problem(403, 'this key does not include that application');
+    throw new Problem('application-not-allowed', 'this key does not include that application');
 }
 
 /** `prefix` identifies the amount, such as `row 17: `. */
@@ -30,10 +30,13 @@ export function requireAmount({ largestAmount }: Caller, amount: Money, prefix =
   if (largestAmount === 'any') return;
   const largest = largestAmount[amount.currency];
   if (largest === undefined)
-    throw new Problem(403, `${prefix}this key does not include payouts in ${amount.currency}`);
+    throw new Problem(
+      'currency-not-allowed',
+      `${prefix}this key does not include payouts in ${amount.currency}`,
+    );
   if (compareMoney(amount, { currency: amount.currency, amount: largest }) > 0)
     throw new Problem(
-      403,
+      'amount-too-large',
       `${prefix}the amount exceeds the limit of this key, ${largest} ${amount.currency}`,
     );
 }

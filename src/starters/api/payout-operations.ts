@@ -96,5 +96,5 @@ function requireAuthority(caller: Caller, verb: DecisionVerb, { request, started
   // Both can make money move, so the caller's own limit applies as for a start.
   if (verb === 'approve' || verb === 'resolve') requireAmount(caller, request.instructedAmount);
   if (verb === 'approve' && startedBy === caller.name)
-    throw new Problem(403, 'the caller who started a payout cannot approve it');
+    throw new Problem('own-payout', 'the caller who started a payout cannot approve it');
 }

@@ -73,7 +73,7 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
       { params: empty, query: readQuery.extend({ clientId: identifier() }), body: noBody },
       async ({ query: { app, clientId, openId } }) => {
         const found = await withProviderDeadline(() => reads.accounts(app, clientId, openId));
-        if (!found) throw new Problem(404, 'the provider has no accounts of this client');
+        if (!found) throw new Problem('not-found', 'the provider has no accounts of this client');
         return found;
       },
     ),
@@ -102,7 +102,7 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
       { params: z.strictObject({ accountId: accountId() }), query: readQuery, body: noBody },
       async ({ params, query: { app, openId } }) => {
         const known = await withProviderDeadline(() => reads.receivingDetail(app, params.accountId, openId));
-        if (!known) throw new Problem(404, 'the provider has no such account');
+        if (!known) throw new Problem('not-found', 'the provider has no such account');
         return known;
       },
     ),

@@ -5,7 +5,7 @@ import { Authorizations } from '../../client/authorizations.ts';
 import type { ServiceConfig } from '../../config/service-config.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
 import { clientsOf } from './clients.ts';
-import { docsRoutes } from './docs-routes.ts';
+import { docsRoutes, problemRoutes } from './docs-routes.ts';
 import { handleErrors, rejectRequest } from './error-mapping.ts';
 import { ApiMetrics } from './metrics.ts';
 import {
@@ -62,6 +62,7 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   notificationRoute(server, { receiver, verifier, fields, metrics });
   const operations = operationsOf(clientsOf(client, environment));
   docsRoutes(server, operations);
+  problemRoutes(server);
   metricsRoute(server, config.callers, metrics.registry);
   serveOperations(server, config.callers, operations);
   return server;
