@@ -98,6 +98,17 @@ export class Batches {
     await this.handle(ref).cancel();
   }
 
+  /** The name of the caller who started the batch, if recorded. Throws Temporal's `WorkflowNotFoundError`. */
+  startedBy(ref: BatchRef): Promise<string | undefined> {
+    return this.starterOf(this.handle(ref));
+  }
+
+  private async starterOf(handle: BatchHandle): Promise<string | undefined> {
+    const { memo } = await this.withDeadline(() => handle.describe());
+    const startedBy = memo?.['startedBy'];
+    return typeof startedBy === 'string' ? startedBy : undefined;
+  }
+
   handle({ app = 'default', batchId }: BatchRef): BatchHandle {
     return this.client.workflow.getHandle<PayoutBatch>(payoutBatchWorkflowId(app, batchId));
   }
@@ -134,8 +145,8 @@ export class Batches {
    * approve them.
    */
   private async requireSameStarter(handle: BatchHandle, batchId: string, startedBy: string): Promise<void> {
-    const { memo } = await this.withDeadline(() => handle.describe());
-    if (memo?.['startedBy'] !== startedBy) throw new BatchConflictError(batchId, 'another caller started it');
+    if ((await this.starterOf(handle)) !== startedBy)
+      throw new BatchConflictError(batchId, 'another caller started it');
   }
 }
 

@@ -8,13 +8,17 @@ import {
   resolveOpeningUpdate,
 } from '../contract/receiving-account-messages.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
+import type {
+  CheckedOpeningRequest,
+  ReceivingAccountResult,
+  ReceivingAccountState,
+} from '../domain/receiving-account.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { requireValid } from './invalid-request.ts';
 import { type Origin, retryDroppedUpdate } from './payouts.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
-import { memoOf, type StarterOptions, startOrJoin } from './start-once.ts';
+import { memoOf, type StarterOptions, startDetails, startOrJoin } from './start-once.ts';
 
 /** Thrown if the `requestId` belongs to a request with another body. Nothing was started or changed. */
 export class ReceivingAccountConflictError extends Error {
@@ -74,6 +78,14 @@ export class ReceivingAccounts {
     };
     const { runId } = await startOrJoin(this.client, once, PROCESS_SURROUNDINGS.clock);
     return { workflowId, runId, app, requestId };
+  }
+
+  /** The request as it was started. Throws Temporal's `WorkflowNotFoundError`, and `ReceivingAccountConflictError` if it is not valid. */
+  async startedRequest(ref: OpeningRef): Promise<CheckedOpeningRequest> {
+    const { argument } = await startDetails(this.client, this.handle(ref).workflowId);
+    const request = checkReceivingAccount(argument);
+    if (!request.ok) throw new ReceivingAccountConflictError(ref.requestId);
+    return request.value;
   }
 
   /** The state and, after the end, the result. Throws the same errors as `state` and `result`. */

@@ -44,6 +44,12 @@ export const PROBLEMS = {
     meaning: 'The bearer key is not in `PAYOUTS_API_KEYS_FILE`, or was removed from it.',
     action: 'Send a key that the file lists.',
   },
+  'key-expired': {
+    status: 401,
+    title: 'Key expired',
+    meaning: '`expiresAt` of the key is past.',
+    action: 'Send another key, or change `expiresAt` in `PAYOUTS_API_KEYS_FILE`.',
+  },
   'notification-not-verified': {
     status: 401,
     title: 'Notification not verified',
@@ -72,6 +78,33 @@ export const PROBLEMS = {
     status: 403,
     title: 'Amount too large',
     meaning: '`instructedAmount` exceeds `largestAmount` of the key.',
+    action: CHANGE_KEY,
+  },
+  'client-not-allowed': {
+    status: 403,
+    title: 'Client not allowed',
+    meaning: '`clientIds` of the key does not list the `clientId` of the request or of the payout.',
+    action: CHANGE_KEY,
+  },
+  'payer-not-allowed': {
+    status: 403,
+    title: 'Payer not allowed',
+    meaning:
+      '`payerIds` of the key does not list the `payerId` of the request, the payout or the receiving account, or the route does not show the payer.',
+    action: CHANGE_KEY,
+  },
+  'user-not-allowed': {
+    status: 403,
+    title: 'User not allowed',
+    meaning:
+      '`openIds` of the key does not list the `openId` of the request, the payout or the receiving account, or there is no `openId`.',
+    action: CHANGE_KEY,
+  },
+  'batch-not-allowed': {
+    status: 403,
+    title: 'Batch not allowed',
+    meaning:
+      'The key is limited to clients, payers or users, and another caller started the batch, which may contain rows of others.',
     action: CHANGE_KEY,
   },
   'own-payout': {

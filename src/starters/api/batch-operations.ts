@@ -1,14 +1,16 @@
 /** Starts and reads batches. */
 import { z } from 'zod';
+import type { Batches } from '../../client/batches.ts';
+import type { BatchRef } from '../../client/checked-batch.ts';
 import type { Caller } from '../../config/callers.ts';
 import { batchId, checkRows } from '../../contract/payout-batch.ts';
 import { appName } from '../../contract/payout-request.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
 import { PHASES } from '../../domain/payout.ts';
-import { requireAmount } from './callers.ts';
+import { isScoped, requirePayout } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { appQuery, empty, noBody, type Operation, operation } from './operation.ts';
-import { invalidFields } from './problem.ts';
+import { invalidFields, Problem } from './problem.ts';
 
 const count = z.int().min(0);
 
@@ -61,9 +63,11 @@ export function batchOperations({ batches, withTemporalDeadline }: Clients): Ope
         problems: { 404: 'no such batch' },
       },
       { params: z.strictObject({ batchId }), query: appQuery, body: noBody },
-      async ({ params, query }) => ({
-        state: await withTemporalDeadline(() => batches.state({ ...params, ...query })),
-      }),
+      async ({ caller, params, query }) => {
+        const ref = { ...params, ...query };
+        await requireOwnBatch(batches, ref, caller);
+        return { state: await withTemporalDeadline(() => batches.state(ref)) };
+      },
     ),
   ];
 }
@@ -71,6 +75,11 @@ export function batchOperations({ batches, withTemporalDeadline }: Clients): Ope
 function checkRowsOf(caller: Caller, app: string, payouts: readonly unknown[]): void {
   const rows = checkRows(app, payouts);
   if (!rows.ok) throw invalidFields(rows.errors);
-  for (const [row, { instructedAmount }] of rows.value.entries())
-    requireAmount(caller, instructedAmount, `row ${row}: `);
+  for (const [row, request] of rows.value.entries()) requirePayout(caller, request, `row ${row}: `);
+}
+
+/** Rows may belong to any client, and the state does not name them. */
+async function requireOwnBatch(batches: Batches, ref: BatchRef, caller: Caller): Promise<void> {
+  if (isScoped(caller) && (await batches.startedBy(ref)) !== caller.name)
+    throw new Problem('batch-not-allowed', 'another caller started the batch');
 }

@@ -16,11 +16,17 @@ interface Kind<P extends z.ZodObject> {
 
 type Ref<P extends z.ZodObject> = z.output<P> & z.output<typeof appQuery>;
 
+interface Read<P extends z.ZodObject> {
+  look(ref: Ref<P>): Promise<unknown>;
+  /** Throws if there is no such workflow, or the caller may not read it. */
+  authorize(ref: Ref<P>, caller: Caller): Promise<unknown>;
+}
+
 /** Gets the state and, after the end, the result. */
 export function snapshotOperation<P extends z.ZodObject>(
   { withTemporalDeadline }: Clients,
   { name, path, params, state, result }: Kind<P>,
-  look: (ref: Ref<P>) => Promise<unknown>,
+  { look, authorize }: Read<P>,
 ): Operation {
   const schema = z.strictObject({ state, result: result.exactOptional() });
   return operation(
@@ -34,7 +40,13 @@ export function snapshotOperation<P extends z.ZodObject>(
       },
     },
     { params, query: appQuery, body: noBody },
-    ({ params: id, query }) => withTemporalDeadline(() => look({ ...id, ...query }).catch(rejectedStart)),
+    ({ caller, params: id, query }) => {
+      const ref = { ...id, ...query };
+      return withTemporalDeadline(async () => {
+        await authorize(ref, caller);
+        return look(ref).catch(rejectedStart);
+      });
+    },
   );
 }
 

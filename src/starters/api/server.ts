@@ -18,6 +18,7 @@ import { notificationRoute } from './notification-route.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { operationsOf, serveOperations } from './operations.ts';
 import { Receiver } from './receiver.ts';
+import { ReloadedCallers } from './reloaded-callers.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 /** For the complete request, so that slow bodies do not hold connections. */
@@ -61,9 +62,11 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
   notificationRoute(server, { receiver, verifier, fields, metrics });
   const operations = operationsOf(clientsOf(client, environment));
+  const callers = new ReloadedCallers(config.callers, server.log);
+  server.addHook('onClose', async () => callers.close());
   docsRoutes(server, operations);
   problemRoutes(server);
-  metricsRoute(server, config.callers, metrics.registry);
-  serveOperations(server, config.callers, operations);
+  metricsRoute(server, callers, metrics.registry);
+  serveOperations(server, callers, operations);
   return server;
 }
