@@ -23,6 +23,14 @@ import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
 import { requireValid } from './invalid-request.ts';
+import {
+  type ListedPayout,
+  listPayouts,
+  type PageRequest,
+  type PayoutFilter,
+  type PayoutPage,
+  payoutPage,
+} from './lists.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import {
   findStarted,
@@ -192,6 +200,19 @@ export class Payouts {
    */
   async result(ref: PayoutRef): Promise<PayoutResult> {
     return this.handle(ref).result();
+  }
+
+  /**
+   * Lists payouts from Temporal's visibility store: open payouts first, the newest first; then ended payouts, the last to
+   * end first. Throws `InvalidPayoutRequestError` for an invalid filter.
+   */
+  list(filter: PayoutFilter = {}): AsyncGenerator<ListedPayout> {
+    return listPayouts(this.client, filter);
+  }
+
+  /** One page of `list`. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
+  listPage(filter: PayoutFilter = {}, page: PageRequest = {}): Promise<PayoutPage> {
+    return payoutPage(this.client, filter, page);
   }
 
   approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {

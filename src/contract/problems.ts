@@ -107,6 +107,13 @@ export const PROBLEMS = {
       'The key is limited to clients, payers or users, and another caller started the batch, which may contain rows of others.',
     action: CHANGE_KEY,
   },
+  'list-not-allowed': {
+    status: 403,
+    title: 'List not allowed',
+    meaning:
+      'The key is limited to clients, payers or users. Lists come from the visibility store, which does not contain them.',
+    action: 'Read payouts by their ids, or use a key without such a limit.',
+  },
   'own-payout': {
     status: 403,
     title: 'Own payout',

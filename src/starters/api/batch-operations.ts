@@ -69,6 +69,26 @@ export function batchOperations({ batches, withTemporalDeadline }: Clients): Ope
         return { state: await withTemporalDeadline(() => batches.state(ref)) };
       },
     ),
+    operation(
+      {
+        method: 'POST',
+        path: '/v1/payout-batches/{batchId}/cancel',
+        verb: 'cancel',
+        summary: 'Stop starting rows of a batch. Payouts that were already started continue',
+        response: { status: 202, description: 'The batch stops; its state', schema: stateBody },
+        problems: { 404: 'no such batch', 409: 'the batch has ended' },
+      },
+      { params: z.strictObject({ batchId }), query: appQuery, body: noBody },
+      async ({ caller, params, query }) => {
+        const ref = { ...params, ...query };
+        await requireOwnBatch(batches, ref, caller);
+        await batches.cancel(ref);
+        const state = await withTemporalDeadline(() => batches.state(ref));
+        if (state.phase === 'DONE' && !state.cancelled)
+          throw new Problem('already-ended', 'this batch has ended');
+        return { state };
+      },
+    ),
   ];
 }
 

@@ -15,6 +15,8 @@ interface Description {
   response: { status: number; description: string; schema: z.ZodType };
   /** Error statuses besides 400, 401, 403 and 503. */
   problems?: Readonly<Record<number, string>>;
+  /** Without `app` in the query, covers every application of the key. The handler limits itself to these. */
+  everyApplication?: boolean;
   /** Also accepts NDJSON: one payout per line. */
   ndjson?: boolean;
 }
@@ -60,15 +62,18 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
       const body = validate(shapes.body, raw.body);
       if (!params.ok || !query.ok || !body.ok)
         throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
-      requireApplication(caller, applicationOf(body.value, query.value));
+      const app = applicationOf(body.value, query.value);
+      if (app !== undefined) requireApplication(caller, app);
+      else if (!description.everyApplication)
+        throw new Error('the request of an operation must name an application');
       return handle({ caller, params: params.value, query: query.value, body: body.value });
     },
   };
 }
 
-function applicationOf(...parts: unknown[]): string {
+function applicationOf(...parts: unknown[]): string | undefined {
   for (const part of parts) if (isJsonObject(part) && typeof part['app'] === 'string') return part['app'];
-  throw new Error('the request of an operation must name an application');
+  return undefined;
 }
 
 function validate<S extends z.ZodType>(schema: S, value: unknown): CheckResult<z.output<S>> {

@@ -5,6 +5,7 @@ import { batchOperations } from './batch-operations.ts';
 import { acceptBatches, acceptJson } from './bodies.ts';
 import { callerOf, requireVerb } from './callers.ts';
 import type { Clients } from './clients.ts';
+import { listOperations } from './list-operations.ts';
 import type { Operation } from './operation.ts';
 import { payoutOperations } from './payout-operations.ts';
 import { readOperations } from './read-operations.ts';
@@ -12,6 +13,7 @@ import { receivingAccountOperations } from './receiving-account-operations.ts';
 
 export function operationsOf(clients: Clients): Operation[] {
   return [
+    ...listOperations(clients),
     ...payoutOperations(clients),
     ...batchOperations(clients),
     ...readOperations(clients),
