@@ -30,6 +30,7 @@ import {
 import { retryDroppedUpdate } from './payouts.ts';
 import { SharedReads, unlimitedReads } from './shared-reads.ts';
 import { memoOf, type StarterOptions } from './start-once.ts';
+import { untilEnd, type WaitOptions } from './until-end.ts';
 
 /** Thrown if the batch was started with other rows or by another caller. Nothing was added. */
 export class BatchConflictError extends Error {
@@ -99,6 +100,13 @@ export class Batches {
   /** Waits for the end of the batch. Throws Temporal's `WorkflowNotFoundError` and `WorkflowFailedError`. */
   async result(ref: BatchRef): Promise<BatchResult> {
     return this.handle(ref).result();
+  }
+
+  /** Like `Payouts.untilEnd`; `state` then returns the state. */
+  async untilEnd(ref: BatchRef, options: WaitOptions): Promise<void> {
+    const handle = this.handle(ref);
+    await untilEnd(this.client, handle, options);
+    this.states.forget(handle.workflowId);
   }
 
   /** Lists batches in the order of `payouts.list`. Throws `InvalidPayoutRequestError` for an invalid filter. */

@@ -51,3 +51,4 @@ export {
   type StartedOpening,
 } from './receiving-accounts.ts';
 export { TooManyReadsError } from './shared-reads.ts';
+export type { WaitOptions } from './until-end.ts';

@@ -40,6 +40,7 @@ import {
   startOrJoin,
   type UniqueStart,
 } from './start-once.ts';
+import { untilEnd, type WaitOptions } from './until-end.ts';
 
 /** Thrown if the `partnerOrderId` belongs to a payout with another body. Nothing was started or changed. */
 export class PayoutConflictError extends Error {
@@ -213,6 +214,17 @@ export class Payouts {
   /** One page of `list`. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
   listPage(filter: PayoutFilter = {}, page: PageRequest = {}): Promise<PayoutPage> {
     return payoutPage(this.client, filter, page);
+  }
+
+  /**
+   * Resolves at the end of the payout, or after `timeoutMs`; `look` then returns its state. Throws Temporal's
+   * `WorkflowNotFoundError`, and the reason of `signal`.
+   */
+  async untilEnd(ref: PayoutRef, options: WaitOptions): Promise<void> {
+    const handle = this.handle(ref);
+    await untilEnd(this.client, handle, options);
+    // A shared read may be of the time before the end.
+    this.seen.forget(handle.workflowId);
   }
 
   approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {

@@ -19,6 +19,7 @@ import { requireValid } from './invalid-request.ts';
 import { type Origin, retryDroppedUpdate } from './payouts.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import { memoOf, type StarterOptions, startDetails, startOrJoin } from './start-once.ts';
+import { untilEnd, type WaitOptions } from './until-end.ts';
 
 /** Thrown if the `requestId` belongs to a request with another body. Nothing was started or changed. */
 export class ReceivingAccountConflictError extends Error {
@@ -107,6 +108,13 @@ export class ReceivingAccounts {
   /** Waits for the end. Throws Temporal's `WorkflowFailedError` if the start was bad input. */
   async result(ref: OpeningRef): Promise<ReceivingAccountResult> {
     return this.handle(ref).result();
+  }
+
+  /** Like `Payouts.untilEnd`; `look` then returns the state. */
+  async untilEnd(ref: OpeningRef, options: WaitOptions): Promise<void> {
+    const handle = this.handle(ref);
+    await untilEnd(this.client, handle, options);
+    this.states.forget(handle.workflowId);
   }
 
   /** Resolves when the decision has been executed. Throws Temporal's `WorkflowUpdateFailedError` if it is refused. */

@@ -11,6 +11,7 @@ import { isScoped, requirePayout } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { appQuery, empty, noBody, type Operation, operation } from './operation.ts';
 import { invalidFields, Problem } from './problem.ts';
+import { wait } from './waits.ts';
 
 const count = z.int().min(0);
 
@@ -35,7 +36,7 @@ const batchBody = z.strictObject({
   payouts: z.array(z.unknown()).min(1).describe('Objects of the schema PayoutRequest; app is optional'),
 });
 
-export function batchOperations({ batches, withTemporalDeadline }: Clients): Operation[] {
+export function batchOperations({ batches, waits, withTemporalDeadline }: Clients): Operation[] {
   return [
     operation(
       {
@@ -57,15 +58,16 @@ export function batchOperations({ batches, withTemporalDeadline }: Clients): Ope
       {
         method: 'GET',
         path: '/v1/payout-batches/{batchId}',
-        verb: 'read',
+        ...{ verb: 'read', waits: true },
         summary: 'Get the progress of a batch',
         response: { status: 200, description: 'The state of the batch', schema: stateBody },
         problems: { 404: 'no such batch' },
       },
-      { params: z.strictObject({ batchId }), query: appQuery, body: noBody },
-      async ({ caller, params, query }) => {
-        const ref = { ...params, ...query };
+      { params: z.strictObject({ batchId }), query: appQuery.extend({ wait }), body: noBody },
+      async ({ caller, gone, params, query: { app, wait: waitMs } }) => {
+        const ref = { ...params, app };
         await requireOwnBatch(batches, ref, caller);
+        await waits.until(waitMs, gone, (options) => batches.untilEnd(ref, options));
         return { state: await withTemporalDeadline(() => batches.state(ref)) };
       },
     ),

@@ -16,6 +16,7 @@ import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems
 import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { applicationFailure, isConflict } from '../errors.ts';
 import { invalidFields, Problem, unavailable } from './problem.ts';
+import { CallerGoneError } from './waits.ts';
 
 const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }));
 
@@ -69,6 +70,7 @@ export function handleErrors(server: FastifyInstance): void {
     send(reply, new Problem('route-not-found', 'no such route')),
   );
   server.setErrorHandler((error, request, reply) => {
+    if (error instanceof CallerGoneError) return reply.hijack();
     const problem = problemOf(error);
     if (problem) return send(reply, problem);
     if (statusOf(error) < 500) return rejectRequest(error, request, reply);

@@ -17,6 +17,8 @@ interface Description {
   problems?: Readonly<Record<number, string>>;
   /** Without `app` in the query, covers every application of the key. The handler limits itself to these. */
   everyApplication?: boolean;
+  /** Has the parameter `wait`. */
+  waits?: boolean;
   /** Also accepts NDJSON: one payout per line. */
   ndjson?: boolean;
 }
@@ -29,7 +31,13 @@ interface Shapes<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodTy
 
 export interface Operation extends Description, Shapes<z.ZodObject, z.ZodObject, z.ZodType> {
   /** Returns the body of the response. Throws `Problem`, and errors of the Temporal client. */
-  run(call: { caller: Caller; params: unknown; query: unknown; body: unknown }): Promise<unknown>;
+  run(call: {
+    caller: Caller;
+    params: unknown;
+    query: unknown;
+    body: unknown;
+    gone: AbortSignal;
+  }): Promise<unknown>;
 }
 
 interface Call<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> {
@@ -37,6 +45,8 @@ interface Call<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType
   params: z.output<P>;
   query: z.output<Q>;
   body: z.output<B>;
+  /** Aborted with `CallerGoneError` when the caller disconnects, for operations with `waits`. */
+  gone: AbortSignal;
 }
 
 export const empty = z.strictObject({});
@@ -56,7 +66,7 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
   return {
     ...description,
     ...shapes,
-    async run({ caller, ...raw }) {
+    async run({ caller, gone, ...raw }) {
       const params = validate(shapes.params, raw.params);
       const query = validate(shapes.query, raw.query);
       const body = validate(shapes.body, raw.body);
@@ -66,7 +76,7 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
       if (app !== undefined) requireApplication(caller, app);
       else if (!description.everyApplication)
         throw new Error('the request of an operation must name an application');
-      return handle({ caller, params: params.value, query: query.value, body: body.value });
+      return handle({ caller, gone, params: params.value, query: query.value, body: body.value });
     },
   };
 }

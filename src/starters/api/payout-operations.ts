@@ -73,6 +73,7 @@ export function payoutOperations(clients: Clients): Operation[] {
     ),
     snapshotOperation(clients, PAYOUT, {
       look: (ref) => payouts.look(ref),
+      untilEnd: (ref, options) => payouts.untilEnd(ref, options),
       // The state does not name the client.
       authorize: async (ref, caller) =>
         isScoped(caller) && requirePayoutScope(caller, (await payouts.startDetails(ref)).request),

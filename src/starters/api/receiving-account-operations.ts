@@ -59,7 +59,11 @@ export function receivingAccountOperations(clients: Clients): Operation[] {
         return withTemporalDeadline(() => receivingAccounts.open(body, { startedBy: caller.name }));
       },
     ),
-    snapshotOperation(clients, REQUEST, { look: (ref) => receivingAccounts.look(ref), authorize }),
+    snapshotOperation(clients, REQUEST, {
+      look: (ref) => receivingAccounts.look(ref),
+      untilEnd: (ref, options) => receivingAccounts.untilEnd(ref, options),
+      authorize: async (ref, caller) => isScoped(caller) && authorize(ref, caller),
+    }),
     decisionOperation(clients, REQUEST, {
       verb: 'resolve',
       summary: 'Decide whether the account of a request in review was opened',

@@ -61,7 +61,10 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   metrics.gauge('waiting', () => receiver.waiting);
   const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
   notificationRoute(server, { receiver, verifier, fields, metrics });
-  const operations = operationsOf(clientsOf(client, environment));
+  const clients = clientsOf(client, environment);
+  // Before the server waits for open requests.
+  server.addHook('preClose', async () => clients.waits.close());
+  const operations = operationsOf(clients);
   const callers = new ReloadedCallers(config.callers, server.log);
   server.addHook('onClose', async () => callers.close());
   docsRoutes(server, operations);
