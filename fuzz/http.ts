@@ -69,7 +69,7 @@ function parsed(bytes: Buffer): Answer {
 }
 
 const problem = z.strictObject({
-  type: z.literal('about:blank'),
+  type: z.string().regex(/^\/problems\/[a-z-]+$/),
   title: z.string().min(1),
   status: z.int(),
   detail: z.string().min(1),

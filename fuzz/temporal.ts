@@ -140,6 +140,14 @@ function handlersOf(standIn: StandIn): Handlers {
         return {};
       },
     ),
+    RequestCancelWorkflowExecution: handler(
+      api.RequestCancelWorkflowExecutionRequest,
+      api.RequestCancelWorkflowExecutionResponse,
+      ({ workflowExecution }) => {
+        known(workflowExecution);
+        return {};
+      },
+    ),
     QueryWorkflow: handler(api.QueryWorkflowRequest, api.QueryWorkflowResponse, ({ execution, query }) => {
       const workflowId = known(execution);
       const name = query?.queryType ?? '';

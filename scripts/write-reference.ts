@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ACTIVITY_FAILURES } from '../src/activities/shared/failure-meanings.ts';
+import { PROBLEM_KINDS, PROBLEMS, problemType } from '../src/contract/problems.ts';
 import {
   codesOf,
   type Explained,
@@ -12,7 +13,6 @@ import {
   WORKFLOW_ATTENTION,
 } from '../src/domain/attention-codes.ts';
 import { API_METRICS } from '../src/starters/api/metrics.ts';
-import { PROBLEM_STATUSES } from '../src/starters/api/problem-statuses.ts';
 import { EXIT } from '../src/starters/cli/answer.ts';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
 import { anchorOf, code, table } from './markdown.ts';
@@ -153,15 +153,13 @@ const SECTIONS: readonly Section[] = [
       },
       {
         title: 'HTTP problems',
-        text: 'Errors of the API server are RFC 9457 problem documents: `type` is `about:blank`, `title` and `status` are as below, and `detail` describes the error. [schemas/problem.json](../schemas/problem.json)',
+        text: 'Errors of the API server are RFC 9457 problem documents: `type` names the problem and does not change, and `detail` describes the error. The API server explains each `type` at its address. [schemas/problem.json](../schemas/problem.json)',
         table: table(
-          ['status', 'title', 'meaning', 'what to do'],
-          Object.entries(PROBLEM_STATUSES).map(([status, { title, meaning, action }]) => [
-            status,
-            title,
-            meaning,
-            action,
-          ]),
+          ['type', 'status', 'meaning', 'what to do'],
+          PROBLEM_KINDS.map((kind) => {
+            const { status, meaning, action } = PROBLEMS[kind];
+            return [code(problemType(kind)), `${status}`, meaning, action];
+          }),
         ),
       },
       {

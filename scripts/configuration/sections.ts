@@ -125,7 +125,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'PAYOUTS_API_KEYS_FILE',
-    text: 'A JSON list of callers. The API server reads it once, at startup. It holds hashes, no keys. [HTTP](http.md#keys) describes how to make a key and what the limits apply to.',
+    text: 'A JSON list of callers. The API server reads it at startup and, within two seconds, after each change. An unusable file stops the start; later, it is logged as an error, and the earlier keys stay valid. It holds hashes, no keys. [HTTP](http.md#keys) describes how to make a key and what the limits apply to.',
     tables: [{ head: 'Field', shape: callerSchema.shape, after: json(CALLERS_EXAMPLE) }],
   },
 ];

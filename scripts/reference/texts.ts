@@ -88,7 +88,7 @@ export const CLI_ERRORS: Readonly<Record<string, Explained & { exit: keyof typeo
   },
   NOT_FOUND: {
     exit: 'notFound',
-    meaning: 'There is no such payout, request, account or token.',
+    meaning: 'There is no such payout, batch, request, account or token.',
     action: 'Check the id and `--app`.',
   },
   CONFLICT: {

@@ -19,9 +19,18 @@ import {
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { type BatchRef, checkedBatch, type NewBatch } from './checked-batch.ts';
+import {
+  type BatchFilter,
+  type BatchPage,
+  batchPage,
+  type ListedBatch,
+  listBatches,
+  type PageRequest,
+} from './lists.ts';
 import { retryDroppedUpdate } from './payouts.ts';
 import { SharedReads, unlimitedReads } from './shared-reads.ts';
 import { memoOf, type StarterOptions } from './start-once.ts';
+import { untilEnd, type WaitOptions } from './until-end.ts';
 
 /** Thrown if the batch was started with other rows or by another caller. Nothing was added. */
 export class BatchConflictError extends Error {
@@ -93,9 +102,44 @@ export class Batches {
     return this.handle(ref).result();
   }
 
-  /** Stops starting rows. Payouts that were already started continue. */
+  /** Like `Payouts.untilEnd`; `state` then returns the state. */
+  async untilEnd(ref: BatchRef, options: WaitOptions): Promise<void> {
+    const handle = this.handle(ref);
+    await untilEnd(this.client, handle, options);
+    this.states.forget(handle.workflowId);
+  }
+
+  /** Lists batches in the order of `payouts.list`. Throws `InvalidPayoutRequestError` for an invalid filter. */
+  list(filter: BatchFilter = {}): AsyncGenerator<ListedBatch> {
+    return listBatches(this.client, filter);
+  }
+
+  /** One page of `list`. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
+  listPage(filter: BatchFilter = {}, page: PageRequest = {}): Promise<BatchPage> {
+    return this.withDeadline(() => batchPage(this.client, filter, page));
+  }
+
+  /**
+   * Stops starting rows. Payouts that were already started continue. Repeatable, and needs no worker. A batch
+   * that had already ended stays as it is: `cancelled` of its state is false. Throws Temporal's `WorkflowNotFoundError` if
+   * there is no such batch.
+   */
   async cancel(ref: BatchRef): Promise<void> {
-    await this.handle(ref).cancel();
+    const handle = this.handle(ref);
+    await this.withDeadline(() => handle.cancel());
+    // A shared read may have begun before.
+    this.states.forget(handle.workflowId);
+  }
+
+  /** The name of the caller who started the batch, if recorded. Throws Temporal's `WorkflowNotFoundError`. */
+  startedBy(ref: BatchRef): Promise<string | undefined> {
+    return this.starterOf(this.handle(ref));
+  }
+
+  private async starterOf(handle: BatchHandle): Promise<string | undefined> {
+    const { memo } = await this.withDeadline(() => handle.describe());
+    const startedBy = memo?.['startedBy'];
+    return typeof startedBy === 'string' ? startedBy : undefined;
   }
 
   handle({ app = 'default', batchId }: BatchRef): BatchHandle {
@@ -134,8 +178,8 @@ export class Batches {
    * approve them.
    */
   private async requireSameStarter(handle: BatchHandle, batchId: string, startedBy: string): Promise<void> {
-    const { memo } = await this.withDeadline(() => handle.describe());
-    if (memo?.['startedBy'] !== startedBy) throw new BatchConflictError(batchId, 'another caller started it');
+    if ((await this.starterOf(handle)) !== startedBy)
+      throw new BatchConflictError(batchId, 'another caller started it');
   }
 }
 

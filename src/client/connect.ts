@@ -3,7 +3,7 @@ import type { Client, ConnectionOptions } from '@temporalio/client';
 import { clientConfig } from '../config/client-config.ts';
 import { connectClient } from '../temporal/connection.ts';
 import { Batches } from './batches.ts';
-import { type ListedPayout, listPayouts, type PayoutFilter } from './payout-list.ts';
+import type { ListedPayout, PayoutFilter } from './lists.ts';
 import { Payouts } from './payouts.ts';
 import { ProviderReads } from './reads.ts';
 import { ReceivingAccounts } from './receiving-accounts.ts';
@@ -26,10 +26,7 @@ export interface PayoutsConnection {
   receivingAccounts: ReceivingAccounts;
   /** Quotes and accounts. A worker queries the provider. */
   reads: ProviderReads;
-  /**
-   * Lists payouts from Temporal's visibility store, newest first. Throws `InvalidPayoutRequestError` for an invalid
-   * filter.
-   */
+  /** The same as `payouts.list`. */
   list(filter?: PayoutFilter): AsyncGenerator<ListedPayout>;
   /** Temporal's own client, for everything else. */
   client: Client;
@@ -44,12 +41,13 @@ export async function connectPayouts(options: PayoutsOptions = {}): Promise<Payo
     namespace: options.namespace,
     environment: { ...process.env, ...(keys !== undefined && { PAYOUTS_ENCRYPTION_KEYS: keys }) },
   });
+  const payouts = new Payouts({ client, environment });
   return {
-    payouts: new Payouts({ client, environment }),
+    payouts,
     batches: new Batches({ client, environment }),
     receivingAccounts: new ReceivingAccounts({ client, environment }),
     reads: new ProviderReads(client),
-    list: (filter) => listPayouts(client, filter),
+    list: (filter) => payouts.list(filter),
     client,
     close: () => connection.close(),
   };

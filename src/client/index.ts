@@ -26,7 +26,15 @@ export { BatchConflictError, Batches } from './batches.ts';
 export type { BatchRef, NewBatch } from './checked-batch.ts';
 export { connectPayouts, type PayoutsConnection, type PayoutsOptions } from './connect.ts';
 export { InvalidPayoutRequestError } from './invalid-request.ts';
-export type { ListedPayout, PayoutFilter } from './payout-list.ts';
+export type {
+  BatchFilter,
+  BatchPage,
+  ListedBatch,
+  ListedPayout,
+  PageRequest,
+  PayoutFilter,
+  PayoutPage,
+} from './lists.ts';
 export {
   type Origin,
   PayoutConflictError,
@@ -43,3 +51,4 @@ export {
   type StartedOpening,
 } from './receiving-accounts.ts';
 export { TooManyReadsError } from './shared-reads.ts';
+export type { WaitOptions } from './until-end.ts';

@@ -23,6 +23,14 @@ import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Clock } from '../surroundings/surroundings.ts';
 import { APP, NEEDS_ATTENTION, PHASE } from '../temporal/search-keys.ts';
 import { requireValid } from './invalid-request.ts';
+import {
+  type ListedPayout,
+  listPayouts,
+  type PageRequest,
+  type PayoutFilter,
+  type PayoutPage,
+  payoutPage,
+} from './lists.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import {
   findStarted,
@@ -32,6 +40,7 @@ import {
   startOrJoin,
   type UniqueStart,
 } from './start-once.ts';
+import { untilEnd, type WaitOptions } from './until-end.ts';
 
 /** Thrown if the `partnerOrderId` belongs to a payout with another body. Nothing was started or changed. */
 export class PayoutConflictError extends Error {
@@ -192,6 +201,30 @@ export class Payouts {
    */
   async result(ref: PayoutRef): Promise<PayoutResult> {
     return this.handle(ref).result();
+  }
+
+  /**
+   * Lists payouts from Temporal's visibility store: open payouts first, the newest first; then ended payouts, the last to
+   * end first. Throws `InvalidPayoutRequestError` for an invalid filter.
+   */
+  list(filter: PayoutFilter = {}): AsyncGenerator<ListedPayout> {
+    return listPayouts(this.client, filter);
+  }
+
+  /** One page of `list`. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
+  listPage(filter: PayoutFilter = {}, page: PageRequest = {}): Promise<PayoutPage> {
+    return payoutPage(this.client, filter, page);
+  }
+
+  /**
+   * Resolves at the end of the payout, or after `timeoutMs`; `look` then returns its state. Throws Temporal's
+   * `WorkflowNotFoundError`, and the reason of `signal`.
+   */
+  async untilEnd(ref: PayoutRef, options: WaitOptions): Promise<void> {
+    const handle = this.handle(ref);
+    await untilEnd(this.client, handle, options);
+    // A shared read may be of the time before the end.
+    this.seen.forget(handle.workflowId);
   }
 
   approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {

@@ -8,13 +8,18 @@ import {
   resolveOpeningUpdate,
 } from '../contract/receiving-account-messages.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
+import type {
+  CheckedOpeningRequest,
+  ReceivingAccountResult,
+  ReceivingAccountState,
+} from '../domain/receiving-account.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { requireValid } from './invalid-request.ts';
 import { type Origin, retryDroppedUpdate } from './payouts.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
-import { memoOf, type StarterOptions, startOrJoin } from './start-once.ts';
+import { memoOf, type StarterOptions, startDetails, startOrJoin } from './start-once.ts';
+import { untilEnd, type WaitOptions } from './until-end.ts';
 
 /** Thrown if the `requestId` belongs to a request with another body. Nothing was started or changed. */
 export class ReceivingAccountConflictError extends Error {
@@ -76,6 +81,14 @@ export class ReceivingAccounts {
     return { workflowId, runId, app, requestId };
   }
 
+  /** The request as it was started. Throws Temporal's `WorkflowNotFoundError`, and `ReceivingAccountConflictError` if it is not valid. */
+  async startedRequest(ref: OpeningRef): Promise<CheckedOpeningRequest> {
+    const { argument } = await startDetails(this.client, this.handle(ref).workflowId);
+    const request = checkReceivingAccount(argument);
+    if (!request.ok) throw new ReceivingAccountConflictError(ref.requestId);
+    return request.value;
+  }
+
   /** The state and, after the end, the result. Throws the same errors as `state` and `result`. */
   async look(ref: OpeningRef): Promise<{ state: ReceivingAccountState; result?: ReceivingAccountResult }> {
     const handle = this.handle(ref);
@@ -95,6 +108,13 @@ export class ReceivingAccounts {
   /** Waits for the end. Throws Temporal's `WorkflowFailedError` if the start was bad input. */
   async result(ref: OpeningRef): Promise<ReceivingAccountResult> {
     return this.handle(ref).result();
+  }
+
+  /** Like `Payouts.untilEnd`; `look` then returns the state. */
+  async untilEnd(ref: OpeningRef, options: WaitOptions): Promise<void> {
+    const handle = this.handle(ref);
+    await untilEnd(this.client, handle, options);
+    this.states.forget(handle.workflowId);
   }
 
   /** Resolves when the decision has been executed. Throws Temporal's `WorkflowUpdateFailedError` if it is refused. */

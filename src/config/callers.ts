@@ -1,6 +1,6 @@
 /** The callers of the API server and their permissions, from `PAYOUTS_API_KEYS_FILE`. */
 import { z } from 'zod';
-import { amount, appName, currency } from '../contract/payout-request.ts';
+import { amount, appName, currency, identifier, text } from '../contract/payout-request.ts';
 import { type Environment, isLoopback, type Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
 import type { Listen } from './values.ts';
@@ -29,11 +29,19 @@ export interface Caller {
   verbs: readonly Verb[];
   /** The largest `instructedAmount` by its currency. A currency that is not listed is not allowed. */
   largestAmount: Readonly<Record<string, string>> | 'any';
+  /** The scope: whose payouts and accounts. An absent list does not restrict. */
+  clientIds?: readonly string[] | undefined;
+  payerIds?: readonly string[] | undefined;
+  openIds?: readonly string[] | undefined;
+  /** ISO 8601. */
+  expiresAt?: string | undefined;
 }
 
 export interface Callers {
   /** SHA-256 of each bearer key, 32 bytes. Empty: every caller is `test`. */
-  keys: readonly { hash: Buffer; caller: Caller }[];
+  readonly keys: readonly { hash: Buffer; caller: Caller }[];
+  /** The file that they are from, and how to read it again. */
+  readonly file?: { path: string; read(): Read<Callers> };
 }
 
 export const TEST_CALLER: Caller = {
@@ -84,7 +92,31 @@ export const callerSchema = z.strictObject({
       'The largest `instructedAmount` by its currency. A currency that is not listed is not allowed.',
     valueType: 'object: currency to amount',
   }),
+  clientIds: scope(
+    identifier(),
+    'The clients (`clientId`) whose payouts and accounts the caller may use. Default: all.',
+  ),
+  payerIds: scope(
+    identifier(),
+    'The payers (`payerId`) whose payouts and receiving accounts the caller may use. Default: all.',
+  ),
+  openIds: scope(
+    text(128),
+    'The users (`openId`) for whom the caller may act. With this list, a request without `openId` is refused. Default: all, and requests without a user.',
+  ),
+  expiresAt: z.iso
+    .datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' })
+    .optional()
+    .meta({
+      description:
+        'When the keys of the caller stop working, such as `2027-01-31T00:00:00Z`. Default: never.',
+      valueType: 'time',
+    }),
 });
+
+function scope(id: z.ZodType<string>, description: string) {
+  return z.array(id).min(1).optional().meta({ description, valueType: 'list of texts' });
+}
 
 export const callersFile = z
   .array(callerSchema)
@@ -130,5 +162,5 @@ function fromFile(path: string): Read<Callers> {
   const keys = file.value.flatMap(({ keySha256, ...caller }) =>
     keySha256.map((hex) => ({ hash: Buffer.from(hex, 'hex'), caller })),
   );
-  return { ok: true, value: { keys } };
+  return { ok: true, value: { keys, file: { path, read: () => fromFile(path) } } };
 }

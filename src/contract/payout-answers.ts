@@ -12,6 +12,7 @@ import {
   PHASES,
   REASON_CODES,
 } from '../domain/payout.ts';
+import { PROBLEM_KINDS, problemType } from './problems.ts';
 
 export const moneyAnswer = z.strictObject({
   currency: z.string(),
@@ -89,14 +90,16 @@ export const payoutStateSchema = z.strictObject({
 });
 
 export const problemSchema = z.strictObject({
-  type: z.literal('about:blank'),
+  type: z
+    .enum(PROBLEM_KINDS.map(problemType))
+    .describe('a URI reference, relative to the API server, which serves a page about it'),
   title: z.string(),
   status: z.int(),
   detail: z.string(),
   errors: z
     .array(z.strictObject({ path: z.string(), message: z.string() }))
     .exactOptional()
-    .describe('with status 400: every bad field'),
+    .describe('every bad field, of the kinds invalid-request and start-rejected'),
 });
 
 export type ProblemDocument = z.output<typeof problemSchema>;

@@ -17,6 +17,11 @@ function grpcCode(error: unknown): number | undefined {
   return error instanceof ServiceError && isGrpcServiceError(error.cause) ? error.cause.code : undefined;
 }
 
+/** The request is one that Temporal will always reject. */
+export function isInvalidArgument(error: unknown): boolean {
+  return grpcCode(error) === INVALID_ARGUMENT;
+}
+
 /** The result of `work`; undefined if the workflow, the run or its history is gone. */
 export async function unlessGone<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {

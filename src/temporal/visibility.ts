@@ -7,7 +7,7 @@ import { decodeMapFromPayloads } from '@temporalio/common/lib/internal-non-workf
 import { tsToMs } from '@temporalio/common/lib/time.js';
 import proto from '@temporalio/proto';
 
-const COMPLETED = proto.temporal.api.enums.v1.WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED;
+const { WorkflowExecutionStatus } = proto.temporal.api.enums.v1;
 
 export interface ListedRun {
   workflowId: string;
@@ -16,6 +16,10 @@ export interface ListedRun {
   /** Undefined while the run is open. */
   closedMs: number | undefined;
   isCompleted: boolean;
+  /** The workflow type. */
+  type: string;
+  /** Temporal's status, as the SDK writes it: RUNNING, COMPLETED, FAILED, … */
+  status: string;
   /** The value of a search attribute; undefined if it is not set. */
   attribute(name: string): unknown;
   /** Rejects if the memo cannot be decoded. */
@@ -43,17 +47,25 @@ export async function listRunPage(
   });
   const converter = client.options.loadedDataConverter;
   const runs = (executions ?? []).map(
-    ({ execution, startTime, closeTime, status, memo, searchAttributes }) => ({
+    ({ execution, type, startTime, closeTime, status, memo, searchAttributes }) => ({
       workflowId: execution?.workflowId ?? '',
       runId: execution?.runId ?? '',
       startedMs: startTime ? tsToMs(startTime) : 0,
       closedMs: closeTime ? tsToMs(closeTime) : undefined,
-      isCompleted: status === COMPLETED,
+      isCompleted: status === WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_COMPLETED,
+      type: type?.name ?? '',
+      status: statusName(status),
       attribute: (name: string) => plain(searchAttributes?.indexedFields?.[name]?.data),
       memo: async () => (await decodeMapFromPayloads(converter, memo?.fields)) ?? {},
     }),
   );
   return { runs, next: nextPageToken?.length ? nextPageToken : undefined };
+}
+
+function statusName(status: number | null | undefined): string {
+  const name = WorkflowExecutionStatus[status ?? 0] ?? '';
+  // The SDK writes CANCELLED for Temporal's CANCELED.
+  return name.replace('WORKFLOW_EXECUTION_STATUS_', '').replace(/^CANCELED$/, 'CANCELLED');
 }
 
 /** Search attributes are plain JSON, because Temporal must read them. */

@@ -108,9 +108,10 @@ describe('/openapi.json', () => {
     });
     const known = answerOf('/v1/payouts/{partnerOrderId}', 'get', 200);
     expect(known(ended.body), JSON.stringify(known.errors)).toBe(true);
-    const problem = answerOf('/v1/payouts', 'post', 400, 'application/problem+json');
-    for (const answer of [await post(payouts, {}), await get(`${payouts}/nobody`)])
-      expect(problem(answer.body), JSON.stringify(problem.errors)).toBe(true);
+    const invalid = answerOf('/v1/payouts', 'post', 400, 'application/problem+json');
+    expect(invalid((await post(payouts, {})).body), JSON.stringify(invalid.errors)).toBe(true);
+    const unknown = answerOf('/v1/payouts/{partnerOrderId}', 'get', 404, 'application/problem+json');
+    expect(unknown((await get(`${payouts}/nobody`)).body), JSON.stringify(unknown.errors)).toBe(true);
   });
 
   test('describes the responses for quotes and accounts', async () => {

@@ -68,7 +68,12 @@ describe('a payout over HTTP', () => {
     const other = { ...body, instructedAmount: { currency: 'CNY', amount: '99.00' } };
     expect(await post(at, other, as('shop'))).toMatchObject({
       status: 409,
-      body: { status: 409, title: 'Conflict', detail: expect.stringContaining('another body') },
+      body: {
+        status: 409,
+        type: '/problems/id-conflict',
+        title: 'Id conflict',
+        detail: expect.stringContaining('another body'),
+      },
     });
     expect(world.simulator.control.ledgerOf(body.partnerOrderId).debits).toBeLessThanOrEqual(1);
   });

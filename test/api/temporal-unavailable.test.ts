@@ -19,7 +19,11 @@ afterAll(async () => {
   await world.stop();
 });
 
-const AWAY = { status: 503, body: { title: 'Service unavailable' }, headers: { 'retry-after': '5' } };
+const AWAY = {
+  status: 503,
+  body: { type: '/problems/temporal-unavailable', title: 'Temporal unavailable' },
+  headers: { 'retry-after': '5' },
+};
 
 test('without a worker, starting a payout succeeds; reads and decisions return 503 in bounded time', async () => {
   const body = payoutRequest(newPartnerOrderId());

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { emptyTally } from '../../src/domain/batch.ts';
-import { progressLine } from '../../src/starters/cli/batch-verb.ts';
+import { progressLine } from '../../src/starters/cli/batches.ts';
 import { debitsByRow, manyRows, rowsOf } from '../support/batches.ts';
 import { cli } from '../support/cli.ts';
 import { PayoutWorld } from '../support/payout-world.ts';

@@ -44,6 +44,8 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
     ['a verb', [callerEntry('shop', { verbs: ['pay'] })], /0\.verbs\.0/],
     ['an amount', [callerEntry('shop', { largestAmount: { CNY: 100 } })], /0\.largestAmount\.CNY must be/],
     ['a currency', [callerEntry('shop', { largestAmount: { yuan: '1' } })], /0\.largestAmount\.yuan/],
+    ['a client', [callerEntry('shop', { clientIds: [] })], /0\.clientIds/],
+    ['an expiry', [callerEntry('shop', { expiresAt: 'soon' })], /0\.expiresAt must be an ISO 8601 time/],
     ['a field', [callerEntry('shop', { admin: true })], /0\.admin is not a field/],
     ['a key twice', '[{"name":"shop","name":"shop"}]', /a key is repeated/],
     ['a name twice', [callerEntry('shop'), callerEntry('shop')], /1\.name appears twice/],

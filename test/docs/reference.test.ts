@@ -15,6 +15,7 @@ import { REFERENCE_PAGE, referencePage } from '../../scripts/write-reference.ts'
 import { ACTIVITY_FAILURES } from '../../src/activities/shared/failure-meanings.ts';
 import * as client from '../../src/client/index.ts';
 import * as failureTypes from '../../src/contract/failure-types.ts';
+import { PROBLEM_KINDS, PROBLEMS } from '../../src/contract/problems.ts';
 import {
   FOLLOW_UP_ATTENTION,
   OPENING_ATTENTION,
@@ -24,7 +25,6 @@ import {
 } from '../../src/domain/attention-codes.ts';
 import { AUDIT_STATUSES, OUTCOMES, PHASES, REASON_CODES } from '../../src/domain/payout.ts';
 import { ApiMetrics } from '../../src/starters/api/metrics.ts';
-import { PROBLEM_STATUSES } from '../../src/starters/api/problem-statuses.ts';
 import { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -37,7 +37,7 @@ function source(...folders: string[]): string {
     .flatMap((folder) =>
       readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.ts'))
-        .filter((name) => !/(?:attention-codes|failure-meanings|problem-statuses|meanings)\.ts$/.test(name))
+        .filter((name) => !/(?:attention-codes|failure-meanings|contract\/problems|meanings)\.ts$/.test(name))
         .map((name) => read(join(folder, name))),
     )
     .join('\n');
@@ -138,15 +138,20 @@ describe('errors', () => {
     expect(Object.keys(temporal)).toEqual(expect.arrayContaining(named(TEMPORAL_ERRORS)));
   });
 
-  test('of the API server: every status that a route returns or documents has a row', () => {
+  test('of the API server: every status that a route documents has a kind', () => {
     const text = source('src/starters/api');
-    const answered = [
-      ...found(text, /new Problem\(\s*(\d{3})/g),
+    const documented = [
       ...found(text, /^\s*(?:problems: \{ |answers: \{ )?([45]\d\d): ['"]/gm),
       ...found(text, /, ([45]\d\d): ['"]/g),
     ];
-    expect(answered).toEqual(expect.arrayContaining(['400', '409', '503', '504']));
-    expect(answered.filter((status) => !(status in PROBLEM_STATUSES))).toEqual([]);
+    const statuses = Object.values(PROBLEMS).map(({ status }) => String(status));
+    expect(documented).toEqual(expect.arrayContaining(['404', '409', '503', '504']));
+    // The page of a failed authorization is no problem document.
+    expect(documented.filter((status) => !statuses.includes(status))).toEqual([]);
+  });
+
+  test.each(PROBLEM_KINDS)('of the API server: %s is raised', (kind) => {
+    expect(source('src/starters/api')).toContain(`'${kind}'`);
   });
 
   test('of the command line: exactly the codes that it prints', () => {

@@ -18,8 +18,11 @@ export function callerEntry(name: string, over: object = {}): object {
   };
 }
 
-export function keysFile(content: unknown): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'payouts-keys-')), 'callers.json');
+/** Its path. By default, a new file. */
+export function keysFile(
+  content: unknown,
+  file = join(mkdtempSync(join(tmpdir(), 'payouts-keys-')), 'callers.json'),
+): string {
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
   return file;
 }

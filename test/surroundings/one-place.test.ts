@@ -14,6 +14,7 @@ const ALLOWED = new Map([
   [OWN, 'is the one place'],
   ['src/config/config.ts', 'checks a setting once, when a process starts'],
   ['src/client/shared-reads.ts', 'serves status reads, which no worker makes'],
+  ['src/client/until-end.ts', 'limits a wait for an end, which no worker makes'],
 ]);
 /** Where a process is assembled, or a library that callers construct themselves. */
 const ASSEMBLERS = ['src/workers/main.ts', 'src/temporal/connection.ts', 'src/client/payouts.ts'];

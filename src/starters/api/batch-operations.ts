@@ -1,14 +1,17 @@
 /** Starts and reads batches. */
 import { z } from 'zod';
+import type { Batches } from '../../client/batches.ts';
+import type { BatchRef } from '../../client/checked-batch.ts';
 import type { Caller } from '../../config/callers.ts';
 import { batchId, checkRows } from '../../contract/payout-batch.ts';
 import { appName } from '../../contract/payout-request.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
 import { PHASES } from '../../domain/payout.ts';
-import { requireAmount } from './callers.ts';
+import { isScoped, requirePayout } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { appQuery, empty, noBody, type Operation, operation } from './operation.ts';
-import { invalidFields } from './problem.ts';
+import { invalidFields, Problem } from './problem.ts';
+import { wait } from './waits.ts';
 
 const count = z.int().min(0);
 
@@ -33,7 +36,7 @@ const batchBody = z.strictObject({
   payouts: z.array(z.unknown()).min(1).describe('Objects of the schema PayoutRequest; app is optional'),
 });
 
-export function batchOperations({ batches, withTemporalDeadline }: Clients): Operation[] {
+export function batchOperations({ batches, waits, withTemporalDeadline }: Clients): Operation[] {
   return [
     operation(
       {
@@ -55,15 +58,38 @@ export function batchOperations({ batches, withTemporalDeadline }: Clients): Ope
       {
         method: 'GET',
         path: '/v1/payout-batches/{batchId}',
-        verb: 'read',
+        ...{ verb: 'read', waits: true },
         summary: 'Get the progress of a batch',
         response: { status: 200, description: 'The state of the batch', schema: stateBody },
         problems: { 404: 'no such batch' },
       },
+      { params: z.strictObject({ batchId }), query: appQuery.extend({ wait }), body: noBody },
+      async ({ caller, gone, params, query: { app, wait: waitMs } }) => {
+        const ref = { ...params, app };
+        await requireOwnBatch(batches, ref, caller);
+        await waits.until(waitMs, gone, (options) => batches.untilEnd(ref, options));
+        return { state: await withTemporalDeadline(() => batches.state(ref)) };
+      },
+    ),
+    operation(
+      {
+        method: 'POST',
+        path: '/v1/payout-batches/{batchId}/cancel',
+        verb: 'cancel',
+        summary: 'Stop starting rows of a batch. Payouts that were already started continue',
+        response: { status: 202, description: 'The batch stops; its state', schema: stateBody },
+        problems: { 404: 'no such batch', 409: 'the batch has ended' },
+      },
       { params: z.strictObject({ batchId }), query: appQuery, body: noBody },
-      async ({ params, query }) => ({
-        state: await withTemporalDeadline(() => batches.state({ ...params, ...query })),
-      }),
+      async ({ caller, params, query }) => {
+        const ref = { ...params, ...query };
+        await requireOwnBatch(batches, ref, caller);
+        await batches.cancel(ref);
+        const state = await withTemporalDeadline(() => batches.state(ref));
+        if (state.phase === 'DONE' && !state.cancelled)
+          throw new Problem('already-ended', 'this batch has ended');
+        return { state };
+      },
     ),
   ];
 }
@@ -71,6 +97,11 @@ export function batchOperations({ batches, withTemporalDeadline }: Clients): Ope
 function checkRowsOf(caller: Caller, app: string, payouts: readonly unknown[]): void {
   const rows = checkRows(app, payouts);
   if (!rows.ok) throw invalidFields(rows.errors);
-  for (const [row, { instructedAmount }] of rows.value.entries())
-    requireAmount(caller, instructedAmount, `row ${row}: `);
+  for (const [row, request] of rows.value.entries()) requirePayout(caller, request, `row ${row}: `);
+}
+
+/** Rows may belong to any client, and the state does not name them. */
+async function requireOwnBatch(batches: Batches, ref: BatchRef, caller: Caller): Promise<void> {
+  if (isScoped(caller) && (await batches.startedBy(ref)) !== caller.name)
+    throw new Problem('batch-not-allowed', 'another caller started the batch');
 }

@@ -45,7 +45,8 @@ function parseJson(bytes: Buffer, what: string): unknown {
   try {
     return readExactJson(bytes, LIMITS);
   } catch (error) {
-    if (error instanceof NotJsonError) throw new Problem(400, `${what} is invalid: ${error.message}`);
+    if (error instanceof NotJsonError)
+      throw new Problem('malformed-request', `${what} is invalid: ${error.message}`);
     throw error;
   }
 }

@@ -2,38 +2,90 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { type Caller, type Callers, TEST_CALLER, type Verb } from '../../config/callers.ts';
 import { compareMoney, type Money } from '../../domain/money.ts';
+import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { Problem } from './problem.ts';
 
 /** Throws a 401 if the key is missing or unknown. */
 export function callerOf({ keys }: Callers, authorization: string | undefined): Caller {
   if (keys.length === 0) return TEST_CALLER;
   const [, key] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
-  if (key === undefined) throw new Problem(401, 'a bearer key is required');
+  if (key === undefined) throw new Problem('key-missing', 'a bearer key is required');
   const given = createHash('sha256').update(key).digest();
   // Compares with every key, each in constant time, so that the timing reveals nothing about the keys.
   const [known] = keys.filter(({ hash }) => timingSafeEqual(hash, given));
-  if (!known) throw new Problem(401, 'the bearer key is unknown');
+  if (!known) throw new Problem('key-unknown', 'the bearer key is unknown');
+  const { expiresAt } = known.caller;
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now())
+    throw new Problem('key-expired', 'the bearer key has expired');
   return known.caller;
 }
 
 export function requireVerb({ verbs }: Caller, verb: Verb): void {
-  if (!verbs.includes(verb)) throw new Problem(403, `this key lacks the verb ${verb}`);
+  if (!verbs.includes(verb)) throw new Problem('verb-not-allowed', `this key lacks the verb ${verb}`);
 }
 
 export function requireApplication({ applications }: Caller, app: string): void {
   if (applications !== 'any' && !applications.includes(app))
-    throw new Problem(403, 'this key does not include that application');
+    throw new Problem('application-not-allowed', 'this key does not include that application');
 }
 
-/** `prefix` identifies the amount, such as `row 17: `. */
-export function requireAmount({ largestAmount }: Caller, amount: Money, prefix = ''): void {
+/** The ids in a request. An id that is not known is undefined. */
+interface ScopedIds {
+  clientId?: string;
+  payerId?: string | undefined;
+  openId?: string | undefined;
+}
+
+const SCOPES = [
+  ['clientId', 'clientIds', 'client-not-allowed'],
+  ['payerId', 'payerIds', 'payer-not-allowed'],
+  ['openId', 'openIds', 'user-not-allowed'],
+] as const;
+
+/**
+ * Requires that the key's lists contain the ids that `named` has a key for. `prefix` identifies the request, such as
+ * `row 17: `.
+ */
+export function requireScope(caller: Caller, named: ScopedIds, prefix = ''): void {
+  for (const [id, list, kind] of SCOPES) {
+    const allowed = caller[list];
+    if (allowed === undefined || !(id in named)) continue;
+    const value = named[id];
+    if (value === undefined || !allowed.includes(value))
+      throw new Problem(kind, `${prefix}this key does not include that ${id}`);
+  }
+}
+
+/** Whether the key is limited to clients, payers or users. */
+export function isScoped(caller: Caller): boolean {
+  return SCOPES.some(([, list]) => caller[list] !== undefined);
+}
+
+export function requirePayoutScope(
+  caller: Caller,
+  { clientId, payerId, openId }: CheckedPayoutRequest,
+  prefix = '',
+): void {
+  requireScope(caller, { clientId, payerId, openId }, prefix);
+}
+
+/** The scope and the largest amount of the key. `prefix` identifies the request, such as `row 17: `. */
+export function requirePayout(caller: Caller, request: CheckedPayoutRequest, prefix = ''): void {
+  requirePayoutScope(caller, request, prefix);
+  requireAmount(caller, request.instructedAmount, prefix);
+}
+
+function requireAmount({ largestAmount }: Caller, amount: Money, prefix: string): void {
   if (largestAmount === 'any') return;
   const largest = largestAmount[amount.currency];
   if (largest === undefined)
-    throw new Problem(403, `${prefix}this key does not include payouts in ${amount.currency}`);
+    throw new Problem(
+      'currency-not-allowed',
+      `${prefix}this key does not include payouts in ${amount.currency}`,
+    );
   if (compareMoney(amount, { currency: amount.currency, amount: largest }) > 0)
     throw new Problem(
-      403,
+      'amount-too-large',
       `${prefix}the amount exceeds the limit of this key, ${largest} ${amount.currency}`,
     );
 }

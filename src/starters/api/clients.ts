@@ -5,6 +5,7 @@ import { Payouts } from '../../client/payouts.ts';
 import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { ReadSlots } from '../../client/shared-reads.ts';
+import { Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;
 /** A worker calls the provider first, within the rate limit. */
@@ -21,6 +22,7 @@ export interface Clients {
   batches: Batches;
   reads: ProviderReads;
   receivingAccounts: ReceivingAccounts;
+  waits: Waits;
   /** For calls that Temporal and a worker answer. */
   withTemporalDeadline: WithDeadline;
   /** For calls that need the provider. */
@@ -39,6 +41,7 @@ export function clientsOf(client: Client, environment: string): Clients {
     batches: new Batches({ client, environment, withDeadline: withTemporalDeadline, reads }),
     reads: new ProviderReads(client),
     receivingAccounts: new ReceivingAccounts({ client, environment, reads }),
+    waits: new Waits(),
     withTemporalDeadline,
     withProviderDeadline: within(PROVIDER_TIMEOUT_MS),
   };

@@ -1,7 +1,13 @@
-/** `/openapi.json`, and `/docs`: the same document as a page without scripts or resources. */
+/**
+ * `/openapi.json`, `/docs`: the same document as a page without scripts or resources, and `/problems`: a page for each
+ * `type` of a problem document.
+ */
 import type { FastifyInstance } from 'fastify';
+import { PROBLEM_KINDS, PROBLEMS, problemType } from '../../contract/problems.ts';
+import { sendPage } from '../../pages/page.ts';
 import { type DocumentedOperation, type OpenApiDocument, openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
+import { Problem } from './problem.ts';
 
 export function docsRoutes(server: FastifyInstance, operations: readonly Operation[]): void {
   const document = openApiDocument(operations);
@@ -16,6 +22,24 @@ export function docsRoutes(server: FastifyInstance, operations: readonly Operati
       .type('text/html; charset=utf-8')
       .send(page),
   );
+}
+
+/** The pages that `type` of a problem document names. */
+export function problemRoutes(server: FastifyInstance): void {
+  const links = PROBLEM_KINDS.map((kind) => `<a href="${problemType(kind)}">${PROBLEMS[kind].title}</a>`);
+  server.get('/problems', async (_request, reply) => sendPage(reply, 200, 'Problems', links.join('<br>')));
+  server.get<{ Params: { kind: string } }>('/problems/:kind', async ({ params }, reply) => {
+    const kind = PROBLEM_KINDS.find((known) => known === params.kind);
+    if (kind === undefined) throw new Problem('not-found', 'no such kind of problem');
+    const { status, title, meaning, action } = PROBLEMS[kind];
+    const parts = [`Status ${status}, <code>${problemType(kind)}</code>`, prose(meaning), prose(action)];
+    return sendPage(reply, 200, title, parts.join('</p><p>'));
+  });
+}
+
+/** Text of our own tables, in which backticks mark code. */
+function prose(text: string): string {
+  return escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 }
 
 const STYLE = `body{font:16px/1.5 system-ui;max-width:60rem;margin:2rem auto;padding:0 1rem}

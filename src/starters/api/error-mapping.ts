@@ -12,10 +12,11 @@ import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
 import { TooManyReadsError } from '../../client/shared-reads.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
+import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
 import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { applicationFailure, isConflict } from '../errors.ts';
 import { invalidFields, Problem, unavailable } from './problem.ts';
-import { PROBLEM_STATUSES } from './problem-statuses.ts';
+import { CallerGoneError } from './waits.ts';
 
 const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }));
 
@@ -23,31 +24,35 @@ const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }))
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields);
-  if (isConflict(error)) return new Problem(409, error.message);
+  if (isConflict(error)) return new Problem('id-conflict', error.message);
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return problemOfFailure(applicationFailure(error.cause));
-  if (error instanceof TooManyReadsError) return unavailable(error.message);
-  if (isGone(error)) return new Problem(404, 'not found');
+  if (error instanceof TooManyReadsError) return unavailable('too-many-waiting', error.message);
+  if (isGone(error)) return new Problem('not-found', 'not found');
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isRetryableTemporalError(error))
     return unavailable(
+      'temporal-unavailable',
       'Temporal or a worker does not respond. It is unknown whether the request was executed: read the state, or send the same request again',
     );
   return undefined;
 }
 
 function problemOfFailure(failure: ApplicationFailure | undefined): Problem {
-  if (failure?.type === NOT_ACCEPTED_NOW) return new Problem(409, failure.message);
+  if (failure?.type === NOT_ACCEPTED_NOW) return new Problem('not-accepted-now', failure.message);
   if (failure?.type !== INVALID_PAYOUT_REQUEST)
-    return new Problem(502, failure?.message ?? 'the provider gave no usable answer in time');
+    return new Problem(
+      'provider-unavailable',
+      failure?.message ?? 'the provider gave no usable answer in time',
+    );
   const fields = fieldErrors.safeParse(failure.details?.[0]);
-  return fields.success ? invalidFields(fields.data) : new Problem(400, failure.message);
+  return fields.success ? invalidFields(fields.data) : new Problem('invalid-request', failure.message);
 }
 
 /** For reads: turns the failure of the workflow, which can only be bad input, into a 409. */
 export function rejectedStart(error: unknown): never {
   const problem = problemOf(error);
-  if (problem?.status !== 400) throw error;
-  throw new Problem(409, 'the start was rejected as bad input', undefined, problem.fields);
+  if (problem?.kind !== 'invalid-request') throw error;
+  throw new Problem('start-rejected', 'the start was rejected as bad input', { fields: problem.fields });
 }
 
 /** For updates of a workflow that exists: Temporal does not find it if it has ended. Throws a 409 then. */
@@ -55,34 +60,47 @@ export async function unlessEnded<T>(what: string, send: () => Promise<T>): Prom
   try {
     return await send();
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) throw new Problem(409, `this ${what} has ended`);
+    if (error instanceof WorkflowNotFoundError) throw new Problem('already-ended', `this ${what} has ended`);
     throw error;
   }
 }
 
 export function handleErrors(server: FastifyInstance): void {
-  server.setNotFoundHandler((_request, reply) => send(reply, new Problem(404, 'no such route')));
+  server.setNotFoundHandler((_request, reply) =>
+    send(reply, new Problem('route-not-found', 'no such route')),
+  );
   server.setErrorHandler((error, request, reply) => {
+    if (error instanceof CallerGoneError) return reply.hijack();
     const problem = problemOf(error);
     if (problem) return send(reply, problem);
     if (statusOf(error) < 500) return rejectRequest(error, request, reply);
     request.log.error({ name: error instanceof Error ? error.name : 'unknown' }, 'request failed');
-    return send(reply, new Problem(500, 'unexpected error'));
+    return send(reply, new Problem('unexpected-error', 'unexpected error'));
   });
 }
 
 /** Also handles a URL that cannot be decoded: it matches no route, and Fastify's own response would quote it. */
 export function rejectRequest(error: unknown, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const status = statusOf(error);
-  return send(reply, new Problem(status, PROBLEM_STATUSES[status]?.title ?? 'invalid request'));
+  const kind = REJECTED[statusOf(error)] ?? 'malformed-request';
+  return send(reply, new Problem(kind, PROBLEMS[kind].title));
 }
 
-function send(reply: FastifyReply, { status, message, retryAfterSeconds, fields }: Problem): FastifyReply {
+/** By the status of an error that Fastify raised. All others below 500 are malformed requests. */
+const REJECTED: Readonly<Record<number, ProblemKind>> = {
+  408: 'request-timeout',
+  413: 'content-too-large',
+  414: 'uri-too-long',
+  415: 'unsupported-media-type',
+  500: 'unexpected-error',
+};
+
+function send(reply: FastifyReply, problem: Problem): FastifyReply {
+  const { kind, status, message, retryAfterSeconds, fields } = problem;
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   const document: ProblemDocument = {
-    type: 'about:blank',
-    title: PROBLEM_STATUSES[status]?.title ?? 'Error',
+    type: problemType(kind),
+    title: PROBLEMS[kind].title,
     status,
     detail: message,
     ...(fields.length > 0 && { errors: [...fields] }),

@@ -7,7 +7,7 @@ import type { Received } from './receiver.ts';
 export type NotificationResult = Received | 'refused' | 'unusable' | 'not_taken';
 
 /** Up to the longest time that a route waits. */
-const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** `action`: when the metric needs attention, and what to do. `docs/reference.md` is generated from this table. */
 export const API_METRICS = {
@@ -22,7 +22,7 @@ export const API_METRICS = {
     help: 'Time from the first byte of a request to the last byte of its response',
     labelNames: ['method', 'route'],
     action:
-      'Run `npm run payouts -- doctor` when it nears the timeout of 10 s (30 s for routes that need the provider).',
+      'Run `npm run payouts -- doctor` when it nears the timeout of 10 s (30 s for routes that need the provider). A read with `wait` adds up to 60 s.',
   },
   notifications: {
     name: 'payouts_notifications_total',

@@ -14,7 +14,8 @@ const FAILING_COUNT_FRESH_MS = 60_000;
 export function healthRoutes(server: FastifyInstance, client: Client): void {
   server.get('/healthz', async () => ({ status: 'ok' }));
   server.get('/readyz', async () => {
-    if (!(await isTemporalReachable(client))) throw new Problem(503, 'Temporal does not respond', 1);
+    if (!(await isTemporalReachable(client)))
+      throw new Problem('temporal-unavailable', 'Temporal does not respond', { retryAfterSeconds: 1 });
     return { status: 'ok' };
   });
 }

@@ -45,15 +45,16 @@ async function receive(
   request: NotificationRequest,
 ): Promise<Received> {
   const app = appName.safeParse(request.params.app);
-  if (!app.success) throw new Problem(404, 'no such application');
+  if (!app.success) throw new Problem('not-found', 'no such application');
   const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const { result, reason } = await verifier.verify({ rawBody, headers: request.headers, now: Date.now() });
-  if (result === 'rejected') throw new Problem(401, `not verified: ${reason ?? 'rejected'}`);
+  if (result === 'rejected')
+    throw new Problem('notification-not-verified', `not verified: ${reason ?? 'rejected'}`);
   const notification = parse(rawBody, fields);
   if (notification.orderId === undefined && notification.partnerOrderId === undefined)
-    throw new Problem(400, 'contains no order id; see PAYMENTS_NOTIFICATION_FIELDS');
+    throw new Problem('notification-unusable', 'contains no order id; see PAYMENTS_NOTIFICATION_FIELDS');
   const received = await receiver.receive(app.data, notification).catch(() => {
-    throw unavailable('could not be delivered now: send it again');
+    throw unavailable('notification-not-delivered', 'could not be delivered now: send it again');
   });
   request.log.info({ app: app.data, received, verified: result === 'verified' }, 'notification');
   return received;
@@ -63,7 +64,7 @@ function parse(rawBody: Buffer, fields: NotificationFields) {
   try {
     return parseNotification(rawBody, fields);
   } catch (error) {
-    if (error instanceof NotificationFormatError) throw new Problem(400, error.message);
+    if (error instanceof NotificationFormatError) throw new Problem('notification-unusable', error.message);
     throw error;
   }
 }

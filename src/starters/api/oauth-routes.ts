@@ -73,10 +73,10 @@ export function oauthRoutes(server: FastifyInstance, authorizations: Authorizati
 
 function throwProblem(error: unknown): never {
   if (error instanceof AuthorizationsBusyError)
-    throw unavailable('too many authorizations at once: open the same link again');
+    throw unavailable('too-many-waiting', 'too many authorizations at once: open the same link again');
   if (error instanceof StillExchangingError)
     throw new Problem(
-      504,
+      'authorization-in-progress',
       'the provider has not answered yet. The authorization continues: start again only if it is still missing after a minute',
     );
   throw error;
@@ -84,7 +84,7 @@ function throwProblem(error: unknown): never {
 
 function validApp(app: string): string {
   const parsed = appName.safeParse(app);
-  if (!parsed.success) throw new Problem(404, 'no such application');
+  if (!parsed.success) throw new Problem('not-found', 'no such application');
   return parsed.data;
 }
 

@@ -55,4 +55,11 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
   },
   { method: 'GET', path: '/openapi.json', summary: 'This document', answers: { 200: 'OpenAPI 3.1' } },
   { method: 'GET', path: '/docs', summary: 'This document as a page', answers: { 200: 'HTML' } },
+  { method: 'GET', path: '/problems', summary: 'The kinds of problems as a page', answers: { 200: 'HTML' } },
+  {
+    method: 'GET',
+    path: '/problems/{kind}',
+    summary: 'What a problem means and what to do: the page that `type` of a problem document names',
+    answers: { 200: 'HTML', 404: 'no such kind of problem' },
+  },
 ];

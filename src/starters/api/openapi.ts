@@ -2,11 +2,15 @@
 import { z } from 'zod';
 import { payoutResultSchema, payoutStateSchema, problemSchema } from '../../contract/payout-answers.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
+import { PROBLEM_KINDS, PROBLEMS, problemType } from '../../contract/problems.ts';
 import {
   receivingAccountResultSchema,
   receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
+import { codesOf, OPENING_ATTENTION, PAYOUT_ATTENTION } from '../../domain/attention-codes.ts';
+import { REASON_CODES } from '../../domain/payout.ts';
+import { OPENING_REASON_CODES } from '../../domain/receiving-account.ts';
 import { OPEN_ROUTES, type OpenRoute } from './open-routes.ts';
 import type { Operation } from './operation.ts';
 
@@ -18,7 +22,20 @@ const NAMED = {
   ReceivingAccountState: receivingAccountStateSchema,
   ReceivingAccountResult: receivingAccountResultSchema,
   Problem: problemSchema,
+  ...{
+    ReasonCode: codes(REASON_CODES, 'why a payout has no payment: `reason.code` of a result'),
+    OpeningReasonCode: codes(OPENING_REASON_CODES, 'why no receiving account was opened'),
+    PayoutAttentionCode: codes(codesOf(PAYOUT_ATTENTION), 'why a payout needs attention: `reasons[].code`'),
+    OpeningAttentionCode: codes(
+      codesOf(OPENING_ATTENTION),
+      'why a receiving account request needs attention',
+    ),
+  },
 };
+
+function codes<const Code extends string>(all: readonly Code[], description: string) {
+  return z.enum(all).describe(`${description}. The codes are stable: docs/reference.md explains them`);
+}
 
 /** `input`: as callers send it. `output`: as the API server sends it. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output') {
@@ -80,7 +97,9 @@ function documented(one: Operation): DocumentedOperation {
     ...(one.body instanceof z.ZodUndefined ? {} : { requestBody: requestBody(one) }),
     responses: {
       [status]: { description, content: { 'application/json': { schema: refOrSchema(schema, 'output') } } },
-      ...Object.fromEntries(Object.entries(problems).map(([code, what]) => [code, problem(what)])),
+      ...Object.fromEntries(
+        Object.entries(problems).map(([code, what]) => [code, problem(Number(code), what)]),
+      ),
     },
   };
 }
@@ -103,8 +122,11 @@ function securityOf(verb: string): Pick<DocumentedOperation, 'description' | 'se
   return { description: `Requires a key with the verb \`${verb}\`.`, security: [{ bearer: [] }] };
 }
 
-function problem(description: string) {
-  return { description, content: { 'application/problem+json': { schema: refTo('Problem') } } };
+/** Lists the types that the status may have. */
+function problem(status: number, description: string) {
+  const types = PROBLEM_KINDS.filter((kind) => PROBLEMS[kind].status === status).map(problemType);
+  const schema = { allOf: [refTo('Problem'), { properties: { type: { enum: types } } }] };
+  return { description, content: { 'application/problem+json': { schema } } };
 }
 
 function requestBody({ body, ndjson }: Operation): NonNullable<DocumentedOperation['requestBody']> {

@@ -15,6 +15,10 @@ interface Description {
   response: { status: number; description: string; schema: z.ZodType };
   /** Error statuses besides 400, 401, 403 and 503. */
   problems?: Readonly<Record<number, string>>;
+  /** Without `app` in the query, covers every application of the key. The handler limits itself to these. */
+  everyApplication?: boolean;
+  /** Has the parameter `wait`. */
+  waits?: boolean;
   /** Also accepts NDJSON: one payout per line. */
   ndjson?: boolean;
 }
@@ -27,7 +31,13 @@ interface Shapes<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodTy
 
 export interface Operation extends Description, Shapes<z.ZodObject, z.ZodObject, z.ZodType> {
   /** Returns the body of the response. Throws `Problem`, and errors of the Temporal client. */
-  run(call: { caller: Caller; params: unknown; query: unknown; body: unknown }): Promise<unknown>;
+  run(call: {
+    caller: Caller;
+    params: unknown;
+    query: unknown;
+    body: unknown;
+    gone: AbortSignal;
+  }): Promise<unknown>;
 }
 
 interface Call<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> {
@@ -35,6 +45,8 @@ interface Call<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType
   params: z.output<P>;
   query: z.output<Q>;
   body: z.output<B>;
+  /** Aborted with `CallerGoneError` when the caller disconnects, for operations with `waits`. */
+  gone: AbortSignal;
 }
 
 export const empty = z.strictObject({});
@@ -54,21 +66,24 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
   return {
     ...description,
     ...shapes,
-    async run({ caller, ...raw }) {
+    async run({ caller, gone, ...raw }) {
       const params = validate(shapes.params, raw.params);
       const query = validate(shapes.query, raw.query);
       const body = validate(shapes.body, raw.body);
       if (!params.ok || !query.ok || !body.ok)
         throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
-      requireApplication(caller, applicationOf(body.value, query.value));
-      return handle({ caller, params: params.value, query: query.value, body: body.value });
+      const app = applicationOf(body.value, query.value);
+      if (app !== undefined) requireApplication(caller, app);
+      else if (!description.everyApplication)
+        throw new Error('the request of an operation must name an application');
+      return handle({ caller, gone, params: params.value, query: query.value, body: body.value });
     },
   };
 }
 
-function applicationOf(...parts: unknown[]): string {
+function applicationOf(...parts: unknown[]): string | undefined {
   for (const part of parts) if (isJsonObject(part) && typeof part['app'] === 'string') return part['app'];
-  throw new Error('the request of an operation must name an application');
+  return undefined;
 }
 
 function validate<S extends z.ZodType>(schema: S, value: unknown): CheckResult<z.output<S>> {

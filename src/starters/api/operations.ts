@@ -1,17 +1,20 @@
 /** All operations, and their routes on the server. */
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller, Callers } from '../../config/callers.ts';
 import { batchOperations } from './batch-operations.ts';
 import { acceptBatches, acceptJson } from './bodies.ts';
 import { callerOf, requireVerb } from './callers.ts';
 import type { Clients } from './clients.ts';
+import { listOperations } from './list-operations.ts';
 import type { Operation } from './operation.ts';
 import { payoutOperations } from './payout-operations.ts';
 import { readOperations } from './read-operations.ts';
 import { receivingAccountOperations } from './receiving-account-operations.ts';
+import { CallerGoneError } from './waits.ts';
 
 export function operationsOf(clients: Clients): Operation[] {
   return [
+    ...listOperations(clients),
     ...payoutOperations(clients),
     ...batchOperations(clients),
     ...readOperations(clients),
@@ -44,11 +47,23 @@ function serve(scope: FastifyInstance, callers: Callers, one: Operation): void {
     handler: async (request, reply) => {
       const caller = authenticated.get(request) ?? callerOf(callers, request.headers.authorization);
       const { params, query } = request;
-      const body = await one.run({ caller, params, query, body: request.body ?? undefined });
+      const gone = one.waits ? goneSignal(reply) : NEVER;
+      const body = await one.run({ caller, params, query, body: request.body ?? undefined, gone });
+      // The key may have been removed during a wait.
+      if (one.waits) requireVerb(callerOf(callers, request.headers.authorization), one.verb);
       const { status } = one.response;
       if (one.method === 'POST')
         request.log.info({ verb: one.verb, caller: caller.name, params, status }, 'operation');
       return reply.code(status).header('cache-control', 'no-store').send(body);
     },
   });
+}
+
+const NEVER = new AbortController().signal;
+
+/** Aborted when the caller disconnects before the response. */
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  raw.once('close', () => gone.abort(new CallerGoneError('the caller has disconnected')));
+  return gone.signal;
 }

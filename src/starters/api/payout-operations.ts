@@ -6,7 +6,7 @@ import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-ans
 import { identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { wholeNumber } from './bodies.ts';
-import { requireAmount } from './callers.ts';
+import { isScoped, requirePayout, requirePayoutScope } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { empty, noBody, type Operation, operation, startedFields } from './operation.ts';
 import { Problem } from './problem.ts';
@@ -67,11 +67,17 @@ export function payoutOperations(clients: Clients): Operation[] {
       },
       { params: empty, query: empty, body: payoutRequestSchema },
       async ({ caller, body }) => {
-        requireAmount(caller, body.instructedAmount);
+        requirePayout(caller, body);
         return withTemporalDeadline(() => payouts.start(body, { startedBy: caller.name }));
       },
     ),
-    snapshotOperation(clients, PAYOUT, (ref) => payouts.look(ref)),
+    snapshotOperation(clients, PAYOUT, {
+      look: (ref) => payouts.look(ref),
+      untilEnd: (ref, options) => payouts.untilEnd(ref, options),
+      // The state does not name the client.
+      authorize: async (ref, caller) =>
+        isScoped(caller) && requirePayoutScope(caller, (await payouts.startDetails(ref)).request),
+    }),
     decision(clients, 'approve', approval, (ref, by, body) => payouts.approve(ref, { by, ...body })),
     decision(clients, 'refuse', approval, (ref, by, body) => payouts.refuse(ref, { by, ...body })),
     decision(clients, 'cancel', cancellation, (ref, by, body) => payouts.cancel(ref, { by, ...body })),
@@ -94,7 +100,8 @@ function decision<B extends z.ZodType>(
 
 function requireAuthority(caller: Caller, verb: DecisionVerb, { request, startedBy }: PayoutStart): void {
   // Both can make money move, so the caller's own limit applies as for a start.
-  if (verb === 'approve' || verb === 'resolve') requireAmount(caller, request.instructedAmount);
+  if (verb === 'approve' || verb === 'resolve') requirePayout(caller, request);
+  else requirePayoutScope(caller, request);
   if (verb === 'approve' && startedBy === caller.name)
-    throw new Problem(403, 'the caller who started a payout cannot approve it');
+    throw new Problem('own-payout', 'the caller who started a payout cannot approve it');
 }

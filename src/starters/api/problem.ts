@@ -1,30 +1,38 @@
 /** The error that a route throws to respond with a problem document (RFC 9457). */
 import type { FieldError } from '../../contract/payout-request.ts';
+import { PROBLEMS, type ProblemKind } from '../../contract/problems.ts';
+
+interface ProblemExtras {
+  retryAfterSeconds?: number;
+  fields?: readonly FieldError[];
+}
 
 export class Problem extends Error {
   override readonly name = 'Problem';
+  readonly kind: ProblemKind;
   readonly status: number;
   readonly retryAfterSeconds: number | undefined;
   readonly fields: readonly FieldError[];
 
-  constructor(
-    status: number,
-    detail: string,
-    retryAfterSeconds?: number,
-    fields: readonly FieldError[] = [],
-  ) {
+  constructor(kind: ProblemKind, detail: string, { retryAfterSeconds, fields = [] }: ProblemExtras = {}) {
     super(detail);
-    this.status = status;
+    this.kind = kind;
+    this.status = PROBLEMS[kind].status;
     this.retryAfterSeconds = retryAfterSeconds;
     this.fields = fields;
   }
 }
 
 export function invalidFields(fields: readonly FieldError[]): Problem {
-  return new Problem(400, 'these fields are invalid', undefined, fields);
+  return new Problem('invalid-request', 'these fields are invalid', { fields });
 }
 
-/** Whether the request was executed is unknown, and every request can be repeated. */
-export function unavailable(detail: string): Problem {
-  return new Problem(503, detail, 5);
+const RETRY_AFTER_SECONDS = 5;
+
+/** A 503. Every request can be repeated. */
+export function unavailable(
+  kind: 'temporal-unavailable' | 'too-many-waiting' | 'notification-not-delivered',
+  detail: string,
+): Problem {
+  return new Problem(kind, detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
 }

@@ -4,6 +4,7 @@ import { moneyAnswer } from '../../contract/payout-answers.ts';
 import { appName, currency, identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import { accountId, payer } from '../../contract/receiving-account.ts';
 import { REASON_CODES } from '../../domain/payout.ts';
+import { requirePayoutScope, requireScope } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { empty, noBody, type Operation, operation } from './operation.ts';
 import { Problem } from './problem.ts';
@@ -59,7 +60,10 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: NO_ANSWER,
       },
       { params: empty, query: empty, body: payoutRequestSchema },
-      ({ body }) => withProviderDeadline(() => reads.quote(body)),
+      ({ caller, body }) => {
+        requirePayoutScope(caller, body);
+        return withProviderDeadline(() => reads.quote(body));
+      },
     ),
     operation(
       {
@@ -71,9 +75,10 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: { 404: 'no such client', ...NO_ANSWER },
       },
       { params: empty, query: readQuery.extend({ clientId: identifier() }), body: noBody },
-      async ({ query: { app, clientId, openId } }) => {
+      async ({ caller, query: { app, clientId, openId } }) => {
+        requireScope(caller, { clientId, openId });
         const found = await withProviderDeadline(() => reads.accounts(app, clientId, openId));
-        if (!found) throw new Problem(404, 'the provider has no accounts of this client');
+        if (!found) throw new Problem('not-found', 'the provider has no accounts of this client');
         return found;
       },
     ),
@@ -87,8 +92,10 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: NO_ANSWER,
       },
       { params: z.strictObject({ payerId: payer(), currency: currency() }), query: readQuery, body: noBody },
-      ({ params: { payerId, currency: received }, query: { app, openId } }) =>
-        withProviderDeadline(() => reads.receivingBalance(app, payerId, received, openId)),
+      ({ caller, params: { payerId, currency: received }, query: { app, openId } }) => {
+        requireScope(caller, { payerId, openId });
+        return withProviderDeadline(() => reads.receivingBalance(app, payerId, received, openId));
+      },
     ),
     operation(
       {
@@ -100,9 +107,11 @@ export function readOperations({ reads, withProviderDeadline }: Clients): Operat
         problems: { 404: 'the provider has no such account', ...NO_ANSWER },
       },
       { params: z.strictObject({ accountId: accountId() }), query: readQuery, body: noBody },
-      async ({ params, query: { app, openId } }) => {
+      async ({ caller, params, query: { app, openId } }) => {
+        // Whose account it is, only the provider knows.
+        requireScope(caller, { payerId: undefined, openId });
         const known = await withProviderDeadline(() => reads.receivingDetail(app, params.accountId, openId));
-        if (!known) throw new Problem(404, 'the provider has no such account');
+        if (!known) throw new Problem('not-found', 'the provider has no such account');
         return known;
       },
     ),

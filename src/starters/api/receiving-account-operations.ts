@@ -1,5 +1,7 @@
 /** Requests for receiving accounts: start, read and resolve. Balance and detail are in `read-operations.ts`. */
 import { z } from 'zod';
+import type { OpeningRef } from '../../client/receiving-accounts.ts';
+import type { Caller } from '../../config/callers.ts';
 import { identifier } from '../../contract/payout-request.ts';
 import {
   accountId,
@@ -7,7 +9,9 @@ import {
   receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
+import type { CheckedOpeningRequest } from '../../domain/receiving-account.ts';
 import { wholeNumber } from './bodies.ts';
+import { isScoped, requireScope } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { empty, type Operation, operation, startedFields } from './operation.ts';
 import { decisionOperation, snapshotOperation } from './request-operations.ts';
@@ -35,6 +39,10 @@ const REQUEST = {
 
 export function receivingAccountOperations(clients: Clients): Operation[] {
   const { receivingAccounts, withTemporalDeadline } = clients;
+  const authorize = async (ref: OpeningRef, caller: Caller): Promise<void> => {
+    if (isScoped(caller)) requireOpeningScope(caller, await receivingAccounts.startedRequest(ref));
+    else await receivingAccounts.handle(ref).describe();
+  };
   return [
     operation(
       {
@@ -46,16 +54,27 @@ export function receivingAccountOperations(clients: Clients): Operation[] {
         problems: { 409: 'requestId belongs to a request with another body' },
       },
       { params: empty, query: empty, body: receivingAccountSchema },
-      ({ caller, body }) =>
-        withTemporalDeadline(() => receivingAccounts.open(body, { startedBy: caller.name })),
+      ({ caller, body }) => {
+        requireOpeningScope(caller, body);
+        return withTemporalDeadline(() => receivingAccounts.open(body, { startedBy: caller.name }));
+      },
     ),
-    snapshotOperation(clients, REQUEST, (ref) => receivingAccounts.look(ref)),
+    snapshotOperation(clients, REQUEST, {
+      look: (ref) => receivingAccounts.look(ref),
+      untilEnd: (ref, options) => receivingAccounts.untilEnd(ref, options),
+      authorize: async (ref, caller) => isScoped(caller) && authorize(ref, caller),
+    }),
     decisionOperation(clients, REQUEST, {
       verb: 'resolve',
       summary: 'Decide whether the account of a request in review was opened',
       body: resolution,
-      authorize: (ref) => receivingAccounts.handle(ref).describe(),
+      authorize,
       send: (ref, by, decision) => receivingAccounts.resolve(ref, { ...decision, by }),
     }),
   ];
+}
+
+/** A receiving account belongs to a payer, not to a client. */
+function requireOpeningScope(caller: Caller, { payerId, openId }: CheckedOpeningRequest): void {
+  requireScope(caller, { payerId, openId });
 }

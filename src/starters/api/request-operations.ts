@@ -1,9 +1,11 @@
 /** The routes that payouts and receiving account requests have in common: their state, and decisions about them. */
 import { z } from 'zod';
+import type { WaitOptions } from '../../client/until-end.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
 import type { Clients } from './clients.ts';
 import { rejectedStart, unlessEnded } from './error-mapping.ts';
 import { appQuery, noBody, type Operation, operation } from './operation.ts';
+import { wait } from './waits.ts';
 
 interface Kind<P extends z.ZodObject> {
   /** Such as `payout`, for descriptions and errors. */
@@ -16,16 +18,23 @@ interface Kind<P extends z.ZodObject> {
 
 type Ref<P extends z.ZodObject> = z.output<P> & z.output<typeof appQuery>;
 
+interface Read<P extends z.ZodObject> {
+  look(ref: Ref<P>): Promise<unknown>;
+  untilEnd(ref: Ref<P>, options: WaitOptions): Promise<void>;
+  /** Throws if there is no such workflow, or the caller may not read it. */
+  authorize(ref: Ref<P>, caller: Caller): Promise<unknown>;
+}
+
 /** Gets the state and, after the end, the result. */
 export function snapshotOperation<P extends z.ZodObject>(
-  { withTemporalDeadline }: Clients,
+  { waits, withTemporalDeadline }: Clients,
   { name, path, params, state, result }: Kind<P>,
-  look: (ref: Ref<P>) => Promise<unknown>,
+  { look, untilEnd, authorize }: Read<P>,
 ): Operation {
   const schema = z.strictObject({ state, result: result.exactOptional() });
   return operation(
     {
-      ...{ method: 'GET', path, verb: 'read' },
+      ...{ method: 'GET', path, verb: 'read', waits: true },
       summary: `Get the state of a ${name} and, after its end, its result`,
       response: { status: 200, description: 'The state and, after the end, the result', schema },
       problems: {
@@ -33,8 +42,13 @@ export function snapshotOperation<P extends z.ZodObject>(
         409: 'the start was rejected as bad input; errors has the fields',
       },
     },
-    { params, query: appQuery, body: noBody },
-    ({ params: id, query }) => withTemporalDeadline(() => look({ ...id, ...query }).catch(rejectedStart)),
+    { params, query: appQuery.extend({ wait }), body: noBody },
+    async ({ caller, gone, params: id, query: { app, wait: waitMs } }) => {
+      const ref = { ...id, app };
+      await withTemporalDeadline(() => authorize(ref, caller));
+      await waits.until(waitMs, gone, (options) => untilEnd(ref, options));
+      return withTemporalDeadline(() => look(ref).catch(rejectedStart));
+    },
   );
 }
 

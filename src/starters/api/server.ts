@@ -5,7 +5,7 @@ import { Authorizations } from '../../client/authorizations.ts';
 import type { ServiceConfig } from '../../config/service-config.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
 import { clientsOf } from './clients.ts';
-import { docsRoutes } from './docs-routes.ts';
+import { docsRoutes, problemRoutes } from './docs-routes.ts';
 import { handleErrors, rejectRequest } from './error-mapping.ts';
 import { ApiMetrics } from './metrics.ts';
 import {
@@ -18,6 +18,7 @@ import { notificationRoute } from './notification-route.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { operationsOf, serveOperations } from './operations.ts';
 import { Receiver } from './receiver.ts';
+import { ReloadedCallers } from './reloaded-callers.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 /** For the complete request, so that slow bodies do not hold connections. */
@@ -60,9 +61,15 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   metrics.gauge('waiting', () => receiver.waiting);
   const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
   notificationRoute(server, { receiver, verifier, fields, metrics });
-  const operations = operationsOf(clientsOf(client, environment));
+  const clients = clientsOf(client, environment);
+  // Before the server waits for open requests.
+  server.addHook('preClose', async () => clients.waits.close());
+  const operations = operationsOf(clients);
+  const callers = new ReloadedCallers(config.callers, server.log);
+  server.addHook('onClose', async () => callers.close());
   docsRoutes(server, operations);
-  metricsRoute(server, config.callers, metrics.registry);
-  serveOperations(server, config.callers, operations);
+  problemRoutes(server);
+  metricsRoute(server, callers, metrics.registry);
+  serveOperations(server, callers, operations);
   return server;
 }

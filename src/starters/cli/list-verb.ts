@@ -1,5 +1,5 @@
 /** `list`: finds payouts by phase, outcome, application or attention flag, and shows the reasons of flags. */
-import { type ListedPayout, listPayouts, type PayoutFilter } from '../../client/payout-list.ts';
+import { type ListedPayout, listPayouts, type PayoutFilter } from '../../client/lists.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
 import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
 import {

@@ -5,8 +5,8 @@ import type { Decision } from '../../contract/payout-messages.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { accountVerbs } from './account-verbs.ts';
 import { EXIT, UsageError } from './answer.ts';
-import type { BatchOptions } from './batch-verb.ts';
-import { batchRows, readBytes, readJson } from './files.ts';
+import { batchVerbs } from './batch-verbs.ts';
+import { readJson } from './files.ts';
 import {
   checkedApp,
   checkedDay,
@@ -21,6 +21,8 @@ import {
 import { printFailure } from './print-failure.ts';
 import {
   type Common,
+  CREATED_FROM,
+  CREATED_TO,
   DECIDED_BY,
   perform,
   repeatable,
@@ -32,9 +34,7 @@ import {
 
 // Modules are loaded after the input is validated: imports take most of the CPU time of a call.
 const payoutFile = () => import('./payout-file.ts');
-const batchCheck = () => import('../../client/checked-batch.ts');
 const payoutVerbs = () => import('./payout-verbs.ts');
-const batchVerb = () => import('./batch-verb.ts');
 const listVerb = () => import('./list-verb.ts');
 const reportVerb = () => import('./report-verb.ts');
 const applicationVerbs = () => import('./application-verbs.ts');
@@ -83,19 +83,7 @@ verb<Common & { dryRun?: true; wait?: true; by?: string }>(
   .option('--wait', 'wait for the results')
   .option(...STARTED_BY);
 
-verb<BatchOptions & Common>(
-  'batch <file>',
-  'pay all rows of FILE, a JSON array or NDJSON',
-  async (file, options) => {
-    const payouts = batchRows(readBytes(file), file);
-    const { checkedBatch } = await batchCheck();
-    const { rows } = await checkedBatch({ app: options.app, batchId: 'unnamed', payouts });
-    return async (session) => (await batchVerb()).batch(session, rows, options);
-  },
-)
-  .option('--batch-id <id>', 'the id of the batch; by default derived from the rows')
-  .option(...STARTED_BY)
-  .option('--watch', 'show the progress and wait for the end');
+batchVerbs(verb);
 
 verb(
   'status <id>',
@@ -160,11 +148,13 @@ verb('quote <file>', 'quote the payouts in FILE', async (file) => {
 // Here --app is a filter without a default.
 program
   .command('list')
-  .description('list payouts by phase, outcome or attention flag')
+  .description('list payouts by phase, outcome, attention flag or time')
   .option('--phase <phase>', 'such as PROCESSING')
   .option('--outcome <outcome>', 'such as FAILED')
   .option('--attention', 'only payouts with the attention flag')
   .option('--app <name>', 'only this application')
+  .option(...CREATED_FROM)
+  .option(...CREATED_TO)
   .option('--limit <count>', 'the maximum number of rows', '50')
   .option('--json', 'print one JSON document')
   .action((options: ListOptions & { json?: true }) => {

@@ -1,5 +1,5 @@
 /** Validates options. Loads neither Temporal's client nor schemas, so that invalid input fails fast. */
-import type { PayoutFilter } from '../../client/payout-list.ts';
+import type { BatchFilter, PayoutFilter } from '../../client/lists.ts';
 import { APP_NAME } from '../../contract/ids.ts';
 import type { Resolution } from '../../contract/payout-messages.ts';
 import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
@@ -7,12 +7,18 @@ import { dayBounds } from '../../domain/daily-report.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
 import { UsageError } from './answer.ts';
 
-export interface ListOptions {
+export interface ListOptions extends RangeOptions {
   phase?: string | undefined;
   outcome?: string | undefined;
   attention?: boolean | undefined;
-  app?: string | undefined;
   limit: string;
+}
+
+/** Options of every list. */
+export interface RangeOptions {
+  app?: string | undefined;
+  createdFrom?: string | undefined;
+  createdTo?: string | undefined;
 }
 
 export interface RateLimitOptions {
@@ -50,13 +56,33 @@ export function checkedLimit(text: string): number {
   return limit;
 }
 
-export function checkedFilter({ phase, outcome, attention, app }: ListOptions): PayoutFilter {
+export function checkedFilter({ phase, outcome, attention, ...range }: ListOptions): PayoutFilter {
   return {
     phase: oneOf('--phase', phase, PHASES),
     outcome: oneOf('--outcome', outcome, OUTCOMES),
     attention,
-    app: app === undefined ? undefined : checkedApp(app),
+    ...checkedRange(range),
   };
+}
+
+export function checkedRange({ app, createdFrom, createdTo }: RangeOptions): BatchFilter {
+  return {
+    app: app === undefined ? undefined : checkedApp(app),
+    createdFrom: checkedTime('--created-from', createdFrom),
+    createdTo: checkedTime('--created-to', createdTo),
+  };
+}
+
+const TIME = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
+
+/** A day starts at midnight (UTC). */
+function checkedTime(option: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  if (!TIME.test(text) || Number.isNaN(Date.parse(text)))
+    throw new UsageError(
+      `${option} must be a time such as 2026-01-31T12:00:00Z, or a day such as 2026-01-31`,
+    );
+  return new Date(text).toISOString();
 }
 
 /** Default: today (UTC). */

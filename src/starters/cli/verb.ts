@@ -15,6 +15,9 @@ export type Work = (session: Session) => Promise<Answer>;
 export const DECIDED_BY = ['--by <name>', 'who decides'] as const;
 export const STARTED_BY = ['--by <name>', 'who starts it; this name cannot approve it'] as const;
 
+export const CREATED_FROM = ['--created-from <time>', 'created at this time or day (UTC) or later'] as const;
+export const CREATED_TO = ['--created-to <time>', 'created before this time or day (UTC)'] as const;
+
 export const SENDS = [
   '--sends <count>',
   'the sends that you have seen: does not count after another send',

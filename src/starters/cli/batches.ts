@@ -1,13 +1,17 @@
-/** `batch FILE`: starts a batch. The same command again continues it, or shows its progress. */
+/**
+ * `batch FILE`: starts a batch. The same command again continues it, or shows its progress. `batch list`, `status` and
+ * `cancel`: existing batches.
+ */
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Batches } from '../../client/batches.ts';
 import type { BatchRef } from '../../client/checked-batch.ts';
+import type { BatchFilter, ListedBatch } from '../../client/lists.ts';
 import { rowsDigest } from '../../contract/payout-batch.ts';
 import { type BatchResult, type BatchState, LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { changeDetector } from '../../temporal/queries.ts';
-import { type Answer, EXIT } from './answer.ts';
+import { type Answer, EXIT, RefusedError } from './answer.ts';
 import type { Session } from './session.ts';
 import { colors, facts, grid } from './text.ts';
 
@@ -26,8 +30,7 @@ export async function batch(
   options: BatchOptions,
 ): Promise<Answer> {
   const ref = { app: options.app, batchId: options.batchId ?? idOf(rows) };
-  const { client, environment, withDeadline } = session;
-  const batches = new Batches({ client, environment, withDeadline });
+  const batches = batchesOf(session);
   const bar = showProgress();
   try {
     const state = await batches.start({ ...ref, payouts: rows, startedBy: options.by }, bar.show);
@@ -39,6 +42,35 @@ export async function batch(
   const result = await batches.result(ref);
   const isPaid = result.outcomes.SUCCESS === result.count;
   return { ...answer(ref, result, rows), exitCode: isPaid ? EXIT.ok : EXIT.notPaid };
+}
+
+export async function list(session: Session, filter: BatchFilter, limit: number): Promise<Answer> {
+  const rows: ListedBatch[] = [];
+  for await (const row of batchesOf(session).list(filter)) {
+    rows.push(row);
+    if (rows.length === limit) break;
+  }
+  const cells = rows.map((row) => [row.batchId, row.app, row.startedAt, row.endedAt ?? '', row.workflow]);
+  const head = ['batch', 'app', 'started', 'ended', 'workflow'];
+  return { json: rows, text: rows.length === 0 ? 'no batches' : grid(head, cells) };
+}
+
+export async function status(session: Session, ref: BatchRef): Promise<Answer> {
+  const { withDeadline } = session;
+  return answer(ref, await withDeadline(() => batchesOf(session).state(ref)), []);
+}
+
+/** Stops starting rows. Refused if the batch has ended. */
+export async function cancel(session: Session, ref: BatchRef): Promise<Answer> {
+  const batches = batchesOf(session);
+  await batches.cancel(ref);
+  const state = await session.withDeadline(() => batches.state(ref));
+  if (state.phase === 'DONE' && !state.cancelled) throw new RefusedError('the batch has ended');
+  return answer(ref, state, []);
+}
+
+function batchesOf({ client, environment, withDeadline }: Session): Batches {
+  return new Batches({ client, environment, withDeadline });
 }
 
 async function watch(

@@ -1,0 +1,237 @@
+/** Lists payouts and batches from Temporal's visibility store, which lags by up to a few seconds. */
+import { createHash } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import { z } from 'zod';
+import { appName, checkBody } from '../contract/payout-request.ts';
+import { OUTCOMES, PHASES } from '../domain/payout.ts';
+import { isInvalidArgument } from '../temporal/client-errors.ts';
+import { type ListedRun, listRunPage, type RunPage } from '../temporal/visibility.ts';
+import { InvalidPayoutRequestError, requireValid } from './invalid-request.ts';
+
+const MAX_PAGE_SIZE = 100;
+const DEFAULT_PAGE_SIZE = 50;
+
+const time = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' }).optional();
+
+const filterSchema = z.strictObject({
+  app: appName.optional(),
+  /** Any of these applications. */
+  apps: z.array(appName).min(1).optional(),
+  /** Created at this time or later. ISO 8601 with an offset. */
+  createdFrom: time,
+  /** Created before this time. ISO 8601 with an offset. */
+  createdTo: time,
+});
+
+const payoutFilterSchema = filterSchema.extend({
+  phase: z.enum(PHASES).optional(),
+  outcome: z.enum(OUTCOMES).optional(),
+  /** Only payouts with the attention flag. */
+  attention: z.boolean().optional(),
+});
+
+const batchFilterSchema = filterSchema.extend({
+  /** Only open batches, or only batches that have ended. */
+  open: z.boolean().optional(),
+});
+
+const pageSchema = z.strictObject({
+  limit: z
+    .int('must be an integer')
+    .min(1, 'must be from 1 to 100')
+    .max(MAX_PAGE_SIZE, 'must be from 1 to 100')
+    .default(DEFAULT_PAGE_SIZE),
+  cursor: z.string().optional(),
+});
+
+export type PayoutFilter = z.input<typeof payoutFilterSchema>;
+export type BatchFilter = z.input<typeof batchFilterSchema>;
+
+/** `limit`: 1 to 100, by default 50. `cursor`: the `nextCursor` of a page with the same filter. */
+export type PageRequest = z.input<typeof pageSchema>;
+
+/**
+ * The fields are as of the last update of the search attributes; empty if never set. The phase of a follow-up is
+ * `FOLLOW_UP`.
+ */
+export interface ListedPayout {
+  partnerOrderId: string;
+  app: string;
+  phase: string;
+  outcome: string;
+  needsAttention: boolean;
+  orderId: string;
+  auditStatus: string;
+  /** ISO 8601. For a payout that continued as new or was started again: the start of its latest run. */
+  startedAt: string;
+  /** Temporal's status of the workflow: RUNNING, COMPLETED, FAILED, … */
+  workflow: string;
+}
+
+export interface ListedBatch {
+  batchId: string;
+  app: string;
+  /** ISO 8601. For a batch that continued as new or was started again: the start of its latest run. */
+  startedAt: string;
+  /** ISO 8601. Absent while the batch is open. */
+  endedAt?: string;
+  /** Temporal's status of the workflow: RUNNING, COMPLETED, FAILED, … */
+  workflow: string;
+}
+
+/** A page may be empty and still have a `nextCursor`, which is absent on the last page. */
+export interface PayoutPage {
+  payouts: ListedPayout[];
+  nextCursor?: string;
+}
+
+export interface BatchPage {
+  batches: ListedBatch[];
+  nextCursor?: string;
+}
+
+/** One call to Temporal. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
+export async function payoutPage(
+  client: Client,
+  filter: PayoutFilter = {},
+  page: PageRequest = {},
+): Promise<PayoutPage> {
+  const { runs, ...rest } = await runPage(client, payoutQuery(filter), page);
+  return { payouts: runs.map(listedPayout), ...rest };
+}
+
+/** One call to Temporal. Throws `InvalidPayoutRequestError` for an invalid filter, limit or cursor. */
+export async function batchPage(
+  client: Client,
+  filter: BatchFilter = {},
+  page: PageRequest = {},
+): Promise<BatchPage> {
+  const { runs, ...rest } = await runPage(client, batchQuery(filter), page);
+  return { batches: runs.map(listedBatch), ...rest };
+}
+
+/** Open payouts first, the newest first; then ended payouts, the last to end first. Throws what `payoutPage` throws. */
+export async function* listPayouts(client: Client, filter: PayoutFilter = {}): AsyncGenerator<ListedPayout> {
+  for await (const run of allRuns(client, payoutQuery(filter))) yield listedPayout(run);
+}
+
+/** In the same order as payouts. Throws what `batchPage` throws. */
+export async function* listBatches(client: Client, filter: BatchFilter = {}): AsyncGenerator<ListedBatch> {
+  for await (const run of allRuns(client, batchQuery(filter))) yield listedBatch(run);
+}
+
+async function* allRuns(client: Client, query: string): AsyncGenerator<ListedRun> {
+  let next: Uint8Array | undefined;
+  do {
+    const page: RunPage = await listRunPage(client, query, MAX_PAGE_SIZE, next);
+    next = page.next;
+    yield* page.runs;
+  } while (next);
+}
+
+async function runPage(
+  client: Client,
+  query: string,
+  page: PageRequest,
+): Promise<{ runs: ListedRun[]; nextCursor?: string }> {
+  const { limit, cursor } = requireValid(checkBody(pageSchema, page));
+  const after = cursor === undefined ? undefined : tokenOf(cursor, query);
+  try {
+    const { runs, next } = await listRunPage(client, query, limit, after);
+    return { runs, ...(next && { nextCursor: cursorOf(next, query) }) };
+  } catch (error) {
+    // The query is valid, so Temporal rejects the token: it may be of another visibility store.
+    if (after && isInvalidArgument(error)) throw invalidCursor();
+    throw error;
+  }
+}
+
+const DIGEST_BYTES = 12;
+
+/** Opaque: Temporal's page token, and a digest of it and of the query, which recognizes all other text. */
+function cursorOf(token: Uint8Array, query: string): string {
+  return Buffer.concat([digestOf(token, query), token]).toString('base64url');
+}
+
+function tokenOf(cursor: string, query: string): Uint8Array {
+  const bytes = Buffer.from(cursor, 'base64url');
+  const token = bytes.subarray(DIGEST_BYTES);
+  if (token.length > 0 && bytes.subarray(0, DIGEST_BYTES).equals(digestOf(token, query))) return token;
+  throw invalidCursor();
+}
+
+function digestOf(token: Uint8Array, query: string): Buffer {
+  return createHash('sha256').update(query).update('\n').update(token).digest().subarray(0, DIGEST_BYTES);
+}
+
+function invalidCursor(): InvalidPayoutRequestError {
+  const message = 'is not the nextCursor of a page with the same filters';
+  return new InvalidPayoutRequestError([{ path: 'cursor', message }]);
+}
+
+/** The query contains only validated values, so nothing needs escaping. */
+function payoutQuery(filter: PayoutFilter): string {
+  const { phase, outcome, attention, ...rest } = requireValid(checkBody(payoutFilterSchema, filter));
+  return all([
+    // After the end of a payout, its follow-up has the attention flag.
+    attention ? "WorkflowType IN ('payout', 'payoutFollowUp')" : "WorkflowType = 'payout'",
+    ...sharedConditions(rest),
+    phase !== undefined && `PayoutPhase = '${phase}'`,
+    outcome !== undefined && `PayoutOutcome = '${outcome}'`,
+    attention && 'PayoutNeedsAttention = true',
+  ]);
+}
+
+function batchQuery(filter: BatchFilter): string {
+  const { open, ...rest } = requireValid(checkBody(batchFilterSchema, filter));
+  return all([
+    "WorkflowType = 'payoutBatch'",
+    ...sharedConditions(rest),
+    open !== undefined && `ExecutionStatus ${open ? '=' : '!='} 'Running'`,
+  ]);
+}
+
+function sharedConditions({ app, apps, createdFrom, createdTo }: z.output<typeof filterSchema>) {
+  return [
+    // A workflow that continued as new is listed once, by its latest run.
+    "ExecutionStatus != 'ContinuedAsNew'",
+    app !== undefined && `PayoutApp = '${app}'`,
+    apps !== undefined && `PayoutApp IN (${apps.map((one) => `'${one}'`).join(', ')})`,
+    createdFrom !== undefined && `StartTime >= '${new Date(createdFrom).toISOString()}'`,
+    createdTo !== undefined && `StartTime < '${new Date(createdTo).toISOString()}'`,
+  ];
+}
+
+function all(conditions: readonly (string | false | undefined)[]): string {
+  return conditions.filter((part) => typeof part === 'string').join(' AND ');
+}
+
+function listedPayout(run: ListedRun): ListedPayout {
+  const text = (name: string) => String(run.attribute(name) ?? '');
+  return {
+    partnerOrderId: ownIdOf(run),
+    app: text('PayoutApp'),
+    phase: run.type === 'payoutFollowUp' ? 'FOLLOW_UP' : text('PayoutPhase'),
+    outcome: text('PayoutOutcome'),
+    needsAttention: run.attribute('PayoutNeedsAttention') === true,
+    orderId: text('PayoutOrderId'),
+    auditStatus: text('PayoutAuditStatus'),
+    startedAt: new Date(run.startedMs).toISOString(),
+    workflow: run.status,
+  };
+}
+
+function listedBatch(run: ListedRun): ListedBatch {
+  return {
+    batchId: ownIdOf(run),
+    app: String(run.attribute('PayoutApp') ?? ''),
+    startedAt: new Date(run.startedMs).toISOString(),
+    ...(run.closedMs !== undefined && { endedAt: new Date(run.closedMs).toISOString() }),
+    workflow: run.status,
+  };
+}
+
+/** The caller's own id: all after the application. */
+function ownIdOf({ workflowId }: ListedRun): string {
+  return workflowId.split(':').slice(2).join(':');
+}

@@ -1,0 +1,125 @@
+/** Lists payouts and batches from Temporal's visibility store: one page, and one call to Temporal, per request. */
+import { z } from 'zod';
+import type { Caller } from '../../config/callers.ts';
+import { appName } from '../../contract/payout-request.ts';
+import { OUTCOMES, PHASES } from '../../domain/payout.ts';
+import { isScoped } from './callers.ts';
+import type { Clients } from './clients.ts';
+import { empty, noBody, type Operation, operation } from './operation.ts';
+import { Problem } from './problem.ts';
+
+const flag = <const Value extends string>(...values: [Value, ...Value[]]) =>
+  z.enum(values).transform((value) => value === 'true');
+
+const time = (description: string) =>
+  z.iso
+    .datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' })
+    .optional()
+    .describe(description);
+
+const listQuery = z.strictObject({
+  app: appName.optional().describe('absent: every application of the key'),
+  createdFrom: time('created at this time or later. ISO 8601 with an offset'),
+  createdTo: time('created before this time. ISO 8601 with an offset'),
+  limit: z
+    .string()
+    .regex(/^([1-9]\d?|100)$/, 'must be an integer from 1 to 100')
+    .transform(Number)
+    .optional()
+    .describe('the maximum number of rows, 1 to 100; 50 if absent'),
+  cursor: z.string().max(4_096).optional().describe('nextCursor of a page with the same filters'),
+});
+
+const payoutQuery = listQuery.extend({
+  phase: z.enum(PHASES).optional(),
+  outcome: z.enum(OUTCOMES).optional(),
+  attention: flag('true').optional().describe('only payouts with the attention flag, and flagged follow-ups'),
+});
+
+const batchQuery = listQuery.extend({
+  open: flag('true', 'false').optional().describe('true: only open batches; false: only ended batches'),
+});
+
+const startedAt = z
+  .string()
+  .describe(
+    'ISO 8601: the creation; after continue-as-new or a repeated start, the start of the latest run of the workflow',
+  );
+const workflow = z.string().describe("Temporal's status of the workflow: RUNNING, COMPLETED, FAILED, …");
+const nextCursor = z
+  .string()
+  .exactOptional()
+  .describe('the cursor of the next page; absent on the last page');
+
+const payoutPage = z.strictObject({
+  payouts: z
+    .array(
+      z.strictObject({
+        partnerOrderId: z.string(),
+        app: z.string(),
+        phase: z.enum([...PHASES, 'FOLLOW_UP', '']).describe('FOLLOW_UP: the follow-up of an ended payout'),
+        outcome: z.enum([...OUTCOMES, '']).describe('empty while the payout is open'),
+        needsAttention: z.boolean(),
+        orderId: z.string().describe('empty without an order'),
+        auditStatus: z.string().describe('empty while the provider reports none'),
+        startedAt,
+        workflow,
+      }),
+    )
+    .describe('open payouts first, the newest first; then ended payouts, the last to end first'),
+  nextCursor,
+});
+
+const batchPage = z.strictObject({
+  batches: z
+    .array(
+      z.strictObject({
+        ...{ batchId: z.string(), app: z.string(), startedAt },
+        endedAt: z.string().exactOptional().describe('ISO 8601; absent while the batch is open'),
+        workflow,
+      }),
+    )
+    .describe('open batches first, the newest first; then ended batches, the last to end first'),
+  nextCursor,
+});
+
+export function listOperations({ payouts, batches, withTemporalDeadline }: Clients): Operation[] {
+  return [
+    operation(
+      {
+        method: 'GET',
+        path: '/v1/payouts',
+        ...{ verb: 'read', everyApplication: true },
+        summary: 'List payouts',
+        response: { status: 200, description: 'A page; it may lag by some seconds', schema: payoutPage },
+      },
+      { params: empty, query: payoutQuery, body: noBody },
+      ({ caller, query: { limit, cursor, ...filter } }) => {
+        const apps = applicationsOf(caller, filter.app);
+        return withTemporalDeadline(() => payouts.listPage({ ...filter, apps }, { limit, cursor }));
+      },
+    ),
+    operation(
+      {
+        method: 'GET',
+        path: '/v1/payout-batches',
+        ...{ verb: 'read', everyApplication: true },
+        summary: 'List batches',
+        response: { status: 200, description: 'A page; it may lag by some seconds', schema: batchPage },
+      },
+      { params: empty, query: batchQuery, body: noBody },
+      ({ caller, query: { limit, cursor, ...filter } }) => {
+        const apps = applicationsOf(caller, filter.app);
+        return withTemporalDeadline(() => batches.listPage({ ...filter, apps }, { limit, cursor }));
+      },
+    ),
+  ];
+}
+
+/** The applications that the list must be limited to. Undefined: to none, or to `app`, which the key includes. */
+function applicationsOf(caller: Caller, app: string | undefined): string[] | undefined {
+  // Visibility does not contain the client, the payer or the user.
+  if (isScoped(caller))
+    throw new Problem('list-not-allowed', 'a key that is limited to clients, payers or users cannot list');
+  return app !== undefined || caller.applications === 'any' ? undefined : [...caller.applications];
+}

@@ -1,0 +1,161 @@
+/** Keys that are limited to clients, payers or users, that expire, and that change without a restart. */
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { as, callerEntry, keysFile } from '../support/callers.ts';
+import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { type OwnProcess, startProgram } from '../support/processes.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+let world: PayoutWorld;
+let service: TestApiServer;
+let v1: string;
+
+beforeAll(async () => {
+  world = await PayoutWorld.start();
+  service = await startApiServer(world.client, {
+    PAYOUTS_API_KEYS_FILE: keysFile([
+      callerEntry('all'),
+      callerEntry('one', { clientIds: ['client-1'] }),
+      callerEntry('two', { clientIds: ['client-2'] }),
+      callerEntry('payer', { payerIds: ['payer-1'] }),
+      callerEntry('user', { openIds: ['user-1'] }),
+      callerEntry('late', { expiresAt: '2020-01-01T00:00:00Z' }),
+      callerEntry('early', { expiresAt: '2999-01-01T00:00:00+08:00' }),
+    ]),
+  });
+  v1 = `${service.url}/v1`;
+});
+
+afterAll(async () => {
+  await service.close();
+  await world.stop();
+});
+
+const request = (over: object = {}) =>
+  payoutRequest(newPartnerOrderId(), {
+    ...{ platform: 'sim:slow final=1h', clientId: 'client-1', payerId: 'payer-1' },
+    ...over,
+  });
+const refused = (kind: string) => ({ status: 403, body: { type: `/problems/${kind}` } });
+const CLIENT = refused('client-not-allowed');
+const PAYER = refused('payer-not-allowed');
+const USER = refused('user-not-allowed');
+const BATCH = refused('batch-not-allowed');
+
+describe('scope of a key', () => {
+  test('a start for another client, payer or user is refused, and starts nothing', async () => {
+    const body = request();
+    expect(await post(`${v1}/payouts`, body, as('two'))).toMatchObject(CLIENT);
+    expect(await post(`${v1}/payouts`, { ...body, payerId: 'payer-2' }, as('payer'))).toMatchObject(PAYER);
+    expect(await post(`${v1}/payouts`, body, as('user'))).toMatchObject(USER);
+    expect(await post(`${v1}/payouts`, { ...body, openId: 'user-2' }, as('user'))).toMatchObject(USER);
+    expect((await get(`${v1}/payouts/${body.partnerOrderId}`, as('all'))).status).toBe(404);
+    for (const name of ['one', 'payer'])
+      expect((await post(`${v1}/payouts`, body, as(name))).status).toBe(202);
+  });
+
+  test('reads of and decisions about a payout of another client are refused', async () => {
+    const body = request();
+    await post(`${v1}/payouts`, body, as('all'));
+    const at = `${v1}/payouts/${body.partnerOrderId}`;
+    expect(await get(at, as('two'))).toMatchObject(CLIENT);
+    for (const verb of ['approve', 'refuse', 'cancel', 'poll'])
+      expect(await post(`${at}/${verb}`, '', as('two'))).toMatchObject(CLIENT);
+    const end = { created: false, then: 'end' };
+    expect(await post(`${at}/resolve`, end, as('two'))).toMatchObject(CLIENT);
+    expect((await get(at, as('one'))).status).toBe(200);
+    expect((await get(`${v1}/payouts/${newPartnerOrderId()}`, as('two'))).status).toBe(404);
+  });
+
+  test('one row of another client refuses the batch; the batch of another caller cannot be read', async () => {
+    const rows = [request({ platform: 'sim:success' }), request({ clientId: 'client-2' })];
+    const mixed = await post(`${v1}/payout-batches`, { batchId: 'mixed', payouts: rows }, as('one'));
+    expect(mixed).toMatchObject({ ...CLIENT, body: { detail: expect.stringContaining('row 1') } });
+    const own = { batchId: 'own', payouts: rows.slice(0, 1) };
+    expect((await post(`${v1}/payout-batches`, own, as('one'))).status).toBe(202);
+    expect((await get(`${v1}/payout-batches/own`, as('one'))).status).toBe(200);
+    expect((await get(`${v1}/payout-batches/own`, as('all'))).status).toBe(200);
+    expect(await get(`${v1}/payout-batches/own`, as('two'))).toMatchObject(BATCH);
+    expect((await get(`${v1}/payout-batches/nothing`, as('two'))).status).toBe(404);
+  });
+
+  test('quotes, accounts and receiving accounts of others are refused', async () => {
+    expect(await post(`${v1}/quotes`, request(), as('two'))).toMatchObject(CLIENT);
+    expect(await get(`${v1}/accounts?clientId=client-1`, as('two'))).toMatchObject(CLIENT);
+    expect((await get(`${v1}/accounts?clientId=client-1`, as('one'))).status).toBe(200);
+    expect(await get(`${v1}/accounts?clientId=client-1`, as('user'))).toMatchObject(USER);
+    const opening = { requestId: newPartnerOrderId(), payerId: 'payer-2', currency: 'USD' };
+    const accounts = `${v1}/receiving-accounts`;
+    expect(await post(accounts, opening, as('payer'))).toMatchObject(PAYER);
+    expect((await post(accounts, opening, as('all'))).status).toBe(202);
+    expect(await get(`${accounts}/${opening.requestId}`, as('payer'))).toMatchObject(PAYER);
+    const opened = { created: true, accountId: 'A' };
+    expect(await post(`${accounts}/${opening.requestId}/resolve`, opened, as('payer'))).toMatchObject(PAYER);
+    expect(await get(`${accounts}/balance/payer-2/USD`, as('payer'))).toMatchObject(PAYER);
+    expect(await get(`${accounts}/detail/A`, as('payer'))).toMatchObject(PAYER);
+    expect((await get(`${accounts}/balance/payer-1/USD`, as('payer'))).status).toBe(200);
+  });
+});
+
+test('an expired key is refused under its own type', async () => {
+  const unknown = `${v1}/payouts/${newPartnerOrderId()}`;
+  expect(await get(unknown, as('late'))).toMatchObject({
+    status: 401,
+    body: { type: '/problems/key-expired' },
+    headers: { 'www-authenticate': 'Bearer' },
+  });
+  expect((await get(unknown, as('early'))).status).toBe(404);
+});
+
+describe('reload of the keys file', () => {
+  let file: string;
+  let server: OwnProcess;
+  let at: string;
+
+  beforeAll(async () => {
+    file = keysFile([callerEntry('first')]);
+    const environment = {
+      ...world.workerEnvironment,
+      PAYOUTS_API_LISTEN: '127.0.0.1:0',
+      PAYOUTS_API_KEYS_FILE: file,
+    };
+    server = await startProgram('src/starters/api/main.ts', environment, /listening on \S+/);
+    const [, url] = /listening on (\S+)/.exec(server.output()) ?? [];
+    at = `${url}/v1/payouts/${newPartnerOrderId()}`;
+  });
+
+  afterAll(() => server.stop('SIGTERM'));
+
+  const until = (headers: { authorization: string }, status: number): Promise<HttpAnswer> =>
+    eventually(async () => {
+      const answer = await get(at, headers);
+      return answer.status === status ? answer : undefined;
+    });
+  const errors = () => server.output().split('the earlier keys stay valid').length - 1;
+
+  test('a removed key stops working and a new one works, without a restart', async () => {
+    expect((await get(at, as('first'))).status).toBe(404);
+    writeFileSync(file, JSON.stringify([callerEntry('second')]));
+    expect(await until(as('first'), 401)).toMatchObject({ body: { type: '/problems/key-unknown' } });
+    expect((await get(at, as('second'))).status).toBe(404);
+    const next = keysFile([callerEntry('third')]);
+    renameSync(next, file);
+    await until(as('third'), 404);
+    expect((await get(at, as('second'))).status).toBe(401);
+  });
+
+  test('an unusable file is reported once and keeps the keys', async () => {
+    const unusable = ['[{', '[]', JSON.stringify([callerEntry('x', { verbs: ['pay'] })])];
+    for (const [count, content] of [...unusable, undefined].entries()) {
+      if (content === undefined) rmSync(file);
+      else writeFileSync(file, content);
+      await eventually(async () => errors() > count || undefined);
+      expect((await get(at, as('third'))).status).toBe(404);
+    }
+    expect(server.output()).toContain('0.verbs.0');
+    writeFileSync(file, JSON.stringify([callerEntry('fourth')]));
+    await until(as('fourth'), 404);
+    expect(errors()).toBe(4);
+  });
+});
