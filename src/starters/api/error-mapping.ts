@@ -22,7 +22,7 @@ const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }))
 /** Undefined for unexpected errors. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
-  if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields);
+  if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields, error);
   if (isConflict(error)) return new Problem(409, error.message);
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return problemOfFailure(applicationFailure(error.cause));

@@ -8,7 +8,7 @@ import {
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
 import { OPEN_ROUTES, type OpenRoute } from './open-routes.ts';
-import type { Operation } from './operation.ts';
+import { empty, type Operation } from './operation.ts';
 
 const NAMED = {
   PayoutRequest: payoutRequestSchema,
@@ -30,7 +30,13 @@ export interface DocumentedOperation {
   operationId: string;
   description?: string;
   security?: { bearer: never[] }[];
-  parameters: { name: string; in: 'path' | 'query'; required: boolean; schema: unknown }[];
+  parameters: {
+    name: string;
+    in: 'path' | 'query';
+    required: boolean;
+    description?: string;
+    schema: unknown;
+  }[];
   requestBody?: { required: boolean; content: Record<string, { schema: unknown }> };
   responses: Record<string, { description: string; content?: Record<string, { schema: unknown }> }>;
 }
@@ -76,7 +82,11 @@ function documented(one: Operation): DocumentedOperation {
     summary: one.summary,
     ...securityOf(one.verb),
     operationId: operationId(one.method, one.path),
-    parameters: [...parameters(one.params, 'path'), ...parameters(one.query, 'query')],
+    parameters: [
+      ...parameters(one.params, 'path'),
+      ...parameters(one.query, 'query'),
+      ...ndjsonParameters(one),
+    ],
     ...(one.body instanceof z.ZodUndefined ? {} : { requestBody: requestBody(one) }),
     responses: {
       [status]: { description, content: { 'application/json': { schema: refOrSchema(schema, 'output') } } },
@@ -117,12 +127,21 @@ function requestBody({ body, ndjson }: Operation): NonNullable<DocumentedOperati
   };
 }
 
-function parameters(shape: z.ZodObject, place: 'path' | 'query') {
+function parameters(shape: z.ZodObject, place: 'path' | 'query'): DocumentedOperation['parameters'] {
   return Object.entries(shape.shape).map(([name, schema]) => ({
     name,
     in: place,
     required: place === 'path' || !z.safeParse(schema, undefined).success,
     schema: withoutDialect(z.object({ one: schema }), 'input').properties?.['one'] ?? {},
+  }));
+}
+
+/** The other body has these fields itself, and takes no query. */
+function ndjsonParameters({ ndjson }: Operation): DocumentedOperation['parameters'] {
+  return parameters(ndjson?.query ?? empty, 'query').map((one) => ({
+    ...one,
+    required: false,
+    description: `Only for a body in NDJSON${one.required ? ', where it is required' : ''}`,
   }));
 }
 

@@ -9,7 +9,7 @@ export interface ProblemStatus extends Explained {
 export const PROBLEM_STATUSES: Readonly<Record<number, ProblemStatus>> = {
   400: {
     title: 'Bad request',
-    meaning: 'The request is invalid. `errors` names every invalid field.',
+    meaning: 'The request is invalid. `errors` names every invalid field; of a batch, the first hundred.',
     action: 'Correct the request. Nothing was done.',
   },
   401: {

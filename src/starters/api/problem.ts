@@ -20,8 +20,12 @@ export class Problem extends Error {
   }
 }
 
-export function invalidFields(fields: readonly FieldError[]): Problem {
-  return new Problem(400, 'these fields are invalid', undefined, fields);
+/** `stopped`: there may be more. */
+export function invalidFields(fields: readonly FieldError[], { stopped = false } = {}): Problem {
+  const detail = stopped
+    ? 'these fields are invalid; later rows were not checked'
+    : 'these fields are invalid';
+  return new Problem(400, detail, undefined, fields);
 }
 
 /** Whether the request was executed is unknown, and every request can be repeated. */
