@@ -1,8 +1,8 @@
-/** Parses request bodies. Rejects duplicate keys and deep nesting, which other parsers may read differently. */
-import type { FastifyInstance } from 'fastify';
+/** Parses request bodies. Rejects what other parsers may read differently: duplicate keys, deep nesting, repeated headers. */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { otherWork } from '../../client/checked-batch.ts';
-import { exactNumberText, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
+import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
 import { isBlank, linesOf } from '../ndjson.ts';
 import { Problem } from './problem.ts';
 
@@ -63,6 +63,27 @@ export class NdjsonRows implements AsyncIterable<unknown> {
       await otherWork();
     }
   }
+}
+
+/** Throws a 400 for what Fastify would ignore: the body of a GET, and a second content type. */
+export function requireReadableBody(request: FastifyRequest): void {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
+  if (request.method === 'GET' && (length !== '0' || encoding !== undefined))
+    throw new Problem(400, 'this route takes no body');
+  requireOneHeader(request, 'content-type');
+}
+
+/** Node uses the first of several, and a proxy may use the last. Throws a 400. */
+export function requireOneHeader({ raw: { rawHeaders } }: FastifyRequest, name: string): void {
+  const names = rawHeaders.filter((_, at) => at % 2 === 0);
+  if (names.filter((each) => each.toLowerCase() === name).length > 1)
+    throw new Problem(400, `the header ${name} is repeated`);
+}
+
+/** The path names the application: throws a 400 if the query does, too. */
+export function requireNoAppInQuery({ query }: FastifyRequest): void {
+  if (isJsonObject(query) && Object.hasOwn(query, 'app'))
+    throw new Problem(400, 'the path names the application: the query must not contain app');
 }
 
 function parseJson(bytes: Buffer, what: string): unknown {

@@ -1,13 +1,16 @@
 /** Authenticates callers by bearer key, and authorizes them by what `PAYOUTS_API_KEYS_FILE` allows. */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
 import { type Caller, type Callers, TEST_CALLER, type Verb } from '../../config/callers.ts';
 import { compareMoney, type Money } from '../../domain/money.ts';
+import { requireOneHeader } from './bodies.ts';
 import { Problem } from './problem.ts';
 
-/** Throws a 401 if the key is missing or unknown. */
-export function callerOf({ keys }: Callers, authorization: string | undefined): Caller {
+/** Throws a 401 if the key is missing or unknown, and a 400 if there are several. */
+export function callerOf({ keys }: Callers, request: FastifyRequest): Caller {
   if (keys.length === 0) return TEST_CALLER;
-  const [, key] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
+  requireOneHeader(request, 'authorization');
+  const [, key] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
   if (key === undefined) throw new Problem(401, 'a bearer key is required');
   const given = createHash('sha256').update(key).digest();
   // Compares with every key, each in constant time, so that the timing reveals nothing about the keys.

@@ -23,7 +23,7 @@ export function healthRoutes(server: FastifyInstance, client: Client): void {
 export function metricsRoute(server: FastifyInstance, callers: Callers, registry: Registry): void {
   server.get('/metrics', {
     exposeHeadRoute: false,
-    onRequest: async ({ headers }) => requireVerb(callerOf(callers, headers.authorization), 'metrics'),
+    onRequest: async (request) => requireVerb(callerOf(callers, request), 'metrics'),
     handler: async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()),
   });
 }

@@ -7,6 +7,7 @@ import {
   type NotificationVerifier,
   parseNotification,
 } from '../../payments/index.ts';
+import { requireNoAppInQuery } from './bodies.ts';
 import type { ApiMetrics, NotificationResult } from './metrics.ts';
 import { Problem, unavailable } from './problem.ts';
 import type { Received, Receiver } from './receiver.ts';
@@ -46,6 +47,7 @@ async function receive(
 ): Promise<Received> {
   const app = appName.safeParse(request.params.app);
   if (!app.success) throw new Problem(404, 'no such application');
+  requireNoAppInQuery(request);
   const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const { result, reason } = await verifier.verify({ rawBody, headers: request.headers, now: Date.now() });
   if (result === 'rejected') throw new Problem(401, `not verified: ${reason ?? 'rejected'}`);

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Caller, Callers } from '../../config/callers.ts';
 import { batchOperations } from './batch-operations.ts';
-import { acceptBatches, acceptJson } from './bodies.ts';
+import { acceptBatches, acceptJson, requireReadableBody } from './bodies.ts';
 import { callerOf, requireVerb } from './callers.ts';
 import type { Clients } from './clients.ts';
 import type { Operation } from './operation.ts';
@@ -37,12 +37,13 @@ function serve(scope: FastifyInstance, callers: Callers, one: Operation): void {
     exposeHeadRoute: false,
     // Runs before the body is read, so that unauthorized requests cost no memory.
     onRequest: async (request) => {
-      const caller = callerOf(callers, request.headers.authorization);
+      const caller = callerOf(callers, request);
       requireVerb(caller, one.verb);
+      requireReadableBody(request);
       authenticated.set(request, caller);
     },
     handler: async (request, reply) => {
-      const caller = authenticated.get(request) ?? callerOf(callers, request.headers.authorization);
+      const caller = authenticated.get(request) ?? callerOf(callers, request);
       const { params, query } = request;
       const body = await one.run({ caller, params, query, body: request.body ?? undefined });
       const { status } = one.response;
