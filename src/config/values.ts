@@ -128,7 +128,10 @@ export function readSecret(text: string): Read<string> {
       ? { ok: false, problems: ['names a file that is empty'] }
       : { ok: true, value };
   } catch (error) {
-    const code = coded.safeParse(error).data?.code ?? 'UNKNOWN';
-    return { ok: false, problems: [`names a file that cannot be read (${code})`] };
+    return { ok: false, problems: [`names a file that cannot be read (${errorCodeOf(error)})`] };
   }
+}
+
+export function errorCodeOf(error: unknown): string {
+  return coded.safeParse(error).data?.code ?? 'UNKNOWN';
 }

@@ -6,9 +6,21 @@ import { compareMoney, type Money } from '../../domain/money.ts';
 import { requireOneHeader } from './bodies.ts';
 import { Problem } from './problem.ts';
 
+const authenticated = new WeakMap<FastifyRequest, Caller>();
+
+/** The caller of a request, after `callerOf` has found it. */
+export function authenticatedCaller(request: FastifyRequest): Caller | undefined {
+  return authenticated.get(request);
+}
+
 /** Throws a 401 if the key is missing or unknown, and a 400 if there are several. */
 export function callerOf({ keys }: Callers, request: FastifyRequest): Caller {
-  if (keys.length === 0) return TEST_CALLER;
+  const caller = keys.length === 0 ? TEST_CALLER : byKey(keys, request);
+  authenticated.set(request, caller);
+  return caller;
+}
+
+function byKey(keys: Callers['keys'], request: FastifyRequest): Caller {
   requireOneHeader(request, 'authorization');
   const [, key] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
   if (key === undefined) throw new Problem(401, 'a bearer key is required');

@@ -1,4 +1,7 @@
 /** Maps errors to problem documents (RFC 9457), which never quote the request. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   WorkflowFailedError,
   WorkflowNotFoundError,
@@ -14,8 +17,20 @@ import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
 import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { applicationFailure, isConflict } from '../errors.ts';
+import { causesOf } from './causes.ts';
+import { FloodGate } from './flood-gate.ts';
+import { routeOf } from './metrics.ts';
 import { invalidFields, Problem, unavailable } from './problem.ts';
 import { PROBLEM_STATUSES } from './problem-statuses.ts';
+
+const REQUEST_ID = 'x-request-id';
+
+/** An error of Node's HTTP parser. */
+type ConnectionError = Error & { code: string };
+const CONNECTION_STATUSES: Readonly<Record<string, number>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+  HPE_HEADER_OVERFLOW: 431,
+};
 
 const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }));
 
@@ -62,13 +77,38 @@ export async function unlessEnded<T>(what: string, send: () => Promise<T>): Prom
 
 export function handleErrors(server: FastifyInstance): void {
   server.setNotFoundHandler((_request, reply) => send(reply, new Problem(404, 'no such route')));
+  const failures = new FloodGate((counted) => server.log.error(counted, 'more requests failed'));
+  server.addHook('onClose', async () => failures.close());
   server.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error);
-    if (problem) return send(reply, problem);
-    if (statusOf(error) < 500) return rejectRequest(error, request, reply);
-    request.log.error({ name: error instanceof Error ? error.name : 'unknown' }, 'request failed');
-    return send(reply, new Problem(500, 'unexpected error'));
+    const expected = problemOf(error);
+    if (!expected && statusOf(error) < 500) return rejectRequest(error, request, reply);
+    const problem = expected ?? new Problem(500, 'unexpected error');
+    if (problem.status >= 500) {
+      const causes = causesOf(error);
+      const route = `${request.method} ${routeOf(request)}`;
+      if (failures.admits(`${route} ${problem.status} ${causes[0]?.name}`))
+        request.log.error({ route, status: problem.status, causes }, 'request failed');
+    }
+    return send(reply, problem);
   });
+}
+
+/** Responds to bytes that are not a request, and to requests that do not arrive in time, for which there is no route. */
+export function rejectConnection(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const status = CONNECTION_STATUSES[error.code] ?? 400;
+  const { title } = PROBLEM_STATUSES[status] ?? { title: 'Error' };
+  const document: ProblemDocument = { type: 'about:blank', title, status, detail: title };
+  const body = JSON.stringify(document);
+  const head = [
+    `HTTP/1.1 ${status} ${title}`,
+    'content-type: application/problem+json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `${REQUEST_ID}: ${requestIdOf({ headers: {} })}`,
+    'connection: close',
+  ];
+  if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.destroy(error);
 }
 
 /** Also handles a URL that cannot be decoded: it matches no route, and Fastify's own response would quote it. */
@@ -77,7 +117,21 @@ export function rejectRequest(error: unknown, _request: FastifyRequest, reply: F
   return send(reply, new Problem(status, PROBLEM_STATUSES[status]?.title ?? 'invalid request'));
 }
 
+/** The id of a request: the caller's, if it can be logged, else a new one. */
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers[REQUEST_ID];
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
+}
+
+export function sendRequestIds(server: FastifyInstance): void {
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header(REQUEST_ID, request.id);
+  });
+}
+
 function send(reply: FastifyReply, { status, message, retryAfterSeconds, fields }: Problem): FastifyReply {
+  // A request that matches no route has run no hook.
+  reply.header(REQUEST_ID, reply.request.id);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   const document: ProblemDocument = {

@@ -1,5 +1,5 @@
 /** The metrics of the API server. Labels never contain ids or input of callers: a route is its pattern. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Received } from './receiver.ts';
 
@@ -52,6 +52,11 @@ export const API_METRICS = {
   },
 } as const;
 
+/** In OpenAPI notation; `none` if no route matches. */
+export function routeOf({ routeOptions: { url } }: FastifyRequest): string {
+  return url?.replaceAll(/:(\w+)/g, '{$1}') ?? 'none';
+}
+
 export class ApiMetrics {
   readonly registry = new Registry();
   private readonly registers = [this.registry];
@@ -75,8 +80,8 @@ export class ApiMetrics {
 
   /** Counts the responses of all routes. */
   watch(server: FastifyInstance): void {
-    server.addHook('onResponse', async ({ method, routeOptions: { url } }, reply) => {
-      const route = url?.replaceAll(/:(\w+)/g, '{$1}') ?? 'none';
+    server.addHook('onResponse', async (request, reply) => {
+      const [method, route] = [request.method, routeOf(request)];
       this.requests.inc({ method, route, status: reply.statusCode });
       this.durations.observe({ method, route }, reply.elapsedTime / 1_000);
     });

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Callers } from '../../config/callers.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
+import type { AuditLog } from './audit.ts';
 import { callerOf, requireVerb } from './callers.ts';
 import { Problem } from './problem.ts';
 
@@ -20,10 +21,16 @@ export function healthRoutes(server: FastifyInstance, client: Client): void {
 }
 
 /** Requires a key with the verb `metrics`, because the same address is open to the provider. */
-export function metricsRoute(server: FastifyInstance, callers: Callers, registry: Registry): void {
+export function metricsRoute(
+  server: FastifyInstance,
+  callers: Callers,
+  audit: AuditLog,
+  registry: Registry,
+): void {
   server.get('/metrics', {
     exposeHeadRoute: false,
     onRequest: async (request) => requireVerb(callerOf(callers, request), 'metrics'),
+    onSend: audit.recorder({ method: 'GET', path: '/metrics', verb: 'metrics', refusedOnly: true }),
     handler: async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()),
   });
 }

@@ -77,7 +77,7 @@ export function oauthRoutes(server: FastifyInstance, authorizations: Authorizati
 
 function throwProblem(error: unknown): never {
   if (error instanceof AuthorizationsBusyError)
-    throw unavailable('too many authorizations at once: open the same link again');
+    throw unavailable('too many authorizations at once: open the same link again', error);
   if (error instanceof StillExchangingError)
     throw new Problem(
       504,

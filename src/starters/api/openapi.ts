@@ -20,6 +20,8 @@ const NAMED = {
   Problem: problemSchema,
 };
 
+const REQUEST_ID = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
+
 /** `input`: as callers send it. `output`: as the API server sends it. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output') {
   return z.toJSONSchema(schema, { io });
@@ -38,7 +40,10 @@ export interface DocumentedOperation {
     schema: unknown;
   }[];
   requestBody?: { required: boolean; content: Record<string, { schema: unknown }> };
-  responses: Record<string, { description: string; content?: Record<string, { schema: unknown }> }>;
+  responses: Record<
+    string,
+    { description: string; headers: unknown; content?: Record<string, { schema: unknown }> }
+  >;
 }
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
@@ -64,6 +69,13 @@ export function openApiDocument(operations: readonly Operation[]) {
           withoutDialect(schema, name.endsWith('Request') ? 'input' : 'output'),
         ]),
       ),
+      headers: {
+        RequestId: {
+          description:
+            'The `x-request-id` of the request, if it has 1 to 64 of the characters A-Z, a-z, 0-9, `.`, `_` and `-`; else a generated one. The audit trail contains it.',
+          schema: { type: 'string' },
+        },
+      },
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
   };
@@ -89,7 +101,11 @@ function documented(one: Operation): DocumentedOperation {
     ],
     ...(one.body instanceof z.ZodUndefined ? {} : { requestBody: requestBody(one) }),
     responses: {
-      [status]: { description, content: { 'application/json': { schema: refOrSchema(schema, 'output') } } },
+      [status]: {
+        description,
+        headers: REQUEST_ID,
+        content: { 'application/json': { schema: refOrSchema(schema, 'output') } },
+      },
       ...Object.fromEntries(Object.entries(problems).map(([code, what]) => [code, problem(what)])),
     },
   };
@@ -104,7 +120,7 @@ function documentedRoute({ method, path, verb, summary, answers }: OpenRoute): D
       ...{ name, in: 'path', required: true, schema: { type: 'string' } },
     })),
     responses: Object.fromEntries(
-      Object.entries(answers).map(([status, description]) => [status, { description }]),
+      Object.entries(answers).map(([status, description]) => [status, { description, headers: REQUEST_ID }]),
     ),
   };
 }
@@ -114,7 +130,11 @@ function securityOf(verb: string): Pick<DocumentedOperation, 'description' | 'se
 }
 
 function problem(description: string) {
-  return { description, content: { 'application/problem+json': { schema: refTo('Problem') } } };
+  return {
+    description,
+    headers: REQUEST_ID,
+    content: { 'application/problem+json': { schema: refTo('Problem') } },
+  };
 }
 
 function requestBody({ body, ndjson }: Operation): NonNullable<DocumentedOperation['requestBody']> {

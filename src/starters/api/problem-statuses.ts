@@ -53,11 +53,16 @@ export const PROBLEM_STATUSES: Readonly<Record<number, ProblemStatus>> = {
     meaning: 'The route does not accept this `content-type`.',
     action: 'Send `application/json`, or NDJSON for a batch.',
   },
+  431: {
+    title: 'Request header fields too large',
+    meaning: 'The headers exceed 16 KiB.',
+    action: 'Send fewer or shorter headers.',
+  },
   500: {
     title: 'Internal server error',
     meaning: 'The API server failed unexpectedly.',
     action:
-      "Read the API server's log. The request may have been executed: read the state, or send it again.",
+      "Read the API server's log: it names the cause with the `x-request-id` of the response. The request may have been executed: read the state, or send it again.",
   },
   502: {
     title: 'Bad gateway',

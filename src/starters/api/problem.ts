@@ -12,8 +12,9 @@ export class Problem extends Error {
     detail: string,
     retryAfterSeconds?: number,
     fields: readonly FieldError[] = [],
+    options?: ErrorOptions,
   ) {
-    super(detail);
+    super(detail, options);
     this.status = status;
     this.retryAfterSeconds = retryAfterSeconds;
     this.fields = fields;
@@ -29,6 +30,6 @@ export function invalidFields(fields: readonly FieldError[], { stopped = false }
 }
 
 /** Whether the request was executed is unknown, and every request can be repeated. */
-export function unavailable(detail: string): Problem {
-  return new Problem(503, detail, 5);
+export function unavailable(detail: string, cause?: unknown): Problem {
+  return new Problem(503, detail, 5, [], { cause });
 }

@@ -4,9 +4,16 @@ import fastify, { type FastifyInstance, LogController } from 'fastify';
 import { Authorizations } from '../../client/authorizations.ts';
 import type { ServiceConfig } from '../../config/service-config.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
+import { AuditLog } from './audit.ts';
 import { clientsOf } from './clients.ts';
 import { docsRoutes } from './docs-routes.ts';
-import { handleErrors, rejectRequest } from './error-mapping.ts';
+import {
+  handleErrors,
+  rejectConnection,
+  rejectRequest,
+  requestIdOf,
+  sendRequestIds,
+} from './error-mapping.ts';
 import { ApiMetrics } from './metrics.ts';
 import {
   failingWorkflowCount,
@@ -37,6 +44,8 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
     frameworkErrors: rejectRequest,
+    clientErrorHandler: rejectConnection,
+    genReqId: requestIdOf,
     // An id has 64 characters, percent-encoded as up to nine characters each.
     routerOptions: { maxParamLength: 1_000 },
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -48,6 +57,9 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
     },
     forceCloseConnections: 'idle',
   });
+  sendRequestIds(server);
+  const audit = new AuditLog(server.log, config.PAYOUTS_AUDIT_LOG);
+  server.addHook('onClose', async () => audit.close());
   const metrics = new ApiMetrics();
   metrics.watch(server);
   metrics.gauge('reachable', async () => ((await isTemporalReachable(client)) ? 1 : 0));
@@ -62,7 +74,7 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   notificationRoute(server, { receiver, verifier, fields, metrics });
   const operations = operationsOf(clientsOf(client, environment));
   docsRoutes(server, operations);
-  metricsRoute(server, config.callers, metrics.registry);
-  serveOperations(server, config.callers, operations);
+  metricsRoute(server, config.callers, audit, metrics.registry);
+  serveOperations(server, config.callers, audit, operations);
   return server;
 }
