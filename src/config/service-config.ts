@@ -6,6 +6,7 @@ import { type Callers, callersShape, readCallers } from './callers.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import {
+  drainShape,
   errorCodeOf,
   listenAddress,
   logLevelShape,
@@ -72,6 +73,7 @@ export const apiShape = {
       'Where the [audit trail](operations.md#audit-trail) goes: a file, to which the API server appends, or `stderr`. Without it, the audit trail is a part of the log, at the level `info`.',
     valueType: 'path or `stderr`',
   }),
+  ...drainShape,
   ...logLevelShape,
 };
 

@@ -39,7 +39,7 @@ export const API_METRICS = {
   },
   reachable: {
     name: 'payouts_temporal_reachable',
-    help: '1 if Temporal responds, else 0',
+    help: '1 if Temporal responds and has the namespace, else 0',
     labelNames: [],
     action:
       'Restore Temporal when it is 0. Each scrape checks it for up to 3 s: scrape with a timeout of 5 s.',

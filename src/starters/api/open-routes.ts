@@ -49,7 +49,10 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
     method: 'GET',
     path: '/readyz',
     summary: 'Readiness',
-    answers: { 200: 'Temporal responds', 503: 'Temporal does not respond' },
+    answers: {
+      200: 'the namespace in Temporal can be used. Checked at most once per second',
+      503: 'Temporal or the namespace cannot be used, or the process is about to end',
+    },
   },
   {
     method: 'GET',
