@@ -109,6 +109,7 @@ function handlersOf(standIn: StandIn): Handlers {
   const typeOf = (workflowId: string) => Object.keys(standIn.ends).find((type) => typed(workflowId, type));
   return {
     GetSystemInfo: handler(api.GetSystemInfoRequest, api.GetSystemInfoResponse, () => ({})),
+    DescribeNamespace: handler(api.DescribeNamespaceRequest, api.DescribeNamespaceResponse, () => ({})),
     StartWorkflowExecution: handler(
       api.StartWorkflowExecutionRequest,
       api.StartWorkflowExecutionResponse,

@@ -6,7 +6,7 @@ import type { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts'
 /** Those that `durable-payouts/client` exports; a test compares them. */
 export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
   InvalidPayoutRequestError: {
-    meaning: 'Bad input. `fields` names every bad field. Nothing was started.',
+    meaning: 'Bad input. `fields` names every bad field; of a batch, the first hundred. Nothing was started.',
     action: 'Correct the request.',
   },
   PayoutConflictError: {

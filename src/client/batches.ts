@@ -18,7 +18,7 @@ import {
 } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
 import { APP } from '../temporal/search-keys.ts';
-import { type BatchRef, checkedBatch, type NewBatch } from './checked-batch.ts';
+import { type BatchRef, type CheckedBatch, checkedBatch, type NewBatch, otherWork } from './checked-batch.ts';
 import {
   type BatchFilter,
   type BatchPage,
@@ -68,17 +68,22 @@ export class Batches {
   /**
    * Starts a batch, or continues a batch with the same rows. Resolves when all rows have been added. A batch whose
    * workflow was stopped accepts any rows; a row whose payout exists with another body ends as a conflict. Throws
-   * `InvalidPayoutRequestError` with every bad row and field, or `BatchConflictError`.
+   * `InvalidPayoutRequestError` with the first hundred bad fields, or `BatchConflictError`.
    */
-  async start(
-    batch: NewBatch,
+  async start(batch: NewBatch, onProgress?: (state: BatchState) => void): Promise<BatchState> {
+    return this.startChecked(await checkedBatch(batch), batch.startedBy, onProgress);
+  }
+
+  /** As `start`, for a batch that `checkedBatch` has validated. */
+  async startChecked(
+    { request, rows }: CheckedBatch,
+    startedBy?: string,
     onProgress: (state: BatchState) => void = () => undefined,
   ): Promise<BatchState> {
-    const { request, rows } = await checkedBatch(batch);
-    const handle = await this.begin(request, batch.startedBy);
+    const handle = await this.begin(request, startedBy);
     let state = await this.withDeadline(() => handle.query(batchStateQuery));
     const taken = await this.withDeadline(() => handle.query(addedRowsQuery));
-    requireSameRows(request, state.count, taken, rows);
+    await requireSameRows(request, state.count, taken, rows);
     for (const range of state.missing)
       for (const rowsToAdd of splitRows(rows, range)) {
         onProgress(state);
@@ -183,16 +188,21 @@ export class Batches {
   }
 }
 
-function requireSameRows(
+async function requireSameRows(
   { batchId, count }: BatchRequest,
   started: number,
   taken: readonly AddedRows[],
   rows: readonly CheckedPayoutRequest[],
-): void {
+): Promise<void> {
   if (started !== count) throw new BatchConflictError(batchId, `it has ${started} rows, not ${count}`);
-  const other = taken.find((known) => rowsDigest(rowsIn(rows, known)) !== known.digest);
-  if (other)
-    throw new BatchConflictError(batchId, `rows ${other.offset} to ${other.offset + other.count - 1} differ`);
+  for (const known of taken) {
+    if (rowsDigest(rowsIn(rows, known)) !== known.digest)
+      throw new BatchConflictError(
+        batchId,
+        `rows ${known.offset} to ${known.offset + known.count - 1} differ`,
+      );
+    await otherWork();
+  }
 }
 
 function rowsIn<T>(rows: readonly T[], { offset, count }: RowRange): T[] {
@@ -200,19 +210,18 @@ function rowsIn<T>(rows: readonly T[], { offset, count }: RowRange): T[] {
 }
 
 /** Splits rows into arguments of `add`, each within the limits on rows and bytes. */
-function splitRows(rows: readonly CheckedPayoutRequest[], { offset, count }: RowRange): AddRows[] {
-  const adds: AddRows[] = [];
+function* splitRows(rows: readonly CheckedPayoutRequest[], { offset, count }: RowRange): Generator<AddRows> {
+  let add: AddRows = { offset, payouts: [] };
   let bytes = 0;
   for (const [at, row] of rowsIn(rows, { offset, count }).entries()) {
     const size = Buffer.byteLength(JSON.stringify(row)) + 1;
-    const last = adds.at(-1);
-    if (last && last.payouts.length < MAX_ROWS_PER_ADD && bytes + size <= MAX_BYTES_PER_ADD) {
-      last.payouts.push(row);
-      bytes += size;
-    } else {
-      adds.push({ offset: offset + at, payouts: [row] });
-      bytes = size;
+    if (add.payouts.length === MAX_ROWS_PER_ADD || (bytes > 0 && bytes + size > MAX_BYTES_PER_ADD)) {
+      yield add;
+      add = { offset: offset + at, payouts: [] };
+      bytes = 0;
     }
+    add.payouts.push(row);
+    bytes += size;
   }
-  return adds;
+  if (add.payouts.length > 0) yield add;
 }

@@ -1,9 +1,10 @@
 /** Validates a batch. A separate module, so that validation does not load Temporal. */
-import { batchRequestSchema, checkRows } from '../contract/payout-batch.ts';
+import { setImmediate } from 'node:timers/promises';
+import { batchRequestSchema, RowCheck } from '../contract/payout-batch.ts';
 import { checkBody } from '../contract/payout-request.ts';
-import type { BatchRequest } from '../domain/batch.ts';
+import { type BatchRequest, MAX_ROWS_PER_BATCH } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
-import { requireValid } from './invalid-request.ts';
+import { InvalidPayoutRequestError, requireValid } from './invalid-request.ts';
 
 /** Identifies a batch: the caller's own id, and the application (default `default`). */
 export interface BatchRef {
@@ -23,10 +24,44 @@ export interface CheckedBatch {
   rows: CheckedPayoutRequest[];
 }
 
-/** Reads and validates all rows. Throws `InvalidPayoutRequestError` with every bad row and field. */
+/** In a row that is not a payout, every field is bad: more errors would not say more. */
+const MAX_ERRORS = 100;
+const ROWS_PER_SLICE = 200;
+
+const identity = batchRequestSchema.omit({ count: true });
+
+/**
+ * Reads and validates all rows. Stops at the row limit and at the first hundred bad fields, and throws
+ * `InvalidPayoutRequestError` with the bad fields until there.
+ */
 export async function checkedBatch({ app = 'default', batchId, payouts }: NewBatch): Promise<CheckedBatch> {
-  const bodies: unknown[] = [];
-  for await (const body of payouts) bodies.push(body);
-  const request = requireValid(checkBody(batchRequestSchema, { app, batchId, count: bodies.length }));
-  return { request, rows: requireValid(checkRows(app, bodies)) };
+  requireValid(checkBody(identity, { app, batchId }));
+  const check = new RowCheck(app);
+  let count = 0;
+  for await (const row of inSlices(payouts)) {
+    count += 1;
+    if (count > MAX_ROWS_PER_BATCH) break;
+    check.add(row);
+    if (check.errors.length >= MAX_ERRORS)
+      throw new InvalidPayoutRequestError(check.errors.slice(0, MAX_ERRORS), { stopped: true });
+  }
+  const request = checkBody(batchRequestSchema, { app, batchId, count });
+  if (!request.ok) throw new InvalidPayoutRequestError([...request.errors, ...check.errors]);
+  if (check.errors.length > 0) throw new InvalidPayoutRequestError(check.errors);
+  return { request: request.value, rows: check.rows };
+}
+
+/** Lets the process do other work after every few hundred items. */
+export async function* inSlices<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
+  let count = 0;
+  for await (const item of items) {
+    yield item;
+    count += 1;
+    if (count % ROWS_PER_SLICE === 0) await otherWork();
+  }
+}
+
+/** Resolves after the input and output that wait for the event loop. */
+export async function otherWork(): Promise<void> {
+  await setImmediate();
 }

@@ -1,12 +1,15 @@
-/** `npm run codec-server`: decodes payloads for the Temporal UI. Shuts down gracefully on SIGINT and SIGTERM. */
+/** `npm run codec-server`: decodes payloads for the Temporal UI. SIGINT and SIGTERM drain it. */
 import { codecConfig } from '../config/codec-config.ts';
 import { ConfigError } from '../config/environment.ts';
+import { Drain, drainOnSignals } from '../surroundings/drain.ts';
+import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { buildCodecServer } from './server.ts';
 
 async function main(): Promise<void> {
   const config = codecConfig(process.env);
-  const server = await buildCodecServer(config);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void server.close());
+  const drain = new Drain();
+  const server = await buildCodecServer(config, drain);
+  drainOnSignals(server, drain, { clock: PROCESS_SURROUNDINGS.clock, drainMs: config.drainMs });
   console.log(`codec server listening on ${await server.listen(config.listen)}`);
 }
 

@@ -14,6 +14,7 @@ import { z } from 'zod';
 import type { CodecConfig } from '../config/codec-config.ts';
 import { UnknownKeyError } from '../encryption/key-ring.ts';
 import { EncryptionCodec } from '../encryption/payload-codec.ts';
+import { Drain } from '../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { isAuthorized, signInRoutes } from './sign-in.ts';
 
@@ -27,12 +28,15 @@ const payload = z.object({
 /** Protobuf's JSON omits an empty list, and the Temporal CLI sends it so. */
 const payloads = z.strictObject({ payloads: z.array(payload).default([]) });
 
-export async function buildCodecServer(config: CodecConfig): Promise<FastifyInstance> {
+export async function buildCodecServer(config: CodecConfig, drain = new Drain()): Promise<FastifyInstance> {
   const server = fastify({
     logger: { level: 'warn', stream: process.stderr },
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
+    // What arrives on an open connection while the server closes is served; the drain has a deadline.
+    return503OnClosing: false,
   });
+  drain.watch(server);
   const codec = new EncryptionCodec(config.ring, PROCESS_SURROUNDINGS.random);
   await server.register(cookie);
   await server.register(cors, {
@@ -43,6 +47,10 @@ export async function buildCodecServer(config: CodecConfig): Promise<FastifyInst
   });
   server.setErrorHandler(answerError);
   server.get('/healthz', async () => ({ status: 'ok' }));
+  server.get('/readyz', async (_request, reply) => {
+    if (drain.hasBegun) return reply.code(503).send({ message: 'this codec server is about to end' });
+    return { status: 'ok' };
+  });
   signInRoutes(server, config.keys);
   server.register(async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {

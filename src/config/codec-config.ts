@@ -3,7 +3,15 @@ import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { mayRunWithoutKeys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
-import { type Listen, listenAddress, partsOf, paymentsEnvironment, secret, testBaseUrl } from './values.ts';
+import {
+  drainShape,
+  type Listen,
+  listenAddress,
+  partsOf,
+  paymentsEnvironment,
+  secret,
+  testBaseUrl,
+} from './values.ts';
 
 const list = z.string().transform(partsOf);
 
@@ -34,6 +42,7 @@ export const codecShape = {
     .optional()
     .describe('Whether this is a test, which may start without `PAYOUTS_CODEC_KEYS` on loopback.'),
   PAYMENTS_BASE_URL: testBaseUrl,
+  ...drainShape,
 };
 
 const schema = z.object(codecShape);
@@ -44,6 +53,8 @@ export interface CodecConfig {
   keys: readonly string[];
   origins: readonly string[];
   ring: KeyRing;
+  /** `PAYOUTS_DRAIN`. */
+  drainMs: number;
 }
 
 /** Throws `ConfigError`. */
@@ -58,8 +69,13 @@ export function codecConfig(environment: Environment): CodecConfig {
   if (keys.ok && !ring) problems.push('PAYOUTS_ENCRYPTION_KEYS: is missing: it decodes payloads');
   if (own.ok) problems.push(...bearerKeyProblems(own.value, environment));
   if (!own.ok || !ring || problems.length > 0) throw new ConfigError(problems);
-  const { PAYOUTS_CODEC_LISTEN, PAYOUTS_CODEC_KEYS, PAYOUTS_CODEC_ORIGINS } = own.value;
-  return { listen: PAYOUTS_CODEC_LISTEN, keys: PAYOUTS_CODEC_KEYS, origins: PAYOUTS_CODEC_ORIGINS, ring };
+  const {
+    PAYOUTS_CODEC_LISTEN: listen,
+    PAYOUTS_CODEC_KEYS,
+    PAYOUTS_CODEC_ORIGINS,
+    PAYOUTS_DRAIN,
+  } = own.value;
+  return { listen, keys: PAYOUTS_CODEC_KEYS, origins: PAYOUTS_CODEC_ORIGINS, ring, drainMs: PAYOUTS_DRAIN };
 }
 
 function bearerKeyProblems(env: z.output<typeof schema>, environment: Environment): string[] {

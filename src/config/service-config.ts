@@ -1,10 +1,20 @@
 /** Variables of the API server. It holds no secret of an application. */
+import { closeSync, openSync } from 'node:fs';
 import { z } from 'zod';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, readCallers } from './callers.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
-import { listenAddress, logLevelShape, partsOf, paymentsEnvironment, secret, testBaseUrl } from './values.ts';
+import {
+  drainShape,
+  errorCodeOf,
+  listenAddress,
+  logLevelShape,
+  partsOf,
+  paymentsEnvironment,
+  secret,
+  testBaseUrl,
+} from './values.ts';
 
 const FIELDS = ['orderId', 'partnerOrderId', 'status'] as const;
 
@@ -22,6 +32,17 @@ const notificationFields = z.string().transform((text, context): NotificationFie
 });
 
 const secrets = z.string().transform((text) => text.split(',').map((secret) => secret.trim()));
+
+/** The file is created at startup, so that a path that cannot be written stops the process. */
+const auditLog = z.string().superRefine((target, context) => {
+  if (target === 'stderr') return;
+  try {
+    closeSync(openSync(target, 'a', 0o600));
+  } catch (error) {
+    const message = `names a file that cannot be written (${errorCodeOf(error)})`;
+    context.addIssue({ code: 'custom', message });
+  }
+});
 
 export const apiShape = {
   PAYMENTS_ENVIRONMENT: paymentsEnvironment.describe(
@@ -47,6 +68,12 @@ export const apiShape = {
       'JSON pointers to `orderId`, `partnerOrderId` and `status` in a notification. Without it, the API server looks for every spelling of the spec. Spec: Events 3.',
     valueType: '`name=/pointer[,…]`',
   }),
+  PAYOUTS_AUDIT_LOG: auditLog.optional().meta({
+    description:
+      'Where the [audit trail](operations.md#audit-trail) goes: a file, to which the API server appends, or `stderr`. Without it, the audit trail is a part of the log, at the level `info`.',
+    valueType: 'path or `stderr`',
+  }),
+  ...drainShape,
   ...logLevelShape,
 };
 

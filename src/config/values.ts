@@ -78,6 +78,13 @@ export const logLevelShape = {
     .describe('What the process logs to standard error. No level logs a secret or personal data.'),
 };
 
+export const drainShape = {
+  PAYOUTS_DRAIN: durationOf(
+    '20s',
+    'How long the process may take to end after SIGTERM. In the first quarter, `/readyz` responds with 503 and requests are still served, so that load balancers see it. See [Stop a server](operations.md#stop-a-server).',
+  ),
+};
+
 export interface Listen {
   host: string;
   port: number;
@@ -128,7 +135,10 @@ export function readSecret(text: string): Read<string> {
       ? { ok: false, problems: ['names a file that is empty'] }
       : { ok: true, value };
   } catch (error) {
-    const code = coded.safeParse(error).data?.code ?? 'UNKNOWN';
-    return { ok: false, problems: [`names a file that cannot be read (${code})`] };
+    return { ok: false, problems: [`names a file that cannot be read (${errorCodeOf(error)})`] };
   }
+}
+
+export function errorCodeOf(error: unknown): string {
+  return coded.safeParse(error).data?.code ?? 'UNKNOWN';
 }

@@ -12,7 +12,10 @@ export const batchId = z
 export const batchRequestSchema = z.strictObject({
   app: appName,
   batchId,
-  count: z.int().min(1).max(MAX_ROWS_PER_BATCH, `must be at most ${MAX_ROWS_PER_BATCH}`),
+  count: z
+    .int()
+    .min(1, 'must be at least 1')
+    .max(MAX_ROWS_PER_BATCH, `must be at most ${MAX_ROWS_PER_BATCH}`),
 });
 
 /** More than a row has fields. It keeps one bad row from filling the whole answer. */
@@ -27,20 +30,37 @@ export function checkRows(
   rows: readonly unknown[],
   offset = 0,
 ): CheckResult<CheckedPayoutRequest[]> {
-  const errors: FieldError[] = [];
-  const value: CheckedPayoutRequest[] = [];
-  const rowOf = new Map<string, number>();
-  for (const [at, row] of rows.entries()) {
-    const checked = checkRow(app, row, rowOf);
+  const check = new RowCheck(app, offset);
+  for (const row of rows) check.add(row);
+  return check.errors.length === 0 ? { ok: true, value: check.rows } : { ok: false, errors: check.errors };
+}
+
+/** Validates rows one by one, as `checkRows` does, so that a reader of many rows can stop early. */
+export class RowCheck {
+  /** The valid rows. */
+  readonly rows: CheckedPayoutRequest[] = [];
+  readonly errors: FieldError[] = [];
+  private readonly app: string;
+  private readonly rowOf = new Map<string, number>();
+  private next: number;
+
+  constructor(app: string, offset = 0) {
+    this.app = app;
+    this.next = offset;
+  }
+
+  add(row: unknown): void {
+    const at = this.next;
+    this.next += 1;
+    const checked = checkRow(this.app, row, this.rowOf);
     if (checked.ok) {
-      value.push(checked.value);
-      rowOf.set(checked.value.partnerOrderId, offset + at);
-      continue;
+      this.rows.push(checked.value);
+      this.rowOf.set(checked.value.partnerOrderId, at);
+      return;
     }
     const listed = checked.errors.slice(0, MAX_ERRORS_PER_ROW);
-    errors.push(...listed.map((error) => ({ ...error, path: rowPath(offset + at, error) })));
+    this.errors.push(...listed.map((error) => ({ ...error, path: rowPath(at, error) })));
   }
-  return errors.length === 0 ? { ok: true, value } : { ok: false, errors };
 }
 
 function checkRow(

@@ -17,7 +17,8 @@ export const PROBLEMS = {
   'invalid-request': {
     status: 400,
     title: 'Invalid request',
-    meaning: 'The request is invalid. `errors` names every invalid field. Nothing was done.',
+    meaning:
+      'The request is invalid. `errors` names every invalid field; of a batch, the first hundred. Nothing was done.',
     action: 'Correct the fields.',
   },
   'malformed-request': {
@@ -25,6 +26,13 @@ export const PROBLEMS = {
     title: 'Malformed request',
     meaning: 'The URL or the body cannot be parsed. Nothing was done.',
     action: 'Correct the request: the body is JSON in UTF-8, without duplicate keys.',
+  },
+  'ambiguous-request': {
+    status: 400,
+    title: 'Ambiguous request',
+    meaning:
+      'The request names the same thing twice: a repeated header, an application in path and query, or a body where none is expected. Nothing was done.',
+    action: 'Name each thing once.',
   },
   'notification-unusable': {
     status: 400,
@@ -180,6 +188,12 @@ export const PROBLEMS = {
     meaning: 'The route does not accept this `content-type`.',
     action: 'Send `application/json`, or NDJSON for a batch.',
   },
+  'headers-too-large': {
+    status: 431,
+    title: 'Headers too large',
+    meaning: 'The headers exceed 16 KiB.',
+    action: 'Send fewer or shorter headers.',
+  },
   'unexpected-error': {
     status: 500,
     title: 'Unexpected error',
@@ -191,6 +205,12 @@ export const PROBLEMS = {
     title: 'Provider unavailable',
     meaning: 'A worker called the provider and got no usable answer in time.',
     action: 'Send it again later. `npm run payouts -- doctor` checks whether the provider answers.',
+  },
+  'shutting-down': {
+    status: 503,
+    title: 'Shutting down',
+    meaning: 'This API server is about to end. Only the readiness check returns this.',
+    action: 'Nothing: the load balancer sends requests elsewhere.',
   },
   'temporal-unavailable': {
     status: 503,

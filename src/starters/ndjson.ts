@@ -5,15 +5,19 @@ export interface NdjsonLine {
 }
 
 /** Only the white space of JSON: a line of other blanks is an invalid row. */
-const isBlank = (line: Buffer) => /^[ \t\r]*$/.test(line.toString('latin1'));
+export const isBlank = (line: Buffer) => line.length === 0 || /^[ \t\r]*$/.test(line.toString('latin1'));
 
 /** Yields the lines that are not blank one by one, so that a reader stops at the first invalid row. */
 export function* ndjsonLines(bytes: Buffer): Generator<NdjsonLine> {
+  for (const line of linesOf(bytes)) if (!isBlank(line.bytes)) yield line;
+}
+
+/** Also yields blank lines. */
+export function* linesOf(bytes: Buffer): Generator<NdjsonLine> {
   for (let [from, number] = [0, 1]; from < bytes.length; number += 1) {
     const end = bytes.indexOf('\n', from);
     const to = end === -1 ? bytes.length : end;
-    const line = bytes.subarray(from, to);
-    if (!isBlank(line)) yield { number, bytes: line };
+    yield { number, bytes: bytes.subarray(from, to) };
     from = to + 1;
   }
 }

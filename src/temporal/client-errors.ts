@@ -2,13 +2,23 @@
 import { isGrpcServiceError, ServiceError, WorkflowNotFoundError } from '@temporalio/client';
 import { isStaleClock } from './queries.ts';
 
-/** gRPC status codes. */
-const INVALID_ARGUMENT = 3;
-const NOT_FOUND = 5;
+/** In the order of their codes. */
+const GRPC_STATUSES = [
+  ...['OK', 'CANCELLED', 'UNKNOWN', 'INVALID_ARGUMENT', 'DEADLINE_EXCEEDED', 'NOT_FOUND', 'ALREADY_EXISTS'],
+  ...['PERMISSION_DENIED', 'RESOURCE_EXHAUSTED', 'FAILED_PRECONDITION', 'ABORTED', 'OUT_OF_RANGE'],
+  ...['UNIMPLEMENTED', 'INTERNAL', 'UNAVAILABLE', 'DATA_LOSS', 'UNAUTHENTICATED'],
+];
+const INVALID_ARGUMENT = GRPC_STATUSES.indexOf('INVALID_ARGUMENT');
+const NOT_FOUND = GRPC_STATUSES.indexOf('NOT_FOUND');
 
 /** The workflow or run does not exist, or its history was deleted. */
 export function isGone(error: unknown): boolean {
   return error instanceof WorkflowNotFoundError || grpcCode(error) === NOT_FOUND;
+}
+
+/** Such as `UNAVAILABLE`; undefined for an error of another kind. */
+export function grpcStatusOf(error: unknown): string | undefined {
+  return GRPC_STATUSES[grpcCode(error) ?? -1];
 }
 
 /** A worker's connection has the code in the error itself, a client's connection in the cause. */

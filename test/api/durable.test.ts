@@ -27,6 +27,7 @@ beforeAll(async () => {
     PAYOUTS_API_LISTEN: `127.0.0.1:${port}`,
     PAYMENTS_ENVIRONMENT: 'test',
     PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
+    PAYOUTS_DRAIN: '2s',
   };
   service = await startProgram('src/starters/api/main.ts', environment, /API server listening on/);
   url = /API server listening on (\S+)/.exec(service.output())?.[1] ?? '';
@@ -73,7 +74,7 @@ test('H33 acknowledges a notification only once Temporal has it: returns 503 whe
 
   const inHistory = (await recorded()).join('\n');
   for (const status of acknowledged) expect(inHistory).toContain(`"${status}"`);
-  expect((await get(`${url}/readyz`)).status).toBe(200);
+  await eventually(async () => (await get(`${url}/readyz`)).status === 200 || undefined);
 });
 
 test('SIGTERM shuts the API server down cleanly', async () => {

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, type Environment } from '../../src/config/environment.ts';
 import { serviceConfig } from '../../src/config/service-config.ts';
@@ -58,5 +59,20 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
   test('stops the API server when the file is missing; accepts the file for trials', () => {
     expect(problems({ PAYOUTS_API_KEYS_FILE: '/nowhere' })).toMatch(/cannot be read/);
     expect(problems({ PAYOUTS_API_KEYS_FILE: 'deploy/trial-callers.json' })).toBe('');
+  });
+});
+
+describe('PAYOUTS_AUDIT_LOG', () => {
+  test.each([
+    ['a folder', tmpdir(), /^PAYOUTS_AUDIT_LOG: names a file that cannot be written \(EISDIR\)$/],
+    ['a folder that is missing', '/nowhere/secret/audit.log', /cannot be written \(ENOENT\)$/],
+  ])('with %s: the API server does not start, and does not quote the path', (_what, path, said) => {
+    expect(problems({ PAYOUTS_AUDIT_LOG: path })).toMatch(said);
+    expect(problems({ PAYOUTS_AUDIT_LOG: path })).not.toContain(path);
+  });
+
+  test('is optional, and may be stderr', () => {
+    expect(serviceConfig(TEST).PAYOUTS_AUDIT_LOG).toBeUndefined();
+    expect(serviceConfig({ ...TEST, PAYOUTS_AUDIT_LOG: 'stderr' }).PAYOUTS_AUDIT_LOG).toBe('stderr');
   });
 });

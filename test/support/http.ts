@@ -4,6 +4,7 @@ import { request } from 'undici';
 import type { Environment } from '../../src/config/environment.ts';
 import { serviceConfig } from '../../src/config/service-config.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
+import type { Drain } from '../../src/surroundings/drain.ts';
 
 const TEST: Environment = {
   PAYOUTS_LOG_LEVEL: 'silent',
@@ -16,8 +17,12 @@ export interface TestApiServer {
   close(): Promise<void>;
 }
 
-export async function startApiServer(client: Client, environment: Environment = {}): Promise<TestApiServer> {
-  const server = await buildServer(client, serviceConfig({ ...TEST, ...environment }));
+export async function startApiServer(
+  client: Client,
+  environment: Environment = {},
+  drain?: Drain,
+): Promise<TestApiServer> {
+  const server = await buildServer(client, serviceConfig({ ...TEST, ...environment }), drain);
   const url = await server.listen({ host: '127.0.0.1', port: Number(environment['PORT'] ?? 0) });
   return { url, close: () => server.close() };
 }

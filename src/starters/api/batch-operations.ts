@@ -1,16 +1,16 @@
 /** Starts and reads batches. */
 import { z } from 'zod';
 import type { Batches } from '../../client/batches.ts';
-import type { BatchRef } from '../../client/checked-batch.ts';
+import { type BatchRef, type CheckedBatch, checkedBatch, inSlices } from '../../client/checked-batch.ts';
 import type { Caller } from '../../config/callers.ts';
-import { batchId, checkRows } from '../../contract/payout-batch.ts';
+import { batchId } from '../../contract/payout-batch.ts';
 import { appName } from '../../contract/payout-request.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
 import { PHASES } from '../../domain/payout.ts';
 import { isScoped, requirePayout } from './callers.ts';
 import type { Clients } from './clients.ts';
-import { appQuery, empty, noBody, type Operation, operation } from './operation.ts';
-import { invalidFields, Problem } from './problem.ts';
+import { appQuery, empty, ndjsonForm, noBody, type Operation, operation } from './operation.ts';
+import { Problem } from './problem.ts';
 import { wait } from './waits.ts';
 
 const count = z.int().min(0);
@@ -28,13 +28,16 @@ const batchState = z.strictObject({
 
 const stateBody = z.strictObject({ state: batchState });
 
-/** Identifies the batch if the body is NDJSON, which contains only rows. */
-const ndjsonQuery = z.strictObject({ app: appName.optional(), batchId: batchId.optional() });
+const identity = { app: appName.default('default'), batchId };
 const batchBody = z.strictObject({
-  app: appName.default('default'),
-  batchId,
-  payouts: z.array(z.unknown()).min(1).describe('Objects of the schema PayoutRequest; app is optional'),
+  ...identity,
+  payouts: z
+    .array(z.unknown())
+    .min(1)
+    .describe('Objects of the schema PayoutRequest; app is optional')
+    .transform((rows): Iterable<unknown> | AsyncIterable<unknown> => rows),
 });
+const batchNdjson = ndjsonForm(z.strictObject(identity), (batch, payouts) => ({ ...batch, payouts }));
 
 export function batchOperations({ batches, waits, withTemporalDeadline }: Clients): Operation[] {
   return [
@@ -46,12 +49,12 @@ export function batchOperations({ batches, waits, withTemporalDeadline }: Client
         summary: 'Start a batch, or continue it by sending the same rows again',
         response: { status: 202, description: 'All rows were added', schema: stateBody },
         problems: { 409: 'the batch was started with other rows or by another caller' },
-        ndjson: true,
       },
-      { params: empty, query: ndjsonQuery, body: batchBody },
+      { params: empty, query: empty, body: batchBody, ndjson: batchNdjson },
       async ({ caller, body: batch }) => {
-        checkRowsOf(caller, batch.app, batch.payouts);
-        return { state: await batches.start({ ...batch, startedBy: caller.name }) };
+        const checked = await checkedBatch(batch);
+        await requireRows(caller, checked);
+        return { state: await batches.startChecked(checked, caller.name) };
       },
     ),
     operation(
@@ -94,10 +97,12 @@ export function batchOperations({ batches, waits, withTemporalDeadline }: Client
   ];
 }
 
-function checkRowsOf(caller: Caller, app: string, payouts: readonly unknown[]): void {
-  const rows = checkRows(app, payouts);
-  if (!rows.ok) throw invalidFields(rows.errors);
-  for (const [row, request] of rows.value.entries()) requirePayout(caller, request, `row ${row}: `);
+async function requireRows(caller: Caller, { rows }: CheckedBatch): Promise<void> {
+  let row = 0;
+  for await (const request of inSlices(rows)) {
+    requirePayout(caller, request, `row ${row}: `);
+    row += 1;
+  }
 }
 
 /** Rows may belong to any client, and the state does not name them. */

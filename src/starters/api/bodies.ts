@@ -1,8 +1,9 @@
-/** Parses request bodies. Rejects duplicate keys and deep nesting, which other parsers may read differently. */
+/** Parses request bodies. Rejects what other parsers may read differently: duplicate keys, deep nesting, repeated headers. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { otherWork } from '../../client/checked-batch.ts';
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
-import { ndjsonLines } from '../ndjson.ts';
+import { isBlank, linesOf } from '../ndjson.ts';
 import { Problem } from './problem.ts';
 
 const LIMITS = { maxDepth: 16, uniqueKeys: true };
@@ -10,6 +11,10 @@ const LIMITS = { maxDepth: 16, uniqueKeys: true };
 const MAX_NDJSON_BYTES = 40 * 1024 * 1024;
 /** Lower, because the document is parsed as a whole. */
 const MAX_BATCH_BYTES = 4 * 1024 * 1024;
+/** The same as for the body of a payout. A line is parsed as a whole. */
+const MAX_LINE_BYTES = 64 * 1024;
+/** What is read before the process does other work. */
+const SLICE = { lines: 10_000, bytes: 256 * 1024 };
 
 /** A whole number of a parsed body, whose numbers are exact. */
 export const wholeNumber = () =>
@@ -27,17 +32,59 @@ export function acceptJson(scope: FastifyInstance, bodyLimit?: number): void {
   );
 }
 
-/** Accepts a batch as JSON, or as NDJSON: the body is the rows, and the query has `batchId` and `app`. */
+/** Accepts a batch as JSON, or as NDJSON, which becomes `NdjsonRows`. */
 export function acceptBatches(scope: FastifyInstance): void {
   acceptJson(scope, MAX_BATCH_BYTES);
   scope.addContentTypeParser(
     'application/x-ndjson',
     { parseAs: 'buffer', bodyLimit: MAX_NDJSON_BYTES },
-    async (request: FastifyRequest, body: unknown) => ({
-      ...(isJsonObject(request.query) ? request.query : {}),
-      payouts: Array.from(ndjsonLines(bytesOf(body)), (line) => parseJson(line.bytes, `line ${line.number}`)),
-    }),
+    async (_request: unknown, body: unknown) => new NdjsonRows(bytesOf(body)),
   );
+}
+
+/** The rows of an NDJSON body, parsed while they are read. Throws a 400 for a line that is not JSON. */
+export class NdjsonRows implements AsyncIterable<unknown> {
+  private readonly bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<unknown> {
+    let [lines, bytes] = [0, 0];
+    for (const line of linesOf(this.bytes)) {
+      const what = `line ${line.number}`;
+      if (line.bytes.length > MAX_LINE_BYTES)
+        throw new Problem('malformed-request', `${what} is invalid: it exceeds 64 KiB`);
+      if (!isBlank(line.bytes)) yield parseJson(line.bytes, what);
+      lines += 1;
+      bytes += line.bytes.length;
+      if (lines < SLICE.lines && bytes < SLICE.bytes) continue;
+      [lines, bytes] = [0, 0];
+      await otherWork();
+    }
+  }
+}
+
+/** Throws a 400 for what Fastify would ignore: the body of a GET, and a second content type. */
+export function requireReadableBody(request: FastifyRequest): void {
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
+  if (request.method === 'GET' && (length !== '0' || encoding !== undefined))
+    throw new Problem('ambiguous-request', 'this route takes no body');
+  requireOneHeader(request, 'content-type');
+}
+
+/** Node uses the first of several, and a proxy may use the last. Throws a 400. */
+export function requireOneHeader({ raw: { rawHeaders } }: FastifyRequest, name: string): void {
+  const names = rawHeaders.filter((_, at) => at % 2 === 0);
+  if (names.filter((each) => each.toLowerCase() === name).length > 1)
+    throw new Problem('ambiguous-request', `the header ${name} is repeated`);
+}
+
+/** The path names the application: throws a 400 if the query does, too. */
+export function requireNoAppInQuery({ query }: FastifyRequest): void {
+  if (isJsonObject(query) && Object.hasOwn(query, 'app'))
+    throw new Problem('ambiguous-request', 'the path names the application: the query must not contain app');
 }
 
 function parseJson(bytes: Buffer, what: string): unknown {

@@ -1,14 +1,29 @@
 /** Authenticates callers by bearer key, and authorizes them by what `PAYOUTS_API_KEYS_FILE` allows. */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
 import { type Caller, type Callers, TEST_CALLER, type Verb } from '../../config/callers.ts';
 import { compareMoney, type Money } from '../../domain/money.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
+import { requireOneHeader } from './bodies.ts';
 import { Problem } from './problem.ts';
 
-/** Throws a 401 if the key is missing or unknown. */
-export function callerOf({ keys }: Callers, authorization: string | undefined): Caller {
-  if (keys.length === 0) return TEST_CALLER;
-  const [, key] = /^Bearer +(\S+)$/i.exec(authorization ?? '') ?? [];
+const authenticated = new WeakMap<FastifyRequest, Caller>();
+
+/** The caller of a request, after `callerOf` has found it. */
+export function authenticatedCaller(request: FastifyRequest): Caller | undefined {
+  return authenticated.get(request);
+}
+
+/** Throws a 401 if the key is missing or unknown, and a 400 if there are several. */
+export function callerOf({ keys }: Callers, request: FastifyRequest): Caller {
+  const caller = keys.length === 0 ? TEST_CALLER : byKey(keys, request);
+  authenticated.set(request, caller);
+  return caller;
+}
+
+function byKey(keys: Callers['keys'], request: FastifyRequest): Caller {
+  requireOneHeader(request, 'authorization');
+  const [, key] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
   if (key === undefined) throw new Problem('key-missing', 'a bearer key is required');
   const given = createHash('sha256').update(key).digest();
   // Compares with every key, each in constant time, so that the timing reveals nothing about the keys.

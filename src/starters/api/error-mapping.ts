@@ -1,4 +1,7 @@
 /** Maps errors to problem documents (RFC 9457), which never quote the request. */
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import {
   WorkflowFailedError,
   WorkflowNotFoundError,
@@ -15,15 +18,27 @@ import type { ProblemDocument } from '../../contract/payout-answers.ts';
 import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
 import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
 import { applicationFailure, isConflict } from '../errors.ts';
+import { causesOf } from './causes.ts';
+import { FloodGate } from './flood-gate.ts';
+import { routeOf } from './metrics.ts';
 import { invalidFields, Problem, unavailable } from './problem.ts';
 import { CallerGoneError } from './waits.ts';
+
+const REQUEST_ID = 'x-request-id';
+
+/** An error of Node's HTTP parser. */
+type ConnectionError = Error & { code: string };
+const CONNECTION_PROBLEMS: Readonly<Record<string, ProblemKind>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
+  HPE_HEADER_OVERFLOW: 'headers-too-large',
+};
 
 const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }));
 
 /** Undefined for unexpected errors. */
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
-  if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields);
+  if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields, error);
   if (isConflict(error)) return new Problem('id-conflict', error.message);
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return problemOfFailure(applicationFailure(error.cause));
@@ -69,14 +84,39 @@ export function handleErrors(server: FastifyInstance): void {
   server.setNotFoundHandler((_request, reply) =>
     send(reply, new Problem('route-not-found', 'no such route')),
   );
+  const failures = new FloodGate((counted) => server.log.error(counted, 'more requests failed'));
+  server.addHook('onClose', async () => failures.close());
   server.setErrorHandler((error, request, reply) => {
     if (error instanceof CallerGoneError) return reply.hijack();
-    const problem = problemOf(error);
-    if (problem) return send(reply, problem);
-    if (statusOf(error) < 500) return rejectRequest(error, request, reply);
-    request.log.error({ name: error instanceof Error ? error.name : 'unknown' }, 'request failed');
-    return send(reply, new Problem('unexpected-error', 'unexpected error'));
+    const expected = problemOf(error);
+    if (!expected && statusOf(error) < 500) return rejectRequest(error, request, reply);
+    const problem = expected ?? new Problem('unexpected-error', 'unexpected error');
+    if (problem.status >= 500) {
+      const causes = causesOf(error);
+      const route = `${request.method} ${routeOf(request)}`;
+      if (failures.admits(`${route} ${problem.status} ${causes[0]?.name}`))
+        request.log.error({ route, status: problem.status, causes }, 'request failed');
+    }
+    return send(reply, problem);
   });
+}
+
+/** Responds to bytes that are not a request, and to requests that do not arrive in time, for which there is no route. */
+export function rejectConnection(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const kind = CONNECTION_PROBLEMS[error.code] ?? 'malformed-request';
+  const { status, title } = PROBLEMS[kind];
+  const document: ProblemDocument = { type: problemType(kind), title, status, detail: title };
+  const body = JSON.stringify(document);
+  const head = [
+    `HTTP/1.1 ${status} ${title}`,
+    'content-type: application/problem+json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `${REQUEST_ID}: ${requestIdOf({ headers: {} })}`,
+    'connection: close',
+  ];
+  if (socket.writable) socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.destroy(error);
 }
 
 /** Also handles a URL that cannot be decoded: it matches no route, and Fastify's own response would quote it. */
@@ -94,8 +134,22 @@ const REJECTED: Readonly<Record<number, ProblemKind>> = {
   500: 'unexpected-error',
 };
 
+/** The id of a request: the caller's, if it can be logged, else a new one. */
+export function requestIdOf({ headers }: Pick<IncomingMessage, 'headers'>): string {
+  const given = headers[REQUEST_ID];
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) ? given : randomUUID();
+}
+
+export function sendRequestIds(server: FastifyInstance): void {
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header(REQUEST_ID, request.id);
+  });
+}
+
 function send(reply: FastifyReply, problem: Problem): FastifyReply {
   const { kind, status, message, retryAfterSeconds, fields } = problem;
+  // A request that matches no route has run no hook.
+  reply.header(REQUEST_ID, reply.request.id);
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   const document: ProblemDocument = {

@@ -1,17 +1,19 @@
-/** `npm run api`: the API server. Shuts down gracefully on SIGINT and SIGTERM. */
+/** `npm run api`: the API server. SIGINT and SIGTERM drain it. */
 import { ConfigError } from '../../config/environment.ts';
 import { serviceConfig } from '../../config/service-config.ts';
 import { PaymentsSettingError } from '../../payments/index.ts';
+import { Drain, drainOnSignals } from '../../surroundings/drain.ts';
+import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { connectClient, TemporalSetupError } from '../../temporal/connection.ts';
 import { buildServer } from './server.ts';
 
 async function main(): Promise<void> {
   const config = serviceConfig(process.env);
   const { client } = await connectClient();
-  const server = await buildServer(client, config);
+  const drain = new Drain();
+  const server = await buildServer(client, config, drain);
   // Leaves the connection open: retries of background calls throw on a closed connection (SDK 1.24).
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void server.close().then(() => process.exit()));
+  drainOnSignals(server, drain, { clock: PROCESS_SURROUNDINGS.clock, drainMs: config.PAYOUTS_DRAIN });
   const url = await server.listen(config.PAYOUTS_API_LISTEN);
   console.log(`API server listening on ${url}`);
 }

@@ -1,5 +1,5 @@
 /** The metrics of the API server. Labels never contain ids or input of callers: a route is its pattern. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Received } from './receiver.ts';
 
@@ -39,7 +39,7 @@ export const API_METRICS = {
   },
   reachable: {
     name: 'payouts_temporal_reachable',
-    help: '1 if Temporal responds, else 0',
+    help: '1 if Temporal responds and has the namespace, else 0',
     labelNames: [],
     action:
       'Restore Temporal when it is 0. Each scrape checks it for up to 3 s: scrape with a timeout of 5 s.',
@@ -51,6 +51,11 @@ export const API_METRICS = {
     action: 'Repair the workflows that `npm run payouts -- list --attention` names when it is above 0.',
   },
 } as const;
+
+/** In OpenAPI notation; `none` if no route matches. */
+export function routeOf({ routeOptions: { url } }: FastifyRequest): string {
+  return url?.replaceAll(/:(\w+)/g, '{$1}') ?? 'none';
+}
 
 export class ApiMetrics {
   readonly registry = new Registry();
@@ -75,8 +80,8 @@ export class ApiMetrics {
 
   /** Counts the responses of all routes. */
   watch(server: FastifyInstance): void {
-    server.addHook('onResponse', async ({ method, routeOptions: { url } }, reply) => {
-      const route = url?.replaceAll(/:(\w+)/g, '{$1}') ?? 'none';
+    server.addHook('onResponse', async (request, reply) => {
+      const [method, route] = [request.method, routeOf(request)];
       this.requests.inc({ method, route, status: reply.statusCode });
       this.durations.observe({ method, route }, reply.elapsedTime / 1_000);
     });

@@ -1,37 +1,59 @@
-/** `GET /healthz`: the process runs. `GET /readyz`: Temporal responds. `GET /metrics`: metrics for Prometheus. */
+/** `GET /healthz`: the process runs. `GET /readyz`: it can serve requests. `GET /metrics`: metrics for Prometheus. */
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Callers } from '../../config/callers.ts';
+import type { Drain } from '../../surroundings/drain.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
+import type { AuditLog } from './audit.ts';
 import { callerOf, requireVerb } from './callers.ts';
 import { Problem } from './problem.ts';
 
 /** Shorter than the timeout of a scrape. */
 const TEMPORAL_TIMEOUT_MS = 3_000;
 const FAILING_COUNT_FRESH_MS = 60_000;
+const REACHABLE_FRESH_MS = 1_000;
 
-export function healthRoutes(server: FastifyInstance, client: Client): void {
+type Check = () => Promise<boolean>;
+
+export function healthRoutes(server: FastifyInstance, drain: Drain, isReachable: Check): void {
   server.get('/healthz', async () => ({ status: 'ok' }));
   server.get('/readyz', async () => {
-    if (!(await isTemporalReachable(client)))
-      throw new Problem('temporal-unavailable', 'Temporal does not respond', { retryAfterSeconds: 1 });
+    const retry = { retryAfterSeconds: 1 };
+    if (drain.hasBegun) throw new Problem('shutting-down', 'this API server is about to end', retry);
+    if (!(await isReachable()))
+      throw new Problem(
+        'temporal-unavailable',
+        'Temporal does not respond, or the namespace cannot be used',
+        retry,
+      );
     return { status: 'ok' };
   });
 }
 
 /** Requires a key with the verb `metrics`, because the same address is open to the provider. */
-export function metricsRoute(server: FastifyInstance, callers: Callers, registry: Registry): void {
+export function metricsRoute(
+  server: FastifyInstance,
+  callers: Callers,
+  audit: AuditLog,
+  registry: Registry,
+): void {
   server.get('/metrics', {
     exposeHeadRoute: false,
-    onRequest: async ({ headers }) => requireVerb(callerOf(callers, headers.authorization), 'metrics'),
+    onRequest: async (request) => requireVerb(callerOf(callers, request), 'metrics'),
+    onSend: audit.recorder({ method: 'GET', path: '/metrics', verb: 'metrics', refusedOnly: true }),
     handler: async (_request, reply) => reply.type(registry.contentType).send(await registry.metrics()),
   });
 }
 
-export async function isTemporalReachable(client: Client): Promise<boolean> {
-  const info = await unlessUnavailable(client, () => client.workflowService.getSystemInfo({}));
-  return info !== undefined;
+/** Whether the namespace can be used. Calls Temporal at most once per second, however many callers there are. */
+export function temporalCheck(client: Client): Check {
+  const { namespace } = client.options;
+  return cached(
+    () =>
+      unlessUnavailable(client, () => client.workflowService.describeNamespace({ namespace })).then(Boolean),
+    () => REACHABLE_FRESH_MS,
+  );
 }
 
 /**
@@ -39,14 +61,22 @@ export async function isTemporalReachable(client: Client): Promise<boolean> {
  * Undefined if neither Temporal nor a reconciliation has searched for them, or if Temporal does not respond.
  */
 export function failingWorkflowCount(client: Client, environment: string): () => Promise<number | undefined> {
-  let cached: { count: Promise<number | undefined>; untilMs: number } | undefined;
-  return async () => {
-    if (cached && performance.now() < cached.untilMs) return cached.count;
-    const failing = unlessUnavailable(client, () => knownFailingWorkflows(client, environment));
-    const count = failing.then((found) => found?.length);
-    cached = { count, untilMs: performance.now() + FAILING_COUNT_FRESH_MS };
-    if ((await count) === undefined) cached = undefined;
-    return count;
+  const count = async () =>
+    (await unlessUnavailable(client, () => knownFailingWorkflows(client, environment)))?.length;
+  return cached(count, (known) => (known === undefined ? 0 : FAILING_COUNT_FRESH_MS));
+}
+
+/** Shares a call among all who ask meanwhile, and its result for `freshMs` after it. */
+function cached<T>(read: () => Promise<T>, freshMs: (result: T) => number): () => Promise<T> {
+  let last: { result: Promise<T>; untilMs: number } | undefined;
+  return () => {
+    if (last && performance.now() < last.untilMs) return last.result;
+    const next = { result: read(), untilMs: Number.POSITIVE_INFINITY };
+    last = next;
+    void next.result.then((result) => {
+      next.untilMs = performance.now() + freshMs(result);
+    });
+    return next.result;
   };
 }
 

@@ -7,6 +7,8 @@ import {
   type NotificationVerifier,
   parseNotification,
 } from '../../payments/index.ts';
+import { requireNoAppInQuery } from './bodies.ts';
+import { FloodGate } from './flood-gate.ts';
 import type { ApiMetrics, NotificationResult } from './metrics.ts';
 import { Problem, unavailable } from './problem.ts';
 import type { Received, Receiver } from './receiver.ts';
@@ -23,13 +25,15 @@ type NotificationRequest = FastifyRequest<{ Params: { app: string } }>;
 const RESULTS: Record<number, NotificationResult> = { 400: 'unusable', 401: 'refused', 404: 'unusable' };
 
 export function notificationRoute(server: FastifyInstance, parts: NotificationParts): void {
+  const unmatched = new FloodGate((counted) => server.log.info(counted, 'more notifications'));
+  server.addHook('onClose', async () => unmatched.close());
   // In its own scope, where every body remains raw bytes.
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     scope.post<{ Params: { app: string } }>('/v1/notifications/:app', async (request, reply) => {
       try {
-        const received = await receive(parts, request);
+        const received = await receive(parts, unmatched, request);
         parts.metrics.countNotification(received);
         return reply.code(202).send({ received });
       } catch (error) {
@@ -42,10 +46,12 @@ export function notificationRoute(server: FastifyInstance, parts: NotificationPa
 
 async function receive(
   { verifier, receiver, fields }: NotificationParts,
+  unmatched: FloodGate,
   request: NotificationRequest,
 ): Promise<Received> {
   const app = appName.safeParse(request.params.app);
   if (!app.success) throw new Problem('not-found', 'no such application');
+  requireNoAppInQuery(request);
   const rawBody = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const { result, reason } = await verifier.verify({ rawBody, headers: request.headers, now: Date.now() });
   if (result === 'rejected')
@@ -53,10 +59,11 @@ async function receive(
   const notification = parse(rawBody, fields);
   if (notification.orderId === undefined && notification.partnerOrderId === undefined)
     throw new Problem('notification-unusable', 'contains no order id; see PAYMENTS_NOTIFICATION_FIELDS');
-  const received = await receiver.receive(app.data, notification).catch(() => {
-    throw unavailable('notification-not-delivered', 'could not be delivered now: send it again');
+  const received = await receiver.receive(app.data, notification).catch((error: unknown) => {
+    throw unavailable('notification-not-delivered', 'could not be delivered now: send it again', error);
   });
-  request.log.info({ app: app.data, received, verified: result === 'verified' }, 'notification');
+  if (received !== 'unknown' || unmatched.admits('unknown'))
+    request.log.info({ app: app.data, received, verified: result === 'verified' }, 'notification');
   return received;
 }
 

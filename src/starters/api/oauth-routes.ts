@@ -12,6 +12,7 @@ import {
 import { appName } from '../../contract/payout-request.ts';
 import type { AuthorizationOutcome } from '../../domain/token-record.ts';
 import { sendPage } from '../../pages/page.ts';
+import { requireNoAppInQuery } from './bodies.ts';
 import { Problem, unavailable } from './problem.ts';
 
 const COOKIE = 'payouts_oauth';
@@ -22,6 +23,8 @@ const COOKIE_MAX_AGE_S = 1_800;
 const callbackQuery = z.object({
   state: z.string().min(1).max(512),
   code: z.string().min(1).max(2_048).optional(),
+  // The path names it.
+  app: z.never().optional(),
 });
 
 type AppRoute = { Params: { app: string } };
@@ -41,6 +44,7 @@ export function oauthRoutes(server: FastifyInstance, authorizations: Authorizati
     await scope.register(cookie);
     scope.get<AppRoute>('/v1/oauth/:app/authorize', async (request, reply) => {
       const app = validApp(request.params.app);
+      requireNoAppInQuery(request);
       const browserId = browserIdOf(request) ?? randomBytes(32).toString('base64url');
       const url = await authorizations.begin(app, browserId).catch(throwProblem);
       reply.setCookie(COOKIE, browserId, {
@@ -73,7 +77,7 @@ export function oauthRoutes(server: FastifyInstance, authorizations: Authorizati
 
 function throwProblem(error: unknown): never {
   if (error instanceof AuthorizationsBusyError)
-    throw unavailable('too-many-waiting', 'too many authorizations at once: open the same link again');
+    throw unavailable('too-many-waiting', 'too many authorizations at once: open the same link again', error);
   if (error instanceof StillExchangingError)
     throw new Problem(
       'authorization-in-progress',

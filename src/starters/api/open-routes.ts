@@ -17,6 +17,7 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
     summary: 'Receive a notification of the provider. Verified by the configured scheme',
     answers: {
       202: 'delivered, or kept for two minutes until its payout is known',
+      400: 'no notification, or the query names an application',
       401: 'not verified',
       503: 'send it again',
     },
@@ -25,7 +26,11 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
     method: 'GET',
     path: '/v1/oauth/{app}/authorize',
     summary: "Redirect a user's browser to the provider's authorization page",
-    answers: { 302: 'to that page', 503: 'too many requests, or no worker responds: try again' },
+    answers: {
+      302: 'to that page',
+      400: 'the query names an application',
+      503: 'too many requests, or no worker responds: try again',
+    },
   },
   {
     method: 'GET',
@@ -44,7 +49,10 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
     method: 'GET',
     path: '/readyz',
     summary: 'Readiness',
-    answers: { 200: 'Temporal responds', 503: 'Temporal does not respond' },
+    answers: {
+      200: 'the namespace in Temporal can be used. Checked at most once per second',
+      503: 'Temporal or the namespace cannot be used, or the process is about to end',
+    },
   },
   {
     method: 'GET',

@@ -12,7 +12,7 @@ import { codesOf, OPENING_ATTENTION, PAYOUT_ATTENTION } from '../../domain/atten
 import { REASON_CODES } from '../../domain/payout.ts';
 import { OPENING_REASON_CODES } from '../../domain/receiving-account.ts';
 import { OPEN_ROUTES, type OpenRoute } from './open-routes.ts';
-import type { Operation } from './operation.ts';
+import { empty, type Operation } from './operation.ts';
 
 const NAMED = {
   PayoutRequest: payoutRequestSchema,
@@ -36,6 +36,7 @@ const NAMED = {
 function codes<const Code extends string>(all: readonly Code[], description: string) {
   return z.enum(all).describe(`${description}. The codes are stable: docs/reference.md explains them`);
 }
+const REQUEST_ID = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
 
 /** `input`: as callers send it. `output`: as the API server sends it. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output') {
@@ -47,9 +48,18 @@ export interface DocumentedOperation {
   operationId: string;
   description?: string;
   security?: { bearer: never[] }[];
-  parameters: { name: string; in: 'path' | 'query'; required: boolean; schema: unknown }[];
+  parameters: {
+    name: string;
+    in: 'path' | 'query';
+    required: boolean;
+    description?: string;
+    schema: unknown;
+  }[];
   requestBody?: { required: boolean; content: Record<string, { schema: unknown }> };
-  responses: Record<string, { description: string; content?: Record<string, { schema: unknown }> }>;
+  responses: Record<
+    string,
+    { description: string; headers: unknown; content?: Record<string, { schema: unknown }> }
+  >;
 }
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
@@ -75,6 +85,13 @@ export function openApiDocument(operations: readonly Operation[]) {
           withoutDialect(schema, name.endsWith('Request') ? 'input' : 'output'),
         ]),
       ),
+      headers: {
+        RequestId: {
+          description:
+            'The `x-request-id` of the request, if it has 1 to 64 of the characters A-Z, a-z, 0-9, `.`, `_` and `-`; else a generated one. The audit trail contains it.',
+          schema: { type: 'string' },
+        },
+      },
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
   };
@@ -93,10 +110,18 @@ function documented(one: Operation): DocumentedOperation {
     summary: one.summary,
     ...securityOf(one.verb),
     operationId: operationId(one.method, one.path),
-    parameters: [...parameters(one.params, 'path'), ...parameters(one.query, 'query')],
+    parameters: [
+      ...parameters(one.params, 'path'),
+      ...parameters(one.query, 'query'),
+      ...ndjsonParameters(one),
+    ],
     ...(one.body instanceof z.ZodUndefined ? {} : { requestBody: requestBody(one) }),
     responses: {
-      [status]: { description, content: { 'application/json': { schema: refOrSchema(schema, 'output') } } },
+      [status]: {
+        description,
+        headers: REQUEST_ID,
+        content: { 'application/json': { schema: refOrSchema(schema, 'output') } },
+      },
       ...Object.fromEntries(
         Object.entries(problems).map(([code, what]) => [code, problem(Number(code), what)]),
       ),
@@ -113,7 +138,7 @@ function documentedRoute({ method, path, verb, summary, answers }: OpenRoute): D
       ...{ name, in: 'path', required: true, schema: { type: 'string' } },
     })),
     responses: Object.fromEntries(
-      Object.entries(answers).map(([status, description]) => [status, { description }]),
+      Object.entries(answers).map(([status, description]) => [status, { description, headers: REQUEST_ID }]),
     ),
   };
 }
@@ -126,7 +151,7 @@ function securityOf(verb: string): Pick<DocumentedOperation, 'description' | 'se
 function problem(status: number, description: string) {
   const types = PROBLEM_KINDS.filter((kind) => PROBLEMS[kind].status === status).map(problemType);
   const schema = { allOf: [refTo('Problem'), { properties: { type: { enum: types } } }] };
-  return { description, content: { 'application/problem+json': { schema } } };
+  return { description, headers: REQUEST_ID, content: { 'application/problem+json': { schema } } };
 }
 
 function requestBody({ body, ndjson }: Operation): NonNullable<DocumentedOperation['requestBody']> {
@@ -139,12 +164,21 @@ function requestBody({ body, ndjson }: Operation): NonNullable<DocumentedOperati
   };
 }
 
-function parameters(shape: z.ZodObject, place: 'path' | 'query') {
+function parameters(shape: z.ZodObject, place: 'path' | 'query'): DocumentedOperation['parameters'] {
   return Object.entries(shape.shape).map(([name, schema]) => ({
     name,
     in: place,
     required: place === 'path' || !z.safeParse(schema, undefined).success,
     schema: withoutDialect(z.object({ one: schema }), 'input').properties?.['one'] ?? {},
+  }));
+}
+
+/** The other body has these fields itself, and takes no query. */
+function ndjsonParameters({ ndjson }: Operation): DocumentedOperation['parameters'] {
+  return parameters(ndjson?.query ?? empty, 'query').map((one) => ({
+    ...one,
+    required: false,
+    description: `Only for a body in NDJSON${one.required ? ', where it is required' : ''}`,
   }));
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { appName, type CheckResult, fieldErrors } from '../../contract/payout-request.ts';
 import { isJsonObject } from '../../payments/exact-json.ts';
+import { NdjsonRows } from './bodies.ts';
 import { requireApplication } from './callers.ts';
 import { invalidFields } from './problem.ts';
 
@@ -19,14 +20,19 @@ interface Description {
   everyApplication?: boolean;
   /** Has the parameter `wait`. */
   waits?: boolean;
-  /** Also accepts NDJSON: one payout per line. */
-  ndjson?: boolean;
 }
 
 interface Shapes<P extends z.ZodObject, Q extends z.ZodObject, B extends z.ZodType> {
   params: P;
   query: Q;
   body: B;
+  ndjson?: NdjsonForm<z.output<B>>;
+}
+
+/** A body in NDJSON, one payout per line. Its query has the other fields of the body. */
+export interface NdjsonForm<Body> {
+  query: z.ZodObject;
+  read(query: unknown, rows: NdjsonRows): CheckResult<Body>;
 }
 
 export interface Operation extends Description, Shapes<z.ZodObject, z.ZodObject, z.ZodType> {
@@ -68,8 +74,10 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
     ...shapes,
     async run({ caller, gone, ...raw }) {
       const params = validate(shapes.params, raw.params);
-      const query = validate(shapes.query, raw.query);
-      const body = validate(shapes.body, raw.body);
+      const rows = raw.body instanceof NdjsonRows ? raw.body : undefined;
+      const query = validate(shapes.query, rows ? {} : raw.query);
+      const body =
+        rows && shapes.ndjson ? shapes.ndjson.read(raw.query, rows) : validate(shapes.body, raw.body);
       if (!params.ok || !query.ok || !body.ok)
         throw invalidFields([params, query, body].flatMap((part) => (part.ok ? [] : part.errors)));
       const app = applicationOf(body.value, query.value);
@@ -77,6 +85,19 @@ export function operation<P extends z.ZodObject, Q extends z.ZodObject, B extend
       else if (!description.everyApplication)
         throw new Error('the request of an operation must name an application');
       return handle({ caller, gone, params: params.value, query: query.value, body: body.value });
+    },
+  };
+}
+
+export function ndjsonForm<Q extends z.ZodObject, Body>(
+  query: Q,
+  bodyOf: (query: z.output<Q>, rows: NdjsonRows) => Body,
+): NdjsonForm<Body> {
+  return {
+    query,
+    read: (raw, rows) => {
+      const checked = validate(query, raw);
+      return checked.ok ? { ok: true, value: bodyOf(checked.value, rows) } : checked;
     },
   };
 }

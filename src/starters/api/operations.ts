@@ -1,9 +1,10 @@
 /** All operations, and their routes on the server. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Caller, Callers } from '../../config/callers.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { Callers } from '../../config/callers.ts';
+import type { AuditLog } from './audit.ts';
 import { batchOperations } from './batch-operations.ts';
-import { acceptBatches, acceptJson } from './bodies.ts';
-import { callerOf, requireVerb } from './callers.ts';
+import { acceptBatches, acceptJson, requireReadableBody } from './bodies.ts';
+import { authenticatedCaller, callerOf, requireVerb } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { listOperations } from './list-operations.ts';
 import type { Operation } from './operation.ts';
@@ -25,35 +26,34 @@ export function operationsOf(clients: Clients): Operation[] {
 export function serveOperations(
   server: FastifyInstance,
   callers: Callers,
+  audit: AuditLog,
   operations: readonly Operation[],
 ): void {
-  for (const one of operations) server.register(async (scope) => serve(scope, callers, one));
+  for (const one of operations) server.register(async (scope) => serve(scope, callers, audit, one));
 }
 
-function serve(scope: FastifyInstance, callers: Callers, one: Operation): void {
+function serve(scope: FastifyInstance, callers: Callers, audit: AuditLog, one: Operation): void {
   if (one.ndjson) acceptBatches(scope);
   else acceptJson(scope);
-  const authenticated = new WeakMap<FastifyRequest, Caller>();
   scope.route({
     method: one.method,
     url: one.path.replaceAll(/\{(\w+)\}/g, ':$1'),
     exposeHeadRoute: false,
     // Runs before the body is read, so that unauthorized requests cost no memory.
     onRequest: async (request) => {
-      const caller = callerOf(callers, request.headers.authorization);
+      const caller = callerOf(callers, request);
       requireVerb(caller, one.verb);
-      authenticated.set(request, caller);
+      requireReadableBody(request);
     },
+    onSend: audit.recorder({ ...one, hasAppInQuery: 'app' in one.query.shape }),
     handler: async (request, reply) => {
-      const caller = authenticated.get(request) ?? callerOf(callers, request.headers.authorization);
+      const caller = authenticatedCaller(request) ?? callerOf(callers, request);
       const { params, query } = request;
       const gone = one.waits ? goneSignal(reply) : NEVER;
       const body = await one.run({ caller, params, query, body: request.body ?? undefined, gone });
       // The key may have been removed during a wait.
-      if (one.waits) requireVerb(callerOf(callers, request.headers.authorization), one.verb);
+      if (one.waits) requireVerb(callerOf(callers, request), one.verb);
       const { status } = one.response;
-      if (one.method === 'POST')
-        request.log.info({ verb: one.verb, caller: caller.name, params, status }, 'operation');
       return reply.code(status).header('cache-control', 'no-store').send(body);
     },
   });

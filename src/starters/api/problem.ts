@@ -5,6 +5,7 @@ import { PROBLEMS, type ProblemKind } from '../../contract/problems.ts';
 interface ProblemExtras {
   retryAfterSeconds?: number;
   fields?: readonly FieldError[];
+  cause?: unknown;
 }
 
 export class Problem extends Error {
@@ -14,8 +15,12 @@ export class Problem extends Error {
   readonly retryAfterSeconds: number | undefined;
   readonly fields: readonly FieldError[];
 
-  constructor(kind: ProblemKind, detail: string, { retryAfterSeconds, fields = [] }: ProblemExtras = {}) {
-    super(detail);
+  constructor(
+    kind: ProblemKind,
+    detail: string,
+    { retryAfterSeconds, fields = [], cause }: ProblemExtras = {},
+  ) {
+    super(detail, { cause });
     this.kind = kind;
     this.status = PROBLEMS[kind].status;
     this.retryAfterSeconds = retryAfterSeconds;
@@ -23,8 +28,12 @@ export class Problem extends Error {
   }
 }
 
-export function invalidFields(fields: readonly FieldError[]): Problem {
-  return new Problem('invalid-request', 'these fields are invalid', { fields });
+/** `stopped`: there may be more. */
+export function invalidFields(fields: readonly FieldError[], { stopped = false } = {}): Problem {
+  const detail = stopped
+    ? 'these fields are invalid; later rows were not checked'
+    : 'these fields are invalid';
+  return new Problem('invalid-request', detail, { fields });
 }
 
 const RETRY_AFTER_SECONDS = 5;
@@ -33,6 +42,7 @@ const RETRY_AFTER_SECONDS = 5;
 export function unavailable(
   kind: 'temporal-unavailable' | 'too-many-waiting' | 'notification-not-delivered',
   detail: string,
+  cause?: unknown,
 ): Problem {
-  return new Problem(kind, detail, { retryAfterSeconds: RETRY_AFTER_SECONDS });
+  return new Problem(kind, detail, { retryAfterSeconds: RETRY_AFTER_SECONDS, cause });
 }

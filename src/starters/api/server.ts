@@ -4,16 +4,19 @@ import fastify, { type FastifyInstance, LogController } from 'fastify';
 import { Authorizations } from '../../client/authorizations.ts';
 import type { ServiceConfig } from '../../config/service-config.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
+import { Drain } from '../../surroundings/drain.ts';
+import { AuditLog } from './audit.ts';
 import { clientsOf } from './clients.ts';
 import { docsRoutes, problemRoutes } from './docs-routes.ts';
-import { handleErrors, rejectRequest } from './error-mapping.ts';
-import { ApiMetrics } from './metrics.ts';
 import {
-  failingWorkflowCount,
-  healthRoutes,
-  isTemporalReachable,
-  metricsRoute,
-} from './monitoring-routes.ts';
+  handleErrors,
+  rejectConnection,
+  rejectRequest,
+  requestIdOf,
+  sendRequestIds,
+} from './error-mapping.ts';
+import { ApiMetrics } from './metrics.ts';
+import { failingWorkflowCount, healthRoutes, metricsRoute, temporalCheck } from './monitoring-routes.ts';
 import { notificationRoute } from './notification-route.ts';
 import { oauthRoutes } from './oauth-routes.ts';
 import { operationsOf, serveOperations } from './operations.ts';
@@ -25,7 +28,11 @@ const MAX_BODY_BYTES = 64 * 1024;
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /** Throws `PaymentsSettingError` if the verifier cannot be set up. */
-export async function buildServer(client: Client, config: ServiceConfig): Promise<FastifyInstance> {
+export async function buildServer(
+  client: Client,
+  config: ServiceConfig,
+  drain = new Drain(),
+): Promise<FastifyInstance> {
   const { keys, PAYMENTS_ENVIRONMENT: environment } = config;
   const verifier = await createNotificationVerifier(
     config.PAYMENTS_NOTIFICATION_VERIFIER,
@@ -38,6 +45,8 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
     frameworkErrors: rejectRequest,
+    clientErrorHandler: rejectConnection,
+    genReqId: requestIdOf,
     // An id has 64 characters, percent-encoded as up to nine characters each.
     routerOptions: { maxParamLength: 1_000 },
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -48,13 +57,20 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
       headersTimeout: REQUEST_TIMEOUT_MS,
     },
     forceCloseConnections: 'idle',
+    // What arrives on an open connection while the server closes is served; the drain has a deadline.
+    return503OnClosing: false,
   });
+  sendRequestIds(server);
+  drain.watch(server);
+  const audit = new AuditLog(server.log, config.PAYOUTS_AUDIT_LOG);
+  server.addHook('onClose', async () => audit.close());
   const metrics = new ApiMetrics();
   metrics.watch(server);
-  metrics.gauge('reachable', async () => ((await isTemporalReachable(client)) ? 1 : 0));
+  const isReachable = temporalCheck(client);
+  metrics.gauge('reachable', async () => ((await isReachable()) ? 1 : 0));
   metrics.gauge('tasksFailing', failingWorkflowCount(client, environment));
   handleErrors(server);
-  healthRoutes(server, client);
+  healthRoutes(server, drain, isReachable);
   oauthRoutes(server, new Authorizations({ client, environment, keys: keys.tokens }));
   const receiver = new Receiver(client);
   server.addHook('onClose', async () => receiver.close());
@@ -69,7 +85,7 @@ export async function buildServer(client: Client, config: ServiceConfig): Promis
   server.addHook('onClose', async () => callers.close());
   docsRoutes(server, operations);
   problemRoutes(server);
-  metricsRoute(server, callers, metrics.registry);
-  serveOperations(server, callers, operations);
+  metricsRoute(server, callers, audit, metrics.registry);
+  serveOperations(server, callers, audit, operations);
   return server;
 }

@@ -1,0 +1,110 @@
+/** Uploads of batches that must not disturb the other work of the API server. Nothing here reaches Temporal. */
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { Client, Connection } from '@temporalio/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { manyRows } from '../support/batches.ts';
+import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+
+let nowhere: Connection;
+let service: TestApiServer;
+let at: string;
+
+beforeAll(async () => {
+  nowhere = Connection.lazy({ address: '127.0.0.1:9' });
+  service = await startApiServer(new Client({ connection: nowhere }));
+  at = `${service.url}/v1/payout-batches?batchId=upload`;
+});
+
+afterAll(async () => {
+  await service.close();
+  await nowhere.close();
+});
+
+const NDJSON = { 'content-type': 'application/x-ndjson' };
+const MIB = 1024 * 1024;
+const linesOf = (rows: readonly object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+const upload = (lines: string | Buffer) => post(at, lines, NDJSON);
+const errorsOf = (body: unknown): unknown[] =>
+  typeof body === 'object' && body !== null && 'errors' in body && Array.isArray(body.errors)
+    ? body.errors
+    : [];
+
+describe('a batch is read no further than necessary', () => {
+  test('40 MiB of rows that are no payouts get the first 100 bad fields', async () => {
+    const answer = await upload(Buffer.alloc(40 * MIB - 1, '{}\n'));
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { detail: 'these fields are invalid; later rows were not checked' },
+    });
+    expect(errorsOf(answer.body)).toHaveLength(100);
+    expect(errorsOf(answer.body)[0]).toMatchObject({ path: '0.clientId' });
+  });
+
+  test('the same rows in JSON get the first 100 bad fields', async () => {
+    const payouts = Array.from({ length: 60_000 }, () => ({}));
+    const answer = await post(`${service.url}/v1/payout-batches`, { batchId: 'json', payouts });
+    expect(answer.status).toBe(400);
+    expect(errorsOf(answer.body)).toHaveLength(100);
+  });
+
+  test('the row after the last that a batch may have ends the reading: what follows may be anything', async () => {
+    const [row] = manyRows(1);
+    const rows = Array.from({ length: 50_001 }, (_, at) => ({ ...row, partnerOrderId: `row-${at}` }));
+    const answer = await upload(`${linesOf(rows)}{"no JSON`);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'count', message: 'must be at most 50000' }] },
+    });
+  });
+
+  test('a line over 64 KiB, a line that is no JSON, and a body without rows are rejected', async () => {
+    const long = await upload(`\n${JSON.stringify({ note: 'x'.repeat(64 * 1024) })}`);
+    expect(long).toMatchObject({ status: 400, body: { detail: 'line 2 is invalid: it exceeds 64 KiB' } });
+    const broken = await upload(`${linesOf(manyRows(1))}\n{"a`);
+    expect(broken).toMatchObject({ status: 400, body: { detail: expect.stringMatching(/^line 3 is/) } });
+    expect(await upload('\n \n')).toMatchObject({ status: 400, body: { errors: [{ path: 'count' }] } });
+  });
+});
+
+describe('while a batch is checked, the API server serves other requests', () => {
+  const valid = manyRows(20_000);
+  test.each([
+    ['valid rows up to the last', linesOf([...valid, {}])],
+    ['blank lines', '\n'.repeat(MIB)],
+  ])('of %s', async (_what, lines) => {
+    const socket = await uploadAllButTheLastByte(lines);
+    const answered = once(socket, 'data');
+    let isChecked = false;
+    void answered.then(() => {
+      isChecked = true;
+    });
+    socket.write(lines.slice(-1));
+    let served = 0;
+    while (!isChecked) {
+      expect((await get(`${service.url}/healthz`)).status).toBe(200);
+      served += 1;
+    }
+    const [chunk] = await answered;
+    expect(String(chunk)).toMatch(/^HTTP\/1\.1 400/);
+    expect(served).toBeGreaterThan(10);
+    socket.destroy();
+  });
+});
+
+/** Resolves when the server has read everything so far: it reads at least 64 KiB in each turn of its event loop. */
+async function uploadAllButTheLastByte(lines: string): Promise<Socket> {
+  const { hostname, port, pathname, search } = new URL(at);
+  const socket = connect({ host: hostname, port: Number(port) });
+  const head = [
+    `POST ${pathname}${search} HTTP/1.1`,
+    'Host: x',
+    `Content-Type: ${NDJSON['content-type']}`,
+    `Content-Length: ${lines.length}`,
+  ];
+  await new Promise<void>((resolve) => {
+    socket.write(`${head.join('\r\n')}\r\n\r\n${lines.slice(0, -1)}`, () => resolve());
+  });
+  for (let turn = 0; turn < 400; turn += 1) await get(`${service.url}/healthz`);
+  return socket;
+}
