@@ -23,7 +23,7 @@ const FILES: Readonly<Record<string, string>> = {
   'file:/run/secrets/payments-app-secret': `file:${secretFile('app-secret')}`,
   'file:/run/secrets/payments-signing-key': `file:${secretFile('signing-key')}`,
   'file:/run/secrets/payments-notification-secrets': `file:${secretFile('newest,older')}`,
-  'file:/run/secrets/payouts-codec-keys': `file:${secretFile('a-key-of-the-codec-server')}`,
+  'file:/run/secrets/payouts-codec-keys': `file:${secretFile('olga:a-key-of-the-codec-server')}`,
   '/etc/payouts/callers.json': join(import.meta.dirname, '../../deploy/trial-callers.json'),
 };
 /** It replaces other variables, so it cannot be set beside them. */
