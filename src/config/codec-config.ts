@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { mayRunWithoutKeys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
+import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
 import {
   choice,
   type Listen,
@@ -81,6 +82,7 @@ export const codecShape = {
       'Whether this is a test, which may start on loopback without `PAYOUTS_CODEC_KEYS` and without a `Secure` cookie.',
     ),
   PAYMENTS_BASE_URL: testBaseUrl,
+  ...allowedHostsShape,
 };
 
 const schema = z.object(codecShape);
@@ -108,7 +110,7 @@ export function codecConfig(environment: Environment): CodecConfig {
   const { PAYOUTS_TOKEN_KEYS: tokenKeys, ...rest } = environment;
   const keys = readKeys(rest);
   const ring = keys.ok ? keys.value.payloads : undefined;
-  const problems = problemsOf(own, keys);
+  const problems = [...problemsOf(own, keys), ...addressProblems(environment)];
   // The codec server does not use them, so it could only leak them.
   if (tokenKeys) problems.push('PAYOUTS_TOKEN_KEYS: must not be given to the codec server');
   if (keys.ok && !ring) problems.push('PAYOUTS_ENCRYPTION_KEYS: is missing: it decodes payloads');

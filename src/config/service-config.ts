@@ -4,6 +4,7 @@ import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, readCallers } from './callers.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
+import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
 import { listenAddress, logLevelShape, partsOf, paymentsEnvironment, secret, testBaseUrl } from './values.ts';
 
 const FIELDS = ['orderId', 'partnerOrderId', 'status'] as const;
@@ -28,6 +29,7 @@ export const apiShape = {
     "The provider's environment, recorded with each start: a worker of another environment rejects it.",
   ),
   PAYMENTS_BASE_URL: testBaseUrl,
+  ...allowedHostsShape,
   PAYOUTS_API_LISTEN: listenAddress
     .prefault('127.0.0.1:8080')
     .describe('The address that the API server listens on. It speaks plain HTTP: put TLS in front of it.'),
@@ -63,6 +65,7 @@ export function serviceConfig(environment: Environment): ServiceConfig {
   const own = readVariables(schema, environment);
   const keys = readKeys(environment);
   const callers = readCallers(environment, own.ok ? own.value : undefined);
-  if (own.ok && keys.ok && callers.ok) return { ...own.value, keys: keys.value, callers: callers.value };
-  throw new ConfigError(problemsOf(own, keys, callers));
+  const problems = [...problemsOf(own, keys, callers), ...addressProblems(environment)];
+  if (!own.ok || !keys.ok || !callers.ok || problems.length > 0) throw new ConfigError(problems);
+  return { ...own.value, keys: keys.value, callers: callers.value };
 }
