@@ -1,6 +1,6 @@
 /** Requests for receiving accounts: start, read and resolve. Balance and detail are in `read-operations.ts`. */
 import { z } from 'zod';
-import { identifier } from '../../contract/payout-request.ts';
+import { ownId } from '../../contract/payout-request.ts';
 import {
   accountId,
   receivingAccountResultSchema,
@@ -29,7 +29,7 @@ const resolution = z.discriminatedUnion('created', [
 ]);
 const REQUEST = {
   ...{ name: 'request', path: '/v1/receiving-accounts/{requestId}' },
-  params: z.strictObject({ requestId: identifier() }),
+  params: z.strictObject({ requestId: ownId() }),
   ...{ state: receivingAccountStateSchema, result: receivingAccountResultSchema },
 };
 
