@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { amount, appName, currency } from '../contract/payout-request.ts';
 import { type Environment, isLoopback, type Read, readJsonFile } from './environment.ts';
+import { publishedProblems } from './published-secrets.ts';
 import type { Listen } from './values.ts';
 
 /** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `metrics` the scrape; the others are named as their routes. */
@@ -109,7 +110,7 @@ interface ApiServer {
 /** Without a file, only a test that no other machine can reach may serve payouts. */
 export function readCallers(environment: Environment, service: ApiServer | undefined): Read<Callers> {
   const file = environment[KEY];
-  if (file) return fromFile(file);
+  if (file) return fromFile(file, environment);
   if (service === undefined || isOptional(service)) return { ok: true, value: { keys: [] } };
   return {
     ok: false,
@@ -123,11 +124,14 @@ function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: { host } }: ApiS
   return PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${host.includes(':') ? `[${host}]` : host}`);
 }
 
-function fromFile(path: string): Read<Callers> {
+function fromFile(path: string, environment: Environment): Read<Callers> {
   const file = readJsonFile(KEY, path, callersFile);
   if (!file.ok) return file;
   const keys = file.value.flatMap(({ keySha256, ...caller }) =>
     keySha256.map((hex) => ({ hash: Buffer.from(hex, 'hex'), caller })),
   );
-  return { ok: true, value: { keys } };
+  const problems = keys.flatMap(({ hash, caller }) =>
+    publishedProblems(environment, `${KEY}: the key of ${caller.name}`, [{ hash }]),
+  );
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: { keys } };
 }

@@ -6,6 +6,7 @@ import type { KeyRing } from '../encryption/key-ring.ts';
 import { mayRunWithoutKeys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
+import { publishedProblems } from './published-secrets.ts';
 import {
   choice,
   type Listen,
@@ -114,7 +115,11 @@ export function codecConfig(environment: Environment): CodecConfig {
   // The codec server does not use them, so it could only leak them.
   if (tokenKeys) problems.push('PAYOUTS_TOKEN_KEYS: must not be given to the codec server');
   if (keys.ok && !ring) problems.push('PAYOUTS_ENCRYPTION_KEYS: is missing: it decodes payloads');
-  if (own.ok) problems.push(...accessProblems(own.value, environment));
+  if (own.ok)
+    problems.push(
+      ...accessProblems(own.value, environment),
+      ...publishedProblems(environment, 'PAYOUTS_CODEC_KEYS', own.value.PAYOUTS_CODEC_KEYS),
+    );
   if (!own.ok || !ring || problems.length > 0) throw new ConfigError(problems);
   return {
     listen: own.value.PAYOUTS_CODEC_LISTEN,

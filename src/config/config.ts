@@ -7,6 +7,7 @@ import { type Application, readApplications } from './applications.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
+import { publishedProblems } from './published-secrets.ts';
 import * as value from './values.ts';
 
 const CREATE_MEANINGS = ['refused', 'lock-expired', 'insufficient', 'busy'] as const;
@@ -171,7 +172,12 @@ export function workerConfig(environment: Environment): WorkerConfig {
   const env = readVariables(workerSchema, environment);
   const applications = readApplications(environment);
   const keys = readKeys(environment, ['PAYOUTS_ENCRYPTION_KEYS', 'PAYOUTS_TOKEN_KEYS']);
-  const problems = [...problemsOf(env, applications, keys), ...addressProblems(environment)];
+  const signingKey = env.ok ? env.value.PAYMENTS_SIGNING_KEY : undefined;
+  const problems = [
+    ...problemsOf(env, applications, keys),
+    ...addressProblems(environment),
+    ...publishedProblems(environment, 'PAYMENTS_SIGNING_KEY', signingKey === undefined ? [] : [signingKey]),
+  ];
   if (!env.ok || !applications.ok || !keys.ok || problems.length > 0) throw new ConfigError(problems);
   return { env: env.value, keys: keys.value, applications: applications.value };
 }

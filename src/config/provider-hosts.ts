@@ -1,6 +1,6 @@
 /** Which hosts of the provider a process may name (H48). Outside a test, there is no default. */
 import { z } from 'zod';
-import type { Environment } from './environment.ts';
+import { type Environment, isTest } from './environment.ts';
 import { partsOf } from './values.ts';
 
 const ADDRESSES = ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL'] as const;
@@ -41,7 +41,7 @@ export const allowedHostsShape = {
 
 /** The problems of the provider's addresses together. The schema reports those of the single variables. */
 export function addressProblems(environment: Environment): string[] {
-  const isTest = environment['PAYMENTS_ENVIRONMENT'] === 'test';
+  const mayBeAny = isTest(environment);
   const listed = environment['PAYMENTS_ALLOWED_HOSTS'];
   const allowed = listed ? partsOf(listed) : undefined;
   const problems = ADDRESSES.flatMap((name) => {
@@ -50,8 +50,10 @@ export function addressProblems(environment: Environment): string[] {
     const { protocol, host, hostname } = new URL(text);
     const isForeign = allowed && !allowed.includes(host) && !allowed.includes(hostname);
     return [
-      ...(isTest || protocol === 'https:' ? [] : [`${name}: must be https unless PAYMENTS_ENVIRONMENT=test`]),
-      ...(isTest || allowed ? [] : [MISSING]),
+      ...(mayBeAny || protocol === 'https:'
+        ? []
+        : [`${name}: must be https unless PAYMENTS_ENVIRONMENT=test`]),
+      ...(mayBeAny || allowed ? [] : [MISSING]),
       ...(isForeign ? [`${name}: has a host that PAYMENTS_ALLOWED_HOSTS does not list`] : []),
     ];
   });

@@ -5,6 +5,7 @@ import { type Callers, callersShape, readCallers } from './callers.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
+import { publishedProblems } from './published-secrets.ts';
 import { listenAddress, logLevelShape, partsOf, paymentsEnvironment, secret, testBaseUrl } from './values.ts';
 
 const FIELDS = ['orderId', 'partnerOrderId', 'status'] as const;
@@ -65,7 +66,12 @@ export function serviceConfig(environment: Environment): ServiceConfig {
   const own = readVariables(schema, environment);
   const keys = readKeys(environment);
   const callers = readCallers(environment, own.ok ? own.value : undefined);
-  const problems = [...problemsOf(own, keys, callers), ...addressProblems(environment)];
+  const secrets = own.ok ? own.value.PAYMENTS_NOTIFICATION_SECRETS : [];
+  const problems = [
+    ...problemsOf(own, keys, callers),
+    ...addressProblems(environment),
+    ...publishedProblems(environment, 'PAYMENTS_NOTIFICATION_SECRETS', secrets),
+  ];
   if (!own.ok || !keys.ok || !callers.ok || problems.length > 0) throw new ConfigError(problems);
   return { ...own.value, keys: keys.value, callers: callers.value };
 }
