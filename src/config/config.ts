@@ -175,7 +175,7 @@ export function workerConfig(environment: Environment): WorkerConfig {
   const signingKey = env.ok ? env.value.PAYMENTS_SIGNING_KEY : undefined;
   const problems = [
     ...problemsOf(env, applications, keys),
-    ...addressProblems(environment),
+    ...addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']),
     ...publishedProblems(environment, 'PAYMENTS_SIGNING_KEY', signingKey === undefined ? [] : [signingKey]),
   ];
   if (!env.ok || !applications.ok || !keys.ok || problems.length > 0) throw new ConfigError(problems);

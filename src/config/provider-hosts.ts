@@ -3,8 +3,6 @@ import { z } from 'zod';
 import { type Environment, isTest } from './environment.ts';
 import { partsOf } from './values.ts';
 
-const ADDRESSES = ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL'] as const;
-
 const MISSING =
   'PAYMENTS_ALLOWED_HOSTS: is missing: unless PAYMENTS_ENVIRONMENT=test, it lists the hosts of the provider';
 
@@ -39,12 +37,18 @@ export const allowedHostsShape = {
   }),
 };
 
-/** The problems of the provider's addresses together. The schema reports those of the single variables. */
-export function addressProblems(environment: Environment): string[] {
+/**
+ * The problems of the provider's addresses that the process reads, by variable. The schema reports those of the single
+ * variables.
+ */
+export function addressProblems(
+  environment: Environment,
+  names: readonly string[] = ['PAYMENTS_BASE_URL'],
+): string[] {
   const mayBeAny = isTest(environment);
   const listed = environment['PAYMENTS_ALLOWED_HOSTS'];
   const allowed = listed ? partsOf(listed) : undefined;
-  const problems = ADDRESSES.flatMap((name) => {
+  const problems = names.flatMap((name) => {
     const text = environment[name] ?? '';
     if (!URL.canParse(text)) return [];
     const { protocol, host, hostname } = new URL(text);

@@ -99,7 +99,8 @@ describe.each(Object.keys(PROCESSES))('H48 %s: hosts of the provider outside a t
   });
 });
 
-test('H48 a worker checks the authorization page too', () => {
+test('H48 only a worker reads the authorization page, and checks it too', () => {
+  expect(problems('client', { PAYMENTS_AUTH_URL: 'http://127.0.0.1:8090' })).toEqual([]);
   expect(problems('worker', { PAYMENTS_AUTH_URL: 'http://auth.provider.example:8443' })).toEqual([
     'PAYMENTS_AUTH_URL: must be https unless PAYMENTS_ENVIRONMENT=test',
   ]);
