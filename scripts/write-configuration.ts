@@ -32,6 +32,9 @@ PAYMENTS_APP_SECRET=file:/run/secrets/app-secret
 - The process reads the file once, at startup: restart it after a change. Line breaks at the end of the file are removed.
 - If the file cannot be read or is empty, the process does not start and prints the name of the variable.
 - A secret that itself begins with \`file:\` must be in a file.
+- Unless \`PAYMENTS_ENVIRONMENT=test\`, a process does not start with a secret that this repository publishes: \`demo-secret\`,
+  the keys of \`deploy/trial-callers.json\`, and those of the simulation and the fuzzing; nor with an encryption key that is not
+  random. Without \`PAYMENTS_ENVIRONMENT\`, the codec server, the CLI and the client library have the same rule.
 - Only workers hold the application's secret. Give each process only the variables of its sections.
 - The examples in Python, Go and Java read \`PAYOUTS_ENCRYPTION_KEYS\` themselves and do not know \`file:PATH\`.
 `;

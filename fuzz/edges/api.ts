@@ -286,7 +286,16 @@ function demandAccepted({ who, route, request }: Input, answer: Answer, did: Don
     if (type === 'payout' || type === 'payoutQuote') demandSendable(argument);
     if (type === 'openReceivingAccount') demandSame(checkReceivingAccount, body, argument, who);
     demand(workflowId !== '', 'a workflow without an id');
+    demandOwnId(type, workflowId);
   }
+}
+
+/** Their workflow ids end with an id that the caller chose. */
+const NAMED_BY_CALLER: ReadonlySet<string> = new Set(['payout', 'payoutBatch', 'openReceivingAccount']);
+
+function demandOwnId(type: string, workflowId: string): void {
+  if (NAMED_BY_CALLER.has(type))
+    demand(/^[ -~]+$/.test(workflowId), 'a workflow whose id may look like another one');
 }
 
 function demandAnswer(operation: Operation, { status, text }: Answer): void {

@@ -7,6 +7,8 @@ export const ODD_TEXTS: readonly string[] = [
   ...written(['', ' ', 'x', '0', ' x', 'x ', "'", '"', '`', '\\', '/', '.', '..', '%', '%00', '%2e%2e%2f']),
   ...written(['\u0000', '\u0007x', 'x\ny', 'x\r\nY: z', '\u007f', '\u0085', '\u2028', '\u00a0x', '\ufeffx']),
   ...written(['\ud800', 'x\udfff', '\udc00\ud800', '😀', 'ﬃ', 'İ', 'e\u0301', '\u202eabc', '中文', '\ufffd']),
+  // Look-alikes of p-1, and characters that nobody sees.
+  ...written(['\u0440-1', '\uff50-1', 'p\u20111', 'p\u200b-1', 'p\u00ad-1', 'p\u2060-1', '\u202ep-1', 'é']),
   ...written(['__proto__', 'constructor', 'toString', 'null', 'undefined', 'NaN', 'true', '[object Object]']),
   ...written([
     '1e3',

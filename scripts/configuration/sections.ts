@@ -20,13 +20,20 @@ export interface Section {
 
 const payloadKeyShape: Shape = { PAYOUTS_ENCRYPTION_KEYS: keyShape.PAYOUTS_ENCRYPTION_KEYS };
 
-const { PAYMENTS_ENVIRONMENT, PAYMENTS_BASE_URL, PAYMENTS_AUTH_URL, ...furtherWorkerShape } = workerShape;
+const {
+  PAYMENTS_ENVIRONMENT,
+  PAYMENTS_BASE_URL,
+  PAYMENTS_AUTH_URL,
+  PAYMENTS_ALLOWED_HOSTS,
+  ...furtherWorkerShape
+} = workerShape;
 
 /** In the order in which an operator sets them. */
 const wholeWorkerShape: Shape = {
   PAYMENTS_ENVIRONMENT,
   PAYMENTS_BASE_URL,
   PAYMENTS_AUTH_URL,
+  PAYMENTS_ALLOWED_HOSTS,
   ...applicationShape,
   ...furtherWorkerShape,
 };

@@ -33,13 +33,19 @@ export interface PayoutsConnection {
   close(): Promise<void>;
 }
 
-/** Throws if Temporal cannot be reached, and `ConfigError` if payloads must be encrypted and there is no key. */
+/** Throws if Temporal cannot be reached, and `ConfigError` if a variable is invalid or a required key is missing. */
 export async function connectPayouts(options: PayoutsOptions = {}): Promise<PayoutsConnection> {
-  const { encryptionKeys: keys, environment = clientConfig(process.env).PAYMENTS_ENVIRONMENT } = options;
+  const { encryptionKeys: keys } = options;
+  const variables = {
+    ...process.env,
+    ...(keys !== undefined && { PAYOUTS_ENCRYPTION_KEYS: keys }),
+    ...(options.environment !== undefined && { PAYMENTS_ENVIRONMENT: options.environment }),
+  };
+  const { PAYMENTS_ENVIRONMENT: environment } = clientConfig(variables);
   const { client, connection } = await connectClient({
     connection: options.connection,
     namespace: options.namespace,
-    environment: { ...process.env, ...(keys !== undefined && { PAYOUTS_ENCRYPTION_KEYS: keys }) },
+    environment: variables,
   });
   const payouts = new Payouts({ client, environment });
   return {

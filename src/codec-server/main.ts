@@ -8,7 +8,7 @@ import { buildCodecServer } from './server.ts';
 async function main(): Promise<void> {
   const config = codecConfig(process.env);
   const drain = new Drain();
-  const server = await buildCodecServer(config, drain);
+  const server = await buildCodecServer(config, { drain });
   drainOnSignals(server, drain, { clock: PROCESS_SURROUNDINGS.clock, drainMs: config.drainMs });
   console.log(`codec server listening on ${await server.listen(config.listen)}`);
 }

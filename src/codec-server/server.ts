@@ -1,7 +1,5 @@
-/**
- * Encodes and decodes payloads for the Temporal UI and CLI. Requests need a bearer key, in a header or in the cookie of
- * the sign-in page.
- */
+/** Encodes and decodes payloads for the Temporal UI and CLI. Requests need a bearer key, or a session of the sign-in page. */
+import type { Writable } from 'node:stream';
 import cookie from '@fastify/cookie';
 import cors from '@fastify/cors';
 import fastify, {
@@ -16,10 +14,14 @@ import { UnknownKeyError } from '../encryption/key-ring.ts';
 import { EncryptionCodec } from '../encryption/payload-codec.ts';
 import { Drain } from '../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
-import { isAuthorized, signInRoutes } from './sign-in.ts';
+import type { Surroundings } from '../surroundings/surroundings.ts';
+import { refusal, SignIn } from './sign-in.ts';
 
 /** Enough for a page of a history. Temporal limits a payload to 2 MiB. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
+const MAX_CONNECTIONS = 1_000;
+/** Temporal limits the name of a namespace to 255 characters by default. */
+const MAX_NAMESPACE_LENGTH = 255;
 
 const payload = z.object({
   metadata: z.record(z.string(), z.base64()).optional(),
@@ -28,16 +30,53 @@ const payload = z.object({
 /** Protobuf's JSON omits an empty list, and the Temporal CLI sends it so. */
 const payloads = z.strictObject({ payloads: z.array(payload).default([]) });
 
-export async function buildCodecServer(config: CodecConfig, drain = new Drain()): Promise<FastifyInstance> {
+export interface CodecServerOptions {
+  drain?: Drain;
+  surroundings?: Surroundings;
+  /** Where the log lines go. Default: standard error. */
+  log?: Writable;
+  /** The time for a complete request, and for the client to read each part of the answer. Default 10,000. */
+  requestTimeoutMs?: number;
+  /** How many requests may be read and decoded at once. Default 32. */
+  maxConcurrent?: number;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The number of payloads in the body. Undefined until the body is valid. */
+    payloadCount: number | undefined;
+  }
+}
+
+export async function buildCodecServer(
+  config: CodecConfig,
+  options: CodecServerOptions = {},
+): Promise<FastifyInstance> {
+  const { surroundings = PROCESS_SURROUNDINGS, requestTimeoutMs = 10_000, maxConcurrent = 32 } = options;
+  const { drain = new Drain() } = options;
   const server = fastify({
-    logger: { level: 'warn', stream: process.stderr },
+    logger: { level: 'info', stream: options.log ?? process.stderr },
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
+    trustProxy: [...config.proxies],
+    requestTimeout: requestTimeoutMs,
+    connectionTimeout: requestTimeoutMs,
+    // An unread request of a client without a key otherwise delays a shutdown.
+    keepAliveTimeout: requestTimeoutMs,
+    // By default, Node checks for timed-out requests only every 30 s.
+    http: {
+      connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: requestTimeoutMs,
+    },
+    forceCloseConnections: 'idle',
     // What arrives on an open connection while the server closes is served; the drain has a deadline.
     return503OnClosing: false,
   });
+  server.server.maxConnections = MAX_CONNECTIONS;
   drain.watch(server);
-  const codec = new EncryptionCodec(config.ring, PROCESS_SURROUNDINGS.random);
+  const codec = new EncryptionCodec(config.ring, surroundings.random);
+  const signIn = new SignIn(config, surroundings);
   await server.register(cookie);
   await server.register(cors, {
     origin: [...config.origins],
@@ -45,17 +84,31 @@ export async function buildCodecServer(config: CodecConfig, drain = new Drain())
     methods: ['POST'],
     allowedHeaders: ['authorization', 'content-type', 'x-namespace'],
   });
+  server.decorateRequest('payloadCount', undefined);
   server.setErrorHandler(answerError);
   server.get('/healthz', async () => ({ status: 'ok' }));
   server.get('/readyz', async (_request, reply) => {
     if (drain.hasBegun) return reply.code(503).send({ message: 'this codec server is about to end' });
     return { status: 'ok' };
   });
-  signInRoutes(server, config.keys);
+  signIn.serve(server);
   server.register(async (scope) => {
+    let running = 0;
+    // Before the body is read, so that a request without a key costs no memory.
     scope.addHook('onRequest', async (request, reply) => {
-      if (!isAuthorized(config.keys, request))
-        return reply.code(401).send({ message: 'a key is required: sign in at /' });
+      const identity = signIn.identify(request);
+      if (!('keyName' in identity)) {
+        const { status, message } = refusal(identity, reply);
+        return reply.code(status).send({ message });
+      }
+      logAtClose(request, reply, identity.keyName);
+      if (running >= maxConcurrent)
+        return reply.code(503).header('retry-after', 1).send({ message: 'too many requests at once' });
+      running += 1;
+      // Unlike the hook `onResponse`, this event also follows a request that the client cut off.
+      reply.raw.once('close', () => {
+        running -= 1;
+      });
       return undefined;
     });
     scope.post('/decode', async (request) => transcode(request, (all) => codec.decode(all)));
@@ -64,8 +117,26 @@ export async function buildCodecServer(config: CodecConfig, drain = new Drain())
   return server;
 }
 
-async function transcode({ body }: FastifyRequest, convert: EncryptionCodec['decode']): Promise<unknown> {
-  const input = payloads.parse(body).payloads.map(({ metadata = {}, data = '' }) => ({
+/** One line for each request of a key: who decoded how many payloads of which namespace, never their content. */
+function logAtClose(request: FastifyRequest, reply: FastifyReply, keyName: string): void {
+  reply.raw.once('close', () => {
+    const { 'x-namespace': namespace } = request.headers;
+    request.log.info(
+      {
+        key: keyName,
+        namespace: String(namespace ?? '').slice(0, MAX_NAMESPACE_LENGTH),
+        payloads: request.payloadCount,
+        status: reply.raw.writableFinished ? reply.statusCode : 'cut off',
+      },
+      request.routeOptions.url === '/encode' ? 'encoded' : 'decoded',
+    );
+  });
+}
+
+async function transcode(request: FastifyRequest, convert: EncryptionCodec['decode']): Promise<unknown> {
+  const given = payloads.parse(request.body).payloads;
+  request.payloadCount = given.length;
+  const input = given.map(({ metadata = {}, data = '' }) => ({
     metadata: Object.fromEntries(
       Object.entries(metadata).map(([name, value]) => [name, Buffer.from(value, 'base64')]),
     ),

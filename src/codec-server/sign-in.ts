@@ -1,48 +1,132 @@
 /**
- * Authorizes requests by bearer key. The Temporal UI cannot send our header, so an operator enters the key once on the
- * sign-in page, which stores it in a cookie.
+ * Authenticates requests by bearer key or by session. The Temporal UI cannot send our header, so an operator enters the
+ * key once on the sign-in page, which starts a session and stores its id in a cookie.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { CodecConfig } from '../config/codec-config.ts';
 import { sendPage } from '../pages/page.ts';
+import type { Surroundings } from '../surroundings/surroundings.ts';
+import { FailedSignIns } from './failed-sign-ins.ts';
+import { SESSION_MS, Sessions } from './sessions.ts';
 
 const COOKIE = 'payouts_codec';
-const WORKING_DAY_S = 43_200;
+const TITLE = 'Codec server';
 const FORM = `<form method="post" action="/"><label>Key <input name="key" type="password" autocomplete="off"></label>
 <button>Sign in</button></form>`;
+const SIGN_OUT_FORM = '<form method="post" action="/sign-out"><button>Sign out</button></form>';
 
-/** Accepts a bearer key in the header or in the cookie. If no keys are configured, every request is authorized. */
-export function isAuthorized(keys: readonly string[], request: FastifyRequest): boolean {
-  if (keys.length === 0) return true;
-  const [, bearer] = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '') ?? [];
-  return [bearer, request.cookies[COOKIE]].some((key) => key !== undefined && isKnownKey(keys, key));
-}
+/** The name of the key, or why there is none. */
+export type Identity =
+  | { keyName: string }
+  | { refused: 'missing' | 'unknown' }
+  | { refused: 'limited'; retryAfterS: number };
 
-/** Compares hashes of equal length in constant time, so that the timing reveals nothing about the keys. */
-function isKnownKey(keys: readonly string[], given: string): boolean {
-  const hash = (text: string) => createHash('sha256').update(text).digest();
-  return keys.filter((key) => timingSafeEqual(hash(key), hash(given))).length > 0;
-}
+export class SignIn {
+  readonly #keys: CodecConfig['keys'];
+  readonly #secureCookie: boolean;
+  readonly #sessions: Sessions;
+  readonly #failures: FailedSignIns;
 
-export function signInRoutes(server: FastifyInstance, keys: readonly string[]): void {
-  server.register(async (scope) => {
-    scope.addContentTypeParser(
-      'application/x-www-form-urlencoded',
-      { parseAs: 'string', bodyLimit: 4_096 },
-      (_request, body, done) => done(null, new URLSearchParams(String(body))),
-    );
-    scope.get('/', async (_request, reply) => sendPage(reply, 200, 'Codec server', FORM));
-    scope.post('/', async (request, reply) => {
-      const key = request.body instanceof URLSearchParams ? (request.body.get('key') ?? '') : '';
-      if (!isKnownKey(keys, key)) return sendPage(reply, 401, 'Codec server', `Unknown key. ${FORM}`);
-      // Strict: only pages of the same site, such as the Temporal UI beside it, may use the cookie.
-      reply.setCookie(COOKIE, key, { path: '/', httpOnly: true, sameSite: 'strict', maxAge: WORKING_DAY_S });
-      return sendPage(
-        reply,
-        200,
-        'Codec server',
-        'Signed in. The Temporal UI can now decode payloads in this browser.',
+  constructor({ keys, secureCookie }: CodecConfig, surroundings: Surroundings) {
+    this.#keys = keys;
+    this.#secureCookie = secureCookie;
+    this.#sessions = new Sessions(surroundings);
+    this.#failures = new FailedSignIns(surroundings.clock);
+  }
+
+  /** If no keys are configured, every request is accepted as `test`. */
+  identify(request: FastifyRequest): Identity {
+    if (this.#keys.length === 0) return { keyName: 'test' };
+    const keyName = this.#sessionOf(request);
+    if (keyName !== undefined) return { keyName };
+    const [, bearer] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+    return bearer === undefined ? { refused: 'missing' } : this.#identifyKey(bearer, request);
+  }
+
+  serve(server: FastifyInstance): void {
+    server.register(async (scope) => {
+      scope.addContentTypeParser(
+        'application/x-www-form-urlencoded',
+        { parseAs: 'string', bodyLimit: 4_096 },
+        (_request, body, done) => done(null, new URLSearchParams(String(body))),
       );
+      scope.get('/', async (request, reply) => {
+        const keyName = this.#sessionOf(request);
+        const content = keyName === undefined ? FORM : `Signed in as ${keyName}. ${SIGN_OUT_FORM}`;
+        return sendPage(reply, 200, TITLE, content);
+      });
+      scope.post('/', async (request, reply) => this.#signIn(request, reply));
+      scope.post('/sign-out', async (request, reply) => this.#signOut(request, reply));
     });
-  });
+  }
+
+  #signIn(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const key = request.body instanceof URLSearchParams ? (request.body.get('key') ?? '') : '';
+    const identity = this.#identifyKey(key, request);
+    if (!('keyName' in identity)) {
+      const { status, message } = refusal(identity, reply);
+      return sendPage(reply, status, TITLE, `${message}. ${FORM}`);
+    }
+    const { keyName } = identity;
+    const old = request.cookies[COOKIE];
+    if (old !== undefined) this.#sessions.end(old);
+    reply.setCookie(COOKIE, this.#sessions.start(keyName), {
+      ...this.#cookie,
+      maxAge: SESSION_MS / 1_000,
+    });
+    request.log.info({ key: keyName }, 'signed in');
+    return sendPage(
+      reply,
+      200,
+      TITLE,
+      `Signed in as ${keyName}. The Temporal UI can now decode payloads in this browser. ${SIGN_OUT_FORM}`,
+    );
+  }
+
+  #signOut(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const keyName = this.#sessionOf(request);
+    if (keyName !== undefined) request.log.info({ key: keyName }, 'signed out');
+    const id = request.cookies[COOKIE];
+    if (id !== undefined) this.#sessions.end(id);
+    reply.clearCookie(COOKIE, this.#cookie);
+    return sendPage(reply, 200, TITLE, `Signed out. ${FORM}`);
+  }
+
+  /** Strict: only pages of the same site, such as the Temporal UI beside it, may use the cookie. */
+  get #cookie() {
+    return { path: '/', httpOnly: true, sameSite: 'strict', secure: this.#secureCookie } as const;
+  }
+
+  #sessionOf({ cookies }: FastifyRequest): string | undefined {
+    const id = cookies[COOKIE];
+    return id === undefined ? undefined : this.#sessions.use(id);
+  }
+
+  #identifyKey(key: string, request: FastifyRequest): Identity {
+    const waitMs = this.#failures.waitMs(request.ip);
+    if (waitMs > 0) return { refused: 'limited', retryAfterS: Math.ceil(waitMs / 1_000) };
+    const given = createHash('sha256').update(key).digest();
+    // Compares with every key, each in constant time, so that the timing reveals nothing about the keys.
+    const [known] = this.#keys.filter(({ hash }) => timingSafeEqual(hash, given));
+    if (known) return { keyName: known.name };
+    this.#failures.add(request.ip);
+    request.log.warn('sign-in refused: unknown key');
+    return { refused: 'unknown' };
+  }
+}
+
+/** The status and the message of a refusal. Sets `retry-after` if the address must wait. */
+export function refusal(
+  identity: Exclude<Identity, { keyName: string }>,
+  reply: FastifyReply,
+): { status: 401 | 429; message: string } {
+  if (identity.refused === 'limited') {
+    reply.header('retry-after', identity.retryAfterS);
+    return { status: 429, message: 'Too many failed sign-ins: try again later' };
+  }
+  return {
+    status: 401,
+    message: identity.refused === 'missing' ? 'a key is required: sign in at /' : 'Unknown key',
+  };
 }

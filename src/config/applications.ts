@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { appName } from '../contract/payout-request.ts';
 import { type Environment, type Read, readVariables } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
+import { publishedProblems } from './published-secrets.ts';
 import { httpUrl, optionalText, readSecret, secret } from './values.ts';
 
 /** Part of workflow ids and queue names. With a stray space, one `app_id` would have two rate limits. */
@@ -82,6 +83,8 @@ function fromEnvironment(environment: Environment): Read<ReadonlyMap<string, App
   const own = readVariables(schema, environment);
   if (!own.ok) return own;
   const { PAYMENTS_APP_ID, PAYMENTS_APP_SECRET: appSecret, PAYMENTS_REDIRECT_URI: redirectUri } = own.value;
+  const problems = publishedProblems(environment, 'PAYMENTS_APP_SECRET', [appSecret]);
+  if (problems.length > 0) return { ok: false, problems };
   const application = { name: 'default', appId: PAYMENTS_APP_ID, appSecret, redirectUri };
   return { ok: true, value: new Map([[application.name, application]]) };
 }
@@ -93,8 +96,13 @@ function fromFile(path: string, environment: Environment): Read<ReadonlyMap<stri
   const applications = new Map<string, Application>();
   for (const [name, entry] of Object.entries(file.value)) {
     const appSecret = resolveSecret(entry.appSecret, environment);
-    if (appSecret.ok) applications.set(name, { ...entry, name, appSecret: appSecret.value });
-    else problems.push(...appSecret.problems.map((why) => `PAYOUTS_APPS_FILE: ${name}.appSecret ${why}`));
+    const field = `PAYOUTS_APPS_FILE: ${name}.appSecret`;
+    if (!appSecret.ok) {
+      problems.push(...appSecret.problems.map((why) => `${field} ${why}`));
+      continue;
+    }
+    problems.push(...publishedProblems(environment, field, [appSecret.value]));
+    applications.set(name, { ...entry, name, appSecret: appSecret.value });
   }
   if (applications.size === 0 && problems.length === 0)
     problems.push('PAYOUTS_APPS_FILE: names no application');

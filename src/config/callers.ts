@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { amount, appName, currency, identifier, text } from '../contract/payout-request.ts';
 import { type Environment, isLoopback, type Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
+import { publishedProblems } from './published-secrets.ts';
 import type { Listen } from './values.ts';
 
 /** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `metrics` the scrape; the others are named as their routes. */
@@ -142,7 +143,7 @@ interface ApiServer {
 /** Without a file, only a test that no other machine can reach may serve payouts. */
 export function readCallers(environment: Environment, service: ApiServer | undefined): Read<Callers> {
   const file = environment[KEY];
-  if (file) return fromFile(file);
+  if (file) return fromFile(file, environment);
   if (service === undefined || isOptional(service)) return { ok: true, value: { keys: [] } };
   return {
     ok: false,
@@ -156,11 +157,15 @@ function isOptional({ PAYMENTS_ENVIRONMENT, PAYOUTS_API_LISTEN: { host } }: ApiS
   return PAYMENTS_ENVIRONMENT === 'test' && isLoopback(`http://${host.includes(':') ? `[${host}]` : host}`);
 }
 
-function fromFile(path: string): Read<Callers> {
+function fromFile(path: string, environment: Environment): Read<Callers> {
   const file = readJsonFile(KEY, path, callersFile);
   if (!file.ok) return file;
   const keys = file.value.flatMap(({ keySha256, ...caller }) =>
     keySha256.map((hex) => ({ hash: Buffer.from(hex, 'hex'), caller })),
   );
-  return { ok: true, value: { keys, file: { path, read: () => fromFile(path) } } };
+  const problems = keys.flatMap(({ hash, caller }) =>
+    publishedProblems(environment, `${KEY}: the key of ${caller.name}`, [{ hash }]),
+  );
+  if (problems.length > 0) return { ok: false, problems };
+  return { ok: true, value: { keys, file: { path, read: () => fromFile(path, environment) } } };
 }

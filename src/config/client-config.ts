@@ -1,6 +1,7 @@
 /** Variables of the programs that start and steer payouts: the client library and the CLI. */
 import { z } from 'zod';
-import { type Environment, orThrow, readVariables, withoutEmpty } from './environment.ts';
+import { ConfigError, type Environment, problemsOf, readVariables, withoutEmpty } from './environment.ts';
+import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
 import { followUpShape, optionalText, paymentsEnvironment, testBaseUrl } from './values.ts';
 
 export const clientShape = {
@@ -10,6 +11,7 @@ export const clientShape = {
       "The provider's environment, recorded with each start: a worker of another environment rejects it. Without it, any worker accepts the start.",
     ),
   PAYMENTS_BASE_URL: testBaseUrl,
+  ...allowedHostsShape,
 };
 
 /** Variables of the CLI only. */
@@ -29,7 +31,10 @@ const schema = z.object(clientShape);
 
 /** Throws `ConfigError`. */
 export function clientConfig(environment: Environment): z.output<typeof schema> {
-  return orThrow(readVariables(schema, environment));
+  const own = readVariables(schema, environment);
+  const problems = [...problemsOf(own), ...addressProblems(environment)];
+  if (!own.ok || problems.length > 0) throw new ConfigError(problems);
+  return own.value;
 }
 
 /** Milliseconds after the end of a payout. Undefined if no worker would start with this list. */

@@ -1,9 +1,14 @@
 /** Variables of the codec server. It gets the payload keys and never the token keys. */
+import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { mayRunWithoutKeys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
+import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
+import { publishedProblems } from './published-secrets.ts';
 import {
+  choice,
   drainShape,
   type Listen,
   listenAddress,
@@ -19,20 +24,55 @@ const origins = list.pipe(
   z.array(z.string().regex(/^https?:\/\/[^/*?#@]+$/, 'must be exact origins, such as https://ui.example')),
 );
 
+/** `name:key`. Its issues never quote a key. */
+const namedKeys = list.transform((entries, context): CodecKey[] => {
+  const keys = entries.map((entry) => {
+    const [, name = '', key = ''] = /^([a-z0-9-]{1,32}):([\x21-\x7e]{16,})$/.exec(entry) ?? [];
+    return { name, hash: createHash('sha256').update(key).digest() };
+  });
+  const count = (wanted: (key: CodecKey) => boolean) => keys.filter(wanted).length;
+  const fail = (message: string) => context.addIssue({ code: 'custom', message });
+  if (keys.some(({ name }) => name === ''))
+    fail(
+      'must be name:key pairs: a name of 1 to 32 lowercase letters, digits and hyphens, and a key of 16 characters or more, without spaces',
+    );
+  else if (keys.some(({ hash }) => count((other) => other.hash.equals(hash)) > 1))
+    fail('must have each key once');
+  else if (keys.some(({ name }) => count((other) => other.name === name) > 2))
+    fail('must have at most two keys for each name');
+  return keys;
+});
+
+/** `10.0.0.7` or `10.0.0.0/8`. */
+const proxies = list.pipe(
+  z.array(z.string().refine(isNetwork, 'must be IP addresses or networks, such as 10.0.0.0/8')),
+);
+
+function isNetwork(text: string): boolean {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
+}
+
 export const codecShape = {
   PAYOUTS_CODEC_LISTEN: listenAddress
     .prefault('127.0.0.1:8081')
     .describe('The address that the codec server listens on.'),
-  PAYOUTS_CODEC_KEYS: secret
-    .pipe(list)
-    .pipe(z.array(z.string().min(16, 'must have 16 characters or more')))
-    .default([])
-    .meta({
-      description:
-        'The bearer keys with which people sign in, comma-separated, each of at least 16 characters. Each of them is valid, so that you can rotate them.',
-      requiredWhen:
-        'unless `PAYMENTS_ENVIRONMENT=test`, and both the server and `PAYMENTS_BASE_URL` are on loopback',
-    }),
+  PAYOUTS_CODEC_KEYS: secret.pipe(namedKeys).default([]).meta({
+    description:
+      'The bearer keys with which people and programs decode payloads: `name:key[,name:key]`. A name has 1 to 32 lowercase letters, digits and hyphens, and is logged with each request. A key has at least 16 characters. A name may have two keys while one is replaced.',
+    requiredWhen:
+      'unless `PAYMENTS_ENVIRONMENT=test`, and both the server and `PAYMENTS_BASE_URL` are on loopback',
+  }),
+  PAYOUTS_CODEC_SECURE_COOKIE: choice(
+    ['true', 'false'],
+    'Whether the cookie of a session is `Secure`, so that browsers send it over HTTPS only; most of them also send it over HTTP to `localhost`. `false` is accepted only with `PAYMENTS_ENVIRONMENT=test` and a server on loopback.',
+  ),
+  PAYOUTS_CODEC_PROXIES: proxies.default([]).meta({
+    description:
+      'The IP addresses or networks of the proxies that end TLS, such as `10.0.0.0/8`. Failed sign-ins are limited per address: behind such a proxy, the address is that of `X-Forwarded-For`. Without it, all clients of a proxy share one limit.',
+    valueType: 'addresses, comma-separated',
+  }),
   PAYOUTS_CODEC_ORIGINS: origins.default([]).meta({
     description:
       'The exact origins of the Temporal UIs that may request decoded payloads, such as `https://ui.example`. Without it, browsers refuse every cross-origin request.',
@@ -40,17 +80,29 @@ export const codecShape = {
   }),
   PAYMENTS_ENVIRONMENT: paymentsEnvironment
     .optional()
-    .describe('Whether this is a test, which may start without `PAYOUTS_CODEC_KEYS` on loopback.'),
+    .describe(
+      'Whether this is a test, which may start on loopback without `PAYOUTS_CODEC_KEYS` and without a `Secure` cookie.',
+    ),
   PAYMENTS_BASE_URL: testBaseUrl,
+  ...allowedHostsShape,
   ...drainShape,
 };
 
 const schema = z.object(codecShape);
 
+export interface CodecKey {
+  name: string;
+  /** SHA-256 of the key. */
+  hash: Buffer;
+}
+
 export interface CodecConfig {
   listen: Listen;
-  /** Bearer keys, each of them valid. Empty only in a test on loopback, which requires none. */
-  keys: readonly string[];
+  /** Each of them is valid. Empty only in a test on loopback, which requires none. */
+  keys: readonly CodecKey[];
+  secureCookie: boolean;
+  /** IP addresses and networks of trusted proxies. */
+  proxies: readonly string[];
   origins: readonly string[];
   ring: KeyRing;
   /** `PAYOUTS_DRAIN`. */
@@ -63,23 +115,33 @@ export function codecConfig(environment: Environment): CodecConfig {
   const { PAYOUTS_TOKEN_KEYS: tokenKeys, ...rest } = environment;
   const keys = readKeys(rest);
   const ring = keys.ok ? keys.value.payloads : undefined;
-  const problems = problemsOf(own, keys);
+  const problems = [...problemsOf(own, keys), ...addressProblems(environment)];
   // The codec server does not use them, so it could only leak them.
   if (tokenKeys) problems.push('PAYOUTS_TOKEN_KEYS: must not be given to the codec server');
   if (keys.ok && !ring) problems.push('PAYOUTS_ENCRYPTION_KEYS: is missing: it decodes payloads');
-  if (own.ok) problems.push(...bearerKeyProblems(own.value, environment));
+  if (own.ok)
+    problems.push(
+      ...accessProblems(own.value, environment),
+      ...publishedProblems(environment, 'PAYOUTS_CODEC_KEYS', own.value.PAYOUTS_CODEC_KEYS),
+    );
   if (!own.ok || !ring || problems.length > 0) throw new ConfigError(problems);
-  const {
-    PAYOUTS_CODEC_LISTEN: listen,
-    PAYOUTS_CODEC_KEYS,
-    PAYOUTS_CODEC_ORIGINS,
-    PAYOUTS_DRAIN,
-  } = own.value;
-  return { listen, keys: PAYOUTS_CODEC_KEYS, origins: PAYOUTS_CODEC_ORIGINS, ring, drainMs: PAYOUTS_DRAIN };
+  return {
+    listen: own.value.PAYOUTS_CODEC_LISTEN,
+    keys: own.value.PAYOUTS_CODEC_KEYS,
+    secureCookie: own.value.PAYOUTS_CODEC_SECURE_COOKIE === 'true',
+    proxies: own.value.PAYOUTS_CODEC_PROXIES,
+    origins: own.value.PAYOUTS_CODEC_ORIGINS,
+    drainMs: own.value.PAYOUTS_DRAIN,
+    ring,
+  };
 }
 
-function bearerKeyProblems(env: z.output<typeof schema>, environment: Environment): string[] {
-  const loopback = ['127.0.0.1', '::1', 'localhost'].includes(env.PAYOUTS_CODEC_LISTEN.host);
-  if (env.PAYOUTS_CODEC_KEYS.length > 0 || (loopback && mayRunWithoutKeys(environment))) return [];
-  return ['PAYOUTS_CODEC_KEYS: is missing: only a test on loopback may run without it'];
+function accessProblems(env: z.output<typeof schema>, environment: Environment): string[] {
+  const isLocal = ['127.0.0.1', '::1', 'localhost'].includes(env.PAYOUTS_CODEC_LISTEN.host);
+  const problems: string[] = [];
+  if (env.PAYOUTS_CODEC_KEYS.length === 0 && !(isLocal && mayRunWithoutKeys(environment)))
+    problems.push('PAYOUTS_CODEC_KEYS: is missing: only a test on loopback may run without it');
+  if (env.PAYOUTS_CODEC_SECURE_COOKIE === 'false' && !(isLocal && env.PAYMENTS_ENVIRONMENT === 'test'))
+    problems.push('PAYOUTS_CODEC_SECURE_COOKIE: must be true: only a test on loopback may set false');
+  return problems;
 }

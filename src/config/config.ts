@@ -6,6 +6,8 @@ import type { CreateMeaning } from '../domain/provider-records.ts';
 import { type Application, readApplications } from './applications.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
+import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
+import { publishedProblems } from './published-secrets.ts';
 import * as value from './values.ts';
 
 const CREATE_MEANINGS = ['refused', 'lock-expired', 'insufficient', 'busy'] as const;
@@ -41,6 +43,7 @@ export const workerShape = {
   PAYMENTS_AUTH_URL: value.httpUrl.describe(
     "The base URL of the provider's authorization page. Spec: User authorization page (`auth_url`).",
   ),
+  ...allowedHostsShape,
   PAYMENTS_CALLS_PER_SECOND: value.integer(
     10_000,
     20,
@@ -169,7 +172,13 @@ export function workerConfig(environment: Environment): WorkerConfig {
   const env = readVariables(workerSchema, environment);
   const applications = readApplications(environment);
   const keys = readKeys(environment, ['PAYOUTS_ENCRYPTION_KEYS', 'PAYOUTS_TOKEN_KEYS']);
-  if (!env.ok || !applications.ok || !keys.ok) throw new ConfigError(problemsOf(env, applications, keys));
+  const signingKey = env.ok ? env.value.PAYMENTS_SIGNING_KEY : undefined;
+  const problems = [
+    ...problemsOf(env, applications, keys),
+    ...addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']),
+    ...publishedProblems(environment, 'PAYMENTS_SIGNING_KEY', signingKey === undefined ? [] : [signingKey]),
+  ];
+  if (!env.ok || !applications.ok || !keys.ok || problems.length > 0) throw new ConfigError(problems);
   return { env: env.value, keys: keys.value, applications: applications.value };
 }
 

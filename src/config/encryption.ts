@@ -4,11 +4,13 @@ import { KeyRing } from '../encryption/key-ring.ts';
 import {
   type Environment,
   isLoopback,
+  isTest,
   orThrow,
   problemsOf,
   type Read,
   readVariables,
 } from './environment.ts';
+import { keyProblems } from './published-secrets.ts';
 import { secret } from './values.ts';
 
 const KEY_BYTES = 32;
@@ -16,7 +18,7 @@ const KEY_BYTES = 32;
 const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** `keyId:base64(32 bytes)[,keyId:…]`. Its issues never quote a key. */
-const keyRing = z.string().transform((text, context): KeyRing => {
+const keyMap = z.string().transform((text, context): ReadonlyMap<string, Buffer> => {
   const keys = new Map<string, Buffer>();
   for (const entry of text.split(',')) {
     const [keyId = '', base64 = ''] = entry.trim().split(':');
@@ -24,19 +26,19 @@ const keyRing = z.string().transform((text, context): KeyRing => {
     if (KEY_ID.test(keyId) && key.length === KEY_BYTES && !keys.has(keyId)) keys.set(keyId, key);
     else context.addIssue({ code: 'custom', message: 'must be keyId:base64(32 bytes) pairs, each id once' });
   }
-  return keys.size > 0 ? new KeyRing(keys) : z.NEVER;
+  return keys;
 });
 
 const UNLESS_TEST = 'unless `PAYMENTS_ENVIRONMENT=test` and `PAYMENTS_BASE_URL` is a loopback address';
 
 export const keyShape = {
-  PAYOUTS_ENCRYPTION_KEYS: secret.pipe(keyRing).optional().meta({
+  PAYOUTS_ENCRYPTION_KEYS: secret.pipe(keyMap).optional().meta({
     description:
       'The keys that encrypt payloads in Temporal: `keyId:base64(32 bytes)[,keyId:…]`. The first key encrypts; all keys decrypt. Give every process the same keys.',
     requiredWhen: UNLESS_TEST,
   }),
   PAYOUTS_TOKEN_KEYS: secret
-    .pipe(keyRing)
+    .pipe(keyMap)
     .optional()
     .meta({
       description:
@@ -72,16 +74,19 @@ export function readKeys(
 ): Read<Keys> {
   const keys = readVariables(schema, environment);
   const missing = mayRunWithoutKeys(environment) ? [] : needed.filter((name) => !environment[name]);
-  if (!keys.ok || missing.length > 0)
-    return {
-      ok: false,
-      problems: [...problemsOf(keys), ...missing.map((name) => `${name}: ${MISSING[name]}`)],
-    };
+  const problems = [...problemsOf(keys), ...missing.map((name) => `${name}: ${MISSING[name]}`)];
+  if (!keys.ok) return { ok: false, problems };
+  for (const [name, own] of Object.entries(keys.value))
+    if (own) problems.push(...keyProblems(environment, name, own.values()));
+  if (problems.length > 0) return { ok: false, problems };
   const { PAYOUTS_ENCRYPTION_KEYS: payloads, PAYOUTS_TOKEN_KEYS: tokens } = keys.value;
-  return { ok: true, value: { payloads, tokens } };
+  return {
+    ok: true,
+    value: { payloads: payloads && new KeyRing(payloads), tokens: tokens && new KeyRing(tokens) },
+  };
 }
 
 /** Only a test that no other machine can reach may leave payloads unencrypted. */
 export function mayRunWithoutKeys(environment: Environment): boolean {
-  return environment['PAYMENTS_ENVIRONMENT'] === 'test' && isLoopback(environment['PAYMENTS_BASE_URL'] ?? '');
+  return isTest(environment) && isLoopback(environment['PAYMENTS_BASE_URL'] ?? '');
 }

@@ -42,6 +42,11 @@ export function withoutEmpty(environment: Environment): Environment {
   );
 }
 
+/** Every other environment, and none, has the rules of production. */
+export function isTest(environment: Environment): boolean {
+  return environment['PAYMENTS_ENVIRONMENT'] === 'test';
+}
+
 export function isLoopback(url: string): boolean {
   const host = URL.canParse(url) ? new URL(url).hostname : '';
   return host === 'localhost' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);

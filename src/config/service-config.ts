@@ -5,6 +5,8 @@ import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, readCallers } from './callers.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
+import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
+import { publishedProblems } from './published-secrets.ts';
 import {
   drainShape,
   errorCodeOf,
@@ -49,6 +51,7 @@ export const apiShape = {
     "The provider's environment, recorded with each start: a worker of another environment rejects it.",
   ),
   PAYMENTS_BASE_URL: testBaseUrl,
+  ...allowedHostsShape,
   PAYOUTS_API_LISTEN: listenAddress
     .prefault('127.0.0.1:8080')
     .describe('The address that the API server listens on. It speaks plain HTTP: put TLS in front of it.'),
@@ -90,6 +93,12 @@ export function serviceConfig(environment: Environment): ServiceConfig {
   const own = readVariables(schema, environment);
   const keys = readKeys(environment);
   const callers = readCallers(environment, own.ok ? own.value : undefined);
-  if (own.ok && keys.ok && callers.ok) return { ...own.value, keys: keys.value, callers: callers.value };
-  throw new ConfigError(problemsOf(own, keys, callers));
+  const secrets = own.ok ? own.value.PAYMENTS_NOTIFICATION_SECRETS : [];
+  const problems = [
+    ...problemsOf(own, keys, callers),
+    ...addressProblems(environment),
+    ...publishedProblems(environment, 'PAYMENTS_NOTIFICATION_SECRETS', secrets),
+  ];
+  if (!own.ok || !keys.ok || !callers.ok || problems.length > 0) throw new ConfigError(problems);
+  return { ...own.value, keys: keys.value, callers: callers.value };
 }

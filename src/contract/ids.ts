@@ -3,6 +3,17 @@
 /** The name of an application. It is part of workflow ids. */
 export const APP_NAME = /^[a-z0-9-]{1,32}$/;
 
+/**
+ * An id that a caller chooses: it is the identity of a payout or a request, and part of workflow ids. Only printable
+ * ASCII, so that two ids that look the same are the same: no look-alikes of other scripts, no invisible characters, no
+ * two forms of one letter. No quotes and backslashes, which have a meaning in visibility queries. No spaces at the ends.
+ */
+export const OWN_ID =
+  /^[!\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e](?:[ !\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e]{0,62}[!\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e])?$/;
+
+export const OWN_ID_RULE =
+  'must be 1 to 64 printable ASCII characters, without quotes and backslashes, and without spaces at the ends';
+
 export const PAYOUTS_TASK_QUEUE = 'payouts';
 
 export function payoutWorkflowId(app: string, partnerOrderId: string): string {

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { AMOUNT_PATTERN, normalizeAmount, toMinorUnits } from '../domain/money.ts';
 import { type CheckedPayoutRequest, PAYOUT_TYPES } from '../domain/payout.ts';
-import { APP_NAME } from './ids.ts';
+import { APP_NAME, OWN_ID, OWN_ID_RULE } from './ids.ts';
 
 /** A bad field: `path` such as `receiver.bankName`, and a `message` for people. */
 export interface FieldError {
@@ -25,8 +25,11 @@ export const text = (max = MAX_TEXT_LENGTH) =>
     // JSON can express lone surrogates, but UTF-8 cannot.
     .refine((value) => !/\p{Cs}/u.test(value), 'must not contain a lone surrogate');
 
-// Identifiers are part of workflow ids and visibility queries, in which quotes and backslashes have a meaning.
+// The provider's identifiers are part of visibility queries, in which quotes and backslashes have a meaning.
 export const identifier = () => text(64).regex(/^[^'"`\\]*$/, 'must not contain quotes or backslashes');
+
+/** An id that the caller chooses, such as `partnerOrderId`. */
+export const ownId = () => z.string().regex(OWN_ID, OWN_ID_RULE);
 
 export const currency = () => z.string().regex(/^[A-Z]{3}$/, 'must be three uppercase letters, such as USD');
 
@@ -72,7 +75,9 @@ export const payoutRequestSchema = z
     openId: text(128).optional(),
     clientId: identifier(),
     payerId: identifier(),
-    partnerOrderId: identifier(),
+    partnerOrderId: ownId().describe(
+      'your own id for this payout; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, and without spaces at the ends',
+    ),
     type: z.enum(PAYOUT_TYPES),
     instructedAmount: positiveMoney,
     originCurrency: currency(),

@@ -10,7 +10,7 @@ import {
   type ReceivingAccountState,
 } from '../domain/receiving-account.ts';
 import type { Same } from './payout-answers.ts';
-import { appName, type CheckResult, checkBody, currency, identifier, text } from './payout-request.ts';
+import { appName, type CheckResult, checkBody, currency, identifier, ownId, text } from './payout-request.ts';
 
 const MAX_USAGES = 64;
 
@@ -26,7 +26,9 @@ export const accountId = payer;
 export const receivingAccountSchema = z.strictObject({
   app: appName.default('default'),
   openId: text(128).optional(),
-  requestId: identifier().describe('your own id for this request; every outcome uses it up'),
+  requestId: ownId().describe(
+    'your own id for this request; every outcome uses it up. 1 to 64 printable ASCII characters, without quotes and backslashes, and without spaces at the ends',
+  ),
   payerId: payer(),
   currency: currency(),
   bankLocation: z

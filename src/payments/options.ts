@@ -90,7 +90,7 @@ export interface PaymentsClientOptions {
   /** Creates the transport. Default: HTTP. */
   transport?: (options: TransportOptions) => Transport;
   onCall?: (event: CallEvent) => void;
-  /** The allowed hosts (`name` or `name:port`). Default: every host except private addresses. */
+  /** The allowed hosts (`name` or `name:port`). Without it, which only a test may do: every host except private addresses. */
   allowedHosts?: string[];
 }
 

@@ -26,6 +26,7 @@ export async function providerClient(
     ...parts,
     baseUrl: env.PAYMENTS_BASE_URL,
     authUrl: env.PAYMENTS_AUTH_URL,
+    ...(env.PAYMENTS_ALLOWED_HOSTS && { allowedHosts: env.PAYMENTS_ALLOWED_HOSTS }),
     appId,
     appSecret,
     ...(redirectUri && { redirectUri }),

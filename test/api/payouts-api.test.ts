@@ -118,8 +118,26 @@ describe('a payout over HTTP', () => {
       expect((await post(`${unknown}/${verb}`, '', as('shop'))).status).toBe(404);
   });
 
-  test('accepts a partnerOrderId with slashes, spaces and other scripts unchanged', async () => {
-    const partnerOrderId = `付款/1 ?#${newPartnerOrderId()}`.slice(0, 40);
+  test.each(['\u0440ayday-1', 'payday\u200b-1', 'payde\u0301-1'])(
+    'H155 names the field of the partnerOrderId %j in a body, a batch and a path',
+    async (partnerOrderId) => {
+      const message = expect.stringContaining('must be 1 to 64 printable ASCII characters');
+      const errors = [{ path: 'partnerOrderId', message }];
+      const body = { ...ofSim(), partnerOrderId };
+      expect(await post(at, body, as('shop'))).toMatchObject({ status: 400, body: { errors } });
+      const batch = { batchId: 'look-alikes', payouts: [ofSim(), body] };
+      expect(await post(`${service.url}/v1/payout-batches`, batch, as('shop'))).toMatchObject({
+        status: 400,
+        body: { errors: [{ path: expect.stringMatching(/1\.partnerOrderId$/), message }] },
+      });
+      const path = `${at}/${encodeURIComponent(partnerOrderId)}`;
+      expect(await read(path, as('shop'))).toMatchObject({ status: 400, body: { errors } });
+      expect(await post(`${path}/cancel`, '', as('shop'))).toMatchObject({ status: 400, body: { errors } });
+    },
+  );
+
+  test('accepts a partnerOrderId with slashes, spaces and punctuation unchanged', async () => {
+    const partnerOrderId = `payday/1 ?#%:${newPartnerOrderId()}`.slice(0, 45);
     await started({ partnerOrderId });
     const answer = await read(`${at}/${encodeURIComponent(partnerOrderId)}?app=default`, as('shop'));
     expect(answer).toMatchObject({ status: 200, body: { state: { needsAttention: false } } });

@@ -145,7 +145,7 @@ describe('doctor in a healthy environment', () => {
       searchAttributes: ['PayoutOutcome'],
     });
     const answer = await eventually(async () => {
-      const seen = await run({ PAYMENTS_ENVIRONMENT: 'sandbox' });
+      const seen = await run({ PAYMENTS_ENVIRONMENT: 'sandbox', PAYMENTS_BASE_URL: '' });
       return seen.stdout.includes('missing: PayoutOutcome') ? seen : undefined;
     });
     expect(answer.code).toBe(6);

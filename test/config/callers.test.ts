@@ -21,7 +21,10 @@ const withFile = (content: unknown) => problems({ PAYOUTS_API_KEYS_FILE: keysFil
 
 describe('PAYOUTS_API_KEYS_FILE', () => {
   test.each([
-    ['a sandbox', { PAYMENTS_ENVIRONMENT: 'sandbox', PAYOUTS_ENCRYPTION_KEYS: newKey('k') }],
+    [
+      'a sandbox',
+      { PAYMENTS_ENVIRONMENT: 'sandbox', PAYMENTS_BASE_URL: '', PAYOUTS_ENCRYPTION_KEYS: newKey('k') },
+    ],
     ['all addresses', { PAYOUTS_API_LISTEN: '0.0.0.0:8080' }],
     ['all IPv6 addresses', { PAYOUTS_API_LISTEN: '[::]:8080' }],
   ])('is required, and named, for %s', (_what, environment) => {

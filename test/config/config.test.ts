@@ -15,6 +15,13 @@ const good: Environment = {
   PAYMENTS_APP_SECRET: 'canary-secret',
 };
 
+/** Addresses that are accepted outside a test. */
+const PROVIDER: Environment = {
+  PAYMENTS_BASE_URL: 'https://api.example.com',
+  PAYMENTS_AUTH_URL: 'https://auth.example.com',
+  PAYMENTS_ALLOWED_HOSTS: 'api.example.com,auth.example.com',
+};
+
 function problems(environment: Environment): string[] {
   try {
     workerConfig(environment);
@@ -97,8 +104,8 @@ describe('the environment is read once, and every bad variable is named', () => 
 
   test('H46 without encryption keys, starts only in the test environment against loopback, and names what is missing', () => {
     const elsewhere: Environment[] = [
-      { PAYMENTS_ENVIRONMENT: 'production' },
-      { PAYMENTS_ENVIRONMENT: 'sandbox' },
+      { ...PROVIDER, PAYMENTS_ENVIRONMENT: 'production' },
+      { ...PROVIDER, PAYMENTS_ENVIRONMENT: 'sandbox' },
       { PAYMENTS_BASE_URL: 'https://pay.example.com' },
       { PAYMENTS_BASE_URL: 'http://127.0.0.1.example.com' },
     ];

@@ -9,6 +9,7 @@ import { workerConfig } from '../../src/config/config.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { serviceConfig } from '../../src/config/service-config.ts';
 import { temporalConfig } from '../../src/config/temporal-config.ts';
+import { callerEntry, keysFile } from '../support/callers.ts';
 import { newKey } from '../support/keys.ts';
 import { secretFile } from '../support/secret-file.ts';
 
@@ -23,8 +24,8 @@ const FILES: Readonly<Record<string, string>> = {
   'file:/run/secrets/payments-app-secret': `file:${secretFile('app-secret')}`,
   'file:/run/secrets/payments-signing-key': `file:${secretFile('signing-key')}`,
   'file:/run/secrets/payments-notification-secrets': `file:${secretFile('newest,older')}`,
-  'file:/run/secrets/payouts-codec-keys': `file:${secretFile('a-key-of-the-codec-server')}`,
-  '/etc/payouts/callers.json': join(import.meta.dirname, '../../deploy/trial-callers.json'),
+  'file:/run/secrets/payouts-codec-keys': `file:${secretFile('olga:a-key-of-the-codec-server')}`,
+  '/etc/payouts/callers.json': keysFile([callerEntry('shop')]),
 };
 /** It replaces other variables, so it cannot be set beside them. */
 const INSTEAD = 'PAYOUTS_APPS_FILE';

@@ -61,7 +61,7 @@ const CASES: Readonly<Record<string, Case>> = {
     read: (own) => serviceConfig({ ...TEST, ...own }).PAYMENTS_NOTIFICATION_SECRETS,
   },
   PAYOUTS_CODEC_KEYS: {
-    secret: 'canary-codec-key-one, canary-codec-key-two',
+    secret: 'one:canary-codec-key-one, two:canary-codec-key-two',
     read: (own) => codecConfig({ ...TEST, PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS, ...own }).keys,
   },
 };

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { anchorsOf } from '../../scripts/markdown.ts';
@@ -23,6 +23,7 @@ import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { eventually, NO_POLLS } from '../support/payout-world.ts';
 import { Terminal } from '../support/terminal.ts';
+import { startTlsFront, type TlsFront } from '../support/tls-front.ts';
 import { type Command, replaced, type Step, showsAmong, showsAs, stepsOf } from '../support/walkthrough.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -55,6 +56,8 @@ const NPM = /^> /;
 const values = new Map<string, string>();
 const terminals: Terminal[] = [];
 let simulator: Simulator;
+/** Outside a test, the provider must be https. */
+let provider: TlsFront;
 let folder: string;
 let environment: Environment;
 
@@ -65,12 +68,15 @@ beforeAll(async () => {
   const notifyUrl = `${address}/v1/notifications/default`;
   const redirectUri = `${address}/v1/oauth/default/callback`;
   simulator = await startSimulator({ apps: [{ ...APP, notifyUrl, redirectUri }] });
+  provider = await startTlsFront(simulator.url, folder);
   simulator.control.setAccounts('payer-7', [{ currency: 'USD', available: '5000.00' }]);
   // It ends when the test says so.
   simulator.control.setScenario(PAYOUT, 'success final=1d');
   for (const [shown, value] of Object.entries({
-    'https://api.provider.example': simulator.url,
-    'https://auth.provider.example': simulator.url,
+    'https://api.provider.example': provider.url,
+    'https://auth.provider.example': provider.url,
+    'api.provider.example': new URL(provider.url).host,
+    'auth.provider.example': new URL(provider.url).host,
     'replace-with-your-app-id': APP.appId,
     'https://payouts.example': address,
     'client-1001': 'client-7',
@@ -87,6 +93,7 @@ beforeAll(async () => {
 afterAll(async () => {
   // In the opposite order: Temporal last.
   for (const terminal of terminals.reverse()) await terminal.stop();
+  await provider?.close();
   await simulator?.close();
   rmSync(folder, { recursive: true, force: true });
 });
@@ -104,6 +111,7 @@ async function readersEnvironment(): Promise<Environment> {
     HOME: home,
     TMPDIR: tmpdir(),
     npm_config_update_notifier: 'false',
+    NODE_EXTRA_CA_CERTS: provider.certificateFile,
   };
 }
 
@@ -212,7 +220,8 @@ async function consent(url: string): Promise<void> {
 }
 
 async function visit(url: string, options: Parameters<typeof request>[1] = {}) {
-  const { statusCode, headers, body } = await request(url, options);
+  const dispatcher = new Agent({ connect: { ca: provider.certificate } });
+  const { statusCode, headers, body } = await request(url, { dispatcher, ...options });
   const [location, cookie] = [headers['location'], headers['set-cookie']].map(String);
   return { status: statusCode, location: location ?? '', cookie: cookie ?? '', text: await body.text() };
 }

@@ -117,6 +117,15 @@ test('rejects bad input with every bad field named, and starts nothing', async (
   await expect(world.payouts.state(request)).rejects.toThrow();
 });
 
+test('H155 rejects a partnerOrderId that looks like another one', async () => {
+  const request = payoutRequest(`\u0440${newPartnerOrderId()}`);
+  const { type, details } = await refusal(invoices(request));
+  expect([type, details]).toEqual([
+    'InvalidPayoutRequest',
+    [[{ path: 'partnerOrderId', message: expect.stringContaining('printable ASCII') }]],
+  ]);
+});
+
 test('rejects another body under the same partnerOrderId, while the payout runs and after its end', async () => {
   const request = payoutRequest(newPartnerOrderId(), { approval: 'required' });
   await world.payouts.start(request);

@@ -34,6 +34,15 @@ describe('H48 addresses and path parts of calls', () => {
     expect(clientFor('http://[::1]:1')).toBeInstanceOf(PaymentsClient);
   });
 
+  test.each([301, 302, 303, 307, 308])('H48 does not follow a redirect with %s', async (status) => {
+    const elsewhere = await startServer(answers(200, '{}'));
+    const server = await startServer(answers(status, '', { location: `${elsewhere.origin}/v2/httpbin/get` }));
+    const client = clientFor(server.origin);
+    await failureOf(client.ping());
+    await failureOf(client.exchangeCode('code-1'));
+    expect([server.seen.length, elsewhere.seen.length]).toEqual([2, 0]);
+  });
+
   test.each(['', '.', '..', '../x', 'a/b', 'a\\b', 'a\u0000', 'a\r\nb', '\ud800', 'x'.repeat(129)])(
     'H48 rejects the path part %j',
     async (part) => {

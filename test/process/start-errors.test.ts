@@ -1,6 +1,9 @@
 /** What a person reads when a process cannot start: what is wrong and what to do, and no stack. */
 import { expect, inject, test } from 'vitest';
 import type { Environment } from '../../src/config/environment.ts';
+import { callerEntry, keysFile } from '../support/callers.ts';
+import { cli } from '../support/cli.ts';
+import { newKey } from '../support/keys.ts';
 import { QUICK } from '../support/payout-world.ts';
 import { startProgram } from '../support/processes.ts';
 
@@ -47,4 +50,29 @@ test('a worker without settings: every missing variable by its name', async () =
   expect(said).toContain('PAYMENTS_ENVIRONMENT: is missing');
   expect(said).toContain('PAYMENTS_BASE_URL: is missing');
   expect(said).toContain('PAYMENTS_AUTH_URL: is missing');
+});
+
+test.each([
+  ['src/workers/main.ts', {}],
+  ['src/starters/api/main.ts', { PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop')]) }],
+  ['src/codec-server/main.ts', { PAYOUTS_CODEC_KEYS: 'me:key-of-the-operator' }],
+  ['src/starters/cli/main.ts', {}],
+])('H48 %s with a provider that is not on the list of allowed hosts', async (program, own) => {
+  const environment = {
+    PAYMENTS_ENVIRONMENT: 'production',
+    PAYMENTS_BASE_URL: 'https://evil.example',
+    PAYMENTS_AUTH_URL: 'https://auth.provider.example',
+    PAYMENTS_ALLOWED_HOSTS: 'api.provider.example,auth.provider.example',
+    PAYMENTS_APP_ID: 'app-1',
+    PAYMENTS_APP_SECRET: 'secret-1',
+    PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
+    ...(program.includes('codec') ? {} : { PAYOUTS_TOKEN_KEYS: newKey('t1') }),
+    TEMPORAL_ADDRESS: '127.0.0.1:9',
+    ...own,
+  };
+  const said = program.includes('cli')
+    ? (await cli(environment, ['status', 'p-1'])).stderr
+    : await failureOf(program, environment);
+  expect(said).toContain('PAYMENTS_BASE_URL: has a host that PAYMENTS_ALLOWED_HOSTS does not list');
+  expect(said).not.toContain('    at ');
 });

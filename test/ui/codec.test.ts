@@ -28,7 +28,7 @@ beforeAll(async () => {
   temporal = await startDevServer({ always: true, codecEndpoint: codecUrl });
   const keys = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1') };
   codec = await buildCodecServer(
-    codecConfig({ ...keys, PAYOUTS_CODEC_KEYS: BEARER, PAYOUTS_CODEC_ORIGINS: temporal.uiUrl }),
+    codecConfig({ ...keys, PAYOUTS_CODEC_KEYS: `operator:${BEARER}`, PAYOUTS_CODEC_ORIGINS: temporal.uiUrl }),
   );
   await codec.listen({ host: '127.0.0.1', port });
   connection = await Connection.connect({ address: temporal.address });
@@ -68,4 +68,11 @@ test('H47 the Temporal UI shows payloads only to an operator who signed in at th
   await page.getByText('Signed in').waitFor();
   await page.goto(url);
   await page.getByText('Zhang San').first().waitFor();
+
+  await page.goto(codecUrl);
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByText('Signed out').waitFor();
+  const refused = page.waitForResponse((answer) => answer.url().endsWith('/decode'));
+  await page.goto(url);
+  expect((await refused).status()).toBe(401);
 });

@@ -137,8 +137,13 @@ function followUpPlan(config: WorkerConfig, request: unknown): FollowUpPlan {
 function authorizationLink({ env }: WorkerConfig, { appId, redirectUri }: Application): string {
   if (redirectUri === undefined)
     throw invalid([{ path: 'app', message: 'has no redirect URI: set PAYMENTS_REDIRECT_URI' }]);
-  const { PAYMENTS_AUTH_URL: authUrl, PAYMENTS_AUTH_SPELLING: spelling } = env;
-  return authorizationUrl({ appId, authUrl, redirectUri }, { spelling }).toString();
+  const {
+    PAYMENTS_AUTH_URL: authUrl,
+    PAYMENTS_ALLOWED_HOSTS: allowedHosts,
+    PAYMENTS_AUTH_SPELLING: spelling,
+  } = env;
+  const page = { appId, authUrl, redirectUri, ...(allowedHosts && { allowedHosts }) };
+  return authorizationUrl(page, { spelling }).toString();
 }
 
 function applicationOf(config: WorkerConfig, owner: unknown): Application {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { PayoutRef, PayoutStart } from '../../client/payouts.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-answers.ts';
-import { identifier, payoutRequestSchema, text } from '../../contract/payout-request.ts';
+import { ownId, payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { wholeNumber } from './bodies.ts';
 import { isScoped, requirePayout, requirePayoutScope } from './callers.ts';
@@ -15,7 +15,7 @@ import { decisionOperation, snapshotOperation } from './request-operations.ts';
 const started = z.strictObject({ ...startedFields, partnerOrderId: z.string() });
 const PAYOUT = {
   ...{ name: 'payout', path: '/v1/payouts/{partnerOrderId}' },
-  params: z.strictObject({ partnerOrderId: identifier() }),
+  params: z.strictObject({ partnerOrderId: ownId() }),
   ...{ state: payoutStateSchema, result: payoutResultSchema },
 };
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { OpeningRef } from '../../client/receiving-accounts.ts';
 import type { Caller } from '../../config/callers.ts';
-import { identifier } from '../../contract/payout-request.ts';
+import { ownId } from '../../contract/payout-request.ts';
 import {
   accountId,
   receivingAccountResultSchema,
@@ -33,7 +33,7 @@ const resolution = z.discriminatedUnion('created', [
 ]);
 const REQUEST = {
   ...{ name: 'request', path: '/v1/receiving-accounts/{requestId}' },
-  params: z.strictObject({ requestId: identifier() }),
+  params: z.strictObject({ requestId: ownId() }),
   ...{ state: receivingAccountStateSchema, result: receivingAccountResultSchema },
 };
 

@@ -1,6 +1,6 @@
 /** Validates options. Loads neither Temporal's client nor schemas, so that invalid input fails fast. */
 import type { BatchFilter, PayoutFilter } from '../../client/lists.ts';
-import { APP_NAME } from '../../contract/ids.ts';
+import { APP_NAME, OWN_ID, OWN_ID_RULE } from '../../contract/ids.ts';
 import type { Resolution } from '../../contract/payout-messages.ts';
 import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
 import { dayBounds } from '../../domain/daily-report.ts';
@@ -48,6 +48,12 @@ export function checkedApp(app: string): string {
   if (!APP_NAME.test(app))
     throw new UsageError('--app must be 1 to 32 lowercase letters, digits and hyphens');
   return app;
+}
+
+/** A `partnerOrderId` or `requestId`. */
+export function checkedId(id: string): string {
+  if (!OWN_ID.test(id)) throw new UsageError(`the id ${OWN_ID_RULE}`);
+  return id;
 }
 
 export function checkedLimit(text: string): number {

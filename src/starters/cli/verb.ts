@@ -1,7 +1,7 @@
 /** Defines a verb of the command line, with `--app` and `--json`. */
 import { Command } from 'commander';
 import { type Answer, UsageError } from './answer.ts';
-import { checkedApp } from './options.ts';
+import { checkedApp, checkedId } from './options.ts';
 import type { Session } from './session.ts';
 
 export interface Common {
@@ -28,7 +28,10 @@ export const repeatable = (value: string, others: string[] = []) => [...others, 
 
 export type AddVerb = ReturnType<typeof verbsOf>;
 
-/** `read` validates the options and the first argument, which is empty if the verb has none. */
+/**
+ * `read` validates the options and the first argument, which is empty if the verb has none. A first argument `<id>` is a
+ * `partnerOrderId` or a `requestId`.
+ */
 export function verbsOf(parent: Command) {
   return <Options extends Common>(
     usage: string,
@@ -48,7 +51,9 @@ export function verbsOf(parent: Command) {
         if (!(command instanceof Command)) throw new UsageError('the command line could not be parsed');
         const options = command.opts<Options>();
         checkedApp(options.app);
-        await perform(options.json, await read(typeof argument === 'string' ? argument : '', options));
+        const first = typeof argument === 'string' ? argument : '';
+        if (usage.endsWith('<id>')) checkedId(first);
+        await perform(options.json, await read(first, options));
       });
 }
 
