@@ -19,7 +19,7 @@ async function start(drain: string): Promise<void> {
   const environment = {
     PAYMENTS_ENVIRONMENT: 'production',
     PAYOUTS_ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`,
-    PAYOUTS_CODEC_KEYS: KEY,
+    PAYOUTS_CODEC_KEYS: `olga:${KEY}`,
     PAYOUTS_CODEC_LISTEN: `127.0.0.1:${port}`,
     PAYOUTS_DRAIN: drain,
   };

@@ -27,7 +27,7 @@ function released(name: string, changed: string): Promise<Workflows> {
 
 describe('H40 workers are upgraded while a payout is open', () => {
   test('the new code continues a payout that the released code began', async () => {
-    const same = await released('same', `${code}\n// released\n`);
+    const same = await released('same', `// released\n${code}`);
     expect(same.codeVersion).not.toBe(workflows.codeVersion);
     const system = new PayoutWorld({ workflows, released: same, seed: 1 });
     const { world, payouts, server } = system;
