@@ -86,6 +86,7 @@ export class Temporal implements RunHost {
   private readonly turns = new Turns(fairnessKeyOf);
   private polls: OpenPoll[] = [];
   private offerCount = 0;
+  private restores = 0;
 
   constructor(world: World) {
     this.world = world;
@@ -108,6 +109,7 @@ export class Temporal implements RunHost {
 
   /** Drops all runs and all pending work. */
   forgetAll(): void {
+    this.restores += 1;
     for (const run of this.runs) run.forget();
     this.runs.length = 0;
     this.chains.clear();
@@ -282,7 +284,7 @@ export class Temporal implements RunHost {
 
   offerActivity(activity: PendingActivity): void {
     const { attempt } = activity;
-    this.world.at(this.world.random.between(1, MAX_MATCHING_DELAY_MS), () => {
+    this.afterMatchingDelay(() => {
       const turn = this.turns.next(activity);
       for (const listener of this.onOffer) listener(activity);
       this.activitiesWaiting.push({ activity, attempt, turn, order: this.offerCount++ });
@@ -365,8 +367,16 @@ export class Temporal implements RunHost {
     activity?.requestCancel();
   }
 
-  private enqueue(waiting: Waiting): void {
+  /** A task that is on its way while the server is restored belongs to a run that no longer exists. */
+  private afterMatchingDelay(arrive: () => void): void {
+    const { restores } = this;
     this.world.at(this.world.random.between(1, MAX_MATCHING_DELAY_MS), () => {
+      if (restores === this.restores) arrive();
+    });
+  }
+
+  private enqueue(waiting: Waiting): void {
+    this.afterMatchingDelay(() => {
       this.waiting.push(waiting);
       this.match();
     });
