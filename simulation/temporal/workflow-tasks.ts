@@ -193,12 +193,14 @@ export class WorkflowTasks {
   async handleQuery(run: Run, query: Query, isSticky: boolean): Promise<void> {
     await this.life.awake();
     const work = run.work();
+    // As of this history, which may be older than the run once the workflow is free.
+    const missesUpdates = run.isUpdating;
     let answer: QueryAnswer | undefined;
     await this.exclusively(run, true, async (cached) => {
       // Core drops such a query without an answer.
       if (work.previousStartedId < cached.machines.startedId) return;
       try {
-        if (cached.vm === undefined || !isSticky) await this.runAhead(cached, run, work);
+        if (cached.vm === undefined || !isSticky) await this.runAhead(cached, run, work, missesUpdates);
         answer = (await this.answers(cached, [{ ...query, id: LEGACY_QUERY_ID }])).get(LEGACY_QUERY_ID);
       } catch (error) {
         answer = { failure: this.failureOf(error, run, cached) };
@@ -210,9 +212,9 @@ export class WorkflowTasks {
     if (answer) query.answered(answer);
   }
 
-  private async runAhead(cached: Cached, run: Run, work: Work): Promise<void> {
+  private async runAhead(cached: Cached, run: Run, work: Work, missesUpdates: boolean): Promise<void> {
     this.noteQueryAhead(run);
-    cached.missesUpdates ||= run.isUpdating;
+    cached.missesUpdates ||= missesUpdates;
     cached.machines.take(work);
     await this.advance(cached, run);
   }
