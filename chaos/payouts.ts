@@ -94,7 +94,7 @@ export async function untilAllEnd(
         followed.state = await stage.payouts.state(request).catch(() => followed.state);
         if (followed.state?.phase !== 'NEEDS_REVIEW') return;
         reviewed.add(request.partnerOrderId);
-        followed.refusal = await decide(stage, request, withoutOrder);
+        followed.refusal = await decide(stage, request, withoutOrder, followed.state);
       }),
     );
     if (open.length > 0) await sleep(QUERY_EVERY_MS);
@@ -117,6 +117,7 @@ async function decide(
   { payouts, simulator }: BenchStage,
   request: PayoutRequest,
   withoutOrder: ChaosPlan['withoutOrder'],
+  { sends, reviewedOrderIds }: PayoutState,
 ): Promise<string | undefined> {
   const { orders } = await simulator.ledgerOf(request.partnerOrderId);
   const [order] = orders;
@@ -124,7 +125,9 @@ async function decide(
   try {
     await payouts.resolve(
       request,
-      order ? { by, created: true, orderId: order.orderId } : { by, created: false, then: withoutOrder },
+      order
+        ? { by, created: true, orderId: order.orderId }
+        : { by, created: false, then: withoutOrder, sends, reviewedOrderIds },
     );
     return undefined;
   } catch (error) {
