@@ -243,7 +243,8 @@ export class Temporal implements RunHost {
   private dispatchQuery(run: Run, query: Query): void {
     const { sticky } = run;
     let isTaken = false;
-    const isWanted = () => !isTaken;
+    // After a restore, another run has this run's id.
+    const isWanted = () => !isTaken && this.byRunId.get(run.runId) === run;
     const queue = run.started.taskQueue?.name ?? '';
     const dispatch = (holder: SimulatedWorker | undefined) => {
       const take = (worker: SimulatedWorker) => {
