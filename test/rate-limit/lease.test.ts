@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RateLimits } from '../../src/client/rate-limits.ts';
 import { leaseTaskQueue } from '../../src/contract/ids.ts';
 import { rateLimitQuery, setCallsPerSecondUpdate } from '../../src/contract/lease-messages.ts';
+import type { PayoutState } from '../../src/domain/payout.ts';
 import type { ReleasedLease } from '../../src/domain/rate-limit-lease.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { leaseKeeper } from '../../src/workers/rate-limit/keep-lease.ts';
@@ -124,7 +125,9 @@ describe('H59 one app_id under two names', () => {
     const old = await workers.start();
     const refs = await payUntilBusy(world, 12, LIMIT);
     // A worker that does not know the name rejects a payout at its start, so all of them have started.
-    for (const ref of refs) await world.until(ref, ({ lastAskedAt }) => lastAskedAt !== undefined);
+    // One that has ended by now has no `lastAskedAt`.
+    const hasStarted = ({ lastAskedAt, phase }: PayoutState) => lastAskedAt !== undefined || phase === 'DONE';
+    for (const ref of refs) await world.until(ref, hasStarted);
     const fresh = await workers.start({ PAYOUTS_APPS_FILE: file });
     await allPaidOnce(world, refs);
     const leases = async () => (await world.client.workflow.count("WorkflowType = 'rateLimitLease'")).count;
