@@ -1,7 +1,7 @@
 /** Replaces the keys of payloads and tokens while the world runs, as the runbook says. */
 import type { Random } from '../world/random.ts';
 import { KEYS, NEXT_KEYS } from './payout-world.ts';
-import type { Feature, Scene } from './scene.ts';
+import { PlannedTask } from './scene.ts';
 
 export interface PlannedRotation {
   atMs: number;
@@ -16,32 +16,18 @@ export function planRotation(random: Random, faultPhaseMs: number): PlannedRotat
   return { atMs: random.between(0, 0.5 * faultPhaseMs), pauseMs: random.between(0, 20_000) };
 }
 
-export class KeyRotation implements Feature {
-  private readonly scene: Scene;
-  private isRunning = false;
-
-  constructor(scene: Scene) {
-    this.scene = scene;
-  }
+export class KeyRotation extends PlannedTask {
+  protected readonly task = 'the rotation of the keys';
 
   begin(): void {
-    const { plan, system } = this.scene;
-    if (plan.rotation) system.world.spawn(this.rotate(plan.rotation));
+    const { rotation } = this.scene.plan;
+    if (rotation) this.plan(rotation.atMs, () => this.rotate(rotation), 'keys rotated');
   }
 
-  unfinished(): string[] {
-    return this.isRunning ? ['the rotation of the keys'] : [];
-  }
-
-  private async rotate({ atMs, pauseMs }: PlannedRotation): Promise<void> {
-    const { world } = this.scene.system;
-    this.isRunning = true;
-    await world.sleep(atMs);
+  private async rotate({ pauseMs }: PlannedRotation): Promise<void> {
     await this.rollOut(`${KEYS},${NEXT_KEYS}`, 'all processes read the new key');
-    await world.sleep(pauseMs);
+    await this.scene.system.world.sleep(pauseMs);
     await this.rollOut(`${NEXT_KEYS},${KEYS}`, 'all processes write with the new key');
-    this.isRunning = false;
-    world.occurred.add('keys rotated');
   }
 
   private async rollOut(keys: string, what: string): Promise<void> {

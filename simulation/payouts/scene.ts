@@ -130,6 +130,36 @@ export class Scene {
   }
 }
 
+/** What the operator does once in a world, at a planned time. */
+export abstract class PlannedTask implements Feature {
+  protected readonly scene: Scene;
+  private isRunning = false;
+
+  constructor(scene: Scene) {
+    this.scene = scene;
+  }
+
+  unfinished(): string[] {
+    return this.isRunning ? [this.task] : [];
+  }
+
+  /** Such as `the upgrade of the workers`. */
+  protected abstract readonly task: string;
+
+  /** `outcome`: the name under which the world records that it was done. */
+  protected plan(atMs: number, work: () => Promise<void>, outcome: string): void {
+    const { world } = this.scene.system;
+    const run = async () => {
+      this.isRunning = true;
+      await world.sleep(atMs);
+      await work();
+      this.isRunning = false;
+      world.occurred.add(outcome);
+    };
+    world.spawn(run());
+  }
+}
+
 export function isCompleted({ entries }: Run): boolean {
   return entries.at(-1)?.type === EventType.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED;
 }
