@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
-import { appName, checkBody } from '../contract/payout-request.ts';
+import { appName, checkBody, timeWithOffset } from '../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
 import { isInvalidArgument } from '../temporal/client-errors.ts';
 import { type ListedRun, listRunPage, type RunPage } from '../temporal/visibility.ts';
@@ -11,7 +11,7 @@ import { InvalidPayoutRequestError, requireValid } from './invalid-request.ts';
 const MAX_PAGE_SIZE = 100;
 const DEFAULT_PAGE_SIZE = 50;
 
-const time = z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' }).optional();
+const time = timeWithOffset().optional();
 
 const filterSchema = z.strictObject({
   app: appName.optional(),

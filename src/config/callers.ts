@@ -1,6 +1,6 @@
 /** The callers of the API server and their permissions, from `PAYOUTS_API_KEYS_FILE`. */
 import { z } from 'zod';
-import { amount, appName, currency, identifier, text } from '../contract/payout-request.ts';
+import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/payout-request.ts';
 import { type Environment, isLoopback, type Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
 import { publishedProblems } from './published-secrets.ts';
@@ -105,14 +105,10 @@ export const callerSchema = z.strictObject({
     text(128),
     'The users (`openId`) for whom the caller may act. With this list, a request without `openId` is refused. Default: all, and requests without a user.',
   ),
-  expiresAt: z.iso
-    .datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' })
-    .optional()
-    .meta({
-      description:
-        'When the keys of the caller stop working, such as `2027-01-31T00:00:00Z`. Default: never.',
-      valueType: 'time',
-    }),
+  expiresAt: timeWithOffset().optional().meta({
+    description: 'When the keys of the caller stop working, such as `2027-01-31T00:00:00Z`. Default: never.',
+    valueType: 'time',
+  }),
 });
 
 function scope(id: z.ZodType<string>, description: string) {

@@ -31,6 +31,9 @@ export const identifier = () => text(64).regex(/^[^'"`\\]*$/, 'must not contain 
 /** An id that the caller chooses, such as `partnerOrderId`. */
 export const ownId = () => z.string().regex(OWN_ID, OWN_ID_RULE);
 
+export const timeWithOffset = () =>
+  z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' });
+
 export const currency = () => z.string().regex(/^[A-Z]{3}$/, 'must be three uppercase letters, such as USD');
 
 export const amount = z
@@ -89,7 +92,7 @@ export const payoutRequestSchema = z
       .strictObject({ maxFee: money.optional(), minRate: rate.optional(), maxPay: positiveMoney.optional() })
       .optional(),
     approval: z.enum(['none', 'required']).default('none'),
-    notBefore: z.iso.datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' }).optional(),
+    notBefore: timeWithOffset().optional(),
   })
   .superRefine((request, context) => {
     const { instructedAmount, originCurrency, targetCurrency, limits } = request;

@@ -3,14 +3,14 @@ import { appendFileSync } from 'node:fs';
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import type { Verb } from '../../config/callers.ts';
 import { batchId } from '../../contract/payout-batch.ts';
-import { appName, identifier } from '../../contract/payout-request.ts';
+import { appName, ownId } from '../../contract/payout-request.ts';
 import { isJsonObject } from '../../payments/exact-json.ts';
 import { authenticatedCaller } from './callers.ts';
 import { causesOf } from './causes.ts';
 import { FloodGate } from './flood-gate.ts';
 
 /** Ids that are logged: only valid ones, so that no other text gets into the log. */
-const IDS = { partnerOrderId: identifier(), batchId, requestId: identifier() };
+const IDS = { partnerOrderId: ownId(), batchId, requestId: ownId() };
 
 interface Route {
   method: string;

@@ -1,7 +1,7 @@
 /** Lists payouts and batches from Temporal's visibility store: one page, and one call to Temporal, per request. */
 import { z } from 'zod';
 import type { Caller } from '../../config/callers.ts';
-import { appName } from '../../contract/payout-request.ts';
+import { appName, timeWithOffset } from '../../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
 import { isScoped } from './callers.ts';
 import type { Clients } from './clients.ts';
@@ -11,11 +11,7 @@ import { Problem } from './problem.ts';
 const flag = <const Value extends string>(...values: [Value, ...Value[]]) =>
   z.enum(values).transform((value) => value === 'true');
 
-const time = (description: string) =>
-  z.iso
-    .datetime({ offset: true, error: 'must be an ISO 8601 time with an offset' })
-    .optional()
-    .describe(description);
+const time = (description: string) => timeWithOffset().optional().describe(description);
 
 const listQuery = z.strictObject({
   app: appName.optional().describe('absent: every application of the key'),

@@ -5,12 +5,11 @@ import type { Caller, Verb } from '../../config/callers.ts';
 import { payoutResultSchema, payoutStateSchema } from '../../contract/payout-answers.ts';
 import { ownId, payoutRequestSchema, text } from '../../contract/payout-request.ts';
 import type { PayoutState } from '../../domain/payout.ts';
-import { wholeNumber } from './bodies.ts';
 import { isScoped, requirePayout, requirePayoutScope } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { empty, noBody, type Operation, operation, startedFields } from './operation.ts';
 import { Problem } from './problem.ts';
-import { decisionOperation, snapshotOperation } from './request-operations.ts';
+import { decisionOperation, seenSends, snapshotOperation } from './request-operations.ts';
 
 const started = z.strictObject({ ...startedFields, partnerOrderId: z.string() });
 const PAYOUT = {
@@ -33,9 +32,7 @@ const resolution = z.discriminatedUnion('created', [
   z.strictObject({
     created: z.literal(false),
     then: z.enum(['end', 'retry']),
-    sends: wholeNumber()
-      .optional()
-      .describe('sends of the state that was read: the decision does not count after another send'),
+    sends: seenSends,
     reviewedOrderIds: z
       .array(text(128))
       .optional()

@@ -10,11 +10,10 @@ import {
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
 import type { CheckedOpeningRequest } from '../../domain/receiving-account.ts';
-import { wholeNumber } from './bodies.ts';
 import { isScoped, requireScope } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { empty, type Operation, operation, startedFields } from './operation.ts';
-import { decisionOperation, snapshotOperation } from './request-operations.ts';
+import { decisionOperation, seenSends, snapshotOperation } from './request-operations.ts';
 
 const started = z.strictObject({ ...startedFields, requestId: z.string() });
 const resolution = z.discriminatedUnion('created', [
@@ -22,9 +21,7 @@ const resolution = z.discriminatedUnion('created', [
   z.strictObject({
     created: z.literal(false),
     then: z.enum(['end', 'retry']),
-    sends: wholeNumber()
-      .optional()
-      .describe('sends of the state that was read: the decision does not count after another send'),
+    sends: seenSends,
     candidates: z
       .array(accountId())
       .optional()

@@ -2,10 +2,16 @@
 import { z } from 'zod';
 import type { WaitOptions } from '../../client/until-end.ts';
 import type { Caller, Verb } from '../../config/callers.ts';
+import { wholeNumber } from './bodies.ts';
 import type { Clients } from './clients.ts';
 import { rejectedStart, unlessEnded } from './error-mapping.ts';
 import { appQuery, noBody, type Operation, operation } from './operation.ts';
 import { wait } from './waits.ts';
+
+/** The `sends` of a resolution that says that nothing was created. */
+export const seenSends = wholeNumber()
+  .optional()
+  .describe('sends of the state that was read: the decision does not count after another send');
 
 interface Kind<P extends z.ZodObject> {
   /** Such as `payout`, for descriptions and errors. */

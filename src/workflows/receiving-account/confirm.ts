@@ -24,8 +24,8 @@ export async function confirmOpening(run: OpeningRun, unknown: UnknownOutcome): 
   record.settlesAtMs = Date.now() + activityTimeoutMs(settings.callTimeoutMs) + settings.confirmationWindowMs;
   run.enter('RECONCILING');
   for (let wait = 1_000; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
-    const askedAtMs = Date.now();
-    const confirmed = await judge(run, unknown, await askWhetherOpened(run), askedAtMs);
+    const queriedAtMs = Date.now();
+    const confirmed = await judge(run, unknown, await askWhetherOpened(run), queriedAtMs);
     if (confirmed) return confirmed;
     const left = record.settlesAtMs - Date.now();
     await sleep(Math.max(1, Math.min(wait, left)), { summary: 'confirms again' });
@@ -37,7 +37,7 @@ async function judge(
   run: OpeningRun,
   unknown: UnknownOutcome,
   answer: WhetherOpened,
-  askedAtMs: number,
+  queriedAtMs: number,
 ): Promise<Confirmed | undefined> {
   const { record } = run;
   // After a Workflow Reset, the window may be one that an earlier run began before it sent again.
@@ -46,13 +46,15 @@ async function judge(
   if (unknown.cause === 'earlier-run') {
     // No other run has sent the request, so only an account that a restore of Temporal has hidden may still appear.
     if (!answer.earlierSend)
-      return answer.mayStillAppear && askedAtMs < settlesAtMs ? undefined : { cleared: clearanceOf(answer) };
+      return answer.mayStillAppear && queriedAtMs < settlesAtMs
+        ? undefined
+        : { cleared: clearanceOf(answer) };
     record.unsettled = Math.max(1, record.unsettled);
     // The earlier run may have opened an account that was there before this run.
     record.before = undefined;
   }
   // The answer may have waited for this workflow, so the time of the question counts.
-  if (askedAtMs >= settlesAtMs || hasNewAccount(run)) return conclude(run, unknown, answer);
+  if (queriedAtMs >= settlesAtMs || hasNewAccount(run)) return conclude(run, unknown, answer);
   return undefined;
 }
 
@@ -104,11 +106,11 @@ async function applyResolution(run: OpeningRun): Promise<Confirmed | undefined> 
 /** An account that the person could not see yet voids the decision. */
 async function confirmBeforeRetry(run: OpeningRun): Promise<Confirmed | undefined> {
   const shown = candidateAccounts(run.record);
-  const askedAtMs = Date.now();
+  const queriedAtMs = Date.now();
   const answer = await askWhetherOpened(run);
   run.resolution = undefined;
   // A Workflow Reset applies updates again, also a decision that an earlier run has carried out.
-  if (askedAtMs < windowAfterOthers(answer, run.settings)) {
+  if (queriedAtMs < windowAfterOthers(answer, run.settings)) {
     run.flag('NEEDS_REVIEW', 'another run may have sent the request recently: resolve again later');
     run.show();
     return undefined;
