@@ -51,7 +51,6 @@ add(`v${generation}-workflows.js.gz`, gzipSync((await bundleWorkflows()).code, {
 add(`v${generation}-simulated.ndjson.gz`, gzipSync(lines.join('\n'), { level: 9 }));
 console.log(`${kept.length} histories of ${seeds} worlds, with ${shown.size} transitions`);
 
-/** The last task of a closed run has no local activity in progress, which a replay could not finish. */
 function isSuitable({ entries, isRunning }: Run): boolean {
   return !isRunning && entries.length <= MAX_EVENTS;
 }

@@ -129,7 +129,7 @@ export async function loadWorkflows(bundleFile: string): Promise<Workflows> {
   const creator: VmModule.ReusableVMWorkflowCreator = await Reflect.apply(
     ReusableVMWorkflowCreator.create,
     ReusableVMWorkflowCreator,
-    [bundle, noLimit, ANY_LOCAL_ACTIVITY],
+    [bundle, noLimit, NO_LOCAL_ACTIVITIES],
   );
   return {
     codeVersion: createHash('sha256').update(code).digest('hex').slice(0, 8),
@@ -152,8 +152,7 @@ function injectClock(workflow: WorkflowVm, now: () => number): void {
   Reflect.apply(mutate, activator, [change]);
 }
 
-/** The worker knows which local activities exist. */
-const ANY_LOCAL_ACTIVITY: ReadonlySet<string> = new Set(['default']);
+const NO_LOCAL_ACTIVITIES: ReadonlySet<string> = new Set();
 
 function sourceMapOf(code: string) {
   const encoded = code.slice(code.lastIndexOf('//# sourceMappingURL=')).split('base64,')[1] ?? '';

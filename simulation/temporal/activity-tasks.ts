@@ -9,7 +9,6 @@ import { decodeArrayFromPayloads, encodeToPayload, type LoadedDataConverter } fr
 import { type Activities, type CancelReason, type RunningActivity, runActivity } from './activity-runner.ts';
 import type { Payload } from './commands.ts';
 import type { ActivityTask, PendingActivity } from './pending-activity.ts';
-import type { Run } from './run.ts';
 import type { Temporal } from './temporal.ts';
 import { durationMs, toMs } from './time.ts';
 
@@ -142,48 +141,26 @@ export class ActivityTasks {
   private async infoOf(task: ActivityTask, activityType: string): Promise<Info> {
     const { activity, attempt, attemptScheduledAt } = task;
     const { run, attributes, scheduledId, scheduledAt } = activity;
+    const { workflowId, runId, started } = run;
     const heartbeatTimeoutMs = durationMs(attributes.heartbeatTimeout);
     const [heartbeatDetails] = await decodeArrayFromPayloads(
       this.parts.converter,
       task.heartbeatDetails.slice(0, 1),
     );
     return {
-      ...infoFor(run, this.parts.life.world.now, activityType, attributes.activityId ?? ''),
-      ...tokens(`${run.runId} ${scheduledId} ${attempt}`),
-      attempt,
+      ...tokens(`${runId} ${scheduledId} ${attempt}`),
+      ...{ activityId: attributes.activityId ?? '', activityType, attempt, heartbeatDetails },
+      ...{ isLocal: false, inWorkflow: true, taskQueue: attributes.taskQueue ?? '' },
+      ...{ namespace: NAMESPACE, activityNamespace: NAMESPACE, workflowNamespace: NAMESPACE },
+      workflowExecution: { workflowId, runId },
+      workflowType: started.workflowType?.name ?? '',
       scheduledTimestampMs: scheduledAt,
       scheduleToCloseTimeoutMs: toMs(attributes.scheduleToCloseTimeout),
       startToCloseTimeoutMs: toMs(attributes.startToCloseTimeout),
       currentAttemptScheduledTimestampMs: attemptScheduledAt,
       ...(heartbeatTimeoutMs !== undefined && { heartbeatTimeoutMs }),
-      heartbeatDetails,
-      taskQueue: attributes.taskQueue ?? '',
     };
   }
-}
-
-/** The info of an activity of a run, with the defaults of a local activity. */
-export function infoFor(
-  { workflowId, runId, started }: Run,
-  nowMs: number,
-  activityType: string,
-  activityId: string,
-): Info {
-  return {
-    ...tokens(`${runId} local ${activityId}`),
-    ...{ activityId, activityType, activityNamespace: NAMESPACE, attempt: 1, isLocal: false },
-    workflowExecution: { workflowId, runId },
-    workflowNamespace: NAMESPACE,
-    workflowType: started.workflowType?.name ?? '',
-    scheduledTimestampMs: nowMs,
-    scheduleToCloseTimeoutMs: 0,
-    startToCloseTimeoutMs: 0,
-    currentAttemptScheduledTimestampMs: nowMs,
-    heartbeatDetails: undefined,
-    taskQueue: started.taskQueue?.name ?? '',
-    namespace: NAMESPACE,
-    inWorkflow: true,
-  };
 }
 
 function tokens(token: string) {

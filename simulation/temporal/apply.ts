@@ -8,7 +8,7 @@ import {
   type Payload,
 } from './commands.ts';
 
-import { localMarkerEvent, patchMarkerEvent, payload } from './markers.ts';
+import { patchMarkerEvent, payload } from './markers.ts';
 import { PendingActivity } from './pending-activity.ts';
 import { id, type Run } from './run.ts';
 import type { Temporal } from './temporal.ts';
@@ -90,9 +90,6 @@ export const APPLY_COMMAND: { readonly [T in CommandType]: Apply<T> } = {
       },
     });
     server.cancelActivity(run, scheduledEventId);
-  },
-  localActivity: ({ run, attributes, write }) => {
-    write({ markerRecordedEventAttributes: { ...localMarkerEvent(attributes), ...causedBy(run) } });
   },
   patch: ({ run, attributes, write }) => {
     write({ markerRecordedEventAttributes: { ...patchMarkerEvent(attributes), ...causedBy(run) } });

@@ -7,15 +7,6 @@ type Given<K extends keyof Lang> = NonNullable<Lang[K]>;
 export type Payload = NonNullable<Core.workflow_commands.IUpdateResponse['completed']>;
 export type Failure = NonNullable<Core.workflow_commands.IUpdateResponse['rejected']>;
 
-export interface LocalActivityMarker {
-  seq: number;
-  activityId: string;
-  activityType: string;
-  completedAt: number;
-  result?: Payload | undefined;
-  failure?: Failure | undefined;
-}
-
 /** An update as the workflow receives it, and as it is accepted. */
 export interface UpdateRequest {
   id: string;
@@ -31,7 +22,6 @@ export interface CommandAttributes {
   cancelTimer: { seq: number };
   scheduleActivity: Given<'scheduleActivity'>;
   requestCancelActivity: { scheduledEventId: number };
-  localActivity: LocalActivityMarker;
   patch: { patchId: string; deprecated: boolean };
   patchedAttributes: { patchIds: string[] };
   upsertAttributes: Given<'upsertWorkflowSearchAttributes'>;
@@ -61,7 +51,6 @@ export const EVENT_OF: Readonly<Record<CommandType, EventType>> = {
   cancelTimer: EventType.EVENT_TYPE_TIMER_CANCELED,
   scheduleActivity: EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED,
   requestCancelActivity: EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED,
-  localActivity: EventType.EVENT_TYPE_MARKER_RECORDED,
   patch: EventType.EVENT_TYPE_MARKER_RECORDED,
   patchedAttributes: EventType.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES,
   upsertAttributes: EventType.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES,

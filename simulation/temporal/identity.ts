@@ -1,11 +1,10 @@
 /**
  * What a replay compares if other code recorded an event: other code may give the same command other attributes. Core
- * compares the ids and types of activities, local activities and child workflows, and the id of a timer when it fires.
+ * compares the ids and types of activities and child workflows, and the id of a timer when it fires.
  * The server rejects the cancellation of a timer by another id.
  */
-import type { Command, CommandAttributes } from './commands.ts';
+import type { Command } from './commands.ts';
 import type { Entry } from './history.ts';
-import { localMarker } from './markers.ts';
 
 /** Empty for events without an identity. */
 export function identityIn(entry: Entry): string {
@@ -13,11 +12,9 @@ export function identityIn(entry: Entry): string {
   const activity = event.activityTaskScheduledEventAttributes;
   const child = event.startChildWorkflowExecutionInitiatedEventAttributes;
   const timer = event.timerStartedEventAttributes;
-  const local = localMarker(entry);
   if (activity) return nameOf(activity.activityType?.name, activity.activityId);
   if (child) return nameOf(child.workflowType?.name, child.workflowId);
-  if (timer) return nameOf('timer', timer.timerId);
-  return local ? localIdentityOf(local) : '';
+  return timer ? nameOf('timer', timer.timerId) : '';
 }
 
 export function identityOf({ type, attributes }: Command): string {
@@ -28,18 +25,9 @@ export function identityOf({ type, attributes }: Command): string {
       return nameOf(attributes.workflowType, attributes.workflowId);
     case 'startTimer':
       return nameOf('timer', `${attributes.seq}`);
-    case 'localActivity':
-      return localIdentityOf(attributes);
     default:
       return '';
   }
-}
-
-export function localIdentityOf({
-  activityType,
-  activityId,
-}: Partial<Pick<CommandAttributes['scheduleActivity'], 'activityType' | 'activityId'>>): string {
-  return nameOf(activityType, activityId);
 }
 
 function nameOf(type: string | null | undefined, id: string | null | undefined): string {

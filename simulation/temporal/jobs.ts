@@ -1,6 +1,6 @@
 /** The activation jobs that core derives from events. */
 import { type Api, type Core, coresdk, temporal } from '../sdk.ts';
-import type { Failure, Payload, UpdateRequest } from './commands.ts';
+import type { Failure, UpdateRequest } from './commands.ts';
 import type { Entry, HistoryEvent } from './history.ts';
 import { randomnessSeed } from './randomness.ts';
 
@@ -129,24 +129,6 @@ function activityInfo(
   };
 }
 
-export function localActivityResolved(
-  activity: ActivityName,
-  { result, failure }: { result?: Payload | undefined; failure?: Failure | undefined },
-): Job {
-  return {
-    resolveActivity: { seq: activity.seq, isLocal: true, result: localResolution(activity, result, failure) },
-  };
-}
-
-function localResolution(activity: ActivityName, result?: Payload, failure?: Failure): Resolution {
-  if (!failure) return { completed: { result: result ?? null } };
-  if (!failure.canceledFailureInfo) return { failed: { failure } };
-  const activityFailureInfo = activityInfo(activity, RetryState.RETRY_STATE_CANCEL_REQUESTED, {});
-  return {
-    cancelled: { failure: { message: 'Local Activity cancelled', cause: failure, activityFailureInfo } },
-  };
-}
-
 export interface ChildName {
   seq: number;
   workflowId: string;
@@ -227,12 +209,11 @@ const ORDER: readonly (readonly [keyof Job, number])[] = [
   ['updateRandomSeed', 2],
   ['signalWorkflow', 3],
   ['doUpdate', 3],
-  ['queryWorkflow', 6],
+  ['queryWorkflow', 5],
 ];
 
 /** Core sorts the jobs of an activation by kind and keeps the order within a kind. */
 export function sorted(jobs: readonly Job[]): Job[] {
-  const rank = (job: Job) =>
-    job.resolveActivity?.isLocal ? 5 : (ORDER.find(([kind]) => job[kind] != null)?.[1] ?? 4);
+  const rank = (job: Job) => ORDER.find(([kind]) => job[kind] != null)?.[1] ?? 4;
   return jobs.toSorted((one, other) => rank(one) - rank(other));
 }

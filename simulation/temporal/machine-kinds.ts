@@ -3,7 +3,7 @@
  * canceled. Ported from `crates/sdk-core/src/worker/workflow/machines` of the core that the SDK ships.
  */
 import { type Core as CoreSdk, coresdk } from '../sdk.ts';
-import type { CommandAttributes, CommandType, Failure, Payload, UpdateRequest } from './commands.ts';
+import type { CommandAttributes, CommandType, Failure, UpdateRequest } from './commands.ts';
 import { childEnd, type Entry, EventType } from './history.ts';
 import {
   activityCancelled,
@@ -14,13 +14,11 @@ import {
   childStarted,
   doUpdate,
   type Job,
-  localActivityResolved,
 } from './jobs.ts';
 
 const { ActivityCancellationType } = coresdk.workflow_commands;
 const { ChildWorkflowCancellationType } = coresdk.child_workflow;
 
-export type LocalAttributes = CoreSdk.workflow_commands.IScheduleLocalActivity;
 export type UpdateResponse = CoreSdk.workflow_commands.IUpdateResponse;
 
 export interface Machine {
@@ -222,79 +220,6 @@ export class External implements Machine {
     this.dropped = true;
     const failure = { message: 'Signal was cancelled before being sent', canceledFailureInfo: {} };
     this.core.addJob({ [this.kind]: { seq: this.seq, failure } });
-  }
-}
-
-/** The result of a local activity. */
-export interface LocalResult {
-  completedAt: number;
-  result?: Payload | undefined;
-  failure?: Failure | undefined;
-}
-
-type LocalState =
-  | 'awaiting marker'
-  | 'resolved by marker'
-  | 'ready'
-  | 'running'
-  | 'marker requested'
-  | 'done';
-
-export class LocalActivity implements Machine {
-  readonly dropped = false;
-  state: LocalState;
-  readonly startedAt: number;
-  readonly attributes: LocalAttributes;
-  readonly bytes: string;
-  private readonly core: Core;
-
-  constructor(core: Core, attributes: LocalAttributes, bytes: string) {
-    this.core = core;
-    this.attributes = attributes;
-    this.bytes = bytes;
-    this.startedAt = core.now;
-    this.state = core.replaying ? 'awaiting marker' : 'ready';
-  }
-
-  take(): void {
-    this.state = 'done';
-  }
-
-  /** The replay has ended, and the history has no marker. */
-  onReplayEnd(): void {
-    if (this.state === 'awaiting marker') this.state = 'ready';
-  }
-
-  resolvedByMarker(result: LocalResult): void {
-    if (this.state !== 'awaiting marker') return;
-    this.state = 'resolved by marker';
-    this.addJob(result);
-  }
-
-  complete(outcome: LocalResult): void {
-    if (this.state !== 'running' && this.state !== 'ready') return;
-    this.state = 'marker requested';
-    this.addJob(outcome);
-    const { seq, activityId, activityType } = this.name();
-    this.core.addCommand(this, 'localActivity', { seq, activityId, activityType, ...outcome }, this.bytes);
-  }
-
-  cancel(): void {
-    if (this.attributes.cancellationType === ActivityCancellationType.WAIT_CANCELLATION_COMPLETED) return;
-    this.complete({
-      completedAt: this.core.now,
-      failure: { message: 'Activity cancelled', canceledFailureInfo: {} },
-    });
-  }
-
-  private addJob({ completedAt, result, failure }: LocalResult): void {
-    this.core.addJob(localActivityResolved(this.name(), { result, failure }));
-    this.core.advanceClock(completedAt);
-  }
-
-  private name() {
-    const { seq, activityId, activityType } = this.attributes;
-    return { seq: seq ?? 0, activityId: activityId ?? '', activityType: activityType ?? '' };
   }
 }
 

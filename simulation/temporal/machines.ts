@@ -20,20 +20,19 @@ import {
   isCommandEvent,
   isFinal,
 } from './history.ts';
-import { identityIn, identityOf, localIdentityOf } from './identity.ts';
+import { identityIn, identityOf } from './identity.ts';
 import { initialize, type Job, signalled, sorted } from './jobs.ts';
 import {
   Activity,
   Child,
   type Core,
   External,
-  LocalActivity,
   type Machine,
   NEVER_RESOLVES,
   Timer,
   Update,
 } from './machine-kinds.ts';
-import { localMarker, type PatchMarker, patchMarker } from './markers.ts';
+import { type PatchMarker, patchMarker } from './markers.ts';
 import { randomnessSeed } from './randomness.ts';
 import { nextSequence } from './sequences.ts';
 import { toStamp } from './time.ts';
@@ -101,11 +100,9 @@ export class Machines implements Core {
   private readonly byEvent = new Map<number, Machine>();
   private readonly timers = new Map<number, Timer>();
   private readonly activities = new Map<number, Activity>();
-  private readonly locals = new Map<number, LocalActivity>();
   private readonly children = new Map<number, Child>();
   private readonly signals = new Map<number, External>();
   private readonly updates = new Map<string, Update>();
-  private readonly markers: ReturnType<typeof localMarker>[] = [];
   private readonly patches = new Map<string, { requested: boolean }>();
   private readonly workflowId: string;
   private readonly runId: string;
@@ -165,17 +162,6 @@ export class Machines implements Core {
     const ends = commands.filter(({ command }) => isEnd(command)).slice(0, 1);
     for (const requested of [...commands.filter(({ command }) => !isEnd(command)), ...ends])
       this.handle(requested);
-    this.resolveFromMarkers();
-  }
-
-  localActivitiesToRun(): LocalActivity[] {
-    const due = [...this.locals.values()].filter(({ state }) => state === 'ready');
-    for (const local of due) local.state = 'running';
-    return due;
-  }
-
-  hasRunningLocals(): boolean {
-    return [...this.locals.values()].some(({ state }) => state === 'running');
   }
 
   /** The commands for the server. Each leaves the queue when its event is applied. */
@@ -322,12 +308,9 @@ export class Machines implements Core {
   private taskStarted(id: number, at: number): void {
     this.startedId = id;
     this.advanceClock(at);
-    if (!this.replaying) for (const local of this.locals.values()) local.onReplayEnd();
   }
 
   private applyCommandEvent(entry: Entry, next: Entry | undefined): boolean {
-    const local = localMarker(entry);
-    if (local && this.takeLocalMarker(local.seq, entry)) return false;
     const patch = patchMarker(entry);
     // A patch that was requested in a replay without a marker: the answer was no.
     if (!patch) while (this.front()?.command.type === 'patch') this.queue.shift();
@@ -344,16 +327,6 @@ export class Machines implements Core {
   private front(): Queued | undefined {
     while (this.queue[0]?.machine.dropped) this.queue.shift();
     return this.queue[0];
-  }
-
-  private takeLocalMarker(seq: number, entry: Entry): boolean {
-    const local = this.locals.get(seq);
-    if (!local) throw new Nondeterminism(`does not schedule local activity ${seq} of event ${entry.id}`);
-    if (local.state !== 'resolved by marker') return false;
-    if (this.isOwn(entry)) this.compareBytes(`localActivity ${local.bytes}`, entry);
-    else this.compareIdentity(localIdentityOf(local.attributes), entry);
-    local.take();
-    return true;
   }
 
   private isNextPatch({ patchId }: PatchMarker): boolean {
@@ -403,33 +376,21 @@ export class Machines implements Core {
     const later: (() => void)[] = [];
     for (const entry of events) {
       const patch = patchMarker(entry);
-      const local = localMarker(entry);
       const accepted = entry.event.workflowExecutionUpdateAcceptedEventAttributes;
       if (patch) {
         this.patches.set(patch.patchId, { requested: false });
         this.addJob({ notifyHasPatch: { patchId: patch.patchId } });
-      } else if (local) later.push(() => this.markers.push(local));
-      else if (accepted?.acceptedRequest) {
+      } else if (accepted?.acceptedRequest) {
         const request = acceptedRequest(accepted);
         later.push(() => this.beginUpdate(request));
       }
     }
     for (const apply of later) apply();
-    this.resolveFromMarkers();
   }
 
   private beginUpdate(request: UpdateRequest): void {
     const rejected = (failure: Failure) => this.rejected.set(request.id, failure);
     this.updates.set(request.id, new Update(this, request, rejected));
-  }
-
-  private resolveFromMarkers(): void {
-    for (let [marker] = this.markers; marker; [marker] = this.markers) {
-      const local = this.locals.get(marker.seq);
-      if (!local) return;
-      this.markers.shift();
-      local.resolvedByMarker(marker);
-    }
   }
 
   private readTaskMetadata(events: readonly Entry[]): void {
@@ -449,13 +410,7 @@ export class Machines implements Core {
   }
 
   private handleOwn(command: LangCommand, bytes: string): boolean {
-    const {
-      startTimer,
-      scheduleActivity,
-      scheduleLocalActivity: local,
-      updateResponse,
-      setPatchMarker,
-    } = command;
+    const { startTimer, scheduleActivity, updateResponse, setPatchMarker } = command;
     if (startTimer) {
       const timer = new Timer(this, startTimer.seq ?? 0);
       this.timers.set(startTimer.seq ?? 0, timer);
@@ -464,8 +419,7 @@ export class Machines implements Core {
       const activity = new Activity(this, scheduleActivity);
       this.activities.set(scheduleActivity.seq ?? 0, activity);
       this.addCommand(activity, 'scheduleActivity', scheduleActivity, bytes);
-    } else if (local) this.locals.set(local.seq ?? 0, new LocalActivity(this, local, bytes));
-    else if (updateResponse) this.respond(updateResponse.protocolInstanceId ?? '', updateResponse, bytes);
+    } else if (updateResponse) this.respond(updateResponse.protocolInstanceId ?? '', updateResponse, bytes);
     else if (setPatchMarker)
       this.patch(setPatchMarker.patchId ?? '', setPatchMarker.deprecated ?? false, bytes);
     else return false;
@@ -554,11 +508,10 @@ export class Machines implements Core {
   }
 
   private handleCancellation(command: LangCommand): boolean {
-    const { cancelTimer, requestCancelActivity, requestCancelLocalActivity } = command;
+    const { cancelTimer, requestCancelActivity } = command;
     const { cancelChildWorkflowExecution: child, cancelSignalWorkflow } = command;
     if (cancelTimer) this.timers.get(cancelTimer.seq ?? 0)?.cancel();
     else if (requestCancelActivity) this.activities.get(requestCancelActivity.seq ?? 0)?.cancel();
-    else if (requestCancelLocalActivity) this.locals.get(requestCancelLocalActivity.seq ?? 0)?.cancel();
     else if (child) this.children.get(child.childWorkflowSeq ?? 0)?.cancel(child.reason ?? '');
     else if (cancelSignalWorkflow) this.signals.get(cancelSignalWorkflow.seq ?? 0)?.cancel();
     else throw new Error(`not simulated: ${Object.keys(command).join()}`);

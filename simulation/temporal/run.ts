@@ -64,8 +64,6 @@ export interface Completion {
   flags: readonly number[];
   rejected: ReadonlyMap<string, Failure>;
   answers: ReadonlyMap<string, QueryAnswer>;
-  /** Local activities still run: the worker requests another workflow task at once. */
-  needsAnotherTask: boolean;
   worker: SimulatedWorker;
 }
 
@@ -268,8 +266,7 @@ export class Run {
     for (const [updateId, failure] of completion.rejected)
       this.settleUpdate(updateId, { state: 'rejected', outcome: { failure } });
     this.flush();
-    if (completion.needsAnotherTask || this.hasUnsentUpdates())
-      this.scheduleTask({ speculative: !completion.needsAnotherTask });
+    if (this.hasUnsentUpdates()) this.scheduleTask({ speculative: true });
     return isDiscarded ? 'discarded' : 'completed';
   }
 

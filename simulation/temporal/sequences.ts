@@ -44,7 +44,7 @@ function endAtStart(events: readonly Entry[], index: number, id: number, seen: S
   if (next && UNFINISHED.has(next.type)) return undefined;
   seen.starts.push({ id, index });
   if (next?.type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED && afterNext) {
-    // This task only kept a local activity alive.
+    // A task without a result, followed by another one.
     if (!seen.commands && afterNext.type === EventType.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED) return undefined;
     const accepted = afterNext.event.workflowExecutionUpdateAcceptedEventAttributes;
     if (!accepted) return index;

@@ -57,14 +57,7 @@ export class SimulatedWorker implements Runnable {
     // The activities are called with the arguments that a workflow sends.
     const activities = (options.activities ?? {}) as Activities;
     if (options.workflowBundle)
-      this.workflowTasks = new WorkflowTasks({
-        worker: this,
-        life,
-        workflows,
-        activities,
-        converter,
-        faults,
-      });
+      this.workflowTasks = new WorkflowTasks({ worker: this, life, workflows, converter, faults });
     this.activityTasks = new ActivityTasks({
       ...{ server, life, activities, converter, taskQueue: options.taskQueue },
       slots: slotsOf(options),

@@ -16,20 +16,15 @@ import {
   type WorkflowVm,
 } from '../sdk.ts';
 import type { World } from '../world/world.ts';
-import { type Activities, runActivity } from './activity-runner.ts';
-import { infoFor } from './activity-tasks.ts';
 import { bytesOf, type Failure } from './commands.ts';
 import { EventType } from './history.ts';
-import type { LocalActivity } from './machine-kinds.ts';
 import { type Activation, type ActivationResult, Machines, Nondeterminism, type Work } from './machines.ts';
 import type { Query, QueryAnswer, Run, TaskWork } from './run.ts';
-import { durationMs, toMs } from './time.ts';
+import { toMs } from './time.ts';
 import type { SimulatedWorker } from './worker.ts';
 
 const { WorkflowActivation } = coresdk.workflow_activation;
 const { WorkflowTaskFailedCause } = temporal.api.enums.v1;
-/** Core requests another workflow task when a local activity takes most of the task's timeout. */
-const LOCAL_HEARTBEAT_MS = 8000;
 const NAMESPACE = 'default';
 /** The SDK's id of a direct query. */
 const LEGACY_QUERY_ID = 'legacy_query';
@@ -58,7 +53,6 @@ interface Cached {
   isDisposed: boolean;
   /** A query processed the start of a task that another worker has, without the updates of that task. */
   missesUpdates: boolean;
-  wakeUps: (() => void)[];
 }
 
 /** Injected by the simulation, not a fault of the workflow. */
@@ -96,8 +90,6 @@ export interface WorkflowTasksParts {
   worker: SimulatedWorker;
   life: Life;
   workflows: Workflows;
-  /** Local activities run in the worker of their workflow. */
-  activities: Activities;
   converter: LoadedDataConverter;
   faults?: WorkflowTaskFaults | undefined;
 }
@@ -142,7 +134,6 @@ export class WorkflowTasks {
       try {
         machines.take(work);
         await this.advance(cached, run);
-        const needsAnotherTask = await this.awaitLocals(cached, run);
         const answers = await this.answers(cached, work.queries);
         if (faults && this.world.random.chance(faults.failed)) throw new InjectedFailure('injected failure');
         await this.life.networkDelay();
@@ -154,7 +145,6 @@ export class WorkflowTasks {
           commands: machines.commands(),
           flags: [...machines.flags],
           answers,
-          needsAnotherTask,
         };
         const rejected = new Map(machines.rejected);
         machines.rejected.clear();
@@ -277,7 +267,7 @@ export class WorkflowTasks {
     const codec = newCodecRunner(this.parts.converter, run.workflowId);
     const cached: Cached = {
       ...{ vm: undefined, codec, machines, inProgress: undefined },
-      ...{ isDisposed: false, missesUpdates: false, wakeUps: [] },
+      ...{ isDisposed: false, missesUpdates: false },
     };
     this.cache.set(run.runId, cached);
     if (run.lastCompletedStartedId > 0) this.world.counts.replays += 1;
@@ -379,63 +369,6 @@ export class WorkflowTasks {
       showStackTraceSources: false,
       failureExceptionTypeNames: [],
     });
-  }
-
-  // ---- local activities
-
-  /** Returns true if local activities still run, so that another workflow task is required. */
-  private async awaitLocals(cached: Cached, run: Run): Promise<boolean> {
-    const { machines } = cached;
-    let isLate = false;
-    const late = this.world.at(LOCAL_HEARTBEAT_MS, () => {
-      isLate = true;
-      for (const wake of cached.wakeUps.splice(0)) wake();
-    });
-    try {
-      for (;;) {
-        for (const local of machines.localActivitiesToRun())
-          this.world.spawn(this.runLocal(cached, run, local));
-        if (isLate || !machines.hasRunningLocals()) return machines.hasRunningLocals();
-        await new Promise<void>((resolve) => {
-          cached.wakeUps.push(resolve);
-        });
-        await this.advance(cached, run);
-      }
-    } finally {
-      late.cancelled = true;
-    }
-  }
-
-  private async runLocal(cached: Cached, run: Run, local: LocalActivity): Promise<void> {
-    const { activities, converter } = this.parts;
-    const startedAt = this.world.now;
-    const { attributes } = local;
-    const type = attributes.activityType ?? '';
-    for (let attempt = 1; ; attempt += 1) {
-      const info = {
-        ...infoFor(run, this.world.now, type, attributes.activityId ?? ''),
-        ...{ attempt, isLocal: true },
-      };
-      const call = {
-        info,
-        args: attributes.arguments ?? [],
-        heartbeat: () => undefined,
-        writeLine: (line: string) => this.world.logs.push(line),
-      };
-      const { completed, failed } = await runActivity(activities[type], call, converter).result;
-      await this.life.sleep(this.world.random.between(1, 3));
-      const failure = failed?.failure ?? undefined;
-      const { maximumAttempts } = attributes.retryPolicy ?? {};
-      const isFinal = failure?.applicationFailureInfo?.nonRetryable || attempt === maximumAttempts;
-      if (failure && !isFinal) {
-        await this.life.sleep(durationMs(attributes.retryPolicy?.initialInterval) ?? 1000);
-        continue;
-      }
-      const completedAt = local.startedAt + (this.world.now - startedAt);
-      local.complete({ completedAt, failure, result: completed?.result ?? undefined });
-      for (const wake of cached.wakeUps.splice(0)) wake();
-      return;
-    }
   }
 }
 

@@ -3,11 +3,11 @@ import type { Caller, ProviderActivities } from '../activities/shared/types.ts';
 import type { CallIdentity, ProbeTarget, QuotedPayout, WorkerDescription } from '../contract/workflows.ts';
 import type { PayoutRequest } from '../domain/payout.ts';
 import { quoteProblem } from '../domain/quote-check.ts';
-import { asked, local } from './shared/calls.ts';
+import { asked, checks } from './shared/calls.ts';
 
 /** Quotes a payout and creates nothing; the quote's lock expires unused. */
 export async function payoutQuote(request: PayoutRequest): Promise<QuotedPayout> {
-  const { caller, calls, request: checked } = await local.prepareQuote(request);
+  const { caller, calls, request: checked } = await checks.prepareQuote(request);
   const { payerId, type, instructedAmount, originCurrency, targetCurrency } = checked;
   const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
   const quote = await asked(calls, 'beginning', 'quotes a payout').quotePayout(caller, wanted);
@@ -41,11 +41,11 @@ export const serviceProbe = read(
 );
 
 /**
- * Describes the worker that runs it. The worker had to decode `from`, and the caller has to decode the answer, so each
- * side holds the key that the other one encrypts with.
+ * Describes a worker. The worker had to decode `from`, and the caller has to decode the answer, so each side holds the key
+ * that the other one encrypts with.
  */
 export async function workerProbe(from: string): Promise<WorkerDescription & { from: string }> {
-  return { ...(await local.lookAtWorker()), from };
+  return checks.lookAtWorker(from);
 }
 
 /** A workflow that makes one call. */
@@ -54,7 +54,7 @@ function read<Question, Answer>(
   call: (calls: ProviderActivities, caller: Caller, question: CallIdentity & Question) => Promise<Answer>,
 ) {
   return async (question: CallIdentity & Question): Promise<Answer> => {
-    const { caller, calls } = await local.prepareRead(question.app, question.openId);
+    const { caller, calls } = await checks.prepareRead(question.app, question.openId);
     return call(asked(calls, 'beginning', summary), caller, question);
   };
 }

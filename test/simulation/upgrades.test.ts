@@ -76,10 +76,10 @@ describe('H40 workers are upgraded while a payout is open', () => {
     return world.violations.join('\n');
   }
 
-  test('new code that calls another local activity than the recorded one is a violation', async () => {
+  test('new code that calls another activity than the recorded one is a violation', async () => {
     // The result has the same fields, so only the name differs.
     const violations = await violationsAfter(
-      'local',
+      'activity',
       /\.prepareToken\)?\(owner\);/,
       '.prepareAuthorization(owner);',
     );

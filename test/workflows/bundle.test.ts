@@ -62,6 +62,10 @@ describe('workflow and domain files import only sandboxed code', () => {
     expect(text).not.toMatch(/\bprocess\.|\brequire\(|from 'node:/);
   });
 
+  test.each(files)('H157 %s calls no local activity', (file) => {
+    expect(readFileSync(join(root, file), 'utf8')).not.toMatch(/local_?activit/i);
+  });
+
   test.each(files)('%s keeps no state that one workflow could leave to another', (file) => {
     expect(keptBy(readFileSync(join(root, file), 'utf8'))).toEqual([]);
   });

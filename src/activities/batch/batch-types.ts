@@ -40,7 +40,7 @@ export interface StartPayouts {
   payouts: readonly PayoutRequest[];
 }
 
-/** Local activities, without calls to the provider. */
+/** They make no call. */
 export interface BatchChecks {
   /** Fails as `InvalidPayoutRequest` on bad input. */
   prepareBatch(request: unknown, start: { workflowId: string; environment?: unknown }): Promise<BatchPlan>;

@@ -1,4 +1,4 @@
-/** The first, local activity of each workflow: rejects bad input and fixes the settings. */
+/** The first activity of each workflow: rejects bad input and fixes the settings. */
 import { activityInfo } from '@temporalio/activity';
 import { z } from 'zod';
 import type { Application } from '../../config/applications.ts';
@@ -18,7 +18,7 @@ import { authorizationUrl } from '../../payments/index.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { doubtAbout } from '../payout/send-once.ts';
 import { invalid, NOT_CONFIGURED, notHere, otherId, refuse, userMissing } from './invalid.ts';
-import type { LocalActivities, Prepared, ReadPlan } from './types.ts';
+import type { CheckActivities, Prepared, ReadPlan } from './types.ts';
 
 /** 31 December 9999. */
 const MAX_TIME_MS = 253_402_300_799_999;
@@ -38,7 +38,7 @@ const followUpSchema = z.object({
   endedAtMs: z.number().min(0).max(MAX_TIME_MS),
 }) satisfies z.ZodType<FollowUpRequest>;
 
-export function preparation(config: WorkerConfig, clock: Clock): LocalActivities {
+export function preparation(config: WorkerConfig, clock: Clock): CheckActivities {
   const { env, applications, keys } = config;
   return {
     preparePayout: async (request, { workflowId, environment }) =>
@@ -70,8 +70,9 @@ export function preparation(config: WorkerConfig, clock: Clock): LocalActivities
       const plan = readPlan(config, app);
       return typeof openId === 'string' ? { ...plan, caller: { ...plan.caller, openId } } : plan;
     },
-    async lookAtWorker() {
+    async lookAtWorker(from) {
       return {
+        from,
         nowMs: clock.wallMs(),
         environment: env.PAYMENTS_ENVIRONMENT,
         applications: [...applications.keys()],

@@ -221,10 +221,10 @@ export interface Prepared<Request> {
   settings: PayoutSettings;
 }
 
-/** Local activities, without calls to the provider. They fail as `InvalidPayoutRequest` on bad input. */
-export interface LocalActivities {
+/** They make no call. They fail as `InvalidPayoutRequest` on bad input. */
+export interface CheckActivities {
   prepareRead(app: unknown, openId?: unknown): Promise<ReadPlan>;
-  lookAtWorker(): Promise<WorkerDescription>;
+  lookAtWorker(from: string): Promise<WorkerDescription & { from: string }>;
   prepareToken(owner: unknown): Promise<TokenPlan>;
   /** `link` lacks `state`, which is a secret of the browser and the API server. */
   prepareAuthorization(owner: unknown): Promise<TokenPlan & { link: string }>;

@@ -6,7 +6,7 @@ import type { AddRows } from '../../contract/batch-messages.ts';
 import { batchPartWorkflowId } from '../../contract/ids.ts';
 import { ROW_KEY_LENGTH } from '../../domain/batch.ts';
 import { newSlice, type PartRequest, type Slice } from '../../domain/batch-record.ts';
-import { local } from '../shared/calls.ts';
+import { checks } from '../shared/calls.ts';
 import type { BatchRun } from './batch-run.ts';
 import type { payoutBatchPart } from './payout-batch-part.ts';
 
@@ -21,7 +21,7 @@ export async function addRows(
   const { app, count } = record.request;
   if (offset + payouts.length > count)
     return `the batch has ${count} rows, and no row ${offset + payouts.length - 1}`;
-  const checked = await local.checkRows(app, offset, payouts);
+  const checked = await checks.checkRows(app, offset, payouts);
   if (!checked.ok) return checked.errors;
   const known = overlapping(record.slices, offset, payouts.length);
   const isSame =

@@ -16,7 +16,7 @@ import { formatMoney } from '../../domain/money.ts';
 import type { AgreedQuote } from '../../domain/payout.ts';
 import type { KnownOrder } from '../../domain/payout-record.ts';
 import { provesNothingSent } from '../shared/call-failures.ts';
-import { local, once } from '../shared/calls.ts';
+import { checks, once } from '../shared/calls.ts';
 import { runFacts } from '../shared/run-facts.ts';
 import { adoptCreated } from './adopt-order.ts';
 import { confirm, review } from './confirm.ts';
@@ -159,7 +159,7 @@ async function endUnlessSent(run: PayoutRun, end: NotCreated): Promise<void> {
     return;
   }
   // An activity compares the run ids, because a Workflow Reset changes them: a branch here would not replay.
-  const cause = await local.doubtAboutEnd(runFacts(run.record.startedAtMs, run.cleared));
+  const cause = await checks.doubtAboutEnd(runFacts(run.record.startedAtMs, run.cleared));
   if (cause === null) throw end;
   if (cause === 'restored') markOutcomeUnknown(run, cause);
   else confirmFirst(run, cause);

@@ -1,10 +1,10 @@
 /** The activities as workflows call them: task queue, priority, timeouts and retries. */
-import { proxyActivities, proxyLocalActivities, type RetryPolicy } from '@temporalio/workflow';
+import { proxyActivities, type RetryPolicy } from '@temporalio/workflow';
 import type { ReconcileActivities, ReportActivities } from '../../activities/aftercare/aftercare-types.ts';
 import type { BatchChecks } from '../../activities/batch/batch-types.ts';
 import type {
   AuthorizationActivities,
-  LocalActivities,
+  CheckActivities,
   ProviderActivities,
   TokenActivities,
   TokenPlan,
@@ -54,8 +54,11 @@ export type CallSettings = Pick<PayoutSettings, 'apiQueue' | 'callTimeoutMs'> & 
   onBehalfOf?: string | undefined;
 };
 
-/** Activities that make no call to the provider. */
-export const local = proxyLocalActivities<LocalActivities & BatchChecks>({ startToCloseTimeout: '10s' });
+/** They make no call, but are not local activities: see docs/decisions/0028-no-local-activities.md. */
+export const checks = proxyActivities<CheckActivities & BatchChecks>({
+  startToCloseTimeout: '10s',
+  retry: UNTIL_TEMPORAL_ANSWERS,
+});
 
 export type Urgency = keyof typeof PRIORITY;
 

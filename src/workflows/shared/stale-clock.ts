@@ -90,8 +90,7 @@ function ranLate({ jobs }: Activation, { lateMs, isLive }: Reading): boolean {
 }
 
 /**
- * The clock alone does not tell: it also stands still after a local activity, or when the server's clock was set back.
- * In those cases the history has grown.
+ * The clock alone does not tell: it also stands still when the server's clock was set back. Then the history has grown.
  */
 function isStale({ jobs }: Activation, now: Reading, last: Reading): boolean {
   const clockMoved = now.seconds > last.seconds || (now.seconds === last.seconds && now.nanos > last.nanos);
@@ -108,7 +107,7 @@ function isNews({ fireTimer, signalWorkflow, cancelWorkflow, doUpdate }: Job): b
 /** Without a new history event, such a job is the SDK's own answer to a cancellation in the same workflow task. */
 function isResult(job: Job): boolean {
   return Boolean(
-    (job.resolveActivity && !job.resolveActivity.isLocal) ||
+    job.resolveActivity ||
       job.resolveChildWorkflowExecutionStart ||
       job.resolveChildWorkflowExecution ||
       job.resolveSignalExternalWorkflow ||

@@ -49,6 +49,22 @@ export async function waits(forMs: number, longMs: number): Promise<Waited> {
   return { elapsedMs };
 }
 
+/** Its local activity completes while it answers a query. Its next commands depend on how long that took. */
+export async function waitsForLocalActivity(longMs: number): Promise<Waited> {
+  const begunMs = Date.now();
+  setHandler(elapsedQuery, () => {
+    const { unsafe } = workflowInfo();
+    const untilMs = unsafe.now() + 2 * longMs;
+    while (unsafe.now() < untilMs);
+    return Date.now() - begunMs;
+  });
+  await proxyLocalActivities<Quick>({ startToCloseTimeout: '5s' }).quick();
+  const elapsedMs = Date.now() - begunMs;
+  if (elapsedMs < longMs) upsertMemo({ early: true });
+  await sleep(100);
+  return { elapsedMs };
+}
+
 /** Everything that completes within one workflow task, or comes from outside: none of it is rejected. */
 export async function doesEverything(round = 0): Promise<number> {
   let updates = 0;
@@ -69,14 +85,12 @@ export async function doesEverything(round = 0): Promise<number> {
       },
     },
   );
-  await proxyLocalActivities<Quick>({ startToCloseTimeout: '5s' }).quick();
   for (const cancellationType of Object.values(ActivityCancellationType)) {
     await cancelled(cancellationType, 0);
     await cancelled(cancellationType, 50);
   }
   await condition(() => signals > 0 && updates > 0);
   await Promise.all([sleep(20), proxyActivities<Quick>({ startToCloseTimeout: '5s' }).quick()]);
-  await proxyLocalActivities<Quick>({ startToCloseTimeout: '5s' }).quick();
   if (round === 0) await continueAsNew<typeof doesEverything>(1);
   return workflowInfo().historyLength;
 }
