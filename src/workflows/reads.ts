@@ -3,11 +3,11 @@ import type { Caller, ProviderActivities } from '../activities/shared/types.ts';
 import type { CallIdentity, ProbeTarget, QuotedPayout, WorkerDescription } from '../contract/workflows.ts';
 import type { PayoutRequest } from '../domain/payout.ts';
 import { quoteProblem } from '../domain/quote-check.ts';
-import { asked, checks } from './shared/calls.ts';
+import { asked, checks, orBadInput } from './shared/calls.ts';
 
 /** Quotes a payout and creates nothing; the quote's lock expires unused. */
 export async function payoutQuote(request: PayoutRequest): Promise<QuotedPayout> {
-  const { caller, calls, request: checked } = await checks.prepareQuote(request);
+  const { caller, calls, request: checked } = await orBadInput(checks.prepareQuote(request));
   const { payerId, type, instructedAmount, originCurrency, targetCurrency } = checked;
   const wanted = { payerId, type, instructedAmount, originCurrency, targetCurrency };
   const quote = await asked(calls, 'beginning', 'quotes a payout').quotePayout(caller, wanted);
@@ -54,7 +54,7 @@ function read<Question, Answer>(
   call: (calls: ProviderActivities, caller: Caller, question: CallIdentity & Question) => Promise<Answer>,
 ) {
   return async (question: CallIdentity & Question): Promise<Answer> => {
-    const { caller, calls } = await checks.prepareRead(question.app, question.openId);
+    const { caller, calls } = await orBadInput(checks.prepareRead(question.app, question.openId));
     return call(asked(calls, 'beginning', summary), caller, question);
   };
 }

@@ -21,13 +21,13 @@ describe('a payout costs Temporal little', () => {
   });
   afterAll(() => world.stop());
 
-  test('a successful payout takes at most 33 history events and, with the account check, 5 API calls', async () => {
+  test('a successful payout takes at most 38 history events and, with the account check, 5 API calls', async () => {
     // A worker on a busy machine is sometimes late for a workflow task, which adds history events: the best of several counts.
     const costs = [await costOf(newPartnerOrderId())];
-    while (Math.min(...costs.map(({ events }) => events)) > 33 && costs.length < 10)
+    while (Math.min(...costs.map(({ events }) => events)) > 38 && costs.length < 10)
       costs.push(await costOf(newPartnerOrderId()));
     const [best] = costs.sort((one, other) => one.events - other.events);
-    expect(best?.events).toBeLessThanOrEqual(33);
+    expect(best?.events).toBeLessThanOrEqual(38);
     expect(best?.calls).toEqual(['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail']);
   });
 

@@ -35,7 +35,7 @@ import {
 import { formatMoney } from '../../domain/money.ts';
 import type { TradeDetail } from '../../domain/provider-records.ts';
 import { flagLines, showNeedsAttention } from '../shared/attention.ts';
-import { checks, followUpCalls, temporalCalls } from '../shared/calls.ts';
+import { checks, followUpCalls, orBadInput, temporalCalls } from '../shared/calls.ts';
 import { onSignal } from '../shared/messages.ts';
 import { continueAsNewWhenLong } from '../shared/run-facts.ts';
 
@@ -49,7 +49,7 @@ export async function payoutFollowUp(
   onSignal(notificationSignal, () => {
     record.hinted = true;
   });
-  const plan = await checks.prepareFollowUp(request);
+  const plan = await orBadInput(checks.prepareFollowUp(request));
   for (;;) {
     const reason = await nextCheck(request, plan, record);
     const end = await currentEnd(request, plan);

@@ -9,7 +9,7 @@
 import { allHandlersFinished, condition } from '@temporalio/workflow';
 import type { BatchRequest, BatchResult } from '../../domain/batch.ts';
 import type { BatchRecord } from '../../domain/batch-record.ts';
-import { checks } from '../shared/calls.ts';
+import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
 import { startFacts } from '../shared/run-facts.ts';
 import { BatchRun } from './batch-run.ts';
@@ -26,7 +26,7 @@ export async function payoutBatch(request: BatchRequest, carried?: BatchRecord):
     () => run.cancel(),
     async () => {
       // Refuses bad input: the only way for this workflow to fail.
-      await run.prepare(() => checks.prepareBatch(request, startFacts()));
+      await run.prepare(() => orBadInput(checks.prepareBatch(request, startFacts())));
       while (!run.isDone) {
         await untilDone(run);
         // Let in-flight updates finish: an `add` may bring rows for another part.

@@ -7,7 +7,7 @@
 import { allHandlersFinished, condition, log, upsertMemo } from '@temporalio/workflow';
 import type { PayoutRequest, PayoutResult } from '../../domain/payout.ts';
 import type { CarriedOver } from '../../domain/payout-record.ts';
-import { checks } from '../shared/calls.ts';
+import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
 import { startFacts } from '../shared/run-facts.ts';
 import { approveIfRequired } from './approval.ts';
@@ -28,7 +28,7 @@ export async function payout(request: PayoutRequest, carried?: CarriedOver): Pro
     () => cancelFromTemporal(run),
     async () => {
       // The first activity refuses bad input, without a call to the provider.
-      run.prepared ??= await checks.preparePayout(request, startFacts());
+      run.prepared ??= await orBadInput(checks.preparePayout(request, startFacts()));
       showState(run);
       const result = await pay(run, carried).catch((error: unknown) => resultWithoutOrder(run, error));
       return finish(run, result);

@@ -7,7 +7,7 @@
 import { allHandlersFinished, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type { Clearance } from '../../domain/payout-record.ts';
 import type { OpeningRequest, ReceivingAccountResult } from '../../domain/receiving-account.ts';
-import { checks } from '../shared/calls.ts';
+import { checks, orBadInput } from '../shared/calls.ts';
 import { runFacts, startFacts } from '../shared/run-facts.ts';
 import { confirmOpening } from './confirm.ts';
 import { installOpeningHandlers } from './handlers.ts';
@@ -18,7 +18,7 @@ export async function openReceivingAccount(request: OpeningRequest): Promise<Rec
   const run = new OpeningRun();
   installOpeningHandlers(run);
   run.prepared = await CancellationScope.nonCancellable(() =>
-    checks.prepareReceivingAccount(request, startFacts()),
+    orBadInput(checks.prepareReceivingAccount(request, startFacts())),
   );
   const result = await openUnlessCanceled(run);
   run.record.result = result;

@@ -14,6 +14,7 @@ import { activityTimeoutMs, TOKEN_HANDOVER_TIMEOUT_MS } from '../../domain/deadl
 import { fairnessKey } from '../../domain/fairness.ts';
 import type { PayoutSettings } from '../../domain/payout.ts';
 import type { TokenOwner } from '../../domain/token-record.ts';
+import { activityCause } from './call-failures.ts';
 import {
   BACKGROUND_RETRY,
   NEXT_POLL_IS_THE_RETRY,
@@ -59,6 +60,13 @@ export const checks = proxyActivities<CheckActivities & BatchChecks>({
   startToCloseTimeout: '10s',
   retry: UNTIL_TEMPORAL_ANSWERS,
 });
+
+/** Bad input fails the workflow with the check's own error, which names the fields. */
+export function orBadInput<T>(check: Promise<T>): Promise<T> {
+  return check.catch((error: unknown) => {
+    throw activityCause(error) ?? error;
+  });
+}
 
 export type Urgency = keyof typeof PRIORITY;
 

@@ -11,7 +11,7 @@ import {
   type TokenOwner,
   type TokenRecord,
 } from '../../domain/token-record.ts';
-import { checks } from '../shared/calls.ts';
+import { checks, orBadInput } from '../shared/calls.ts';
 import { runShielded } from '../shared/messages.ts';
 import { UNTIL_TEMPORAL_ANSWERS } from '../shared/retry-policies.ts';
 import { installTokenHandlers } from './handlers.ts';
@@ -30,7 +30,7 @@ export async function tokenRenewal(owner: TokenOwner, carried?: TokenRecord): Pr
     run.stopped = true;
   };
   await runShielded(stop, async () => {
-    run.plan = await checks.prepareToken(owner);
+    run.plan = await orBadInput(checks.prepareToken(owner));
     await recall(run);
     run.recalled = true;
     while (!run.stopped) {

@@ -7,7 +7,7 @@ import type { TokenPlan } from '../../activities/shared/types.ts';
 import type { AuthorizationAttempt } from '../../contract/workflows.ts';
 import type { AuthorizationOutcome, TokenOwner } from '../../domain/token-record.ts';
 import { activityCause } from '../shared/call-failures.ts';
-import { checks, exchangeCalls } from '../shared/calls.ts';
+import { checks, exchangeCalls, orBadInput } from '../shared/calls.ts';
 
 /** The provider has not used the code, so it can be exchanged again. */
 const CODE_NOT_USED = ['RATE_LIMITED', 'UNAVAILABLE', 'NOT_SENT', 'LEASE_MOVED'];
@@ -16,7 +16,7 @@ const MAX_RETRIES = 10;
 
 /** The provider's authorization page for a browser, without `state`. Makes no call. */
 export async function authorizationLink(owner: TokenOwner): Promise<string> {
-  return (await checks.prepareAuthorization(owner)).link;
+  return (await orBadInput(checks.prepareAuthorization(owner))).link;
 }
 
 export async function userAuthorization({
@@ -26,7 +26,7 @@ export async function userAuthorization({
 }: AuthorizationAttempt): Promise<AuthorizationOutcome> {
   const owner = { environment, app };
   return CancellationScope.nonCancellable(async () =>
-    exchange(owner, await checks.prepareToken(owner), code),
+    exchange(owner, await orBadInput(checks.prepareToken(owner)), code),
   );
 }
 
