@@ -22,6 +22,8 @@ export class VisibilityLagsError extends Error {
 }
 
 const SENDING_ACTIVITIES: readonly string[] = ['createPayout', 'openReceivingAccount'];
+/** The first activity of a run. It fails on bad input. */
+const CHECKING_ACTIVITIES: readonly string[] = ['preparePayout', 'prepareReceivingAccount'];
 const VISIBILITY_TRIES = 20;
 const VISIBILITY_PAUSE_MS = 250;
 
@@ -67,7 +69,7 @@ async function allRuns(
   throw new VisibilityLagsError('visibility does not list the latest run yet');
 }
 
-/** `begun`: the request was valid, because an activity or timer was scheduled. `gone`: no history is left. */
+/** `begun`: the request was valid, because its check completed or anything followed it. `gone`: no history is left. */
 async function progressOf(
   client: Client,
   workflowId: string,
@@ -75,9 +77,12 @@ async function progressOf(
 ): Promise<'nothing' | 'begun' | 'sent' | 'gone'> {
   const events = await wholeHistory(client, { workflowId, runId });
   if (!events) return 'gone';
-  const scheduled = events.flatMap((event) => event.activityTaskScheduledEventAttributes ?? []);
-  if (scheduled.some(({ activityType }) => SENDING_ACTIVITIES.includes(activityType?.name ?? '')))
-    return 'sent';
-  const hasBegun = scheduled.length > 0 || events.some((event) => event.timerStartedEventAttributes);
+  const scheduled = events.flatMap(
+    ({ activityTaskScheduledEventAttributes: activity }) => activity?.activityType?.name ?? [],
+  );
+  if (scheduled.some((type) => SENDING_ACTIVITIES.includes(type))) return 'sent';
+  const hasBegun =
+    scheduled.some((type) => !CHECKING_ACTIVITIES.includes(type)) ||
+    events.some((event) => event.activityTaskCompletedEventAttributes ?? event.timerStartedEventAttributes);
   return hasBegun ? 'begun' : 'nothing';
 }
