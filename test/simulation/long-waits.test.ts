@@ -108,12 +108,14 @@ describe('H56 no loop of quote and create is endless', () => {
     ['busy', { kind: 'status', status: 429 }],
   ] as const)('an endless %s is paced and flagged, then reviewed', async (_, always) => {
     const { state, creates, pass } = await scene({ env, always });
-    const codes = async () => (await state()).reasons.map(({ code }) => code);
+    // The SDK drops a query that a workflow task overtakes.
+    const seen = async (): ReturnType<typeof state> => (await state().catch(() => undefined)) ?? seen();
+    const codes = async () => (await seen()).reasons.map(({ code }) => code);
     while (!(await codes()).includes('CREATION_STARTS_OVER')) await pass(SECOND);
-    expect((await state()).phase).not.toBe('DONE');
+    expect((await seen()).phase).not.toBe('DONE');
     // One create in each round, and a pause that doubles.
     expect(creates()).toHaveLength(3);
-    while ((await state()).phase !== 'NEEDS_REVIEW') await pass(SECOND);
+    while ((await seen()).phase !== 'NEEDS_REVIEW') await pass(SECOND);
     expect(creates()).toHaveLength(10);
   });
 });

@@ -209,7 +209,8 @@ async function readAll(world: PayoutWorld, codePath: string) {
     const history = await world.client.workflow.getHandle(workflowId, runId).fetchHistory();
     failedTasks.push(...failuresIn(history).map((cause) => `${type}: ${cause}`));
     await replays(history, codePath).catch((error: unknown) => {
-      notReplaying.push(`${workflowId}: ${error}`);
+      const types = history.events?.map(({ eventType }) => eventType).join(' ');
+      notReplaying.push(`${workflowId}: ${error} [event types: ${types}]`);
     });
   }
   return { workflows: countOf(workflows), failedTasks: countOf(failedTasks), notReplaying };
