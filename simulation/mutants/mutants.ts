@@ -209,6 +209,13 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'if (clockMoved || now.historyBytes <= last.historyBytes) return false;',
   },
   {
+    name: 'lost-task-trusted',
+    what: 'A query runs the events of a task that a dead worker had received, and the next task continues from there: stuck.',
+    file: 'src/workflows/shared/stale-clock.ts',
+    find: 'Math.abs(lateMs) > limitMs || isJustRebuilt(this.rebuild, limitMs)',
+    replace: 'Math.abs(lateMs) > limitMs',
+  },
+  {
     name: 'branch-on-replay',
     what: 'A workflow branches on whether it replays: it is stuck when it leaves the cache of its worker.',
     file: 'src/workflows/payout/show-state.ts',

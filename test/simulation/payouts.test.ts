@@ -395,6 +395,14 @@ describe('H52 a query that runs a payout past a fired timer, ahead of its workfl
     await endsWell();
   });
 
+  test('on the clock of a task that a dying worker has just received: it is rejected, and the payout continues', async () => {
+    const { run, holder, answered, endsWell } = await queriedWhileTimerFires();
+    if (run.task) run.startTask(run.task, holder);
+    expect(await answered()).toMatchObject({ message: expect.stringContaining('StaleWorkflowClock') });
+    expect(run.task?.attempt, 'long before the task times out').toBe(1);
+    await endsWell();
+  });
+
   test('core answers it with the task of an update, but without the update: one failed task, and the payout continues', async () => {
     const system = worldOf({ workers: 2 });
     const { world, server, processes, payouts } = system;

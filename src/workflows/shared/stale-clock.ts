@@ -9,8 +9,9 @@
  * This interceptor fails such an activation and its query instead. The worker evicts the workflow from its cache, the next
  * workflow task replays it from its history, and `src/temporal/queries.ts` sends the query again.
  *
- * A workflow task that started and never completed also moves the clock. Its activation looks like that of a normal
- * workflow task, but the clock is late by the time that Temporal waited for the task. The interceptor fails this query too.
+ * A workflow task that started elsewhere and never completed also moves the clock, and a query runs its events. That
+ * activation looks like a normal workflow task. But the query follows it immediately, in a worker that has just rebuilt
+ * the workflow, or the clock is late by the time that Temporal waited for the task. The interceptor fails this query too.
  * See docs/decisions/0021-no-work-on-a-stale-clock.md.
  */
 import {
@@ -46,13 +47,18 @@ interface Reading {
 /** One instance per workflow: all workflows of a worker share the module, so the module keeps no state. */
 class ClockGuard implements WorkflowInternalsInterceptor {
   private last: Reading | undefined;
+  private rebuild: Rebuild | undefined;
 
   activate(input: ActivateInput, next: Next<WorkflowInternalsInterceptor, 'activate'>): void {
     const { activation, batchIndex } = input;
     const { last } = this;
     const reading = readingOf(activation);
     // The SDK may split one activation into several batches.
-    if (batchIndex === 0 && last && (isStale(activation, reading, last) || ranLate(activation, last)))
+    if (
+      batchIndex === 0 &&
+      last &&
+      (isStale(activation, reading, last) || this.mayHaveRunAhead(activation, last))
+    )
       throw ApplicationFailure.nonRetryable(
         `${STALE_WORKFLOW_CLOCK}: events have arrived whose workflow task has not started yet; ask again`,
         STALE_WORKFLOW_CLOCK,
@@ -60,8 +66,40 @@ class ClockGuard implements WorkflowInternalsInterceptor {
     // A query is not a workflow task: the reading of the last task stays.
     const isQuery = activation.jobs?.some(({ queryWorkflow }) => queryWorkflow != null);
     this.last = isQuery && last ? { ...reading, lateMs: last.lateMs, isLive: last.isLive } : reading;
+    this.rebuild ??= { isReplayed: !reading.isLive };
+    if (reading.isLive && !isQuery) noteLive(this.rebuild, reading);
     next(input);
   }
+
+  /**
+   * Whether a lone query follows an activation whose workflow task may belong to no worker. On a busy machine, or with
+   * clocks that differ, this also fails harmless queries; when they are sent again, the workflow is replayed first.
+   */
+  private mayHaveRunAhead({ jobs }: Activation, { lateMs, isLive }: Reading): boolean {
+    if (!isLive || !jobs?.some(({ queryWorkflow }) => queryWorkflow?.queryId === LONE_QUERY)) return false;
+    const limitMs = workflowInfo().taskTimeoutMs / 2;
+    return Math.abs(lateMs) > limitMs || isJustRebuilt(this.rebuild, limitMs);
+  }
+}
+
+/** How the worker got the workflow into its cache. */
+interface Rebuild {
+  /** From a history with completed workflow tasks. A lone query cannot come before the first of them. */
+  isReplayed: boolean;
+  /** The end of the history at the first activation beyond the replay, and the worker's time of the last one there. */
+  firstLive?: { events: number; atMs: number };
+  /** A later workflow task shows that the first one was this worker's own. */
+  isConfirmed?: boolean;
+}
+
+function noteLive(rebuild: Rebuild, { events }: Reading): void {
+  if (rebuild.firstLive && rebuild.firstLive.events !== events) rebuild.isConfirmed = true;
+  else rebuild.firstLive = { events, atMs: workflowInfo().unsafe.now() };
+}
+
+function isJustRebuilt(rebuild: Rebuild | undefined, limitMs: number): boolean {
+  if (!rebuild?.isReplayed || !rebuild.firstLive || rebuild.isConfirmed) return false;
+  return Math.abs(workflowInfo().unsafe.now() - rebuild.firstLive.atMs) < limitMs;
 }
 
 export const interceptors: WorkflowInterceptorsFactory = () => ({ internals: [new ClockGuard()] });
@@ -77,16 +115,6 @@ function readingOf({ timestamp, historySizeBytes, historyLength, isReplaying }: 
     events: historyLength ?? 0,
     isLive: !isReplaying,
   };
-}
-
-/**
- * Whether a lone query follows an activation whose workflow task may have timed out: its clock was late or early by more
- * than half of the task timeout. On a busy machine, or with clocks that differ, this also fails harmless queries; when
- * they are sent again, the workflow is replayed first.
- */
-function ranLate({ jobs }: Activation, { lateMs, isLive }: Reading): boolean {
-  if (!isLive || !jobs?.some(({ queryWorkflow }) => queryWorkflow?.queryId === LONE_QUERY)) return false;
-  return Math.abs(lateMs) > workflowInfo().taskTimeoutMs / 2;
 }
 
 /**
