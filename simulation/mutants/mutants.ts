@@ -212,8 +212,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'lost-task-trusted',
     what: 'A query runs the events of a task that a dead worker had received, and the next task continues from there: stuck.',
     file: 'src/workflows/shared/stale-clock.ts',
-    find: 'Math.abs(lateMs) > limitMs || isJustRebuilt(this.rebuild, limitMs)',
-    replace: 'Math.abs(lateMs) > limitMs',
+    find: 'if (!live || isConfirmed) return false;',
+    replace: 'if (live || !isConfirmed) return false;',
   },
   {
     name: 'branch-on-replay',

@@ -1,12 +1,16 @@
 /** What the stale-clock guard rejects, and that it rejects nothing else. */
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { type History, historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
+import { failureConverter } from '../../src/encryption/failure-converter.ts';
 import { isStaleClock } from '../../src/temporal/queries.ts';
 import { clockBundle } from '../support/clock/scene.ts';
 import {
@@ -184,6 +188,14 @@ test('H157 a query that is answered while a local activity completes gives a his
   expect(await answer).toBe(0);
   expect(elapsedMs).toBeGreaterThanOrEqual(longMs);
   await expect(replays(await historyOf(handle))).rejects.toThrow('Nondeterminism');
+});
+
+test('every client can read a refusal, although the SDK passes on only its message between threads', () => {
+  const source = readFileSync(join(import.meta.dirname, '../../src/workflows/shared/stale-clock.ts'), 'utf8');
+  const [, text = ''] = /\$\{STALE_WORKFLOW_CLOCK\}(: .*?)`/.exec(source) ?? [];
+  const messageOf = (error: Error) => failureConverter.errorToFailure(error, defaultPayloadConverter).message;
+  expect(messageOf(new Error(`StaleWorkflowClock${text}`))).toBe(`StaleWorkflowClock${text}`);
+  expect(messageOf(new Error(`StaleWorkflowClock${text}, 6217`))).toBe('Encoded failure');
 });
 
 const HOUR_MS = 3_600_000;

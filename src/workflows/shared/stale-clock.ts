@@ -30,6 +30,12 @@ type Job = NonNullable<Activation['jobs']>[number];
 /** The SDK's id for a query that comes without a workflow task. */
 const LONE_QUERY = 'legacy_query';
 
+/**
+ * A query that runs events is answered some milliseconds later; a busy machine needs more. A longer time would reject
+ * more queries of a workflow that is active after a replay.
+ */
+const AT_ONCE_MS = 100;
+
 /** Shows whether a workflow task has started since the previous activation. */
 interface Reading {
   seconds: number;
@@ -47,7 +53,8 @@ interface Reading {
 /** One instance per workflow: all workflows of a worker share the module, so the module keeps no state. */
 class ClockGuard implements WorkflowInternalsInterceptor {
   private last: Reading | undefined;
-  private rebuild: Rebuild | undefined;
+  /** Undefined before the first replay: a lone query cannot come before a workflow's first task has completed. */
+  private first: FirstTask | undefined;
 
   activate(input: ActivateInput, next: Next<WorkflowInternalsInterceptor, 'activate'>): void {
     const { activation, batchIndex } = input;
@@ -66,8 +73,8 @@ class ClockGuard implements WorkflowInternalsInterceptor {
     // A query is not a workflow task: the reading of the last task stays.
     const isQuery = activation.jobs?.some(({ queryWorkflow }) => queryWorkflow != null);
     this.last = isQuery && last ? { ...reading, lateMs: last.lateMs, isLive: last.isLive } : reading;
-    this.rebuild ??= { isReplayed: !reading.isLive };
-    if (reading.isLive && !isQuery) noteLive(this.rebuild, reading);
+    if (!isQuery && !reading.isLive) this.first = {};
+    else if (!isQuery && this.first) noteTask(this.first, reading);
     next(input);
   }
 
@@ -77,29 +84,28 @@ class ClockGuard implements WorkflowInternalsInterceptor {
    */
   private mayHaveRunAhead({ jobs }: Activation, { lateMs, isLive }: Reading): boolean {
     if (!isLive || !jobs?.some(({ queryWorkflow }) => queryWorkflow?.queryId === LONE_QUERY)) return false;
-    const limitMs = workflowInfo().taskTimeoutMs / 2;
-    return Math.abs(lateMs) > limitMs || isJustRebuilt(this.rebuild, limitMs);
+    return (
+      Math.abs(lateMs) > workflowInfo().taskTimeoutMs / 2 ||
+      (this.first !== undefined && isAtOnceAfter(this.first))
+    );
   }
 }
 
-/** How the worker got the workflow into its cache. */
-interface Rebuild {
-  /** From a history with completed workflow tasks. A lone query cannot come before the first of them. */
-  isReplayed: boolean;
-  /** The end of the history at the first activation beyond the replay, and the worker's time of the last one there. */
-  firstLive?: { events: number; atMs: number };
-  /** A later workflow task shows that the first one was this worker's own. */
+/** The first workflow task after a replay, until the next one shows that it was this worker's own. */
+interface FirstTask {
+  /** The end of its history, and the worker's time of its last activation. */
+  live?: { events: number; atMs: number };
   isConfirmed?: boolean;
 }
 
-function noteLive(rebuild: Rebuild, { events }: Reading): void {
-  if (rebuild.firstLive && rebuild.firstLive.events !== events) rebuild.isConfirmed = true;
-  else rebuild.firstLive = { events, atMs: workflowInfo().unsafe.now() };
+function noteTask(first: FirstTask, { events }: Reading): void {
+  if (first.live && first.live.events !== events) first.isConfirmed = true;
+  else first.live = { events, atMs: workflowInfo().unsafe.now() };
 }
 
-function isJustRebuilt(rebuild: Rebuild | undefined, limitMs: number): boolean {
-  if (!rebuild?.isReplayed || !rebuild.firstLive || rebuild.isConfirmed) return false;
-  return Math.abs(workflowInfo().unsafe.now() - rebuild.firstLive.atMs) < limitMs;
+function isAtOnceAfter({ live, isConfirmed }: FirstTask): boolean {
+  if (!live || isConfirmed) return false;
+  return Math.abs(workflowInfo().unsafe.now() - live.atMs) < AT_ONCE_MS;
 }
 
 export const interceptors: WorkflowInterceptorsFactory = () => ({ internals: [new ClockGuard()] });
