@@ -1,7 +1,9 @@
 /** Lists payouts and batches from Temporal's visibility store, which lags by up to a few seconds. */
+
 import { createHash } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
+import { ownIdOf } from '../contract/ids.ts';
 import { appName, checkBody, timeWithOffset } from '../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../domain/payout.ts';
 import { isInvalidArgument } from '../temporal/client-errors.ts';
@@ -209,7 +211,7 @@ function all(conditions: readonly (string | false | undefined)[]): string {
 function listedPayout(run: ListedRun): ListedPayout {
   const text = (name: string) => String(run.attribute(name) ?? '');
   return {
-    partnerOrderId: ownIdOf(run),
+    partnerOrderId: ownIdOf(run.workflowId),
     app: text('PayoutApp'),
     phase: run.type === 'payoutFollowUp' ? 'FOLLOW_UP' : text('PayoutPhase'),
     outcome: text('PayoutOutcome'),
@@ -223,15 +225,10 @@ function listedPayout(run: ListedRun): ListedPayout {
 
 function listedBatch(run: ListedRun): ListedBatch {
   return {
-    batchId: ownIdOf(run),
+    batchId: ownIdOf(run.workflowId),
     app: String(run.attribute('PayoutApp') ?? ''),
     startedAt: new Date(run.startedMs).toISOString(),
     ...(run.closedMs !== undefined && { endedAt: new Date(run.closedMs).toISOString() }),
     workflow: run.status,
   };
-}
-
-/** The caller's own id: all after the application. */
-function ownIdOf({ workflowId }: ListedRun): string {
-  return workflowId.split(':').slice(2).join(':');
 }

@@ -20,6 +20,11 @@ export function payoutWorkflowId(app: string, partnerOrderId: string): string {
   return `payout:${app}:${partnerOrderId}`;
 }
 
+/** The caller's own id in the workflow id of a payout or of a receiving account. */
+export function ownIdOf(workflowId: string): string {
+  return workflowId.split(':').slice(2).join(':');
+}
+
 /** The follow-up of a payout. */
 export function payoutFollowUpWorkflowId(app: string, partnerOrderId: string): string {
   return `payout-follow-up:${app}:${partnerOrderId}`;

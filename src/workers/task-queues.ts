@@ -1,7 +1,7 @@
 /**
  * Which task queue runs which activities, and where:
  *
- * - `payouts`: workflows, Nexus operations and the activities that call only Temporal. In every process.
+ * - `payouts`: workflows, Nexus operations and the activities that call only Temporal or nothing. In every process.
  * - `payouts-lease:…`: `holdLease`. One slot in every process; the process that gets the task is the lease owner.
  * - `payouts-api:…`: all calls to the provider except token calls. In the lease owner.
  * - `payouts-tokens-{line}:…`: token calls, one queue per kind. In the lease owner.

@@ -221,6 +221,11 @@ export interface Prepared<Request> {
   settings: PayoutSettings;
 }
 
+export interface DoubtAboutEnd {
+  doubt: 'restored' | 'forgotten' | 'earlier-run' | null;
+  runId: string | undefined;
+}
+
 /** They make no call. They fail as `InvalidPayoutRequest` on bad input. */
 export interface CheckActivities {
   prepareRead(app: unknown, openId?: unknown): Promise<ReadPlan>;
@@ -232,6 +237,6 @@ export interface CheckActivities {
   preparePayout(request: unknown, start: StartFacts): Promise<Prepared<CheckedPayoutRequest>>;
   prepareReceivingAccount(request: unknown, start: StartFacts): Promise<Prepared<CheckedOpeningRequest>>;
   prepareFollowUp(request: unknown): Promise<FollowUpPlan>;
-  /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create. */
-  doubtAboutEnd(facts: RunFacts): Promise<'restored' | 'forgotten' | 'earlier-run' | null>;
+  /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create. Holds for one run. */
+  doubtAboutEnd(facts: RunFacts): Promise<DoubtAboutEnd>;
 }

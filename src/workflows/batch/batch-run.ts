@@ -14,7 +14,7 @@ import { isHistoryLong } from '../shared/run-facts.ts';
 
 /** A report takes about 5 events. */
 const MAX_HISTORY_EVENTS = 400;
-/** The history holds each slice of rows twice. */
+/** The history holds each slice of rows three times. */
 const MAX_HISTORY_BYTES = 3_000_000;
 
 export class BatchRun {

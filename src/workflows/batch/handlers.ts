@@ -10,7 +10,7 @@ import {
 import { INVALID_PAYOUT_REQUEST } from '../../contract/failure-types.ts';
 import { type AddedRows, type BatchState, MAX_ROWS_PER_ADD } from '../../domain/batch.ts';
 import { isPartReport } from '../../domain/batch-record.ts';
-import { notAccepted, onSignal, onUpdate } from '../shared/messages.ts';
+import { notAccepted, onSignal, onUpdate, shielded } from '../shared/messages.ts';
 import { addRows } from './add-rows.ts';
 import type { BatchRun } from './batch-run.ts';
 
@@ -20,7 +20,7 @@ export function installBatchHandlers(run: BatchRun): void {
   onSignal(partReportSignal, (report) => {
     if (isPartReport(report)) run.acceptReport(report);
   });
-  onUpdate(run, addUpdate, add, shapeProblem);
+  onUpdate(run, addUpdate, shielded(add), shapeProblem);
 }
 
 function addedRows({ record }: BatchRun): AddedRows[] {

@@ -13,10 +13,10 @@
 import type { CreateAnswer } from '../../activities/shared/types.ts';
 import { type LockBudget, lockBudget } from '../../domain/deadlines.ts';
 import { formatMoney } from '../../domain/money.ts';
-import type { AgreedQuote } from '../../domain/payout.ts';
+import type { AgreedQuote, Reason } from '../../domain/payout.ts';
 import type { KnownOrder } from '../../domain/payout-record.ts';
 import { provesNothingSent } from '../shared/call-failures.ts';
-import { checks, once } from '../shared/calls.ts';
+import { doubtAboutEnd, once } from '../shared/calls.ts';
 import { runFacts } from '../shared/run-facts.ts';
 import { adoptCreated } from './adopt-order.ts';
 import { confirm, review } from './confirm.ts';
@@ -117,14 +117,18 @@ function notSent(run: PayoutRun, why: (CreateAnswer & { kind: 'not-sent' })['why
 
 function notCreated(run: PayoutRun, { meaning, message }: CreateAnswer & { kind: 'not-created' }): void {
   if (meaning === 'refused') refused(run, message);
-  else if (meaning === 'insufficient') throw new NotCreated({ code: 'INSUFFICIENT_BALANCE', message });
+  else if (meaning === 'insufficient') endNow(run, 'INSUFFICIENT_BALANCE', message);
   else if (meaning === 'busy') markOutcomeUnknown(run, meaning);
   else requote(run);
 }
 
 function refused(run: PayoutRun, message: string): never {
+  return endNow(run, 'REFUSED_BY_PROVIDER', message);
+}
+
+function endNow(run: PayoutRun, code: Reason['code'], message: string): never {
   run.record.creation = { stage: 'quoting' };
-  throw new NotCreated({ code: 'REFUSED_BY_PROVIDER', message });
+  throw new NotCreated({ code, message });
 }
 
 /** Waits longer before each restart; after the last one, a person decides. False if there is no attempt now. */
@@ -158,8 +162,7 @@ async function endUnlessSent(run: PayoutRun, end: NotCreated): Promise<void> {
     enterReview(run, `it would end ${code} (${message}), but a create of unknown outcome was sent`);
     return;
   }
-  // An activity compares the run ids, because a Workflow Reset changes them: a branch here would not replay.
-  const cause = await checks.doubtAboutEnd(runFacts(run.record.startedAtMs, run.cleared));
+  const cause = await doubtAboutEnd(() => runFacts(run.record.startedAtMs, run.cleared));
   if (cause === null) throw end;
   if (cause === 'restored') markOutcomeUnknown(run, cause);
   else confirmFirst(run, cause);

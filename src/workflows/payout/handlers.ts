@@ -89,6 +89,10 @@ function decisionProblem({ record }: PayoutRun, decision: Decision): string | un
   if (record.phase !== 'AWAITING_APPROVAL')
     return `the payout does not wait for approval: it is ${record.phase}`;
   if (record.approved || record.refused) return 'the payout has already been approved or refused';
+  if (record.cancelled) return 'the payout is being canceled';
+  // The payout may still check whether it may end without an order.
+  if ((record.approvalExpiresAtMs ?? Number.POSITIVE_INFINITY) <= Date.now())
+    return 'the approval has expired';
   const { lockRateId: current } = record.quote ?? {};
   return decision.lockRateId === undefined || decision.lockRateId === current
     ? undefined

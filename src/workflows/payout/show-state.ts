@@ -5,6 +5,7 @@
  */
 import { setCurrentDetails, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { Prepared } from '../../activities/shared/types.ts';
+import { ownIdOf } from '../../contract/ids.ts';
 import { formatMoney } from '../../domain/money.ts';
 import type { CheckedPayoutRequest, PayoutState } from '../../domain/payout.ts';
 import type { PayoutRecord } from '../../domain/payout-record.ts';
@@ -27,7 +28,7 @@ export function showState(run: ShownRun): void {
 
 export function stateOf(run: ShownRun): PayoutState {
   const { record, prepared } = run;
-  if (!prepared) return payoutState(record, '');
+  if (!prepared) return payoutState(record, ownIdOf(workflowInfo().workflowId));
   return payoutState(record, prepared.request.partnerOrderId, prepared.settings.lockLifetimeMs);
 }
 

@@ -1,5 +1,6 @@
 /** The state of one opening, shared by its steps. */
 import { CancellationScope, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
+import { ownIdOf } from '../../contract/ids.ts';
 import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
 import type { OpeningAttentionCode } from '../../domain/attention-codes.ts';
 import type {
@@ -32,7 +33,7 @@ export class OpeningRun extends RequestRun<CheckedOpeningRequest, OpeningAttenti
   }
 
   get state(): ReceivingAccountState {
-    return openingState(this.record, this.prepared?.request.requestId ?? '');
+    return openingState(this.record, this.prepared?.request.requestId ?? ownIdOf(workflowInfo().workflowId));
   }
 
   enter(phase: OpeningPhase): void {

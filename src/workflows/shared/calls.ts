@@ -1,11 +1,13 @@
 /** The activities as workflows call them: task queue, priority, timeouts and retries. */
-import { proxyActivities, type RetryPolicy } from '@temporalio/workflow';
+import { proxyActivities, type RetryPolicy, workflowInfo } from '@temporalio/workflow';
 import type { ReconcileActivities, ReportActivities } from '../../activities/aftercare/aftercare-types.ts';
 import type { BatchChecks } from '../../activities/batch/batch-types.ts';
 import type {
   AuthorizationActivities,
   CheckActivities,
+  DoubtAboutEnd,
   ProviderActivities,
+  RunFacts,
   TokenActivities,
   TokenPlan,
 } from '../../activities/shared/types.ts';
@@ -66,6 +68,18 @@ export function orBadInput<T>(check: Promise<T>): Promise<T> {
   return check.catch((error: unknown) => {
     throw activityCause(error) ?? error;
   });
+}
+
+/**
+ * Why this run must not end without an order yet; null if it may. An activity compares the run ids, because a branch on
+ * them would not replay after a Workflow Reset. The answer "none" of the run before a reset does not count (H107). The run
+ * ended in the same workflow task, so no command follows that answer in the history.
+ */
+export async function doubtAboutEnd(facts: () => RunFacts): Promise<DoubtAboutEnd['doubt']> {
+  for (;;) {
+    const { doubt, runId } = await checks.doubtAboutEnd(facts());
+    if (doubt !== null || runId === workflowInfo().runId) return doubt;
+  }
 }
 
 export type Urgency = keyof typeof PRIORITY;
