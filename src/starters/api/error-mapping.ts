@@ -17,6 +17,7 @@ import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
 import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
 import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
+import { BatchEndedError } from '../batches.ts';
 import { applicationFailure, isConflict } from '../errors.ts';
 import { causesOf } from './causes.ts';
 import { FloodGate } from './flood-gate.ts';
@@ -39,6 +40,7 @@ const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }))
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields, error);
+  if (error instanceof BatchEndedError) return new Problem('already-ended', error.message);
   if (isConflict(error)) return new Problem('id-conflict', error.message);
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return problemOfFailure(applicationFailure(error.cause));
