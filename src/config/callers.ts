@@ -1,6 +1,7 @@
 /** The callers of the API server and their permissions, from `PAYOUTS_API_KEYS_FILE`. */
 import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/payout-request.ts';
+import type { HashedKey } from './bearer-keys.ts';
 import { type Environment, isLoopback, type Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
 import { publishedProblems } from './published-secrets.ts';
@@ -39,8 +40,8 @@ export interface Caller {
 }
 
 export interface Callers {
-  /** SHA-256 of each bearer key, 32 bytes. Empty: every caller is `test`. */
-  readonly keys: readonly { hash: Buffer; caller: Caller }[];
+  /** Empty: every caller is `test`. */
+  readonly keys: readonly (HashedKey & { caller: Caller })[];
   /** The file that they are from, and how to read it again. */
   readonly file?: { path: string; read(): Read<Callers> };
 }

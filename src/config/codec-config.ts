@@ -1,8 +1,8 @@
 /** Variables of the codec server. It gets the payload keys and never the token keys. */
-import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
+import { type HashedKey, keyHash } from './bearer-keys.ts';
 import { mayRunWithoutKeys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
@@ -28,7 +28,7 @@ const origins = list.pipe(
 const namedKeys = list.transform((entries, context): CodecKey[] => {
   const keys = entries.map((entry) => {
     const [, name = '', key = ''] = /^([a-z0-9-]{1,32}):([\x21-\x7e]{16,})$/.exec(entry) ?? [];
-    return { name, hash: createHash('sha256').update(key).digest() };
+    return { name, hash: keyHash(key) };
   });
   const count = (wanted: (key: CodecKey) => boolean) => keys.filter(wanted).length;
   const fail = (message: string) => context.addIssue({ code: 'custom', message });
@@ -90,10 +90,8 @@ export const codecShape = {
 
 const schema = z.object(codecShape);
 
-export interface CodecKey {
+export interface CodecKey extends HashedKey {
   name: string;
-  /** SHA-256 of the key. */
-  hash: Buffer;
 }
 
 export interface CodecConfig {
