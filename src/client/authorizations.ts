@@ -12,6 +12,7 @@ import type { KeyRing } from '../encryption/key-ring.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
+import { TokenBuckets } from '../surroundings/token-buckets.ts';
 import { AttemptStates } from './attempt-states.ts';
 
 /** Thrown for a callback that was already used, that we did not issue, or that belongs to another browser. */
@@ -44,8 +45,7 @@ const LINK_FRESH_MS = 5 * 60_000;
 const TEMPORAL_TIMEOUT_MS = 10_000;
 const OUTCOME_WITHIN_MS = 30_000;
 /** The rate limit for anonymous requests, for exchanges and link lookups each. */
-const MAX_PER_SECOND = 1;
-const MAX_BURST = 20;
+const ANONYMOUS = { burst: 20, refillMs: 1_000 };
 const MAX_REMEMBERED_ATTEMPTS = 10_000;
 /** After the workflow tasks of payouts. */
 const LOWEST_PRIORITY = { priorityKey: 5 } as const;
@@ -69,8 +69,8 @@ export class Authorizations {
   private readonly surroundings: Surroundings;
   private readonly seal: TokenSeal;
   private readonly states: AttemptStates;
-  private readonly exchanges: TokenBucket;
-  private readonly lookUps: TokenBucket;
+  private readonly exchanges: TokenBuckets;
+  private readonly lookUps: TokenBuckets;
   /** Contains only applications that exist. */
   private readonly links = new Map<string, Link>();
   private readonly lookingUp = new Map<string, Promise<Link>>();
@@ -84,8 +84,8 @@ export class Authorizations {
     this.surroundings = surroundings;
     this.seal = new TokenSeal(keys, random);
     this.states = new AttemptStates(environment, keys, random);
-    this.exchanges = new TokenBucket(() => clock.nowMs());
-    this.lookUps = new TokenBucket(() => clock.nowMs());
+    this.exchanges = new TokenBuckets(ANONYMOUS, clock);
+    this.lookUps = new TokenBuckets(ANONYMOUS, clock);
   }
 
   /**
@@ -206,26 +206,4 @@ export class Authorizations {
 /** Ids and histories contain only hashes, so that their readers cannot take over an attempt. */
 function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
-}
-
-/** Limits anonymous requests: a burst of `MAX_BURST`, refilled at `MAX_PER_SECOND`. */
-class TokenBucket {
-  private readonly nowMs: () => number;
-  private left = MAX_BURST;
-  private filledAtMs: number;
-
-  constructor(nowMs: () => number) {
-    this.nowMs = nowMs;
-    this.filledAtMs = nowMs();
-  }
-
-  /** Returns false if no token is left. */
-  take(): boolean {
-    const now = this.nowMs();
-    this.left = Math.min(MAX_BURST, this.left + ((now - this.filledAtMs) / 1_000) * MAX_PER_SECOND);
-    this.filledAtMs = now;
-    if (this.left < 1) return false;
-    this.left -= 1;
-    return true;
-  }
 }

@@ -7,10 +7,12 @@ import { bearerKey, findKey } from '../config/bearer-keys.ts';
 import type { CodecConfig } from '../config/codec-config.ts';
 import { sendPage } from '../pages/page.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
-import { FailedSignIns } from './failed-sign-ins.ts';
+import { networkOf, TokenBuckets } from '../surroundings/token-buckets.ts';
 import { SESSION_MS, Sessions } from './sessions.ts';
 
 const COOKIE = 'payouts_codec';
+/** The failed sign-ins of each address. */
+const FAILURES = { burst: 10, refillMs: 6_000 };
 const TITLE = 'Codec server';
 const FORM = `<form method="post" action="/"><label>Key <input name="key" type="password" autocomplete="off"></label>
 <button>Sign in</button></form>`;
@@ -26,13 +28,13 @@ export class SignIn {
   readonly #keys: CodecConfig['keys'];
   readonly #secureCookie: boolean;
   readonly #sessions: Sessions;
-  readonly #failures: FailedSignIns;
+  readonly #failures: TokenBuckets;
 
   constructor({ keys, secureCookie }: CodecConfig, surroundings: Surroundings) {
     this.#keys = keys;
     this.#secureCookie = secureCookie;
     this.#sessions = new Sessions(surroundings);
-    this.#failures = new FailedSignIns(surroundings.clock);
+    this.#failures = new TokenBuckets(FAILURES, surroundings.clock);
   }
 
   /** If no keys are configured, every request is accepted as `test`. */
@@ -104,11 +106,12 @@ export class SignIn {
   }
 
   #identifyKey(key: string, request: FastifyRequest): Identity {
-    const waitMs = this.#failures.waitMs(request.ip);
+    const network = networkOf(request.ip);
+    const waitMs = this.#failures.waitMs(network);
     if (waitMs > 0) return { refused: 'limited', retryAfterS: Math.ceil(waitMs / 1_000) };
     const known = findKey(this.#keys, key);
     if (known) return { keyName: known.name };
-    this.#failures.add(request.ip);
+    this.#failures.take(network);
     request.log.warn('sign-in refused: unknown key');
     return { refused: 'unknown' };
   }
