@@ -1,5 +1,4 @@
 /** Variables of the codec server. It gets the payload keys and never the token keys. */
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { type HashedKey, keyHash } from './bearer-keys.ts';
@@ -14,6 +13,7 @@ import {
   listenAddress,
   partsOf,
   paymentsEnvironment,
+  proxies,
   secret,
   testBaseUrl,
 } from './values.ts';
@@ -43,17 +43,6 @@ const namedKeys = list.transform((entries, context): CodecKey[] => {
   return keys;
 });
 
-/** `10.0.0.7` or `10.0.0.0/8`. */
-const proxies = list.pipe(
-  z.array(z.string().refine(isNetwork, 'must be IP addresses or networks, such as 10.0.0.0/8')),
-);
-
-function isNetwork(text: string): boolean {
-  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const family = isIP(address);
-  return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
-}
-
 export const codecShape = {
   PAYOUTS_CODEC_LISTEN: listenAddress
     .prefault('127.0.0.1:8081')
@@ -68,11 +57,7 @@ export const codecShape = {
     ['true', 'false'],
     'Whether the cookie of a session is `Secure`, so that browsers send it over HTTPS only; most of them also send it over HTTP to `localhost`. `false` is accepted only with `PAYMENTS_ENVIRONMENT=test` and a server on loopback.',
   ),
-  PAYOUTS_CODEC_PROXIES: proxies.default([]).meta({
-    description:
-      'The IP addresses or networks of the proxies that end TLS, such as `10.0.0.0/8`. Failed sign-ins are limited per address: behind such a proxy, the address is that of `X-Forwarded-For`. Without it, all clients of a proxy share one limit.',
-    valueType: 'addresses, comma-separated',
-  }),
+  PAYOUTS_CODEC_PROXIES: proxies('Failed sign-ins are'),
   PAYOUTS_CODEC_ORIGINS: origins.default([]).meta({
     description:
       'The exact origins of the Temporal UIs that may request decoded payloads, such as `https://ui.example`. Without it, browsers refuse every cross-origin request.',

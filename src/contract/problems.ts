@@ -188,6 +188,13 @@ export const PROBLEMS = {
     meaning: 'The route does not accept this `content-type`.',
     action: 'Send `application/json`, or NDJSON for a batch.',
   },
+  'too-many-requests': {
+    status: 429,
+    title: 'Too many requests',
+    meaning:
+      'The address sent too many requests without a key, or an order had too many notifications. Nothing was done.',
+    action: 'Send it again after `retry-after` seconds.',
+  },
   'headers-too-large': {
     status: 431,
     title: 'Headers too large',

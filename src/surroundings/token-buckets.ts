@@ -28,10 +28,10 @@ export class TokenBuckets {
     this.#clock = clock;
   }
 
-  /** Takes a token. Returns false, and takes none, if no more than `reserve` tokens are left. */
-  take(key = '', reserve = 0): boolean {
+  /** Takes a token. Returns false if none is left. */
+  take(key = ''): boolean {
     const bucket = this.#bucket(key);
-    if (bucket.left < reserve + 1) return false;
+    if (bucket.left < 1) return false;
     this.#buckets.delete(key);
     this.#buckets.set(key, { ...bucket, left: bucket.left - 1 });
     this.#forgetOldest(bucket.atMs);
@@ -39,14 +39,17 @@ export class TokenBuckets {
   }
 
   /** How long until `take` succeeds, in milliseconds. */
-  waitMs(key = '', reserve = 0): number {
-    const missing = reserve + 1 - this.#bucket(key).left;
-    return missing <= 0 ? 0 : Math.ceil(missing * this.#size.refillMs);
+  waitMs(key = ''): number {
+    const { left } = this.#bucket(key);
+    return left >= 1 ? 0 : Math.ceil((1 - left) * this.#size.refillMs);
   }
 
-  /** Fills the bucket of `key`. */
-  forget(key: string): void {
-    this.#buckets.delete(key);
+  /** Returns a token that was taken for nothing. */
+  giveBack(key = ''): void {
+    const bucket = this.#bucket(key);
+    const left = bucket.left + 1;
+    if (left >= this.#size.burst) this.#buckets.delete(key);
+    else this.#buckets.set(key, { ...bucket, left });
   }
 
   /** The number of buckets in memory. */

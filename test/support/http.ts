@@ -3,8 +3,7 @@ import type { Client } from '@temporalio/client';
 import { request } from 'undici';
 import type { Environment } from '../../src/config/environment.ts';
 import { serviceConfig } from '../../src/config/service-config.ts';
-import { buildServer } from '../../src/starters/api/server.ts';
-import type { Drain } from '../../src/surroundings/drain.ts';
+import { type ApiServerOptions, buildServer } from '../../src/starters/api/server.ts';
 
 const TEST: Environment = {
   PAYOUTS_LOG_LEVEL: 'silent',
@@ -20,9 +19,9 @@ export interface TestApiServer {
 export async function startApiServer(
   client: Client,
   environment: Environment = {},
-  drain?: Drain,
+  options: ApiServerOptions = {},
 ): Promise<TestApiServer> {
-  const server = await buildServer(client, serviceConfig({ ...TEST, ...environment }), drain);
+  const server = await buildServer(client, serviceConfig({ ...TEST, ...environment }), options);
   const url = await server.listen({ host: '127.0.0.1', port: Number(environment['PORT'] ?? 0) });
   return { url, close: () => server.close() };
 }

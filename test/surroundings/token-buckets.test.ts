@@ -15,22 +15,14 @@ describe('a token bucket', () => {
     expect([buckets.take('one'), buckets.take('one')]).toEqual([true, false]);
   });
 
-  test('keeps a reserve for those who may use it', async () => {
-    const clock = new FakeClock();
-    const buckets = new TokenBuckets({ burst: 5, refillMs: 1_000 }, clock);
-    expect([1, 2, 3].map(() => buckets.take('one', 3))).toEqual([true, true, false]);
-    expect(buckets.waitMs('one', 3)).toBe(1_000);
-    expect([1, 2, 3, 4].map(() => buckets.take('one'))).toEqual([true, true, true, false]);
-    await clock.advance(3_000);
-    expect(buckets.take('one', 3)).toBe(false);
-    expect(buckets.take('one')).toBe(true);
-  });
-
-  test('is full again once it is forgotten', () => {
-    const buckets = new TokenBuckets({ burst: 1, refillMs: 60_000 }, new FakeClock());
+  test('takes a token back, and uses no memory for a full bucket', () => {
+    const buckets = new TokenBuckets({ burst: 2, refillMs: 60_000 }, new FakeClock());
+    expect([1, 2, 3].map(() => buckets.take('one'))).toEqual([true, true, false]);
+    buckets.giveBack('one');
     expect([buckets.take('one'), buckets.take('one')]).toEqual([true, false]);
-    buckets.forget('one');
-    expect(buckets.take('one')).toBe(true);
+    for (let at = 0; at < 3; at += 1) buckets.giveBack('one');
+    expect(buckets.size).toBe(0);
+    expect([1, 2, 3].map(() => buckets.take('one'))).toEqual([true, true, false]);
   });
 
   test('uses bounded memory, and none once it is full', async () => {

@@ -19,6 +19,7 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
       202: 'delivered, or kept for two minutes until its payout is known',
       400: 'no notification, or the query names an application',
       401: 'not verified',
+      429: 'too many from this address, or about this order',
       503: 'send it again',
     },
   },

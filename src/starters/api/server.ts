@@ -5,6 +5,8 @@ import { Authorizations } from '../../client/authorizations.ts';
 import type { ServiceConfig } from '../../config/service-config.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
 import { Drain } from '../../surroundings/drain.ts';
+import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
 import { AuditLog } from './audit.ts';
 import { clientsOf } from './clients.ts';
 import { docsRoutes, problemRoutes } from './docs-routes.ts';
@@ -27,12 +29,19 @@ const MAX_BODY_BYTES = 64 * 1024;
 /** For the complete request, so that slow bodies do not hold connections. */
 const REQUEST_TIMEOUT_MS = 10_000;
 
+export interface ApiServerOptions {
+  drain?: Drain | undefined;
+  /** Of rate limits and deadlines. Default: that of the process. */
+  clock?: Clock;
+}
+
 /** Throws `PaymentsSettingError` if the verifier cannot be set up. */
 export async function buildServer(
   client: Client,
   config: ServiceConfig,
-  drain = new Drain(),
+  options: ApiServerOptions = {},
 ): Promise<FastifyInstance> {
+  const { drain = new Drain(), clock = PROCESS_SURROUNDINGS.clock } = options;
   const { keys, PAYMENTS_ENVIRONMENT: environment } = config;
   const verifier = await createNotificationVerifier(
     config.PAYMENTS_NOTIFICATION_VERIFIER,
@@ -49,6 +58,7 @@ export async function buildServer(
     genReqId: requestIdOf,
     // An id has 64 characters, percent-encoded as up to nine characters each.
     routerOptions: { maxParamLength: 1_000 },
+    trustProxy: [...config.PAYOUTS_API_PROXIES],
     requestTimeout: REQUEST_TIMEOUT_MS,
     // By default, Node checks for timed-out requests only every 30 s.
     http: {
@@ -72,11 +82,11 @@ export async function buildServer(
   handleErrors(server);
   healthRoutes(server, drain, isReachable);
   oauthRoutes(server, new Authorizations({ client, environment, keys: keys.tokens }));
-  const receiver = new Receiver(client);
+  const receiver = new Receiver(client, { clock });
   server.addHook('onClose', async () => receiver.close());
   metrics.gauge('waiting', () => receiver.waiting);
   const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
-  notificationRoute(server, { receiver, verifier, fields, metrics });
+  notificationRoute(server, { receiver, verifier, fields, metrics, clock });
   const clients = clientsOf(client, environment);
   // Before the server waits for open requests.
   server.addHook('preClose', async () => clients.waits.close());
