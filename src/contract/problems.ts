@@ -140,6 +140,12 @@ export const PROBLEMS = {
     meaning: 'There is no such route.',
     action: 'Check the method and the path: `/docs` lists the routes.',
   },
+  'method-not-allowed': {
+    status: 405,
+    title: 'Method not allowed',
+    meaning: "The route of a user's browser takes only GET. Nothing was done.",
+    action: 'Send a GET.',
+  },
   'request-timeout': {
     status: 408,
     title: 'Request timeout',
