@@ -9,7 +9,7 @@ import type { Random } from '../surroundings/surroundings.ts';
 
 /** The maximum lifetime of an authorization code. A longer attempt cannot succeed. */
 const EXPIRES_MS = 30 * 60_000;
-/** A user may get the link by mail. Less than the shortest retention of a namespace, which is one day. */
+/** A user may get the link by mail. The retention must be longer: the workflow of a used link refuses a second use. */
 const LINK_EXPIRES_MS = 12 * 3_600_000;
 /** The tolerated difference between the clocks of two API servers. */
 const CLOCK_SKEW_MS = 5 * 60_000;
