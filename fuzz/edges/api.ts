@@ -241,8 +241,9 @@ async function open(
 
 function judged(input: Input, answer: Answer, did: Done): Verdict {
   const { request, who } = input;
-  // Anonymous calls are limited: those beyond the limit get a 503.
-  const isBusy = answer.status === 503 && input.route.includes('/oauth/') && did.starts.length === 0;
+  // Authorizations are limited.
+  const isLimited = /\/oauth\/|authorizations/.test(input.route) && did.starts.length === 0;
+  const isBusy = answer.status === 503 && isLimited;
   if (!isBusy) demandNoFailure(answer, SECRETS);
   if (answer.status < 400) {
     demandAccepted(input, answer, did);
@@ -263,7 +264,7 @@ function judged(input: Input, answer: Answer, did: Done): Verdict {
     );
   if (who === 'stranger' || who === 'nobody')
     demand(
-      [401, 404, 400, 414, 415, 413].includes(answer.status),
+      [401, 404, 400, 414, 415, 413].includes(answer.status) || (answer.status === 429 && isLimited),
       `answered ${answer.status} to an unknown caller`,
     );
   return 'refused';

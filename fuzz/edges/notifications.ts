@@ -59,13 +59,19 @@ const about = fc.record({
   signed: seldom<(typeof SIGNED)[number]>('right', SIGNED),
   strict: fc.boolean(),
   socket: seldom(false, [false, false, false, true]),
+  address: randoms,
 });
 
 export const notifications: Edge<Input> = {
   name: 'notifications',
   inputs: documents(drawNotification, about).map(({ about: how, bytes }) => {
-    const { app, type, method, query, signed, strict, socket } = how;
-    const headers = { ...(type !== '' && { 'content-type': type }), ...(strict && signature(bytes, signed)) };
+    const { app, type, method, query, signed, strict, socket, address } = how;
+    const headers = {
+      ...(type !== '' && { 'content-type': type }),
+      ...(strict && signature(bytes, signed)),
+      // Different for each input: the notifications of an address are limited.
+      'x-forwarded-for': `2001:db8:${(address >>> 16).toString(16)}:${(address & 0xffff).toString(16)}::1`,
+    };
     const request = { method, url: `/v1/notifications/${app}${query}`, headers, body: bytes };
     return { request, socket, strict, body: bytes };
   }),
@@ -92,6 +98,7 @@ const TEST = {
   PAYOUTS_LOG_LEVEL: 'silent',
   PAYMENTS_ENVIRONMENT: 'test',
   PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
+  PAYOUTS_API_PROXIES: '127.0.0.1',
 };
 
 const STAND_IN: StandIn = { ends: {}, states: [], queries: {}, argumentOf: () => null };

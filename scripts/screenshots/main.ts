@@ -6,6 +6,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
+import { z } from 'zod';
 import { type Stage, startStage } from '../../demo/stage.ts';
 import { Payouts } from '../../src/client/payouts.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
@@ -100,7 +101,13 @@ async function takeDetails({ page, take }: Camera, name: string, url: string): P
 
 /** The page at the end of an authorization. */
 async function takeAuthorization({ page, take }: Camera, { apiUrl }: Stage): Promise<void> {
-  await page.goto(`${apiUrl}/v1/oauth/default/authorize`);
+  const issued = await fetch(`${apiUrl}/v1/authorizations`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{}',
+  });
+  const { url } = z.object({ url: z.url() }).parse(await issued.json());
+  await page.goto(url);
   await page.getByLabel('Sign in as').fill('seller-7');
   await page.getByRole('button', { name: 'Allow' }).click();
   await page.getByRole('heading', { name: 'Access granted' }).waitFor();

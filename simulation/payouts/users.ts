@@ -145,8 +145,9 @@ export class Users implements Feature {
     const browser = scene.system.world.random.uuid();
     const outcome = await scene.ignoreExpectedErrors(openId, async () => {
       try {
-        const link = await authorizations.begin(APP, browser);
-        const callbackUrl = new URL(scene.system.provider.decide(link.toString(), { decision, openId }));
+        const { url } = await authorizations.issue(APP);
+        const page = await authorizations.begin(APP, browser, url.searchParams.get('link') ?? '');
+        const callbackUrl = new URL(scene.system.provider.decide(page.toString(), { decision, openId }));
         if (`${callbackUrl.origin}${callbackUrl.pathname}` !== CALLBACK_URL)
           throw new Error(`the provider redirects the user to ${callbackUrl.origin}`);
         const state = callbackUrl.searchParams.get('state') ?? '';

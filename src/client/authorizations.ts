@@ -1,7 +1,7 @@
 /**
- * User authorization (spec: User authorization page). An attempt starts in a browser, continues on the provider's page and
- * returns once, in the same browser. The routes are public, so a workflow starts only after a valid return, and only at
- * a limited rate.
+ * User authorization (spec: User authorization page). A caller gets a link, which starts one attempt in one browser; the
+ * attempt continues on the provider's page and returns once, in the same browser. The browser's routes are public, so a
+ * workflow starts only for a valid link and for a valid return.
  */
 import { createHash } from 'node:crypto';
 import { type Client, isGrpcDeadlineError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
@@ -12,14 +12,15 @@ import type { KeyRing } from '../encryption/key-ring.ts';
 import { TokenSeal } from '../encryption/token-seal.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
+import { TokenBuckets } from '../surroundings/token-buckets.ts';
 import { AttemptStates } from './attempt-states.ts';
 
-/** Thrown for a callback that was already used, that we did not issue, or that belongs to another browser. */
+/** Thrown for a link or a callback that was already used, has expired or was not issued by us, or for another browser. */
 export class AttemptRefusedError extends Error {
   override readonly name = 'AttemptRefusedError';
 }
 
-/** Thrown if anonymous requests exceed their rate limit. Nothing was done. */
+/** Thrown if authorizations exceed their rate limit. Nothing was done. */
 export class AuthorizationsBusyError extends Error {
   override readonly name = 'AuthorizationsBusyError';
 }
@@ -39,16 +40,18 @@ export interface AuthorizationsOptions {
   surroundings?: Surroundings;
 }
 
-/** How long a link is cached. It changes only with the workers' settings. */
-const LINK_FRESH_MS = 5 * 60_000;
+/** How long the address of the provider's page is cached. It changes only with the workers' settings. */
+const PAGE_FRESH_MS = 5 * 60_000;
 const TEMPORAL_TIMEOUT_MS = 10_000;
 const OUTCOME_WITHIN_MS = 30_000;
-/** The rate limit for anonymous requests, for exchanges and link lookups each. */
-const MAX_PER_SECOND = 1;
-const MAX_BURST = 20;
-const MAX_REMEMBERED_ATTEMPTS = 10_000;
+/** The rate limit for exchanges and for lookups of the provider's page, each. */
+const LIMIT = { burst: 20, refillMs: 1_000 };
+const MAX_REMEMBERED = 10_000;
 /** After the workflow tasks of payouts. */
 const LOWEST_PRIORITY = { priorityKey: 5 } as const;
+
+/** Temporal refuses a second workflow with the id, also after the end of the first. */
+const ONCE = { workflowIdReusePolicy: 'REJECT_DUPLICATE', workflowIdConflictPolicy: 'FAIL' } as const;
 
 const EXPIRED: AuthorizationOutcome = {
   outcome: 'EXPIRED',
@@ -59,7 +62,14 @@ const DENIED: AuthorizationOutcome = {
   sentence: 'Access was not granted. Nothing has changed.',
 };
 
-interface Link {
+export interface AuthorizeLink {
+  /** On the host of the redirect URI, whose cookie the callback needs. */
+  url: URL;
+  expiresAtMs: number;
+}
+
+/** The provider's page. */
+interface Page {
   url: string;
   freshUntilMs: number;
 }
@@ -69,12 +79,12 @@ export class Authorizations {
   private readonly surroundings: Surroundings;
   private readonly seal: TokenSeal;
   private readonly states: AttemptStates;
-  private readonly exchanges: TokenBucket;
-  private readonly lookUps: TokenBucket;
+  private readonly exchanges: TokenBuckets;
+  private readonly lookUps: TokenBuckets;
   /** Contains only applications that exist. */
-  private readonly links = new Map<string, Link>();
-  private readonly lookingUp = new Map<string, Promise<Link>>();
-  /** Avoids calls to Temporal for repeated callbacks. The workflow id is what guarantees a single use. */
+  private readonly pages = new Map<string, Page>();
+  private readonly lookingUp = new Map<string, Promise<Page>>();
+  /** Avoids calls to Temporal for repeated links and callbacks. The workflow id is what guarantees a single use. */
   private readonly used = new Set<string>();
 
   constructor(options: AuthorizationsOptions) {
@@ -84,16 +94,32 @@ export class Authorizations {
     this.surroundings = surroundings;
     this.seal = new TokenSeal(keys, random);
     this.states = new AttemptStates(environment, keys, random);
-    this.exchanges = new TokenBucket(() => clock.nowMs());
-    this.lookUps = new TokenBucket(() => clock.nowMs());
+    this.exchanges = new TokenBuckets(LIMIT, clock);
+    this.lookUps = new TokenBuckets(LIMIT, clock);
+  }
+
+  /** Issues a link for one attempt. Throws `AuthorizationsBusyError`. */
+  async issue(app: string): Promise<AuthorizeLink> {
+    const { searchParams } = new URL(await this.page(app));
+    const redirectUri = searchParams.get('redirect_uri') ?? searchParams.get('redirectUri') ?? '';
+    const { link, expiresAtMs } = this.states.issueLink(app, this.nowMs());
+    // Beside `callback`, behind the same proxy.
+    const url = new URL('authorize', redirectUri);
+    url.searchParams.set('link', link);
+    return { url, expiresAtMs };
   }
 
   /**
-   * Starts an attempt. Returns the URL for the browser. `browser` is a secret that only it has. Throws
-   * `AuthorizationsBusyError`.
+   * Starts the attempt of a link. Returns the URL for the browser. `browser` is a secret that only it has. Throws
+   * `AttemptRefusedError` or `AuthorizationsBusyError`.
    */
-  async begin(app: string, browser: string): Promise<URL> {
-    const url = new URL(await this.link(app));
+  async begin(app: string, browser: string, link: string): Promise<URL> {
+    const used = hashOf(link);
+    if (this.states.checkLink(app, link, this.nowMs()) !== 'valid' || this.used.has(used))
+      throw new AttemptRefusedError('the link is unknown, expired or already used');
+    // First, so that the link still works if no worker answers now.
+    const url = new URL(await this.page(app));
+    await this.use(app, used);
     url.searchParams.set('state', this.states.issue(app, browser, this.nowMs()));
     return url;
   }
@@ -114,29 +140,43 @@ export class Authorizations {
     if (validity === 'expired') return EXPIRED;
     if (code === undefined) return DENIED;
     if (!this.exchanges.take()) throw new AuthorizationsBusyError('too many authorization attempts');
-    this.remember(attempt);
     const handle = await this.start(app, attempt, code);
     return this.outcome(handle);
   }
 
+  /** Uses a link up, on every API server: the workflow of its hash starts once. Its result is not needed. */
+  private async use(app: string, hash: string): Promise<void> {
+    await this.once(hash, () =>
+      this.options.client.workflow.start<WorkflowSignatures['authorizationLink']>('authorizationLink', {
+        ...this.pageLookup(app, hash),
+        ...ONCE,
+      }),
+    );
+  }
+
   private async start(app: string, attempt: string, code: string) {
     const place = { environment: this.options.environment, app };
+    return this.once(attempt, () =>
+      this.options.client.workflow.start<WorkflowSignatures['userAuthorization']>('userAuthorization', {
+        taskQueue: PAYOUTS_TASK_QUEUE,
+        workflowId: authorizationWorkflowId(app, attempt),
+        ...ONCE,
+        priority: LOWEST_PRIORITY,
+        args: [{ ...place, code: this.seal.seal(code, place, 'code') }],
+      }),
+    );
+  }
+
+  /** Throws `AttemptRefusedError` if the workflow of this hash was started before. */
+  private async once<T>(hash: string, start: () => Promise<T>): Promise<T> {
+    this.remember(hash);
     try {
-      return await this.withinDeadline(TEMPORAL_TIMEOUT_MS, () =>
-        this.options.client.workflow.start<WorkflowSignatures['userAuthorization']>('userAuthorization', {
-          taskQueue: PAYOUTS_TASK_QUEUE,
-          workflowId: authorizationWorkflowId(app, attempt),
-          workflowIdReusePolicy: 'REJECT_DUPLICATE',
-          workflowIdConflictPolicy: 'FAIL',
-          priority: LOWEST_PRIORITY,
-          args: [{ ...place, code: this.seal.seal(code, place, 'code') }],
-        }),
-      );
+      return await this.withinDeadline(TEMPORAL_TIMEOUT_MS, start);
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError)
-        throw new AttemptRefusedError('the attempt was already used');
+        throw new AttemptRefusedError('was already used');
       // It is unknown whether the workflow was started. If it was not, the browser may open the same URL again.
-      this.used.delete(attempt);
+      this.used.delete(hash);
       throw error;
     }
   }
@@ -151,9 +191,9 @@ export class Authorizations {
     }
   }
 
-  /** An expired link is still used while the next one is fetched. */
-  private async link(app: string): Promise<string> {
-    const known = this.links.get(app);
+  /** An expired address is still used while the next one is fetched. */
+  private async page(app: string): Promise<string> {
+    const known = this.pages.get(app);
     if (known && this.nowMs() < known.freshUntilMs) return known.url;
     const next = this.lookUp(app);
     if (!known) return (await next).url;
@@ -162,36 +202,43 @@ export class Authorizations {
   }
 
   /** Runs one lookup at a time per application. */
-  private lookUp(app: string): Promise<Link> {
+  private lookUp(app: string): Promise<Page> {
     const running = this.lookingUp.get(app);
     if (running) return running;
     if (!this.lookUps.take())
       return Promise.reject(new AuthorizationsBusyError('too many authorization attempts'));
-    const lookUp = this.fetchLink(app).finally(() => this.lookingUp.delete(app));
+    const lookUp = this.fetchPage(app).finally(() => this.lookingUp.delete(app));
     this.lookingUp.set(app, lookUp);
     return lookUp;
   }
 
-  private async fetchLink(app: string): Promise<Link> {
+  private async fetchPage(app: string): Promise<Page> {
     const url = await this.withinDeadline(TEMPORAL_TIMEOUT_MS, () =>
-      this.options.client.workflow.execute<WorkflowSignatures['authorizationLink']>('authorizationLink', {
-        taskQueue: PAYOUTS_TASK_QUEUE,
-        workflowId: `authorization-link:${app}:${this.surroundings.random.uuid()}`,
-        // Longer than any caller waits.
-        workflowExecutionTimeout: '1 minute',
-        priority: LOWEST_PRIORITY,
-        args: [{ environment: this.options.environment, app }],
-      }),
+      this.options.client.workflow.execute<WorkflowSignatures['authorizationLink']>(
+        'authorizationLink',
+        this.pageLookup(app, this.surroundings.random.uuid()),
+      ),
     );
-    const link = { url, freshUntilMs: this.nowMs() + LINK_FRESH_MS };
-    this.links.set(app, link);
-    return link;
+    const page = { url, freshUntilMs: this.nowMs() + PAGE_FRESH_MS };
+    this.pages.set(app, page);
+    return page;
   }
 
-  private remember(attempt: string): void {
-    const [oldest] = this.used.size >= MAX_REMEMBERED_ATTEMPTS ? this.used : [];
+  private pageLookup(app: string, id: string) {
+    return {
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowId: `authorization-link:${app}:${id}`,
+      // Longer than any caller waits.
+      workflowExecutionTimeout: '1 minute',
+      priority: LOWEST_PRIORITY,
+      args: [{ environment: this.options.environment, app }] satisfies [object],
+    } as const;
+  }
+
+  private remember(hash: string): void {
+    const [oldest] = this.used.size >= MAX_REMEMBERED ? this.used : [];
     if (oldest !== undefined) this.used.delete(oldest);
-    this.used.add(attempt);
+    this.used.add(hash);
   }
 
   private nowMs(): number {
@@ -206,26 +253,4 @@ export class Authorizations {
 /** Ids and histories contain only hashes, so that their readers cannot take over an attempt. */
 function hashOf(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
-}
-
-/** Limits anonymous requests: a burst of `MAX_BURST`, refilled at `MAX_PER_SECOND`. */
-class TokenBucket {
-  private readonly nowMs: () => number;
-  private left = MAX_BURST;
-  private filledAtMs: number;
-
-  constructor(nowMs: () => number) {
-    this.nowMs = nowMs;
-    this.filledAtMs = nowMs();
-  }
-
-  /** Returns false if no token is left. */
-  take(): boolean {
-    const now = this.nowMs();
-    this.left = Math.min(MAX_BURST, this.left + ((now - this.filledAtMs) / 1_000) * MAX_PER_SECOND);
-    this.filledAtMs = now;
-    if (this.left < 1) return false;
-    this.left -= 1;
-    return true;
-  }
 }

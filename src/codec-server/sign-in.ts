@@ -2,15 +2,17 @@
  * Authenticates requests by bearer key or by session. The Temporal UI cannot send our header, so an operator enters the
  * key once on the sign-in page, which starts a session and stores its id in a cookie.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { bearerKey, findKey } from '../config/bearer-keys.ts';
 import type { CodecConfig } from '../config/codec-config.ts';
 import { sendPage } from '../pages/page.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
-import { FailedSignIns } from './failed-sign-ins.ts';
+import { networkOf, TokenBuckets } from '../surroundings/token-buckets.ts';
 import { SESSION_MS, Sessions } from './sessions.ts';
 
 const COOKIE = 'payouts_codec';
+/** The failed sign-ins of each address. */
+const FAILURES = { burst: 10, refillMs: 6_000 };
 const TITLE = 'Codec server';
 const FORM = `<form method="post" action="/"><label>Key <input name="key" type="password" autocomplete="off"></label>
 <button>Sign in</button></form>`;
@@ -26,13 +28,13 @@ export class SignIn {
   readonly #keys: CodecConfig['keys'];
   readonly #secureCookie: boolean;
   readonly #sessions: Sessions;
-  readonly #failures: FailedSignIns;
+  readonly #failures: TokenBuckets;
 
   constructor({ keys, secureCookie }: CodecConfig, surroundings: Surroundings) {
     this.#keys = keys;
     this.#secureCookie = secureCookie;
     this.#sessions = new Sessions(surroundings);
-    this.#failures = new FailedSignIns(surroundings.clock);
+    this.#failures = new TokenBuckets(FAILURES, surroundings.clock);
   }
 
   /** If no keys are configured, every request is accepted as `test`. */
@@ -40,7 +42,7 @@ export class SignIn {
     if (this.#keys.length === 0) return { keyName: 'test' };
     const keyName = this.#sessionOf(request);
     if (keyName !== undefined) return { keyName };
-    const [, bearer] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+    const bearer = bearerKey(request.headers.authorization);
     return bearer === undefined ? { refused: 'missing' } : this.#identifyKey(bearer, request);
   }
 
@@ -104,13 +106,12 @@ export class SignIn {
   }
 
   #identifyKey(key: string, request: FastifyRequest): Identity {
-    const waitMs = this.#failures.waitMs(request.ip);
+    const network = networkOf(request.ip);
+    const waitMs = this.#failures.waitMs(network);
     if (waitMs > 0) return { refused: 'limited', retryAfterS: Math.ceil(waitMs / 1_000) };
-    const given = createHash('sha256').update(key).digest();
-    // Compares with every key, each in constant time, so that the timing reveals nothing about the keys.
-    const [known] = this.#keys.filter(({ hash }) => timingSafeEqual(hash, given));
+    const known = findKey(this.#keys, key);
     if (known) return { keyName: known.name };
-    this.#failures.add(request.ip);
+    this.#failures.take(network);
     request.log.warn('sign-in refused: unknown key');
     return { refused: 'unknown' };
   }

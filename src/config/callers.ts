@@ -1,12 +1,13 @@
 /** The callers of the API server and their permissions, from `PAYOUTS_API_KEYS_FILE`. */
 import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/payout-request.ts';
+import type { HashedKey } from './bearer-keys.ts';
 import { type Environment, isLoopback, type Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
 import { publishedProblems } from './published-secrets.ts';
 import type { Listen } from './values.ts';
 
-/** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `metrics` the scrape; the others are named as their routes. */
+/** What a caller may do. `read` covers the state of payouts, batches and receiving account requests, `open` receiving accounts, `authorize` links for users, `metrics` the scrape; the others are named as their routes. */
 export const VERBS = [
   'start',
   'read',
@@ -19,6 +20,7 @@ export const VERBS = [
   'quote',
   'account',
   'open',
+  'authorize',
   'metrics',
 ] as const;
 export type Verb = (typeof VERBS)[number];
@@ -39,8 +41,8 @@ export interface Caller {
 }
 
 export interface Callers {
-  /** SHA-256 of each bearer key, 32 bytes. Empty: every caller is `test`. */
-  readonly keys: readonly { hash: Buffer; caller: Caller }[];
+  /** Empty: every caller is `test`. */
+  readonly keys: readonly (HashedKey & { caller: Caller })[];
   /** The file that they are from, and how to read it again. */
   readonly file?: { path: string; read(): Read<Callers> };
 }

@@ -1,8 +1,7 @@
 /** Variables of the codec server. It gets the payload keys and never the token keys. */
-import { createHash } from 'node:crypto';
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
+import { type HashedKey, keyHash } from './bearer-keys.ts';
 import { mayRunWithoutKeys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
@@ -14,6 +13,7 @@ import {
   listenAddress,
   partsOf,
   paymentsEnvironment,
+  proxies,
   secret,
   testBaseUrl,
 } from './values.ts';
@@ -28,7 +28,7 @@ const origins = list.pipe(
 const namedKeys = list.transform((entries, context): CodecKey[] => {
   const keys = entries.map((entry) => {
     const [, name = '', key = ''] = /^([a-z0-9-]{1,32}):([\x21-\x7e]{16,})$/.exec(entry) ?? [];
-    return { name, hash: createHash('sha256').update(key).digest() };
+    return { name, hash: keyHash(key) };
   });
   const count = (wanted: (key: CodecKey) => boolean) => keys.filter(wanted).length;
   const fail = (message: string) => context.addIssue({ code: 'custom', message });
@@ -42,17 +42,6 @@ const namedKeys = list.transform((entries, context): CodecKey[] => {
     fail('must have at most two keys for each name');
   return keys;
 });
-
-/** `10.0.0.7` or `10.0.0.0/8`. */
-const proxies = list.pipe(
-  z.array(z.string().refine(isNetwork, 'must be IP addresses or networks, such as 10.0.0.0/8')),
-);
-
-function isNetwork(text: string): boolean {
-  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const family = isIP(address);
-  return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
-}
 
 export const codecShape = {
   PAYOUTS_CODEC_LISTEN: listenAddress
@@ -68,11 +57,7 @@ export const codecShape = {
     ['true', 'false'],
     'Whether the cookie of a session is `Secure`, so that browsers send it over HTTPS only; most of them also send it over HTTP to `localhost`. `false` is accepted only with `PAYMENTS_ENVIRONMENT=test` and a server on loopback.',
   ),
-  PAYOUTS_CODEC_PROXIES: proxies.default([]).meta({
-    description:
-      'The IP addresses or networks of the proxies that end TLS, such as `10.0.0.0/8`. Failed sign-ins are limited per address: behind such a proxy, the address is that of `X-Forwarded-For`. Without it, all clients of a proxy share one limit.',
-    valueType: 'addresses, comma-separated',
-  }),
+  PAYOUTS_CODEC_PROXIES: proxies('Failed sign-ins are'),
   PAYOUTS_CODEC_ORIGINS: origins.default([]).meta({
     description:
       'The exact origins of the Temporal UIs that may request decoded payloads, such as `https://ui.example`. Without it, browsers refuse every cross-origin request.',
@@ -90,10 +75,8 @@ export const codecShape = {
 
 const schema = z.object(codecShape);
 
-export interface CodecKey {
+export interface CodecKey extends HashedKey {
   name: string;
-  /** SHA-256 of the key. */
-  hash: Buffer;
 }
 
 export interface CodecConfig {

@@ -8,12 +8,14 @@ import { ConfigError, type Environment, problemsOf, readVariables } from './envi
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
 import { publishedProblems } from './published-secrets.ts';
 import {
+  choice,
   drainShape,
   errorCodeOf,
   listenAddress,
   logLevelShape,
   partsOf,
   paymentsEnvironment,
+  proxies,
   secret,
   testBaseUrl,
 } from './values.ts';
@@ -61,6 +63,10 @@ export const apiShape = {
       'How notifications are verified. `none`: every notification is only a hint. `hmac-sha256` and `rsa-sha256` expect the form of Standard Webhooks. A module exports by default a function that takes `{ secrets }` and returns `{ verify(input) }`; a relative PATH starts at the working directory. Spec: Events 4.',
     valueType: '`none`, `hmac-sha256`, `rsa-sha256` or `module:PATH`',
   }),
+  PAYMENTS_NOTIFICATION_UNVERIFIED: choice(
+    ['refuse', 'accept'],
+    'Whether the API server starts with `PAYMENTS_NOTIFICATION_VERIFIER=none` and `PAYMENTS_ENVIRONMENT=production`. With `accept`, everybody who reaches the route can make a payout query the provider, at a limited rate.',
+  ),
   PAYMENTS_NOTIFICATION_SECRETS: secret.pipe(secrets).default([]).meta({
     description:
       'The secrets of `PAYMENTS_NOTIFICATION_VERIFIER`, comma-separated, newest first: text or `whsec_…` for `hmac-sha256`, RSA public keys in PEM for `rsa-sha256`. Each of them is valid, so that you can rotate them.',
@@ -71,6 +77,7 @@ export const apiShape = {
       'JSON pointers to `orderId`, `partnerOrderId` and `status` in a notification. Without it, the API server looks for every spelling of the spec. Spec: Events 3.',
     valueType: '`name=/pointer[,…]`',
   }),
+  PAYOUTS_API_PROXIES: proxies('Requests without a key are'),
   PAYOUTS_AUDIT_LOG: auditLog.optional().meta({
     description:
       'Where the [audit trail](operations.md#audit-trail) goes: a file, to which the API server appends, or `stderr`. Without it, the audit trail is a part of the log, at the level `info`.',
@@ -98,7 +105,17 @@ export function serviceConfig(environment: Environment): ServiceConfig {
     ...problemsOf(own, keys, callers),
     ...addressProblems(environment),
     ...publishedProblems(environment, 'PAYMENTS_NOTIFICATION_SECRETS', secrets),
+    ...(own.ok ? verifierProblems(own.value) : []),
   ];
   if (!own.ok || !keys.ok || !callers.ok || problems.length > 0) throw new ConfigError(problems);
   return { ...own.value, keys: keys.value, callers: callers.value };
+}
+
+/** Unverified notifications let strangers cause work, so production accepts them only by explicit choice. */
+function verifierProblems(own: z.output<typeof schema>): string[] {
+  if (own.PAYMENTS_ENVIRONMENT !== 'production' || own.PAYMENTS_NOTIFICATION_VERIFIER !== 'none') return [];
+  if (own.PAYMENTS_NOTIFICATION_UNVERIFIED === 'accept') return [];
+  return [
+    'PAYMENTS_NOTIFICATION_VERIFIER: is none: production needs another one, or PAYMENTS_NOTIFICATION_UNVERIFIED=accept',
+  ];
 }

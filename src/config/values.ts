@@ -1,5 +1,6 @@
 /** The types of variables that several processes read. */
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import type { Read } from './environment.ts';
 
@@ -109,6 +110,25 @@ export function partsOf(text: string): string[] {
     .split(',')
     .map((part) => part.trim())
     .filter((part) => part !== '');
+}
+
+/** `10.0.0.7` or `10.0.0.0/8`. `limited` says what is limited per address. */
+export function proxies(limited: string) {
+  return z
+    .string()
+    .transform(partsOf)
+    .pipe(z.array(z.string().refine(isNetwork, 'must be IP addresses or networks, such as 10.0.0.0/8')))
+    .default([])
+    .meta({
+      description: `The IP addresses or networks of the proxies that end TLS, such as \`10.0.0.0/8\`. ${limited} limited per address: behind such a proxy, the address is that of \`X-Forwarded-For\`. Without it, all clients of a proxy share one limit.`,
+      valueType: 'addresses, comma-separated',
+    });
+}
+
+function isNetwork(text: string): boolean {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
 }
 
 const FILE = 'file:';

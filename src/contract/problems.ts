@@ -140,6 +140,12 @@ export const PROBLEMS = {
     meaning: 'There is no such route.',
     action: 'Check the method and the path: `/docs` lists the routes.',
   },
+  'method-not-allowed': {
+    status: 405,
+    title: 'Method not allowed',
+    meaning: "The route of a user's browser takes only GET. Nothing was done.",
+    action: 'Send a GET.',
+  },
   'request-timeout': {
     status: 408,
     title: 'Request timeout',
@@ -187,6 +193,13 @@ export const PROBLEMS = {
     title: 'Unsupported media type',
     meaning: 'The route does not accept this `content-type`.',
     action: 'Send `application/json`, or NDJSON for a batch.',
+  },
+  'too-many-requests': {
+    status: 429,
+    title: 'Too many requests',
+    meaning:
+      'The address sent too many requests without a key, or an order had too many notifications. Nothing was done.',
+    action: 'Send it again after `retry-after` seconds.',
   },
   'headers-too-large': {
     status: 431,

@@ -46,7 +46,7 @@ test('a flood of readiness checks costs Temporal at most one call per second', a
 
 test('a server that drains is not ready, serves requests, and closes their connections', async () => {
   const drain = new Drain();
-  const service = await startApiServer(world.client, {}, drain);
+  const service = await startApiServer(world.client, {}, { drain });
   expect((await get(`${service.url}/readyz`)).status).toBe(200);
   drain.begin();
   expect(await get(`${service.url}/readyz`)).toMatchObject({

@@ -8,6 +8,7 @@ import { renewUpdate } from '../../src/contract/token-messages.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import type { ReceivingAccountState } from '../../src/domain/receiving-account.ts';
 import { cli } from '../support/cli.ts';
+import { newLink } from '../support/http.ts';
 import { eventually, newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 import { CANARIES, QUOTING_MESSAGE, withCanaries } from './canaries.ts';
@@ -140,7 +141,7 @@ async function tokens(stage: CanaryStage, faults: FaultInput[]): Promise<void> {
 /** One authorization through the API server, as a browser performs it. */
 async function requestCallback(stage: CanaryStage, openId: string, faults: FaultInput[]): Promise<void> {
   const { apiUrl, simulator, said } = stage;
-  const begun = await request(`${apiUrl}/v1/oauth/default/authorize`);
+  const begun = await request(await newLink(apiUrl));
   await begun.body.dump();
   const state = new URL(String(begun.headers['location'])).searchParams.get('state') ?? '';
   const cookie = String(begun.headers['set-cookie']).split(';')[0] ?? '';

@@ -24,7 +24,11 @@ const PROCESSES: Readonly<Record<string, (environment: Environment) => unknown>>
       ...environment,
     }),
   'API server': (environment) =>
-    serviceConfig({ PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop')]), ...environment }),
+    serviceConfig({
+      PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop')]),
+      PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept',
+      ...environment,
+    }),
   'codec server': (environment) =>
     codecConfig({ PAYOUTS_CODEC_KEYS: 'me:key-of-the-operator', ...environment }),
   client: clientConfig,

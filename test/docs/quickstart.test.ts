@@ -43,6 +43,7 @@ const VARIES: readonly (readonly [RegExp, string])[] = [
   [/\bPO[0-9a-f]{32}\b/g, 'ORDER'],
   [/\b[0-9a-f]{64}\b/g, 'SHA256'],
   [/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME'],
+  [/\?link=[\w.-]+/g, '?link=LINK'],
   // Versions of the Temporal CLI differ in it.
   [/^Temporal (?=UI:)/gm, ''],
   [/\bserver \d+(?:\.\d+)+/g, 'server VERSION'],
@@ -52,7 +53,7 @@ const VARIES: readonly (readonly [RegExp, string])[] = [
 /** npm's own lines, which the page says that it leaves out. */
 const NPM = /^> /;
 
-/** What the reader replaces, by the table on the page. Hashes are added when they are printed. */
+/** What the reader replaces, by the table on the page. Hashes and links are added when they are printed. */
 const values = new Map<string, string>();
 const terminals: Terminal[] = [];
 let simulator: Simulator;
@@ -171,13 +172,16 @@ async function type(step: Command): Promise<void> {
   const failure = `$ ${step.command}\n${ran.output}`;
   if (!showsAs(expected, ran.lines)) expect(ran.lines, failure).toEqual(expected);
   expect(ran.status, failure).toBe(0);
-  copyHash(step.output.join('\n'), ran.output);
+  copyPrinted(step.output.join('\n'), ran.output);
 }
 
+/** A hash, or the link for a user. */
+const PRINTED = /^[0-9a-f]{64}$|(?<=authorize\?link=)[\w.-]+/m;
+
 /** What one command prints, the reader puts where the page has it. */
-function copyHash(shown: string, printed: string): void {
-  const [onPage] = /^[0-9a-f]{64}$/m.exec(shown) ?? [];
-  const [own] = /^[0-9a-f]{64}$/m.exec(printed) ?? [];
+function copyPrinted(shown: string, printed: string): void {
+  const [onPage] = PRINTED.exec(shown) ?? [];
+  const [own] = PRINTED.exec(printed) ?? [];
   if (onPage && own) values.set(onPage, own);
 }
 
@@ -203,7 +207,7 @@ function openTerminal(): Terminal {
 
 /** What the reader opens in a browser: the consent of a user, or a payout in the Temporal UI. */
 async function open(url: string): Promise<void> {
-  if (url.endsWith('/authorize')) await consent(url);
+  if (url.includes('/authorize?')) await consent(url);
   else await lookAtWorkflow(new URL(url));
 }
 
@@ -248,7 +252,7 @@ describe('docs/quickstart.md', () => {
   test('has a row for every value that the reader replaces, and uses each', () => {
     const rows = [...markdown.matchAll(/^\| (`.+?) +\|/gm)].map(([, cell = '']) => cell);
     const named = rows.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, value]) => value));
-    const replaceable = [...values.keys()].filter((value) => !/^[0-9a-f]{64}$/.test(value));
+    const replaceable = [...values.keys()].filter((value) => !/^([0-9a-f]{64}|t1\..+)$/.test(value));
     expect(named.sort()).toEqual(replaceable.sort());
     const typed = JSON.stringify(steps);
     expect(replaceable.filter((value) => !typed.includes(value))).toEqual([]);

@@ -1,10 +1,10 @@
 /** An API server on a real socket, and helpers to call it. */
 import type { Client } from '@temporalio/client';
 import { request } from 'undici';
+import { z } from 'zod';
 import type { Environment } from '../../src/config/environment.ts';
 import { serviceConfig } from '../../src/config/service-config.ts';
-import { buildServer } from '../../src/starters/api/server.ts';
-import type { Drain } from '../../src/surroundings/drain.ts';
+import { type ApiServerOptions, buildServer } from '../../src/starters/api/server.ts';
 
 const TEST: Environment = {
   PAYOUTS_LOG_LEVEL: 'silent',
@@ -20,9 +20,9 @@ export interface TestApiServer {
 export async function startApiServer(
   client: Client,
   environment: Environment = {},
-  drain?: Drain,
+  options: ApiServerOptions = {},
 ): Promise<TestApiServer> {
-  const server = await buildServer(client, serviceConfig({ ...TEST, ...environment }), drain);
+  const server = await buildServer(client, serviceConfig({ ...TEST, ...environment }), options);
   const url = await server.listen({ host: '127.0.0.1', port: Number(environment['PORT'] ?? 0) });
   return { url, close: () => server.close() };
 }
@@ -52,6 +52,14 @@ export async function accepted(url: string, body: object): Promise<HttpAnswer> {
   if (answer.status === 503) return accepted(url, body);
   if (answer.status !== 202) throw new Error(`answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return answer;
+}
+
+/** A link for one authorization, at `api` wherever the redirect URI points. */
+export async function newLink(api: string, headers: Record<string, string> = {}): Promise<string> {
+  const { status, body } = await post(`${api}/v1/authorizations`, {}, headers);
+  if (status !== 201) throw new Error(`answered ${status}: ${JSON.stringify(body)}`);
+  const { pathname, search } = new URL(z.object({ url: z.url() }).parse(body).url);
+  return `${api}${pathname}${search}`;
 }
 
 export async function get(url: string, headers: Record<string, string> = {}): Promise<HttpAnswer> {

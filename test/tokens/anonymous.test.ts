@@ -1,10 +1,15 @@
+import { randomBytes } from 'node:crypto';
 import { ApplicationFailure, Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import fastify, { type FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { tokenActivities } from '../../src/activities/tokens/token-activities.ts';
-import { Authorizations, type AuthorizationsOptions } from '../../src/client/authorizations.ts';
+import {
+  Authorizations,
+  AuthorizationsBusyError,
+  type AuthorizationsOptions,
+} from '../../src/client/authorizations.ts';
 import {
   authorizationWorkflowId,
   PAYOUTS_TASK_QUEUE,
@@ -12,6 +17,7 @@ import {
   tokenWorkflowId,
 } from '../../src/contract/ids.ts';
 import { tokenStateQuery } from '../../src/contract/token-messages.ts';
+import { KeyRing } from '../../src/encryption/key-ring.ts';
 import { TokenSeal } from '../../src/encryption/token-seal.ts';
 import { handleErrors } from '../../src/starters/api/error-mapping.ts';
 import { oauthRoutes } from '../../src/starters/api/oauth-routes.ts';
@@ -26,6 +32,7 @@ const BASE = '/v1/oauth/default';
 
 let world: PayoutWorld;
 let server: FastifyInstance;
+let authorizations: Authorizations;
 beforeAll(async () => {
   world = await PayoutWorld.start({ env: { PAYMENTS_CALL_TIMEOUT: '1m' } });
 });
@@ -40,14 +47,16 @@ afterEach(async () => {
 async function serve(options: Partial<AuthorizationsOptions> = {}): Promise<void> {
   server = fastify();
   handleErrors(server);
-  oauthRoutes(
-    server,
-    new Authorizations({ client: world.client, environment: 'test', keys: undefined, ...options }),
-  );
+  authorizations = new Authorizations({
+    ...{ client: world.client, environment: 'test', keys: undefined },
+    ...options,
+  });
+  oauthRoutes(server, authorizations, PROCESS_SURROUNDINGS.clock);
 }
 
 async function begin(): Promise<{ state: string; cookie: string }> {
-  const { headers } = await server.inject(`${BASE}/authorize`);
+  const { url } = await authorizations.issue('default');
+  const { headers } = await server.inject(url.pathname + url.search);
   const state = new URL(String(headers.location)).searchParams.get('state') ?? '';
   return { state, cookie: String(headers['set-cookie']).split(';')[0] ?? '' };
 }
@@ -68,15 +77,26 @@ describe('H61 anonymous requests use few resources', () => {
     const [calls, workflows] = [exchanges(), await started('userAuthorization')];
     for (let i = 0; i < 200; i += 1) {
       const answer = await requestCallback({ state: `process.${'x'.repeat(47)}${i}`, cookie }, 'junk');
-      expect(answer.statusCode).toBe(400);
+      expect(answer.statusCode).toBe(i < 20 ? 400 : 429);
     }
     expect(exchanges()).toBe(calls);
     expect(await started('userAuthorization')).toBe(workflows);
   });
 
-  test('two hundred new attempts: one fetch of the link', async () => {
+  test('requests without a link of ours: nothing in Temporal, and 429 after a burst', async () => {
+    const before = (await world.client.workflow.count()).count;
+    for (let i = 0; i < 100; i += 1) {
+      const query = i % 2 === 0 ? '' : `?link=process.${'x'.repeat(47)}${i}`;
+      const answer = await server.inject(`${BASE}/authorize${query}`);
+      expect(answer.statusCode).toBe(i < 20 ? 400 : 429);
+    }
+    expect((await world.client.workflow.count()).count).toBe(before);
+    expect((await begin()).state, 'a valid link of the same address works').not.toBe('');
+  });
+
+  test("two hundred links: one fetch of the provider's page", async () => {
     const before = await started('authorizationLink');
-    await Promise.all(Array.from({ length: 200 }, begin));
+    await Promise.all(Array.from({ length: 200 }, () => authorizations.issue('default')));
     // A late count may miss one once; none is lost permanently.
     await eventually(async () => ((await started('authorizationLink')) === before + 1 ? true : undefined));
   });
@@ -98,13 +118,16 @@ describe('H61 anonymous requests use few resources', () => {
     });
   });
 
-  test('unknown applications: a limited number of fetches, and known applications keep working', async () => {
+  test('links for unknown applications: a limited number of fetches, and known applications keep working', async () => {
     await begin();
     const before = await started('authorizationLink');
-    const answers = await Promise.all(
-      Array.from({ length: 60 }, (_, at) => server.inject(`/v1/oauth/made-up-${at}/authorize`)),
+    const issued = await Promise.allSettled(
+      Array.from({ length: 60 }, (_, at) => authorizations.issue(`made-up-${at}`)),
     );
-    expect(answers.filter(({ statusCode }) => statusCode === 503).length).toBeGreaterThanOrEqual(30);
+    const busy = issued.filter(
+      (one) => one.status === 'rejected' && one.reason instanceof AuthorizationsBusyError,
+    );
+    expect(busy.length).toBeGreaterThanOrEqual(30);
     expect((await started('authorizationLink')) - before).toBeLessThanOrEqual(30);
     expect((await begin()).state).not.toBe('');
   });
@@ -127,11 +150,19 @@ describe('H61 a browser waits in bounded time', () => {
   test('503 when no worker answers', async () => {
     const idle = await PayoutWorld.start({ idle: true });
     try {
+      const keys = new KeyRing(new Map([['k1', randomBytes(32)]]));
       await server.close();
-      await serve({ client: idle.client });
-      const answer = await server.inject(`${BASE}/authorize`);
+      await serve({ keys });
+      const link = await authorizations.issue('default');
+      await server.close();
+      await serve({ keys, client: idle.client });
+      const open = () => server.inject(link.url.pathname + link.url.search);
+      const answer = await open();
       expect(answer.statusCode).toBe(503);
       expect(answer.headers['content-type']).toContain('application/problem+json');
+      await server.close();
+      await serve({ keys });
+      expect((await open()).statusCode, 'the link is not used up').toBe(302);
     } finally {
       await idle.stop();
     }

@@ -8,6 +8,33 @@ const states = new AttemptStates('production', new KeyRing(new Map([['t1', OLD]]
 const NOW = Date.UTC(2026, 0, 1);
 const state = states.issue('east', 'browser-1', NOW);
 
+describe('H159 a link', () => {
+  const { link, expiresAtMs } = states.issueLink('east', NOW);
+
+  test('is accepted for its application until it expires, within a day', () => {
+    expect(states.checkLink('east', link, NOW + 1_000)).toBe('valid');
+    expect(states.checkLink('east', link, expiresAtMs - 1)).toBe('valid');
+    expect(states.checkLink('east', link, expiresAtMs)).toBe('expired');
+    expect(expiresAtMs - NOW).toBeLessThan(24 * 3_600_000);
+  });
+
+  test('is never the same twice, and no state; a state is no link', () => {
+    expect(states.issueLink('east', NOW).link).not.toBe(link);
+    expect(states.check('east', 'browser-1', link, NOW)).toBe('unknown');
+    expect(states.check('east', '', link, NOW)).toBe('unknown');
+    expect(states.checkLink('east', state, NOW)).toBe('unknown');
+  });
+
+  test('is invalid for another application, environment or key, and in the future', () => {
+    expect(states.checkLink('west', link, NOW)).toBe('unknown');
+    const sandbox = new AttemptStates('sandbox', new KeyRing(new Map([['t1', OLD]])));
+    expect(sandbox.checkLink('east', link, NOW)).toBe('unknown');
+    const foreign = new AttemptStates('production', new KeyRing(new Map([['t1', NEW]])));
+    expect(foreign.checkLink('east', link, NOW)).toBe('unknown');
+    expect(states.checkLink('east', link, NOW - 3_600_000)).toBe('unknown');
+  });
+});
+
 describe('H49 the state of an attempt is stateless and unforgeable', () => {
   test('is accepted from the browser that started the attempt, within half an hour', () => {
     expect(states.check('east', 'browser-1', state, NOW + 1_000)).toBe('valid');

@@ -5,7 +5,7 @@ import { freePorts } from '../../scripts/dev-server/ports.ts';
 import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { tokenStateQuery } from '../../src/contract/token-messages.ts';
 import { launchBrowser, patient } from '../support/browser.ts';
-import { startApiServer, type TestApiServer } from '../support/http.ts';
+import { newLink, startApiServer, type TestApiServer } from '../support/http.ts';
 import { PayoutWorld } from '../support/payout-world.ts';
 
 let world: PayoutWorld;
@@ -34,7 +34,7 @@ const tokenOf = (openId: string) =>
 
 /** Starts an attempt as a browser does. Returns the redirect and the cookie. */
 async function begin(cookie?: string) {
-  const answer = await request(`${base}/authorize`, { headers: cookie ? { cookie } : {} });
+  const answer = await request(await newLink(service.url), { headers: cookie ? { cookie } : {} });
   await answer.body.dump();
   const link = new URL(String(answer.headers['location']));
   const set = String(answer.headers['set-cookie']);
@@ -58,7 +58,7 @@ describe('a person authorizes the application in a real browser', () => {
 
   test('grants access: the page says so, and the renewal runs', async () => {
     const page = await patient(browser.newPage());
-    await page.goto(`${base}/authorize`);
+    await page.goto(await newLink(service.url));
     await page.getByLabel('Sign in as').fill('seller-7');
     await page.getByRole('button', { name: 'Allow' }).click();
     await page.getByRole('heading', { name: 'Access granted' }).waitFor();
@@ -73,7 +73,7 @@ describe('a person authorizes the application in a real browser', () => {
   test('denies access: the page says so, and no code is exchanged', async () => {
     const before = exchanges();
     const page = await patient(browser.newPage());
-    await page.goto(`${base}/authorize`);
+    await page.goto(await newLink(service.url));
     await page.getByRole('button', { name: 'Deny' }).click();
     await page.getByRole('heading', { name: 'Access not granted' }).waitFor();
     expect(exchanges()).toBe(before);

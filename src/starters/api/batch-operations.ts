@@ -7,6 +7,7 @@ import { batchId } from '../../contract/payout-batch.ts';
 import { appName } from '../../contract/payout-request.ts';
 import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
 import { PHASES } from '../../domain/payout.ts';
+import { cancelBatch } from '../batches.ts';
 import { isScoped, requirePayout } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { appQuery, empty, ndjsonForm, noBody, type Operation, operation } from './operation.ts';
@@ -87,11 +88,7 @@ export function batchOperations({ batches, waits, withTemporalDeadline }: Client
       async ({ caller, params, query }) => {
         const ref = { ...params, ...query };
         await requireOwnBatch(batches, ref, caller);
-        await batches.cancel(ref);
-        const state = await withTemporalDeadline(() => batches.state(ref));
-        if (state.phase === 'DONE' && !state.cancelled)
-          throw new Problem('already-ended', 'this batch has ended');
-        return { state };
+        return { state: await cancelBatch(batches, ref, withTemporalDeadline) };
       },
     ),
   ];

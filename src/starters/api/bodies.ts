@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { otherWork } from '../../client/checked-batch.ts';
 import { exactNumberText, isJsonObject, NotJsonError, readExactJson } from '../../payments/exact-json.ts';
-import { isBlank, linesOf } from '../ndjson.ts';
+import { isBlank, linesOf } from '../batches.ts';
 import { Problem } from './problem.ts';
 
 const LIMITS = { maxDepth: 16, uniqueKeys: true };

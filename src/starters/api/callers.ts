@@ -1,6 +1,6 @@
 /** Authenticates callers by bearer key, and authorizes them by what `PAYOUTS_API_KEYS_FILE` allows. */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { bearerKey, findKey } from '../../config/bearer-keys.ts';
 import { type Caller, type Callers, TEST_CALLER, type Verb } from '../../config/callers.ts';
 import { compareMoney, type Money } from '../../domain/money.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
@@ -23,11 +23,9 @@ export function callerOf({ keys }: Callers, request: FastifyRequest): Caller {
 
 function byKey(keys: Callers['keys'], request: FastifyRequest): Caller {
   requireOneHeader(request, 'authorization');
-  const [, key] = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '') ?? [];
+  const key = bearerKey(request.headers.authorization);
   if (key === undefined) throw new Problem('key-missing', 'a bearer key is required');
-  const given = createHash('sha256').update(key).digest();
-  // Compares with every key, each in constant time, so that the timing reveals nothing about the keys.
-  const [known] = keys.filter(({ hash }) => timingSafeEqual(hash, given));
+  const known = findKey(keys, key);
   if (!known) throw new Problem('key-unknown', 'the bearer key is unknown');
   const { expiresAt } = known.caller;
   if (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now())

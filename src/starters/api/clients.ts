@@ -1,10 +1,12 @@
 /** The clients that routes use, and the deadlines of their calls. */
 import type { Client } from '@temporalio/client';
+import { Authorizations } from '../../client/authorizations.ts';
 import { Batches } from '../../client/batches.ts';
 import { Payouts } from '../../client/payouts.ts';
 import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { ReadSlots } from '../../client/shared-reads.ts';
+import type { KeyRing } from '../../encryption/key-ring.ts';
 import { Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;
@@ -22,6 +24,7 @@ export interface Clients {
   batches: Batches;
   reads: ProviderReads;
   receivingAccounts: ReceivingAccounts;
+  authorizations: Authorizations;
   waits: Waits;
   /** For calls that Temporal and a worker answer. */
   withTemporalDeadline: WithDeadline;
@@ -29,7 +32,8 @@ export interface Clients {
   withProviderDeadline: WithDeadline;
 }
 
-export function clientsOf(client: Client, environment: string): Clients {
+/** `keys` seals authorizations. */
+export function clientsOf(client: Client, environment: string, keys?: KeyRing): Clients {
   const within =
     (ms: number): WithDeadline =>
     (call) =>
@@ -41,6 +45,7 @@ export function clientsOf(client: Client, environment: string): Clients {
     batches: new Batches({ client, environment, withDeadline: withTemporalDeadline, reads }),
     reads: new ProviderReads(client),
     receivingAccounts: new ReceivingAccounts({ client, environment, reads }),
+    authorizations: new Authorizations({ client, environment, keys }),
     waits: new Waits(),
     withTemporalDeadline,
     withProviderDeadline: within(PROVIDER_TIMEOUT_MS),

@@ -11,12 +11,14 @@ import {
 import type { ApplicationFailure } from '@temporalio/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { AuthorizationsBusyError, StillExchangingError } from '../../client/authorizations.ts';
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
 import { TooManyReadsError } from '../../client/shared-reads.ts';
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import type { ProblemDocument } from '../../contract/payout-answers.ts';
 import { PROBLEMS, type ProblemKind, problemType } from '../../contract/problems.ts';
 import { isGone, isRetryableTemporalError } from '../../temporal/client-errors.ts';
+import { BatchEndedError } from '../batches.ts';
 import { applicationFailure, isConflict } from '../errors.ts';
 import { causesOf } from './causes.ts';
 import { FloodGate } from './flood-gate.ts';
@@ -39,9 +41,17 @@ const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }))
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields, error);
+  if (error instanceof BatchEndedError) return new Problem('already-ended', error.message);
   if (isConflict(error)) return new Problem('id-conflict', error.message);
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)
     return problemOfFailure(applicationFailure(error.cause));
+  if (error instanceof AuthorizationsBusyError)
+    return unavailable('too-many-waiting', 'too many authorizations at once: send the same request again');
+  if (error instanceof StillExchangingError)
+    return new Problem(
+      'authorization-in-progress',
+      'the provider has not answered yet. The authorization continues: ask for a new link only if it is still missing after a minute',
+    );
   if (error instanceof TooManyReadsError) return unavailable('too-many-waiting', error.message);
   if (isGone(error)) return new Problem('not-found', 'not found');
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError || isRetryableTemporalError(error))

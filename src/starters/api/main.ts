@@ -11,7 +11,7 @@ async function main(): Promise<void> {
   const config = serviceConfig(process.env);
   const { client } = await connectClient();
   const drain = new Drain();
-  const server = await buildServer(client, config, drain);
+  const server = await buildServer(client, config, { drain });
   // Leaves the connection open: retries of background calls throw on a closed connection (SDK 1.24).
   drainOnSignals(server, drain, { clock: PROCESS_SURROUNDINGS.clock, drainMs: config.PAYOUTS_DRAIN });
   const url = await server.listen(config.PAYOUTS_API_LISTEN);

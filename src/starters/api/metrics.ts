@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Received } from './receiver.ts';
 
-/** `refused`: not verified. `unusable`: not a notification. `not_taken`: the sender must send it again. */
-export type NotificationResult = Received | 'refused' | 'unusable' | 'not_taken';
+/** `limited`: beyond the rate limit of an address or an order. `refused`: not verified. `unusable`: not a notification. `not_taken`: the sender must send it again. */
+export type NotificationResult = Received | 'limited' | 'refused' | 'unusable' | 'not_taken';
 
 /** Up to the longest time that a route waits. */
 const BUCKETS_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
@@ -29,7 +29,7 @@ export const API_METRICS = {
     help: 'Notifications by result',
     labelNames: ['result'],
     action:
-      'Check `PAYMENTS_NOTIFICATION_VERIFIER` and its secrets when `refused` grows, and `PAYMENTS_NOTIFICATION_FIELDS` when `unusable` grows.',
+      'Check `PAYMENTS_NOTIFICATION_VERIFIER` and its secrets when `refused` grows, and `PAYMENTS_NOTIFICATION_FIELDS` when `unusable` grows. When `limited` grows, set a verifier, or look for the sender in the log of your proxy.',
   },
   waiting: {
     name: 'payouts_notifications_waiting',
@@ -74,7 +74,15 @@ export class ApiMetrics {
   constructor() {
     collectDefaultMetrics({ register: this.registry });
     // Initialized, so that the first notification of a result shows as an increase.
-    for (const result of ['delivered', 'ended', 'unknown', 'refused', 'unusable', 'not_taken'] as const)
+    for (const result of [
+      'delivered',
+      'ended',
+      'unknown',
+      'limited',
+      'refused',
+      'unusable',
+      'not_taken',
+    ] as const)
       this.notifications.inc({ result }, 0);
   }
 

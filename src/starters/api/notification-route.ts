@@ -1,4 +1,7 @@
-/** `POST /v1/notifications/{app}`: limits the size, verifies the raw bytes, parses, signals the payout, responds. */
+/**
+ * `POST /v1/notifications/{app}`: limits the size, verifies the raw bytes, parses, limits unverified senders, signals the
+ * payout, responds.
+ */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { appName } from '../../contract/payout-request.ts';
 import {
@@ -7,33 +10,46 @@ import {
   type NotificationVerifier,
   parseNotification,
 } from '../../payments/index.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
+import { networkOf, TokenBuckets } from '../../surroundings/token-buckets.ts';
 import { requireNoAppInQuery } from './bodies.ts';
 import { FloodGate } from './flood-gate.ts';
 import type { ApiMetrics, NotificationResult } from './metrics.ts';
-import { Problem, unavailable } from './problem.ts';
+import { Problem, tooManyRequests, unavailable } from './problem.ts';
 import type { Received, Receiver } from './receiver.ts';
+import { TooManySignalsError } from './signal-coalescer.ts';
+
+/** The unverified notifications of each address. A provider with a limit of 20 calls per second sends fewer. */
+const UNVERIFIED = { burst: 1_000, refillMs: 10 };
 
 interface NotificationParts {
   receiver: Receiver;
   verifier: NotificationVerifier;
   fields: NotificationFields;
   metrics: ApiMetrics;
+  clock: Clock;
 }
 
 type NotificationRequest = FastifyRequest<{ Params: { app: string } }>;
 
-const RESULTS: Record<number, NotificationResult> = { 400: 'unusable', 401: 'refused', 404: 'unusable' };
+const RESULTS: Record<number, NotificationResult> = {
+  400: 'unusable',
+  401: 'refused',
+  404: 'unusable',
+  429: 'limited',
+};
 
 export function notificationRoute(server: FastifyInstance, parts: NotificationParts): void {
   const unmatched = new FloodGate((counted) => server.log.info(counted, 'more notifications'));
   server.addHook('onClose', async () => unmatched.close());
+  const senders = new TokenBuckets(UNVERIFIED, parts.clock);
   // In its own scope, where every body remains raw bytes.
   server.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
     scope.post<{ Params: { app: string } }>('/v1/notifications/:app', async (request, reply) => {
       try {
-        const received = await receive(parts, unmatched, request);
+        const received = await receive(parts, { unmatched, senders }, request);
         parts.metrics.countNotification(received);
         return reply.code(202).send({ received });
       } catch (error) {
@@ -46,7 +62,7 @@ export function notificationRoute(server: FastifyInstance, parts: NotificationPa
 
 async function receive(
   { verifier, receiver, fields }: NotificationParts,
-  unmatched: FloodGate,
+  { unmatched, senders }: { unmatched: FloodGate; senders: TokenBuckets },
   request: NotificationRequest,
 ): Promise<Received> {
   const app = appName.safeParse(request.params.app);
@@ -59,11 +75,18 @@ async function receive(
   const notification = parse(rawBody, fields);
   if (notification.orderId === undefined && notification.partnerOrderId === undefined)
     throw new Problem('notification-unusable', 'contains no order id; see PAYMENTS_NOTIFICATION_FIELDS');
+  const isVerified = result === 'verified';
+  const network = networkOf(request.ip);
+  // Verified senders have their own capacity: a flood takes nothing from them, also behind the same proxy.
+  if (!isVerified && !senders.take(network))
+    throw tooManyRequests('too many unverified notifications from this address', senders.waitMs(network));
   const received = await receiver.receive(app.data, notification).catch((error: unknown) => {
+    if (error instanceof TooManySignalsError)
+      throw tooManyRequests('too many notifications about this order', error.waitMs);
     throw unavailable('notification-not-delivered', 'could not be delivered now: send it again', error);
   });
   if (received !== 'unknown' || unmatched.admits('unknown'))
-    request.log.info({ app: app.data, received, verified: result === 'verified' }, 'notification');
+    request.log.info({ app: app.data, received, verified: isVerified }, 'notification');
   return received;
 }
 

@@ -1,25 +1,32 @@
-/** `/v1/oauth/{app}/authorize` and `/callback`: user authorization (spec: User authorization page). */
+/**
+ * `POST /v1/authorizations`, which issues links, and the routes of a user's browser, `/v1/oauth/{app}/authorize` and
+ * `/callback` (spec: User authorization page).
+ */
 import { randomBytes } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import {
-  AttemptRefusedError,
-  type Authorizations,
-  AuthorizationsBusyError,
-  StillExchangingError,
-} from '../../client/authorizations.ts';
+import { AttemptRefusedError, type Authorizations } from '../../client/authorizations.ts';
 import { appName } from '../../contract/payout-request.ts';
 import type { AuthorizationOutcome } from '../../domain/token-record.ts';
 import { sendPage } from '../../pages/page.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
+import { networkOf, TokenBuckets } from '../../surroundings/token-buckets.ts';
 import { requireNoAppInQuery } from './bodies.ts';
-import { Problem, unavailable } from './problem.ts';
+import { requireScope } from './callers.ts';
+import type { Clients } from './clients.ts';
+import { empty, type Operation, operation } from './operation.ts';
+import { Problem, tooManyRequests } from './problem.ts';
 
 const COOKIE = 'payouts_oauth';
 const COOKIE_VALUE = /^[\w-]{43}$/;
 const COOKIE_MAX_AGE_S = 1_800;
 
+/** The invalid requests of each address. */
+const INVALID = { burst: 20, refillMs: 3_000 };
+
 /** Rejects repeated parameters, which are a sign of tampering. */
+const authorizeQuery = z.object({ link: z.string().min(1).max(256) });
 const callbackQuery = z.object({
   state: z.string().min(1).max(512),
   code: z.string().min(1).max(2_048).optional(),
@@ -39,14 +46,47 @@ const PAGES: Record<AuthorizationOutcome['outcome'], [status: number, title: str
   NOT_STORED: [502, 'Not stored'],
 };
 
-export function oauthRoutes(server: FastifyInstance, authorizations: Authorizations): void {
+const authorizeLink = z.strictObject({ app: z.string(), url: z.url(), expiresAt: z.iso.datetime() });
+
+export function authorizationOperations({ authorizations }: Clients): Operation[] {
+  return [
+    operation(
+      {
+        method: 'POST',
+        path: '/v1/authorizations',
+        verb: 'authorize',
+        summary:
+          "Issue a link that leads a user's browser to the provider's authorization page. It works once",
+        response: { status: 201, description: 'The link, and when it expires', schema: authorizeLink },
+      },
+      { params: empty, query: empty, body: z.strictObject({ app: appName.default('default') }) },
+      async ({ caller, body: { app } }) => {
+        // Any user may follow the link.
+        requireScope(caller, { openId: undefined });
+        const { url, expiresAtMs } = await authorizations.issue(app);
+        return { app, url: url.toString(), expiresAt: new Date(expiresAtMs).toISOString() };
+      },
+    ),
+  ];
+}
+
+export function oauthRoutes(server: FastifyInstance, authorizations: Authorizations, clock: Clock): void {
+  const strangers = new TokenBuckets(INVALID, clock);
+  const refuse = (request: FastifyRequest, reply: FastifyReply) => {
+    const network = networkOf(request.ip);
+    if (strangers.take(network)) return sendInvalidLink(reply);
+    throw tooManyRequests('too many invalid requests from this address', strangers.waitMs(network));
+  };
   server.register(async (scope) => {
     await scope.register(cookie);
-    scope.get<AppRoute>('/v1/oauth/:app/authorize', async (request, reply) => {
+    scope.get<AppRoute>('/v1/oauth/:app/authorize', ONLY_GET, async (request, reply) => {
       const app = validApp(request.params.app);
       requireNoAppInQuery(request);
+      const query = authorizeQuery.safeParse(request.query);
+      if (!query.success) return refuse(request, reply);
       const browserId = browserIdOf(request) ?? randomBytes(32).toString('base64url');
-      const url = await authorizations.begin(app, browserId).catch(throwProblem);
+      const url = await authorizations.begin(app, browserId, query.data.link).catch(undefinedIfRefused);
+      if (!url) return refuse(request, reply);
       reply.setCookie(COOKIE, browserId, {
         path: '/v1/oauth',
         httpOnly: true,
@@ -58,32 +98,31 @@ export function oauthRoutes(server: FastifyInstance, authorizations: Authorizati
       return reply.header('cache-control', 'no-store').redirect(url.toString(), 302);
     });
 
-    scope.get<AppRoute>('/v1/oauth/:app/callback', async (request, reply) => {
+    scope.get<AppRoute>('/v1/oauth/:app/callback', ONLY_GET, async (request, reply) => {
       const app = validApp(request.params.app);
       const query = callbackQuery.safeParse(request.query);
       const browserId = browserIdOf(request);
-      if (!query.success || browserId === undefined) return sendInvalidLink(reply);
-      try {
-        const { outcome, sentence } = await authorizations.end(app, browserId, query.data);
-        request.log.info({ app, outcome }, 'authorization');
-        return sendPage(reply, ...PAGES[outcome], sentence);
-      } catch (error) {
-        if (error instanceof AttemptRefusedError) return sendInvalidLink(reply);
-        return throwProblem(error);
-      }
+      if (!query.success || browserId === undefined) return refuse(request, reply);
+      const ended = await authorizations.end(app, browserId, query.data).catch(undefinedIfRefused);
+      if (!ended) return refuse(request, reply);
+      const { outcome, sentence } = ended;
+      request.log.info({ app, outcome }, 'authorization');
+      return sendPage(reply, ...PAGES[outcome], sentence);
     });
+
+    // By default, a HEAD runs the handler of the GET: a program that previews links would use one up.
+    for (const route of ['authorize', 'callback'])
+      scope.head(`/v1/oauth/:app/${route}`, async (_request, reply) => {
+        reply.header('allow', 'GET');
+        throw new Problem('method-not-allowed', 'this route takes only GET');
+      });
   });
 }
 
-function throwProblem(error: unknown): never {
-  if (error instanceof AuthorizationsBusyError)
-    throw unavailable('too-many-waiting', 'too many authorizations at once: open the same link again', error);
-  if (error instanceof StillExchangingError)
-    throw new Problem(
-      'authorization-in-progress',
-      'the provider has not answered yet. The authorization continues: start again only if it is still missing after a minute',
-    );
-  throw error;
+const ONLY_GET = { exposeHeadRoute: false };
+
+function undefinedIfRefused(error: unknown): undefined {
+  if (!(error instanceof AttemptRefusedError)) throw error;
 }
 
 function validApp(app: string): string {
@@ -108,6 +147,6 @@ function sendInvalidLink(reply: FastifyReply): FastifyReply {
     reply,
     400,
     'This link does not work',
-    'It was already used, has expired, or was opened in another browser. Please start again.',
+    'It was already used, has expired, or was opened in another browser. Please ask for a new link.',
   );
 }

@@ -19,16 +19,19 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
       202: 'delivered, or kept for two minutes until its payout is known',
       400: 'no notification, or the query names an application',
       401: 'not verified',
+      429: 'too many from this address, or about this order',
       503: 'send it again',
     },
   },
   {
     method: 'GET',
     path: '/v1/oauth/{app}/authorize',
-    summary: "Redirect a user's browser to the provider's authorization page",
+    summary:
+      "Redirect a user's browser to the provider's authorization page. `link` is that of `POST /v1/authorizations`",
     answers: {
       302: 'to that page',
-      400: 'the query names an application',
+      400: 'the link was already used, has expired or is invalid, or the query names an application',
+      429: 'too many invalid requests from this address',
       503: 'too many requests, or no worker responds: try again',
     },
   },
@@ -39,6 +42,7 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
     answers: {
       200: 'access is granted',
       400: 'access is not granted; the page says why',
+      429: 'too many invalid requests from this address',
       502: 'the result is unknown, or the tokens could not be stored: start again',
       503: 'too many requests, or no worker responds: open the same link again',
       504: 'the exchange continues',

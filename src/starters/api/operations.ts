@@ -7,6 +7,7 @@ import { acceptBatches, acceptJson, requireReadableBody } from './bodies.ts';
 import { authenticatedCaller, callerOf, requireVerb } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { listOperations } from './list-operations.ts';
+import { authorizationOperations } from './oauth-routes.ts';
 import type { Operation } from './operation.ts';
 import { payoutOperations } from './payout-operations.ts';
 import { readOperations } from './read-operations.ts';
@@ -20,6 +21,7 @@ export function operationsOf(clients: Clients): Operation[] {
     ...batchOperations(clients),
     ...readOperations(clients),
     ...receivingAccountOperations(clients),
+    ...authorizationOperations(clients),
   ];
 }
 

@@ -36,6 +36,11 @@ export function invalidFields(fields: readonly FieldError[], { stopped = false }
   return new Problem('invalid-request', detail, { fields });
 }
 
+/** A 429. Nothing was done. */
+export function tooManyRequests(detail: string, waitMs: number): Problem {
+  return new Problem('too-many-requests', detail, { retryAfterSeconds: Math.ceil(waitMs / 1_000) });
+}
+
 const RETRY_AFTER_SECONDS = 5;
 
 /** A 503. Every request can be repeated. */

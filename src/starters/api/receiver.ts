@@ -51,7 +51,8 @@ export class Receiver {
 
   /**
    * Resolves with `delivered` or `ended` after Temporal has stored the notification. Rejects if Temporal does not
-   * respond, or if too many lookups are in flight; then nothing is kept, and the sender must send it again.
+   * respond, if too many lookups are in flight, or with `TooManySignalsError`; then nothing is kept, and the sender must
+   * send it again.
    */
   async receive(app: string, notification: Notification): Promise<Received> {
     const receivedAt = new Date(this.clock.wallMs()).toISOString();

@@ -1,10 +1,11 @@
 /** Assembles the API server. */
 import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
-import { Authorizations } from '../../client/authorizations.ts';
 import type { ServiceConfig } from '../../config/service-config.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
 import { Drain } from '../../surroundings/drain.ts';
+import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
+import type { Clock } from '../../surroundings/surroundings.ts';
 import { AuditLog } from './audit.ts';
 import { clientsOf } from './clients.ts';
 import { docsRoutes, problemRoutes } from './docs-routes.ts';
@@ -24,15 +25,26 @@ import { Receiver } from './receiver.ts';
 import { ReloadedCallers } from './reloaded-callers.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
-/** For the complete request, so that slow bodies do not hold connections. */
-const REQUEST_TIMEOUT_MS = 10_000;
+/** From the response to its last byte. */
+const RESPONSE_TIMEOUT_MS = 30_000;
+/** Each costs a file descriptor and some memory. */
+const MAX_CONNECTIONS = 5_000;
+
+export interface ApiServerOptions {
+  drain?: Drain | undefined;
+  /** Of rate limits and deadlines. Default: that of the process. */
+  clock?: Clock;
+  /** The time for a complete request, so that slow clients do not hold connections. Default 10,000. */
+  requestTimeoutMs?: number;
+}
 
 /** Throws `PaymentsSettingError` if the verifier cannot be set up. */
 export async function buildServer(
   client: Client,
   config: ServiceConfig,
-  drain = new Drain(),
+  options: ApiServerOptions = {},
 ): Promise<FastifyInstance> {
+  const { drain = new Drain(), clock = PROCESS_SURROUNDINGS.clock, requestTimeoutMs = 10_000 } = options;
   const { keys, PAYMENTS_ENVIRONMENT: environment } = config;
   const verifier = await createNotificationVerifier(
     config.PAYMENTS_NOTIFICATION_VERIFIER,
@@ -49,17 +61,20 @@ export async function buildServer(
     genReqId: requestIdOf,
     // An id has 64 characters, percent-encoded as up to nine characters each.
     routerOptions: { maxParamLength: 1_000 },
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    trustProxy: [...config.PAYOUTS_API_PROXIES],
+    requestTimeout: requestTimeoutMs,
     // By default, Node checks for timed-out requests only every 30 s.
     http: {
-      connectionsCheckingInterval: 1_000,
-      requestTimeout: REQUEST_TIMEOUT_MS,
-      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: requestTimeoutMs,
     },
     forceCloseConnections: 'idle',
     // What arrives on an open connection while the server closes is served; the drain has a deadline.
     return503OnClosing: false,
   });
+  server.server.maxConnections = MAX_CONNECTIONS;
+  limitResponseTimes(server, clock);
   sendRequestIds(server);
   drain.watch(server);
   const audit = new AuditLog(server.log, config.PAYOUTS_AUDIT_LOG);
@@ -71,13 +86,13 @@ export async function buildServer(
   metrics.gauge('tasksFailing', failingWorkflowCount(client, environment));
   handleErrors(server);
   healthRoutes(server, drain, isReachable);
-  oauthRoutes(server, new Authorizations({ client, environment, keys: keys.tokens }));
-  const receiver = new Receiver(client);
+  const receiver = new Receiver(client, { clock });
   server.addHook('onClose', async () => receiver.close());
   metrics.gauge('waiting', () => receiver.waiting);
   const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
-  notificationRoute(server, { receiver, verifier, fields, metrics });
-  const clients = clientsOf(client, environment);
+  notificationRoute(server, { receiver, verifier, fields, metrics, clock });
+  const clients = clientsOf(client, environment, keys.tokens);
+  oauthRoutes(server, clients.authorizations, clock);
   // Before the server waits for open requests.
   server.addHook('preClose', async () => clients.waits.close());
   const operations = operationsOf(clients);
@@ -88,4 +103,13 @@ export async function buildServer(
   metricsRoute(server, callers, audit, metrics.registry);
   serveOperations(server, callers, audit, operations);
   return server;
+}
+
+/** Closes the connection of a client that does not read its response in time. */
+function limitResponseTimes(server: FastifyInstance, clock: Clock): void {
+  server.addHook('onSend', async (_request, { raw }, payload) => {
+    const cancel = clock.after(RESPONSE_TIMEOUT_MS, () => raw.destroy());
+    raw.once('finish', cancel).once('close', cancel);
+    return payload;
+  });
 }

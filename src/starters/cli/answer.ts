@@ -23,11 +23,6 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Thrown for a verb that is not accepted now. Nothing was changed. */
-export class RefusedError extends Error {
-  override readonly name = 'RefusedError';
-}
-
 export interface Failure {
   code: string;
   message: string;

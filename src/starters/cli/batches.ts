@@ -11,7 +11,8 @@ import { rowsDigest } from '../../contract/payout-batch.ts';
 import { type BatchResult, type BatchState, LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { changeDetector } from '../../temporal/queries.ts';
-import { type Answer, EXIT, RefusedError } from './answer.ts';
+import { cancelBatch } from '../batches.ts';
+import { type Answer, EXIT } from './answer.ts';
 import type { Session } from './session.ts';
 import { colors, facts, grid } from './text.ts';
 
@@ -62,11 +63,7 @@ export async function status(session: Session, ref: BatchRef): Promise<Answer> {
 
 /** Stops starting rows. Refused if the batch has ended. */
 export async function cancel(session: Session, ref: BatchRef): Promise<Answer> {
-  const batches = batchesOf(session);
-  await batches.cancel(ref);
-  const state = await session.withDeadline(() => batches.state(ref));
-  if (state.phase === 'DONE' && !state.cancelled) throw new RefusedError('the batch has ended');
-  return answer(ref, state, []);
+  return answer(ref, await cancelBatch(batchesOf(session), ref, session.withDeadline), []);
 }
 
 function batchesOf({ client, environment, withDeadline }: Session): Batches {

@@ -1,7 +1,7 @@
 /** Reads the files of arguments. Everything in a file is validated before anything is done. */
 import { readFileSync } from 'node:fs';
 import { NotJsonError, readPlainJson } from '../../payments/exact-json.ts';
-import { ndjsonLines } from '../ndjson.ts';
+import { ndjsonLines } from '../batches.ts';
 import { UsageError } from './answer.ts';
 
 /** `-` is standard input. */

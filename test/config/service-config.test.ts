@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, type Environment } from '../../src/config/environment.ts';
+import { serviceConfig } from '../../src/config/service-config.ts';
+import { callerEntry, keysFile } from '../support/callers.ts';
+import { newKey } from '../support/keys.ts';
+
+const PRODUCTION: Environment = {
+  PAYMENTS_ENVIRONMENT: 'production',
+  PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
+  PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop')]),
+};
+
+function problems(change: Environment): string[] {
+  try {
+    serviceConfig({ ...PRODUCTION, ...change });
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems;
+  }
+}
+
+describe('H158 an API server that accepts unverified notifications', () => {
+  test('does not start in production, and names both variables', () => {
+    for (const verifier of [{}, { PAYMENTS_NOTIFICATION_VERIFIER: 'none' }])
+      expect(problems(verifier)).toEqual([
+        'PAYMENTS_NOTIFICATION_VERIFIER: is none: production needs another one, or PAYMENTS_NOTIFICATION_UNVERIFIED=accept',
+      ]);
+    expect(problems({ PAYMENTS_NOTIFICATION_UNVERIFIED: 'refuse' })).toHaveLength(1);
+  });
+
+  test('starts there by explicit choice, and elsewhere without it', () => {
+    expect(problems({ PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept' })).toEqual([]);
+    expect(problems({ PAYMENTS_NOTIFICATION_VERIFIER: 'hmac-sha256' })).toEqual([]);
+    expect(problems({ PAYMENTS_ENVIRONMENT: 'sandbox' })).toEqual([]);
+  });
+
+  test('rejects another value', () => {
+    expect(problems({ PAYMENTS_NOTIFICATION_UNVERIFIED: 'yes' })[0]).toMatch(
+      /^PAYMENTS_NOTIFICATION_UNVERIFIED: /,
+    );
+  });
+});
+
+test('PAYOUTS_API_PROXIES lists addresses and networks', () => {
+  const accept = { PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept' };
+  expect(serviceConfig({ ...PRODUCTION, ...accept }).PAYOUTS_API_PROXIES).toEqual([]);
+  expect(
+    serviceConfig({ ...PRODUCTION, ...accept, PAYOUTS_API_PROXIES: '10.0.0.0/8, ::1' }).PAYOUTS_API_PROXIES,
+  ).toEqual(['10.0.0.0/8', '::1']);
+  for (const bad of ['proxy.example', '10.0.0.0/33', 'true'])
+    expect(problems({ ...accept, PAYOUTS_API_PROXIES: bad })[0]).toMatch(/^PAYOUTS_API_PROXIES/);
+});
