@@ -68,7 +68,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, Explained>> = {
   },
   notFound: { meaning: 'No such payout, request, account or token.', action: 'Check the id and `--app`.' },
   refused: {
-    meaning: 'Refused: not accepted now, or the id belongs to another body.',
+    meaning: 'Refused: not accepted now, not confirmed, or the id belongs to another body.',
     action: 'Read the message. Do not repeat the command unchanged.',
   },
   notPaid: {
@@ -100,6 +100,16 @@ export const CLI_ERRORS: Readonly<Record<string, Explained & { exit: keyof typeo
     exit: 'refused',
     meaning: 'The update is not accepted now. The message says why.',
     action: 'Read `status ID`, then decide again.',
+  },
+  NOT_CONFIRMED: {
+    exit: 'refused',
+    meaning: 'A person did not confirm the change in production. Nothing was done.',
+    action: 'Repeat the command and confirm it, or add `--yes`.',
+  },
+  NOT_TRIED: {
+    exit: 'unexpected',
+    meaning: 'A row of a list that was not started, because of the error in an earlier row.',
+    action: 'Run the same command again: started rows are joined.',
   },
   TEMPORAL_UNAVAILABLE: {
     exit: 'unexpected',

@@ -8,12 +8,14 @@ import {
 import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure-types.ts';
 import { TemporalSetupError } from '../../temporal/connection.ts';
 import { applicationFailure, isConflict } from '../errors.ts';
-import { EXIT, type Failure, invalidInput, RefusedError } from './answer.ts';
+import { EXIT, type Failure, invalidInput, NotConfirmedError, RefusedError } from './answer.ts';
 
 export function failureOf(error: unknown): Failure {
   if (isConflict(error)) return { code: 'CONFLICT', message: error.message, exitCode: EXIT.refused };
   if (error instanceof RefusedError)
     return { code: 'NOT_ACCEPTED_NOW', message: error.message, exitCode: EXIT.refused };
+  if (error instanceof NotConfirmedError)
+    return { code: 'NOT_CONFIRMED', message: error.message, exitCode: EXIT.refused };
   if (error instanceof WorkflowNotFoundError)
     return { code: 'NOT_FOUND', message: 'no such payout, batch, request or token', exitCode: EXIT.notFound };
   return workflowFailure(error) ?? unexpected(error);

@@ -1,6 +1,7 @@
 /** Validates the content of a payout file: one payout, or a list. */
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
+import { totalsByCurrency } from '../../domain/money.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { UsageError } from './answer.ts';
 
@@ -17,4 +18,11 @@ function check(body: unknown, prefix: string): CheckedPayoutRequest {
   throw new InvalidPayoutRequestError(
     checked.errors.map((error) => ({ ...error, path: prefix + error.path })),
   );
+}
+
+/** `pay 3 payouts (4800.00 CNY, 20.00 USD)`. */
+export function paymentText(requests: readonly CheckedPayoutRequest[]): string {
+  const totals = totalsByCurrency(requests.map(({ instructedAmount }) => instructedAmount));
+  const sums = totals.map(({ amount, currency }) => `${amount} ${currency}`).join(', ');
+  return `pay ${requests.length} ${requests.length === 1 ? 'payout' : 'payouts'} (${sums})`;
 }
