@@ -24,6 +24,7 @@ const EACH_CANDIDATE = [
 ] as const;
 
 const accounts = () => import('./accounts.ts');
+const payoutFile = () => import('./payout-file.ts');
 
 export function accountVerbs(verb: AddVerb): void {
   const account = verb<WithUser & { clientId?: string }>(
@@ -45,8 +46,8 @@ function requestVerbs(verb: AddVerb): void {
   verb<Common & Confirmable & { wait?: true; by?: string }>(
     'open <file>',
     'request the receiving account in FILE (- for standard input), or join the request',
-    (file, { wait, by, ...options }) => {
-      const body = readJson(file);
+    async (file, { wait, by, ...options }) => {
+      const body = await checkedOpening(file);
       return confirmed(options, 'request a receiving account', async (session) =>
         (await accounts()).open(session, body, wait === true, by),
       );
@@ -97,4 +98,9 @@ function readVerbs(verb: AddVerb): void {
       async (session) =>
         (await accounts()).detail(session, app, accountId, openId),
   ).option(...OPEN_ID);
+}
+
+async function checkedOpening(file: string) {
+  const content = readJson(file);
+  return (await payoutFile()).checkedOpening(content);
 }

@@ -1,8 +1,10 @@
-/** Validates the content of a payout file: one payout, or a list. */
-import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
+/** Validates the content of a file: one payout, a list of payouts, or the request of a receiving account. */
+import { InvalidPayoutRequestError, requireValid } from '../../client/invalid-request.ts';
 import { checkPayoutRequest } from '../../contract/payout-request.ts';
+import { checkReceivingAccount } from '../../contract/receiving-account.ts';
 import { totalsByCurrency } from '../../domain/money.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
+import type { CheckedOpeningRequest } from '../../domain/receiving-account.ts';
 import { UsageError } from './answer.ts';
 
 /** Throws `UsageError` for an empty list: a script would take it for success, though nothing was paid. */
@@ -10,6 +12,10 @@ export function checkedRequests(content: unknown, file: string): CheckedPayoutRe
   if (!Array.isArray(content)) return [check(content, '')];
   if (content.length === 0) throw new UsageError(`${file} contains no payouts`);
   return content.map((body, row) => check(body, content.length > 1 ? `${row}.` : ''));
+}
+
+export function checkedOpening(content: unknown): CheckedOpeningRequest {
+  return requireValid(checkReceivingAccount(content));
 }
 
 function check(body: unknown, prefix: string): CheckedPayoutRequest {
