@@ -8,6 +8,7 @@ import { ConfigError, type Environment, problemsOf, readVariables } from './envi
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
 import { publishedProblems } from './published-secrets.ts';
 import {
+  choice,
   drainShape,
   errorCodeOf,
   listenAddress,
@@ -71,6 +72,10 @@ export const apiShape = {
       'JSON pointers to `orderId`, `partnerOrderId` and `status` in a notification. Without it, the API server looks for every spelling of the spec. Spec: Events 3.',
     valueType: '`name=/pointer[,…]`',
   }),
+  PAYOUTS_API_TRY_OUT: choice(
+    ['off', 'on'],
+    'Whether `/docs/try` serves a page on which people send requests to this API server, with a key that they enter. See [Documentation pages](http.md#documentation-pages).',
+  ),
   PAYOUTS_AUDIT_LOG: auditLog.optional().meta({
     description:
       'Where the [audit trail](operations.md#audit-trail) goes: a file, to which the API server appends, or `stderr`. Without it, the audit trail is a part of the log, at the level `info`.',
