@@ -3,17 +3,17 @@
  * `dist/`. It contains only the code that `src/client` imports, and depends only on the packages that this code imports.
  */
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, normalize, resolve } from 'node:path';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { lastLines, run } from './setup/child.mjs';
 import { runMain, SetupError, say } from './setup/console.mjs';
 import { projectRoot } from './setup/paths.mjs';
 
 /** The exports: `durable-payouts/NAME`. */
 const ENTRIES = { client: 'client/index', nexus: 'client/nexus' };
-/** Loaded by its path, not by an import. */
-const LOADED_BY_PATH = 'encryption/failure-converter.js';
-const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*(['"])([^'"]+)\1/g;
+/** Temporal's SDK loads it by its path, which `src/encryption/data-converter.ts` derives from its own. */
+const LOADED_BY_PATH = { 'failure-converter': 'encryption/failure-converter' };
 
 /**
  * Builds and packs the client.
@@ -22,12 +22,9 @@ const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*(['"])([^'"]+)\1/g;
  * @throws {SetupError} with the output of the compiler or npm
  */
 export async function packClient(folder) {
-  const work = mkdtempSync(join(tmpdir(), 'payouts-client-'));
+  const staged = mkdtempSync(join(tmpdir(), 'payouts-client-'));
   try {
-    const [compiled, staged] = [join(work, 'compiled'), join(work, 'package')];
-    const compiler = join(projectRoot, 'node_modules', '.bin', 'tsc');
-    await runOrThrow(compiler, ['-p', 'src/client', '--outDir', compiled], projectRoot);
-    const packages = stage(compiled, join(staged, 'dist'));
+    const { packages } = await bundleClient(join(staged, 'dist'));
     writeFileSync(join(staged, 'package.json'), `${JSON.stringify(manifest(packages), null, 2)}\n`);
     copyFileSync(join(projectRoot, 'LICENSE'), join(staged, 'LICENSE'));
     copyFileSync(join(projectRoot, 'docs', 'client.md'), join(staged, 'README.md'));
@@ -39,43 +36,62 @@ export async function packClient(folder) {
     );
     return join(folder, packed.trim());
   } finally {
-    rmSync(work, { recursive: true, force: true });
+    rmSync(staged, { recursive: true, force: true });
   }
 }
 
 /**
- * Copies the code and types that the entries import, and returns the packages that they import.
+ * Compiles the client, and bundles its code and its declarations.
+ * @param {string} folder
+ * @returns {Promise<{ packages: string[], modules: string[] }>} the packages that it imports; its files, relative to `src`
+ */
+export async function bundleClient(folder) {
+  const compiled = mkdtempSync(join(tmpdir(), 'payouts-compiled-'));
+  try {
+    const compiler = join(projectRoot, 'node_modules', '.bin', 'tsc');
+    await runOrThrow(compiler, ['-p', 'src/client', '--outDir', compiled], projectRoot);
+    const { dts } = await import('rollup-plugin-dts');
+    const chunks = [
+      ...(await bundle(compiled, { ...ENTRIES, ...LOADED_BY_PATH }, '.js', folder, [])),
+      ...(await bundle(compiled, ENTRIES, '.d.ts', folder, [dts()])),
+    ];
+    const own = chunks.map(({ fileName }) => fileName);
+    const imported = chunks.flatMap((chunk) => [...chunk.imports, ...chunk.dynamicImports]);
+    const outside = imported.filter((name) => !own.includes(name) && !isBuiltin(name));
+    const modules = chunks.flatMap(({ moduleIds }) => moduleIds.map((id) => relative(compiled, id)));
+    return { packages: [...new Set(outside.map(packageOf))].sort(), modules: [...new Set(modules)].sort() };
+  } finally {
+    rmSync(compiled, { recursive: true, force: true });
+  }
+}
+
+/**
  * @param {string} from
+ * @param {Record<string, string>} entries
+ * @param {string} extension
  * @param {string} to
+ * @param {import('rollup').Plugin[]} plugins
  */
-function stage(from, to) {
-  const packages = new Set();
-  const files = [
-    ...Object.values(ENTRIES).flatMap((entry) => [`${entry}.js`, `${entry}.d.ts`]),
-    LOADED_BY_PATH,
-  ];
-  for (const file of files) {
-    // The compiler rewrites imports in code but not in declarations.
-    const text = readFileSync(join(from, file), 'utf8').replace(IMPORT, (all) =>
-      all.replace(/\.ts(['"])$/, '.js$1'),
-    );
-    mkdirSync(dirname(join(to, file)), { recursive: true });
-    writeFileSync(join(to, file), text);
-    for (const [, , name = ''] of text.matchAll(IMPORT))
-      if (name.startsWith('.')) addFile(files, normalize(join(dirname(file), name)), file.endsWith('.d.ts'));
-      else if (!name.startsWith('node:')) packages.add(packageOf(name));
-  }
-  return [...packages].sort();
-}
-
-/**
- * @param {string[]} files
- * @param {string} code
- * @param {boolean} isTypes
- */
-function addFile(files, code, isTypes) {
-  const file = isTypes ? code.replace(/\.js$/, '.d.ts') : code;
-  if (!files.includes(file)) files.push(file);
+async function bundle(from, entries, extension, to, plugins) {
+  const { rollup } = await import('rollup');
+  const made = await rollup({
+    input: Object.fromEntries(
+      Object.entries(entries).map(([name, entry]) => [name, join(from, `${entry}${extension}`)]),
+    ),
+    external: (id) => !id.startsWith('.') && !isAbsolute(id),
+    plugins,
+    onwarn: ({ message }) => {
+      throw new SetupError(`the client cannot be bundled: ${message}`);
+    },
+  });
+  const names = `[name]${extension}`;
+  const { output } = await made.write({
+    dir: to,
+    entryFileNames: names,
+    chunkFileNames: `shared${extension}`,
+  });
+  await made.close();
+  return output.filter((one) => one.type === 'chunk');
 }
 
 /** @param {string} name   as imported: `zod`, `@temporalio/common/lib/time.js` */
@@ -86,7 +102,10 @@ function packageOf(name) {
     .join('/');
 }
 
-/** @param {string[]} packages */
+/**
+ * `@temporalio/…` are peers: the packages compare classes, so a process must have each only once.
+ * @param {string[]} packages
+ */
 function manifest(packages) {
   const {
     name: own,
@@ -96,26 +115,35 @@ function manifest(packages) {
     engines,
     dependencies,
   } = JSON.parse(readFileSync(join(projectRoot, 'package.json'), 'utf8'));
-  const needed = Object.fromEntries(packages.map((one) => [one, dependencies[one]]));
-  const unknown = packages.filter((one) => needed[one] === undefined);
+  const unknown = packages.filter((one) => dependencies[one] === undefined);
   if (unknown.length > 0)
     throw new SetupError(`the client imports ${unknown.join(', ')}, which package.json does not have`);
+  /** @param {(name: string) => boolean} wanted */
+  const ranges = (wanted) =>
+    Object.fromEntries(packages.filter(wanted).map((one) => [one, `^${dependencies[one]}`]));
   return {
     name: own,
     version,
     description: 'Start, steer and read payouts from another service',
     license,
     type,
+    sideEffects: false,
     engines,
     exports: Object.fromEntries(
-      Object.entries(ENTRIES).map(([name, entry]) => [
+      Object.keys(ENTRIES).map((name) => [
         `./${name}`,
-        { types: `./dist/${entry}.d.ts`, default: `./dist/${entry}.js` },
+        { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
       ]),
     ),
     files: ['dist'],
-    dependencies: needed,
+    dependencies: ranges((name) => !isPeer(name)),
+    peerDependencies: ranges(isPeer),
   };
+}
+
+/** @param {string} name */
+function isPeer(name) {
+  return name.startsWith('@temporalio/');
 }
 
 /**

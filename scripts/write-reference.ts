@@ -31,6 +31,7 @@ import {
 } from './reference/meanings.ts';
 import {
   CLI_ERRORS,
+  CLIENT_CODES,
   CLIENT_ERRORS,
   EXIT_MEANINGS,
   MEMO_FIELDS,
@@ -147,8 +148,13 @@ const SECTIONS: readonly Section[] = [
         table: explained('class', CLIENT_ERRORS),
       },
       {
+        title: 'Error codes of the client library',
+        text: '`code` of a `PayoutsError`.',
+        table: explained('code', CLIENT_CODES),
+      },
+      {
         title: 'Errors of the Temporal client',
-        text: 'Thrown by `durable-payouts/client` as classes of `@temporalio/client`.',
+        text: 'Classes of `@temporalio/client`: the `cause` of a `PayoutsError`. Only `client` of `connectPayouts` throws them itself.',
         table: explained('class', TEMPORAL_ERRORS),
       },
       {

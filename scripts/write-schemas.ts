@@ -1,6 +1,7 @@
 /** Writes `schemas/` from the zod schemas: `node --import tsx scripts/write-schemas.ts`. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { z } from 'zod';
 import { payoutResultSchema, payoutStateSchema, problemSchema } from '../src/contract/payout-answers.ts';
 import { payoutRequestSchema } from '../src/contract/payout-request.ts';
 import { receivingAccountResultSchema, receivingAccountSchema } from '../src/contract/receiving-account.ts';
@@ -12,24 +13,19 @@ export const SCHEMAS_FOLDER = join(import.meta.dirname, '../schemas');
 /** JSON Schemas by file name. */
 export function schemaFiles(): Record<string, object> {
   return {
-    'payout-request.json': titled('PayoutRequest', jsonSchema(payoutRequestSchema, 'input')),
-    'payout-result.json': titled('PayoutResult', jsonSchema(payoutResultSchema, 'output')),
-    'payout-state.json': titled('PayoutState', jsonSchema(payoutStateSchema, 'output')),
-    'follow-up-result.json': titled('FollowUpResult', jsonSchema(followUpResultSchema, 'output')),
-    'daily-report.json': titled('DailyReport', jsonSchema(dailyReportSchema, 'output')),
-    'receiving-account-request.json': titled(
-      'ReceivingAccountRequest',
-      jsonSchema(receivingAccountSchema, 'input'),
-    ),
-    'receiving-account-result.json': titled(
-      'ReceivingAccountResult',
-      jsonSchema(receivingAccountResultSchema, 'output'),
-    ),
-    'problem.json': titled('Problem', jsonSchema(problemSchema, 'output')),
+    'payout-request.json': titled('PayoutRequest', payoutRequestSchema, 'input'),
+    'payout-result.json': titled('PayoutResult', payoutResultSchema, 'output'),
+    'payout-state.json': titled('PayoutState', payoutStateSchema, 'output'),
+    'follow-up-result.json': titled('FollowUpResult', followUpResultSchema, 'output'),
+    'daily-report.json': titled('DailyReport', dailyReportSchema, 'output'),
+    'receiving-account-request.json': titled('ReceivingAccountRequest', receivingAccountSchema, 'input'),
+    'receiving-account-result.json': titled('ReceivingAccountResult', receivingAccountResultSchema, 'output'),
+    'problem.json': titled('Problem', problemSchema, 'output'),
   };
 }
 
-function titled(title: string, { $schema, ...schema }: { $schema?: unknown }): object {
+function titled(title: string, zod: z.ZodType, io: 'input' | 'output'): object {
+  const { $schema, ...schema } = jsonSchema(zod, io, title);
   return { $schema, title, ...schema };
 }
 

@@ -4,9 +4,9 @@
  * Running it again joins the same payout, running or ended: nothing is paid twice.
  */
 import { readFileSync } from 'node:fs';
-import { connectPayouts, InvalidPayoutRequestError, type Payouts } from 'durable-payouts/client';
+import { connectPayouts, type PayoutRequestInput, type Payouts, PayoutsError } from 'durable-payouts/client';
 
-async function pay(payouts: Payouts, request: unknown): Promise<void> {
+async function pay(payouts: Payouts, request: PayoutRequestInput): Promise<void> {
   const payout = await payouts.start(request);
   const state = await payouts.state(payout);
   console.log(`${state.phase}: ${state.sentence}`);
@@ -19,9 +19,11 @@ async function pay(payouts: Payouts, request: unknown): Promise<void> {
 
 const { payouts, close } = await connectPayouts();
 try {
+  // `start` validates what the file contains.
   await pay(payouts, JSON.parse(readFileSync(process.argv[2] ?? 'payout.json', 'utf8')));
 } catch (error) {
-  if (!(error instanceof InvalidPayoutRequestError)) throw error;
+  if (!(error instanceof PayoutsError) || error.isRetryable) throw error;
+  if (error.fields.length === 0) console.error(`${error.code}: ${error.message}`);
   for (const { path, message } of error.fields) console.error(`${path} ${message}`);
   process.exitCode = 1;
 } finally {

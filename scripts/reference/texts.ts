@@ -1,10 +1,17 @@
 /** What the reference says about names that the code only lists: errors, exit codes, search attributes, memos, metrics. */
+
+import type { PayoutsErrorCode } from '../../src/client/payouts-error.ts';
 import type { Explained } from '../../src/domain/attention-codes.ts';
 import type { EXIT } from '../../src/starters/cli/answer.ts';
 import type { SEARCH_ATTRIBUTES } from '../../src/temporal/search-attributes.ts';
 
 /** Those that `durable-payouts/client` exports; a test compares them. */
 export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
+  PayoutsError: {
+    meaning:
+      'Thrown by every call of what `connectPayouts` returns, with a stable `code`. `isRetryable` says whether the same call may succeed later; `fields` names every bad field. The classes below extend it.',
+    action: 'See [error codes](#error-codes-of-the-client-library).',
+  },
   InvalidPayoutRequestError: {
     meaning: 'Bad input. `fields` names every bad field; of a batch, the first hundred. Nothing was started.',
     action: 'Correct the request.',
@@ -31,7 +38,45 @@ export const CLIENT_ERRORS: Readonly<Record<string, Explained>> = {
   },
 };
 
-/** Of `@temporalio/client`, which the client library passes on. */
+/** `code` of `PayoutsError`. */
+export const CLIENT_CODES: Readonly<Record<PayoutsErrorCode, Explained>> = {
+  INVALID_PAYOUT_REQUEST: {
+    meaning: 'Bad input. `fields` names every bad field. Nothing was started.',
+    action: 'Correct the request and start it again under the same id.',
+  },
+  CONFLICT: {
+    meaning: 'The id belongs to another body, other rows or another caller. Nothing was started or changed.',
+    action: 'Send the first body again. A new id makes another payment.',
+  },
+  NOT_ACCEPTED_NOW: {
+    meaning: 'The payout or request does not accept this decision now. The message says why.',
+    action: 'Read the state, then decide again.',
+  },
+  NOT_FOUND: {
+    meaning: 'There is no such payout, batch or request.',
+    action: 'Check the id and `app`.',
+  },
+  NO_USABLE_ANSWER: {
+    meaning:
+      'From `reads`: the provider gave no usable answer. The innermost `cause` has the [type](#failures-of-activities).',
+    action: 'Repeat the read later.',
+  },
+  STOPPED: {
+    meaning:
+      'The workflow was terminated, timed out or failed. Reconciliation starts payouts again. From `reads`: no worker answered in time.',
+    action: 'Read again later.',
+  },
+  TOO_MANY_READS: {
+    meaning: 'Too many status reads are waiting for a worker. Nothing was queried.',
+    action: 'Read again later. Use `result` to wait for the end.',
+  },
+  TEMPORAL_UNAVAILABLE: {
+    meaning: 'Temporal did not answer, or refused the call. Whether the call was done is unknown.',
+    action: 'Repeat the call: every call can be repeated.',
+  },
+};
+
+/** Of `@temporalio/client`: the `cause` of a `PayoutsError`. */
 export const TEMPORAL_ERRORS: Readonly<Record<string, Explained>> = {
   WorkflowNotFoundError: {
     meaning: 'There is no such payout, batch or request.',
@@ -68,7 +113,7 @@ export const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, Explained>> = {
   },
   notFound: { meaning: 'No such payout, request, account or token.', action: 'Check the id and `--app`.' },
   refused: {
-    meaning: 'Refused: not accepted now, or the id belongs to another body.',
+    meaning: 'Refused: not accepted now, not confirmed, or the id belongs to another body.',
     action: 'Read the message. Do not repeat the command unchanged.',
   },
   notPaid: {
@@ -100,6 +145,16 @@ export const CLI_ERRORS: Readonly<Record<string, Explained & { exit: keyof typeo
     exit: 'refused',
     meaning: 'The update is not accepted now. The message says why.',
     action: 'Read `status ID`, then decide again.',
+  },
+  NOT_CONFIRMED: {
+    exit: 'refused',
+    meaning: 'A person did not confirm the change in production. Nothing was done.',
+    action: 'Repeat the command and confirm it, or add `--yes`.',
+  },
+  NOT_TRIED: {
+    exit: 'unexpected',
+    meaning: 'A row of a list that was not started, because of the error in an earlier row.',
+    action: 'Run the same command again: started rows are joined.',
   },
   TEMPORAL_UNAVAILABLE: {
     exit: 'unexpected',

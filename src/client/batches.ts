@@ -28,15 +28,16 @@ import {
   type PageRequest,
 } from './lists.ts';
 import { retryDroppedUpdate } from './payouts.ts';
+import { PayoutsError } from './payouts-error.ts';
 import { SharedReads, unlimitedReads } from './shared-reads.ts';
 import { memoOf, type StarterOptions } from './start-once.ts';
 import { untilEnd, type WaitOptions } from './until-end.ts';
 
 /** Thrown if the batch was started with other rows or by another caller. Nothing was added. */
-export class BatchConflictError extends Error {
+export class BatchConflictError extends PayoutsError {
   override readonly name = 'BatchConflictError';
   constructor(batchId: string, difference: string) {
-    super(`batch ${batchId} already exists with a difference: ${difference}`);
+    super('CONFLICT', `batch ${batchId} already exists with a difference: ${difference}`);
   }
 }
 

@@ -7,6 +7,7 @@ import type { ListedPayout, PayoutFilter } from './lists.ts';
 import { Payouts } from './payouts.ts';
 import { ProviderReads } from './reads.ts';
 import { ReceivingAccounts } from './receiving-accounts.ts';
+import { translated, translatedError } from './translated.ts';
 
 export interface PayoutsOptions {
   /** Temporal's connection options. Default: `TEMPORAL_ADDRESS`, `TEMPORAL_API_KEY`, `TEMPORAL_TLS_*`, … */
@@ -33,7 +34,10 @@ export interface PayoutsConnection {
   close(): Promise<void>;
 }
 
-/** Throws if Temporal cannot be reached, and `ConfigError` if a variable is invalid or a required key is missing. */
+/**
+ * Every call of the returned objects throws `PayoutsError`; only `client` throws the errors of Temporal's client. Throws
+ * `PayoutsError` if Temporal cannot be reached, and `ConfigError` if a variable is invalid or a required key is missing.
+ */
 export async function connectPayouts(options: PayoutsOptions = {}): Promise<PayoutsConnection> {
   const { encryptionKeys: keys } = options;
   const variables = {
@@ -46,13 +50,15 @@ export async function connectPayouts(options: PayoutsOptions = {}): Promise<Payo
     connection: options.connection,
     namespace: options.namespace,
     environment: variables,
+  }).catch((error: unknown) => {
+    throw translatedError(error);
   });
-  const payouts = new Payouts({ client, environment });
+  const payouts = translated(new Payouts({ client, environment }));
   return {
     payouts,
-    batches: new Batches({ client, environment }),
-    receivingAccounts: new ReceivingAccounts({ client, environment }),
-    reads: new ProviderReads(client),
+    batches: translated(new Batches({ client, environment })),
+    receivingAccounts: translated(new ReceivingAccounts({ client, environment })),
+    reads: translated(new ProviderReads(client)),
     list: (filter) => payouts.list(filter),
     client,
     close: () => connection.close(),

@@ -1,6 +1,5 @@
 /**
- * `durable-payouts/client`: starts, steers and reads payouts from another program, without a worker. Errors of Temporal
- * keep Temporal's own classes.
+ * `durable-payouts/client`: starts, steers and reads payouts from another program, without a worker.
  */
 export { ConfigError } from '../config/environment.ts';
 export { NOT_ACCEPTED_NOW } from '../contract/failure-types.ts';
@@ -9,16 +8,26 @@ export type { FieldError, PayoutRequestInput } from '../contract/payout-request.
 export { checkPayoutRequest } from '../contract/payout-request.ts';
 export type { ReceivingAccountInput } from '../contract/receiving-account.ts';
 export type { OpeningResolution } from '../contract/receiving-account-messages.ts';
-export type { PayoutAttentionCode } from '../domain/attention-codes.ts';
+export type {
+  AttentionOf,
+  FollowUpAttentionCode,
+  OpeningAttentionCode,
+  PayoutAttentionCode,
+} from '../domain/attention-codes.ts';
 export type { BatchResult, BatchState } from '../domain/batch.ts';
 export type { Money } from '../domain/money.ts';
 export type {
+  AgreedQuote,
+  CheckedPayoutRequest,
   PayoutOutcome,
   PayoutPhase,
   PayoutRequest,
   PayoutResult,
   PayoutState,
+  Reason,
   Receiver,
+  Split,
+  StateText,
 } from '../domain/payout.ts';
 export { OUTCOMES, PHASES } from '../domain/payout.ts';
 export type { ReceivingAccountResult, ReceivingAccountState } from '../domain/receiving-account.ts';
@@ -43,6 +52,7 @@ export {
   Payouts,
   type StartedPayout,
 } from './payouts.ts';
+export { PayoutsError, type PayoutsErrorCode } from './payouts-error.ts';
 export { ProviderReads } from './reads.ts';
 export {
   type OpeningRef,

@@ -1,15 +1,15 @@
 /** A separate module, so that validation does not load Temporal. */
 import type { CheckResult, FieldError } from '../contract/payout-request.ts';
+import { PayoutsError } from './payouts-error.ts';
 
 /** Thrown for bad input. Nothing was started. `fields` contains every bad field, unless the check `stopped` before the end. */
-export class InvalidPayoutRequestError extends Error {
+export class InvalidPayoutRequestError extends PayoutsError {
   override readonly name = 'InvalidPayoutRequestError';
-  readonly fields: FieldError[];
   /** The rows of a batch after those in `fields` were not checked. */
   readonly stopped: boolean;
   constructor(fields: FieldError[], { stopped = false }: { stopped?: boolean } = {}) {
-    super(fields.map(({ path, message }) => `${path} ${message}`).join('; '));
-    this.fields = fields;
+    const message = fields.map((field) => `${field.path} ${field.message}`).join('; ');
+    super('INVALID_PAYOUT_REQUEST', message, { fields });
     this.stopped = stopped;
   }
 }

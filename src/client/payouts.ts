@@ -31,6 +31,7 @@ import {
   type PayoutPage,
   payoutPage,
 } from './lists.ts';
+import { PayoutsError } from './payouts-error.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import {
   findStarted,
@@ -43,10 +44,10 @@ import {
 import { untilEnd, type WaitOptions } from './until-end.ts';
 
 /** Thrown if the `partnerOrderId` belongs to a payout with another body. Nothing was started or changed. */
-export class PayoutConflictError extends Error {
+export class PayoutConflictError extends PayoutsError {
   override readonly name = 'PayoutConflictError';
   constructor(partnerOrderId: string) {
-    super(`partnerOrderId ${partnerOrderId} belongs to a payout with another body`);
+    super('CONFLICT', `partnerOrderId ${partnerOrderId} belongs to a payout with another body`);
   }
 }
 
@@ -111,13 +112,13 @@ export class Payouts {
    * Starts a payout, or joins the running or ended payout with the same body (spec: Payout creation request). Throws
    * `InvalidPayoutRequestError` or `PayoutConflictError`; then nothing was started.
    */
-  async start(body: PayoutRequestInput | unknown, origin: Origin = {}): Promise<StartedPayout> {
+  async start(body: PayoutRequestInput, origin: Origin = {}): Promise<StartedPayout> {
     return (await this.startOrJoin(body, origin)).payout;
   }
 
   /** Like `start`, for a row of a batch. `joined`: the payout already existed, and this batch had not started it. */
   async startForBatch(
-    body: PayoutRequestInput | unknown,
+    body: unknown,
     batchId: string,
     startedBy?: string,
   ): Promise<{ payout: StartedPayout; joined: boolean }> {

@@ -17,15 +17,16 @@ import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { requireValid } from './invalid-request.ts';
 import { type Origin, retryDroppedUpdate } from './payouts.ts';
+import { PayoutsError } from './payouts-error.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import { memoOf, type StarterOptions, startDetails, startOrJoin } from './start-once.ts';
 import { untilEnd, type WaitOptions } from './until-end.ts';
 
 /** Thrown if the `requestId` belongs to a request with another body. Nothing was started or changed. */
-export class ReceivingAccountConflictError extends Error {
+export class ReceivingAccountConflictError extends PayoutsError {
   override readonly name = 'ReceivingAccountConflictError';
   constructor(requestId: string) {
-    super(`requestId ${requestId} belongs to a request with another body`);
+    super('CONFLICT', `requestId ${requestId} belongs to a request with another body`);
   }
 }
 
@@ -61,7 +62,7 @@ export class ReceivingAccounts {
    * Throws `InvalidPayoutRequestError` or `ReceivingAccountConflictError`; then nothing was started.
    */
   async open(
-    body: ReceivingAccountInput | unknown,
+    body: ReceivingAccountInput,
     { startedBy }: Pick<Origin, 'startedBy'> = {},
   ): Promise<StartedOpening> {
     const request = requireValid(checkReceivingAccount(body));

@@ -4,11 +4,13 @@
  * most one query at a time to a workflow, shared by all callers, and only a few to all workflows together.
  */
 
+import { PayoutsError } from './payouts-error.ts';
+
 /** Thrown if too many reads are waiting. Nothing was queried. */
-export class TooManyReadsError extends Error {
+export class TooManyReadsError extends PayoutsError {
   override readonly name = 'TooManyReadsError';
   constructor() {
-    super('too many status reads are waiting for a worker');
+    super('TOO_MANY_READS', 'too many status reads are waiting for a worker');
   }
 }
 

@@ -4,7 +4,7 @@ import { appName } from '../contract/payout-request.ts';
 import { type Environment, type Read, readVariables } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
 import { publishedProblems } from './published-secrets.ts';
-import { httpUrl, optionalText, readSecret, secret } from './values.ts';
+import { httpUrl, optionalText, readReference, referenceToSecret, secret } from './values.ts';
 
 /** Part of workflow ids and queue names. With a stray space, one `app_id` would have two rate limits. */
 const appId = z
@@ -16,13 +16,10 @@ export const applicationEntry = z.strictObject({
   appId: appId.describe(
     "The provider's `app_id`. Every entry needs another one: the rate limit belongs to it.",
   ),
-  appSecret: z
-    .string()
-    .regex(/^(env|file):.+/, 'must be a reference: env:NAME or file:PATH')
-    .meta({
-      description: "The provider's `app_secret`, by reference: the file never holds the secret itself.",
-      valueType: '`env:NAME` or `file:PATH`',
-    }),
+  appSecret: referenceToSecret.meta({
+    description: "The provider's `app_secret`, by reference: the file never holds the secret itself.",
+    valueType: '`env:NAME` or `file:PATH`',
+  }),
   redirectUri: httpUrl
     .optional()
     .describe('The redirect URI that is registered with the provider, as `PAYMENTS_REDIRECT_URI`.'),
@@ -95,7 +92,7 @@ function fromFile(path: string, environment: Environment): Read<ReadonlyMap<stri
   const problems = repeatedAppIds(file.value);
   const applications = new Map<string, Application>();
   for (const [name, entry] of Object.entries(file.value)) {
-    const appSecret = resolveSecret(entry.appSecret, environment);
+    const appSecret = readReference(entry.appSecret, environment);
     const field = `PAYOUTS_APPS_FILE: ${name}.appSecret`;
     if (!appSecret.ok) {
       problems.push(...appSecret.problems.map((why) => `${field} ${why}`));
@@ -120,12 +117,4 @@ function repeatedAppIds(entries: z.output<typeof applicationsFile>): string[] {
     names.set(entry.appId, first ?? name);
     return first === undefined ? [] : [`PAYOUTS_APPS_FILE: ${name}.appId is the same as ${first}.appId`];
   });
-}
-
-function resolveSecret(reference: string, environment: Environment): Read<string> {
-  if (!reference.startsWith('env:')) return readSecret(reference);
-  const name = reference.slice('env:'.length);
-  // Every object inherits properties such as `toString`, which are not variables.
-  const text = Object.hasOwn(environment, name) && environment[name];
-  return text ? readSecret(text) : { ok: false, problems: ['cannot be read from its reference'] };
 }

@@ -78,6 +78,10 @@ export const apiShape = {
     valueType: '`name=/pointer[,…]`',
   }),
   PAYOUTS_API_PROXIES: proxies('Requests without a key are'),
+  PAYOUTS_API_TRY_OUT: choice(
+    ['off', 'on'],
+    'Whether `/docs/try` serves a page on which people send requests to this API server, with a key that they enter. See [Documentation pages](http.md#documentation-pages).',
+  ),
   PAYOUTS_AUDIT_LOG: auditLog.optional().meta({
     description:
       'Where the [audit trail](operations.md#audit-trail) goes: a file, to which the API server appends, or `stderr`. Without it, the audit trail is a part of the log, at the level `info`.',

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import type { Read } from './environment.ts';
+import { DURATION_RULE, durationMs } from './durations.ts';
+import type { Environment, Read } from './environment.ts';
 
 /** The provider's environment that a process works in. */
 export const paymentsEnvironment = z.enum(['test', 'sandbox', 'production'], {
@@ -40,15 +41,14 @@ export function optionalText(description: string, valueType?: string) {
     .meta({ description, ...(valueType && { valueType }) });
 }
 
-const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
-
 /** `500ms`, `30s`, `10m`, `12h` or `30d`, parsed to milliseconds. */
 export const duration = z
   .string()
-  .regex(/^\d{1,9}(ms|s|m|h|d)$/, 'must be a duration such as 500ms, 30s, 10m, 12h or 30d')
-  .transform((text) => {
-    const unit = Object.entries(UNITS).find(([name]) => name === text.replace(/^\d+/, ''));
-    return Number.parseInt(text, 10) * (unit?.[1] ?? 0);
+  .transform((text, context) => {
+    const ms = durationMs(text);
+    if (ms !== undefined) return ms;
+    context.addIssue({ code: 'custom', message: DURATION_RULE });
+    return z.NEVER;
   })
   .meta({ valueType: 'duration' });
 
@@ -157,6 +157,20 @@ export function readSecret(text: string): Read<string> {
   } catch (error) {
     return { ok: false, problems: [`names a file that cannot be read (${errorCodeOf(error)})`] };
   }
+}
+
+/** A secret by reference, for files that must not contain secrets. */
+export const referenceToSecret = z
+  .string()
+  .regex(/^(env|file):.+/, 'must be a reference: env:NAME or file:PATH');
+
+/** The secret to which `env:NAME` or `file:PATH` refers. */
+export function readReference(reference: string, environment: Environment): Read<string> {
+  if (!reference.startsWith('env:')) return readSecret(reference);
+  const name = reference.slice('env:'.length);
+  // Every object inherits properties such as `toString`, which are not variables.
+  const text = Object.hasOwn(environment, name) && environment[name];
+  return text ? readSecret(text) : { ok: false, problems: ['cannot be read from its reference'] };
 }
 
 export function errorCodeOf(error: unknown): string {

@@ -1,7 +1,14 @@
 import { Client, Connection } from '@temporalio/client';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { schemaFiles } from '../../scripts/write-schemas.ts';
 import { serviceConfig } from '../../src/config/service-config.ts';
+import { FIELDS } from '../../src/contract/field-descriptions.ts';
+import { PROBLEM_KINDS, problemType } from '../../src/contract/problems.ts';
+import { REASON_CODES } from '../../src/domain/payout.ts';
+import { isJsonObject } from '../../src/payments/exact-json.ts';
 import { clientsOf } from '../../src/starters/api/clients.ts';
 import { openApiDocument } from '../../src/starters/api/openapi.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
@@ -9,6 +16,9 @@ import { buildServer } from '../../src/starters/api/server.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
+
+const described = z.object({ description: z.string().optional() });
+const parametersSchema = z.array(z.array(described.extend({ name: z.string(), schema: described })));
 
 let world: PayoutWorld;
 let service: TestApiServer;
@@ -96,12 +106,12 @@ describe('/openapi.json', () => {
   });
 
   test('describes the actual responses', async () => {
-    const request = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
+    const wanted = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
     const payouts = `${service.url}/v1/payouts`;
-    expect(validatorOf('/components/schemas/PayoutRequest')(request)).toBe(true);
-    const started = await post(payouts, request);
+    expect(validatorOf('/components/schemas/PayoutRequest')(wanted)).toBe(true);
+    const started = await post(payouts, wanted);
     expect(answerOf('/v1/payouts', 'post', 202)(started.body)).toBe(true);
-    const address = `${payouts}/${request.partnerOrderId}`;
+    const address = `${payouts}/${wanted.partnerOrderId}`;
     const ended = await eventually(async () => {
       const answer = await get(address);
       return JSON.stringify(answer.body).includes('"result"') ? answer : undefined;
@@ -136,6 +146,106 @@ describe('/openapi.json', () => {
     expect(valid(started.body), JSON.stringify(valid.errors)).toBe(true);
   });
 });
+
+describe('what the document says', () => {
+  /** The fields of a schema without a description, by path. */
+  function undescribed(schema: unknown, at: string): string[] {
+    if (!isJsonObject(schema)) return [];
+    const fields = isJsonObject(schema['properties']) ? Object.entries(schema['properties']) : [];
+    const below = ['items', 'additionalProperties', 'allOf', 'anyOf', 'oneOf'].flatMap((keyword) =>
+      [schema[keyword]].flat().flatMap((inner) => undescribed(inner, at)),
+    );
+    return below.concat(
+      fields.flatMap(([name, field]) => [
+        ...(isJsonObject(field) && ('$ref' in field || field['description']) ? [] : [`${at}.${name}`]),
+        ...undescribed(field, `${at}.${name}`),
+      ]),
+    );
+  }
+
+  const whole = () => JSON.parse(JSON.stringify(document()));
+
+  /** What `read` finds in each value under `wanted`, anywhere in the document. */
+  function under(wanted: string, read: (value: unknown) => string[]): string[] {
+    const found: string[] = [];
+    JSON.stringify(document().paths, (key, value: unknown) => {
+      if (key === wanted) found.push(...read(value));
+      return value;
+    });
+    return found;
+  }
+
+  function undescribedParameters(parameters: unknown): string[] {
+    return parametersSchema
+      .parse(plain([parameters]))
+      .flat()
+      .filter(({ description, schema }) => !description && !schema.description)
+      .map(({ name }) => name);
+  }
+
+  test('every field and every parameter has a description, and no description is unused', () => {
+    const named = { ...whole().components.schemas, ...schemaFiles() };
+    const missing = Object.entries(named).flatMap(([name, schema]) => undescribed(plain(schema), name));
+    expect(missing).toEqual([]);
+    expect(under('schema', (schema) => undescribed(schema, ''))).toEqual([]);
+    expect(under('parameters', undescribedParameters)).toEqual([]);
+    const text = JSON.stringify([whole(), schemaFiles()]);
+    const unused = Object.entries(FIELDS).filter(([, meaning]) => !text.includes(JSON.stringify(meaning)));
+    expect(unused).toEqual([]);
+  });
+
+  test('amounts are text in major units, with the currency beside them', () => {
+    const { components } = whole();
+    const { amount, currency } = components.schemas.PayoutRequest.properties.instructedAmount.properties;
+    expect(amount).toMatchObject({ type: 'string', description: expect.stringContaining('major units') });
+    expect(currency.description).toContain('ISO 4217');
+  });
+
+  test('every reason code and every kind of problem is in it', () => {
+    const { components } = whole();
+    expect(components.schemas.ReasonCode.enum).toEqual([...REASON_CODES]);
+    expect(components.schemas.PayoutResult.properties.reason.properties.code.enum).toEqual([...REASON_CODES]);
+    expect(components.schemas.Problem.properties.type.enum).toEqual(PROBLEM_KINDS.map(problemType));
+  });
+
+  test('its server is the one that serves it, and every answer but a redirect has content', () => {
+    const { servers, paths } = whole();
+    expect(new URL(servers[0].url, `${service.url}/openapi.json`).href).toBe(`${service.url}/`);
+    for (const [path, methods] of Object.entries<object>(paths))
+      for (const { responses } of Object.values(methods))
+        for (const [status, answer] of Object.entries(responses))
+          if (status !== '302') expect(answer, `${path} ${status}`).toHaveProperty('content');
+  });
+
+  test('the body of a notification, and its answers', async () => {
+    const path = '/v1/notifications/{app}';
+    const accepts = validatorOf(
+      `/paths/${encodeURIComponent(path.replaceAll('/', '~1'))}/post/requestBody/content/${encodeURIComponent('application~1json')}/schema`,
+    );
+    const notification = { orderId: 'PO-1', partnerOrderId: 'p-1', status: 'SUCCESS', more: { any: 1 } };
+    expect(accepts(notification)).toBe(true);
+    const taken = await post(`${service.url}/v1/notifications/default`, notification);
+    const received = answerOf(path, 'post', 202);
+    expect(received(taken.body), JSON.stringify(received.errors)).toBe(true);
+    const unusable = await post(`${service.url}/v1/notifications/default`, {});
+    const problem = answerOf(path, 'post', 400, 'application/problem+json');
+    expect(problem(unusable.body), JSON.stringify(problem.errors)).toBe(true);
+  });
+
+  test.each([
+    [413, 'application/json', JSON.stringify({ note: 'x'.repeat(70_000) })],
+    [415, 'text/plain', 'hello'],
+    [400, 'application/json', '{'],
+  ])('the answer %s to a bad body', async (status, type, body) => {
+    const url = `${service.url}/v1/payouts`;
+    const answer = await request(url, { method: 'POST', headers: { 'content-type': type }, body });
+    expect(answer.statusCode).toBe(status);
+    const valid = answerOf('/v1/payouts', 'post', status, 'application/problem+json');
+    expect(valid(await answer.body.json()), JSON.stringify(valid.errors)).toBe(true);
+  });
+});
+
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 test('/docs shows every operation without scripts or external resources', async () => {
   const { status, headers, body } = await get(`${service.url}/docs`);

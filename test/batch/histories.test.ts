@@ -24,6 +24,7 @@ const CASES: Record<string, (ref: BatchRef) => Promise<void>> = {
       'success',
       'partial splits=3 failed=1',
     );
+    if (!taken) throw new Error('five rows');
     await world.payouts.start({ ...taken, clientId: 'client-2' });
     await batches.start({ ...ref, payouts: [taken, ...others] });
   },

@@ -9,33 +9,48 @@ import { type Installed, installPackage } from '../support/installed-package.ts'
 const ROOT = join(import.meta.dirname, '../..');
 const exec = promisify(execFile);
 
-const TSCONFIG = {
-  compilerOptions: {
-    target: 'ES2023',
-    module: 'NodeNext',
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    skipLibCheck: true,
-    types: ['node'],
-  },
-  files: ['pay.ts'],
+const COMPILER_OPTIONS = {
+  target: 'ES2023',
+  module: 'NodeNext',
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  types: ['node'],
 };
 
 export interface Consumer extends Installed {
   /** Compiles `examples/typescript/pay.ts` there. Returns the command that runs it without a loader. */
   compiled(): Promise<string[]>;
+  /** The compiler's messages about a module of that project. */
+  typeErrors(code: string): Promise<string>;
 }
 
 export async function installClient(): Promise<Consumer> {
   const installed = await installPackage(packClient, ['@types/node']);
   const { folder } = installed;
+  const compile = async (file: string, skipLibCheck = true) => {
+    const compilerOptions = { ...COMPILER_OPTIONS, skipLibCheck };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }));
+    await exec(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]);
+  };
   return {
     ...installed,
     async compiled() {
       copyFileSync(join(ROOT, 'examples/typescript/pay.ts'), join(folder, 'pay.ts'));
-      writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(TSCONFIG));
-      await exec(join(ROOT, 'node_modules/.bin/tsc'), ['-p', folder]);
+      await compile('pay.ts');
       return [process.execPath, join(folder, 'pay.js')];
     },
+    async typeErrors(code) {
+      writeFileSync(join(folder, 'checked.ts'), code);
+      return compile('checked.ts', false).then(
+        () => '',
+        ({ stdout }) => ownErrors(stdout),
+      );
+    },
   };
+}
+
+/** Without those in Temporal's own declarations, which do not pass every check. */
+function ownErrors(output: string): string {
+  const errors = output.split(/\n(?! )/).filter((error) => error !== '');
+  return errors.filter((error) => !error.startsWith('node_modules/@temporalio/')).join('\n');
 }

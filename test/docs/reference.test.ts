@@ -6,6 +6,7 @@ import { anchorsOf } from '../../scripts/markdown.ts';
 import { FAILURE_MEANINGS } from '../../scripts/reference/meanings.ts';
 import {
   CLI_ERRORS,
+  CLIENT_CODES,
   CLIENT_ERRORS,
   MEMO_FIELDS,
   TEMPORAL_ERRORS,
@@ -132,6 +133,11 @@ describe('errors', () => {
       ([, one]) => typeof one === 'function' && one.prototype instanceof Error,
     );
     expect(named(CLIENT_ERRORS)).toEqual(classes.map(([name]) => name).sort());
+  });
+
+  test('of the client library: exactly the codes that it throws', () => {
+    const thrown = found(source('src/client'), /(?:\bPayoutsError\(|\bsuper\()\s*'([A-Z_]+)'/g);
+    expect(thrown).toEqual(named(CLIENT_CODES));
   });
 
   test('of the Temporal client: classes of that package', () => {

@@ -106,6 +106,7 @@ describe('a receiving account', () => {
       usages: [],
       x: 1,
     };
+    // @ts-expect-error: the type rejects it, too.
     const failure = await accounts.open(bad).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(InvalidPayoutRequestError);
     const paths = ['payerId', 'currency', 'bankLocation', 'usages', 'x'];

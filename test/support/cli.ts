@@ -22,10 +22,33 @@ export async function cli(environment: Environment, args: readonly string[], inp
 /** util-linux provides it on nearly every Linux; elsewhere its options differ. */
 export const CAN_HAVE_TERMINAL = spawnSync('script', ['-qec', 'true', '/dev/null']).status === 0;
 
-/** The same on a terminal, which `script` provides. */
-export async function cliOnTerminal(environment: Environment, args: readonly string[]): Promise<CliRun> {
-  const command = [process.execPath, ...programArguments(MAIN), ...args].map(quotedForShell).join(' ');
-  return ended('script', ['-qec', command, '/dev/null'], { TERM: 'xterm', ...environment });
+interface TerminalOptions {
+  typed?: string;
+  outputFile?: string;
+  onPrinted?: (part: string) => void;
+}
+
+/**
+ * The same on a terminal, which `script` provides: standard input and standard error, and standard output unless
+ * `outputFile` takes it. `typed` is what the person types; `onPrinted` gets each part of what the terminal prints.
+ */
+export async function cliOnTerminal(
+  environment: Environment,
+  args: readonly string[],
+  { typed = '', outputFile, onPrinted }: TerminalOptions = {},
+): Promise<CliRun> {
+  const words = [process.execPath, ...programArguments(MAIN), ...args].map(quotedForShell);
+  const command = [...words, ...(outputFile === undefined ? [] : ['>', quotedForShell(outputFile)])].join(
+    ' ',
+  );
+  return ended(
+    'script',
+    ['-qec', command, '/dev/null'],
+    { TERM: 'xterm', ...environment },
+    typed,
+    undefined,
+    onPrinted,
+  );
 }
 
 function quotedForShell(word: string): string {
@@ -39,12 +62,14 @@ export async function ended(
   environment: Environment,
   input = '',
   cwd = process.cwd(),
+  onPrinted?: (part: string) => void,
 ): Promise<CliRun> {
   const child = spawn(program, args, {
     cwd,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
   });
   child.stdin.end(input);
+  if (onPrinted) child.stdout.on('data', (part: Buffer) => onPrinted(part.toString()));
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { code: child.exitCode, stdout, stderr, json: () => JSON.parse(stdout) };
 }

@@ -11,9 +11,11 @@ const exec = promisify(execFile);
 
 export interface Installed {
   folder: string;
+  archive: string;
   /** Every file of the package. */
   files: string[];
   dependencies: Record<string, string>;
+  peerDependencies: Record<string, string>;
   remove(): void;
 }
 
@@ -31,20 +33,24 @@ export async function installPackage(
   const archive = await pack(folder);
   await exec('tar', ['-xzf', archive, '-C', own, '--strip-components=1']);
   const { stdout } = await exec('tar', ['-tzf', archive]);
-  const dependencies = dependenciesOf(own);
-  for (const name of [...Object.keys(dependencies), ...also]) link(name, modules);
+  const { dependencies, peerDependencies } = manifestOf(own);
+  for (const name of [...Object.keys({ ...dependencies, ...peerDependencies }), ...also]) link(name, modules);
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   return {
     folder,
+    archive,
     files: stdout.trim().split('\n'),
     dependencies,
+    peerDependencies,
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }
 
-function dependenciesOf(folder: string): Record<string, string> {
-  const manifest = z.object({ dependencies: z.record(z.string(), z.string()) });
-  return manifest.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).dependencies;
+const ranges = z.record(z.string(), z.string());
+const manifestSchema = z.object({ dependencies: ranges, peerDependencies: ranges.default({}) });
+
+function manifestOf(folder: string): z.output<typeof manifestSchema> {
+  return manifestSchema.parse(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
 }
 
 function link(name: string, modules: string): void {

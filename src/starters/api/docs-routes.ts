@@ -1,6 +1,6 @@
 /**
- * `/openapi.json`, `/docs`: the same document as a page without scripts or resources, and `/problems`: a page for each
- * `type` of a problem document.
+ * `/openapi.json`, `/docs`: the same document as a page without scripts or resources, `/docs/try`: a page that sends
+ * requests, and `/problems`: a page for each `type` of a problem document.
  */
 import type { FastifyInstance } from 'fastify';
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../../contract/problems.ts';
@@ -9,9 +9,16 @@ import { type DocumentedOperation, type OpenApiDocument, openApiDocument } from 
 import type { Operation } from './operation.ts';
 import { Problem } from './problem.ts';
 
-export function docsRoutes(server: FastifyInstance, operations: readonly Operation[]): void {
+const TRY_OUT = '/docs/try';
+
+export function docsRoutes(
+  server: FastifyInstance,
+  operations: readonly Operation[],
+  tryOut: 'on' | 'off' = 'off',
+): void {
   const document = openApiDocument(operations);
-  const page = pageOf(document);
+  const page = pageOf(document, tryOut === 'on');
+  if (tryOut === 'on') server.register((scope) => tryOutRoutes(scope, document));
   server.get('/openapi.json', async () => document);
   server.get('/docs', async (_request, reply) =>
     reply
@@ -23,6 +30,36 @@ export function docsRoutes(server: FastifyInstance, operations: readonly Operati
       .send(page),
   );
 }
+
+/** Swagger UI. Its scripts and styles come from this server, and its requests go to this server only. */
+async function tryOutRoutes(scope: FastifyInstance, document: OpenApiDocument): Promise<void> {
+  const [swagger, swaggerUi] = await Promise.all([import('@fastify/swagger'), import('@fastify/swagger-ui')]);
+  scope.addHook('onSend', async (_request, reply) => {
+    reply.headers({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });
+  });
+  await scope.register(swagger.default, {
+    mode: 'static',
+    specification: { document: JSON.parse(JSON.stringify(document)) },
+  });
+  await scope.register(swaggerUi.default, {
+    routePrefix: TRY_OUT,
+    // The validator is on another host. A key stays in the page, and is gone when the page closes.
+    uiConfig: { validatorUrl: null, persistAuthorization: false, displayRequestDuration: true },
+    staticCSP: TRY_OUT_POLICY,
+  });
+}
+
+/** Swagger UI sets styles from scripts, and has its icons as data. */
+const TRY_OUT_POLICY = {
+  'default-src': "'none'",
+  'script-src': "'self'",
+  'style-src': "'self' 'unsafe-inline'",
+  'img-src': "'self' data:",
+  'connect-src': "'self'",
+  'base-uri': "'none'",
+  'form-action': "'none'",
+  'frame-ancestors': "'none'",
+};
 
 /** The pages that `type` of a problem document names. */
 export function problemRoutes(server: FastifyInstance): void {
@@ -46,7 +83,7 @@ const STYLE = `body{font:16px/1.5 system-ui;max-width:60rem;margin:2rem auto;pad
 h2{font:600 1rem ui-monospace,monospace;margin:2rem 0 .3rem}pre{background:#f4f4f4;padding:.8rem;overflow:auto}
 td{padding:.1rem 1rem .1rem 0;vertical-align:top}summary{cursor:pointer}`;
 
-function pageOf({ info, paths, components }: OpenApiDocument): string {
+function pageOf({ info, paths, components }: OpenApiDocument, canTryOut: boolean): string {
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, one]) => section(`${method.toUpperCase()} ${path}`, one)),
   );
@@ -55,7 +92,7 @@ function pageOf({ info, paths, components }: OpenApiDocument): string {
 <html lang="en"><head><meta charset="utf-8"><title>${escaped(info.title)}</title>
 <meta name="viewport" content="width=device-width"><style>${STYLE}</style></head>
 <body><h1>${escaped(info.title)}</h1><p>${escaped(info.description)}</p>
-<p>Machine-readable: <a href="/openapi.json">openapi.json</a></p>
+<p>Machine-readable: <a href="/openapi.json">openapi.json</a></p>${canTryOut ? `<p><a href="${TRY_OUT}">Send requests</a></p>` : ''}
 ${operations.join('\n')}
 <h2>Schemas</h2>
 ${schemas.join('\n')}

@@ -1,5 +1,6 @@
 /** The OpenAPI document, generated from the schemas that validate requests. */
 import { z } from 'zod';
+import { describeFields, descriptionOf } from '../../contract/field-descriptions.ts';
 import { payoutResultSchema, payoutStateSchema, problemSchema } from '../../contract/payout-answers.ts';
 import { payoutRequestSchema } from '../../contract/payout-request.ts';
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../../contract/problems.ts';
@@ -11,7 +12,7 @@ import {
 import { codesOf, OPENING_ATTENTION, PAYOUT_ATTENTION } from '../../domain/attention-codes.ts';
 import { REASON_CODES } from '../../domain/payout.ts';
 import { OPENING_REASON_CODES } from '../../domain/receiving-account.ts';
-import { OPEN_ROUTES, type OpenRoute } from './open-routes.ts';
+import { type Content, OPEN_ROUTES, type OpenRoute } from './open-routes.ts';
 import { empty, type Operation } from './operation.ts';
 
 const NAMED = {
@@ -38,9 +39,11 @@ function codes<const Code extends string>(all: readonly Code[], description: str
 }
 const REQUEST_ID = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
 
-/** `input`: as callers send it. `output`: as the API server sends it. */
-export function jsonSchema(schema: z.ZodType, io: 'input' | 'output') {
-  return z.toJSONSchema(schema, { io });
+/** `input`: as callers send it. `output`: as the API server sends it. `name`: of the schema, for ambiguous fields. */
+export function jsonSchema(schema: z.ZodType, io: 'input' | 'output', name = '') {
+  const made = z.toJSONSchema(schema, { io });
+  describeFields(made, name);
+  return made;
 }
 
 export interface DocumentedOperation {
@@ -77,12 +80,13 @@ export function openApiDocument(operations: readonly Operation[]) {
       description:
         'Cross-border payouts. Every request can be repeated. Errors are RFC 9457 problem documents.',
     },
+    servers: [{ url: '/', description: 'The API server that serves this document' }],
     paths,
     components: {
       schemas: Object.fromEntries(
         Object.entries(NAMED).map(([name, schema]) => [
           name,
-          withoutDialect(schema, name.endsWith('Request') ? 'input' : 'output'),
+          withoutDialect(schema, name.endsWith('Request') ? 'input' : 'output', name),
         ]),
       ),
       headers: {
@@ -101,8 +105,16 @@ function documented(one: Operation): DocumentedOperation {
   const { status, description, schema } = one.response;
   const problems = {
     400: 'invalid; errors names every invalid field',
-    401: 'the key is missing or unknown',
+    401: 'the key is missing, unknown or expired',
     403: 'the key does not allow this',
+    408: 'the request did not arrive within 10 s',
+    ...(one.method === 'POST' && {
+      413: 'the body is too large',
+      415: 'the content-type is not accepted',
+    }),
+    414: 'a path parameter is too long',
+    431: 'the headers exceed 16 KiB',
+    500: 'unexpected; the request may have been executed',
     ...one.problems,
     503: 'Temporal or a worker does not respond; send the same request again',
   };
@@ -129,18 +141,40 @@ function documented(one: Operation): DocumentedOperation {
   };
 }
 
-function documentedRoute({ method, path, verb, summary, answers }: OpenRoute): DocumentedOperation {
+function documentedRoute({ method, path, verb, summary, ...route }: OpenRoute): DocumentedOperation {
+  const { answers, problems = {}, body } = route;
   return {
     summary,
     ...(verb && securityOf(verb)),
     operationId: operationId(method, path),
-    parameters: [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-      ...{ name, in: 'path', required: true, schema: { type: 'string' } },
-    })),
-    responses: Object.fromEntries(
-      Object.entries(answers).map(([status, description]) => [status, { description, headers: REQUEST_ID }]),
-    ),
+    parameters: [
+      ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+        const schema = { type: 'string', description: descriptionOf('', name) };
+        return { ...{ name, in: 'path' as const, required: true, schema } };
+      }),
+      ...parameters(route.query ?? empty, 'query'),
+    ],
+    ...(body && { requestBody: { required: true, content: contentOf(body, 'input') } }),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(answers).map(([status, { description, ...content }]) => [
+          status,
+          {
+            description,
+            headers: REQUEST_ID,
+            ...(content.type && { content: contentOf(content, 'output') }),
+          },
+        ]),
+      ),
+      ...Object.fromEntries(
+        Object.entries(problems).map(([status, what]) => [status, problem(Number(status), what)]),
+      ),
+    },
   };
+}
+
+function contentOf({ type, schema = z.string() }: Partial<Content>, io: 'input' | 'output') {
+  return { [type ?? 'application/json']: { schema: withoutDialect(schema, io, 'accepted') } };
 }
 
 function securityOf(verb: string): Pick<DocumentedOperation, 'description' | 'security'> {
@@ -150,7 +184,8 @@ function securityOf(verb: string): Pick<DocumentedOperation, 'description' | 'se
 /** Lists the types that the status may have. */
 function problem(status: number, description: string) {
   const types = PROBLEM_KINDS.filter((kind) => PROBLEMS[kind].status === status).map(problemType);
-  const schema = { allOf: [refTo('Problem'), { properties: { type: { enum: types } } }] };
+  const type = { enum: types, description: descriptionOf('', 'type') };
+  const schema = { allOf: [refTo('Problem'), { properties: { type } }] };
   return { description, headers: REQUEST_ID, content: { 'application/problem+json': { schema } } };
 }
 
@@ -158,7 +193,7 @@ function requestBody({ body, ndjson }: Operation): NonNullable<DocumentedOperati
   return {
     required: !body.safeParse(undefined).success,
     content: {
-      'application/json': { schema: refOrSchema(body, 'input') },
+      'application/json': { schema: refOrSchema(body, 'input', 'body') },
       ...(ndjson && { 'application/x-ndjson': { schema: refTo('PayoutRequest') } }),
     },
   };
@@ -169,7 +204,7 @@ function parameters(shape: z.ZodObject, place: 'path' | 'query'): DocumentedOper
     name,
     in: place,
     required: place === 'path' || !z.safeParse(schema, undefined).success,
-    schema: withoutDialect(z.object({ one: schema }), 'input').properties?.['one'] ?? {},
+    schema: withoutDialect(z.object({ [name]: schema }), 'input').properties?.[name] ?? {},
   }));
 }
 
@@ -182,9 +217,9 @@ function ndjsonParameters({ ndjson }: Operation): DocumentedOperation['parameter
   }));
 }
 
-function refOrSchema(schema: z.ZodType, io: 'input' | 'output'): unknown {
+function refOrSchema(schema: z.ZodType, io: 'input' | 'output', at = ''): unknown {
   const name = Object.entries(NAMED).find(([, named]) => named === schema)?.[0];
-  return name === undefined ? withoutDialect(schema, io) : refTo(name);
+  return name === undefined ? withoutDialect(schema, io, at) : refTo(name);
 }
 
 function refTo(name: string) {
@@ -192,8 +227,8 @@ function refTo(name: string) {
 }
 
 /** Without `$schema`: it is the default dialect of OpenAPI 3.1. */
-function withoutDialect(schema: z.ZodType, io: 'input' | 'output') {
-  const { $schema: _dialect, ...rest } = jsonSchema(schema, io);
+function withoutDialect(schema: z.ZodType, io: 'input' | 'output', name = '') {
+  const { $schema: _dialect, ...rest } = jsonSchema(schema, io, name);
   return rest;
 }
 

@@ -98,7 +98,7 @@ export async function buildServer(
   const operations = operationsOf(clients);
   const callers = new ReloadedCallers(config.callers, server.log);
   server.addHook('onClose', async () => callers.close());
-  docsRoutes(server, operations);
+  docsRoutes(server, operations, config.PAYOUTS_API_TRY_OUT);
   problemRoutes(server);
   metricsRoute(server, callers, audit, metrics.registry);
   serveOperations(server, callers, audit, operations);

@@ -2,7 +2,17 @@
 import { UsageError } from './answer.ts';
 import { readJson } from './files.ts';
 import { openingResolution, type ResolveOptions } from './options.ts';
-import { type AddVerb, type Common, DECIDED_BY, repeatable, SENDS, verbsOf } from './verb.ts';
+import {
+  type AddVerb,
+  type Common,
+  type Confirmable,
+  confirmed,
+  DECIDED_BY,
+  repeatable,
+  SENDS,
+  verbsOf,
+  YES,
+} from './verb.ts';
 
 type WithUser = Common & { openId?: string };
 const OPEN_ID = ['--open-id <id>', 'the user, if user tokens are used'] as const;
@@ -14,6 +24,7 @@ const EACH_CANDIDATE = [
 ] as const;
 
 const accounts = () => import('./accounts.ts');
+const payoutFile = () => import('./payout-file.ts');
 
 export function accountVerbs(verb: AddVerb): void {
   const account = verb<WithUser & { clientId?: string }>(
@@ -32,14 +43,17 @@ export function accountVerbs(verb: AddVerb): void {
 
 function requestVerbs(verb: AddVerb): void {
   const ref = (requestId: string, { app }: Common) => ({ app, requestId });
-  verb<Common & { wait?: true; by?: string }>(
+  verb<Common & Confirmable & { wait?: true; by?: string }>(
     'open <file>',
     'request the receiving account in FILE (- for standard input), or join the request',
-    (file, { wait, by }) => {
-      const body = readJson(file);
-      return async (session) => (await accounts()).open(session, body, wait === true, by);
+    async (file, { wait, by, ...options }) => {
+      const body = await checkedOpening(file);
+      return confirmed(options, 'request a receiving account', async (session) =>
+        (await accounts()).open(session, body, wait === true, by),
+      );
     },
   )
+    .option(...YES)
     .option('--wait', 'wait for the account')
     .option('--by <name>', 'who requests it');
   verb(
@@ -48,11 +62,17 @@ function requestVerbs(verb: AddVerb): void {
     (id, options) => async (session) =>
       (await accounts()).request(session, (requests) => requests.state(ref(id, options))),
   );
-  verb<Common & ResolveOptions>('resolve <id>', 'resolve a request in review', (id, options) => {
-    const resolution = openingResolution(options);
-    return async (session) =>
-      (await accounts()).request(session, (requests) => requests.resolve(ref(id, options), resolution));
-  })
+  verb<Common & Confirmable & ResolveOptions>(
+    'resolve <id>',
+    'resolve a request in review',
+    (id, options) => {
+      const resolution = openingResolution(options);
+      return confirmed(options, `resolve the request ${id}`, async (session) =>
+        (await accounts()).request(session, (requests) => requests.resolve(ref(id, options), resolution)),
+      );
+    },
+  )
+    .option(...YES)
     .requiredOption(...DECIDED_BY)
     .option('--created <accountId>', 'the account was opened; its detail is compared first')
     .option('--not-created <then>', 'it was not: end, or retry (compare once more, then send again)')
@@ -78,4 +98,9 @@ function readVerbs(verb: AddVerb): void {
       async (session) =>
         (await accounts()).detail(session, app, accountId, openId),
   ).option(...OPEN_ID);
+}
+
+async function checkedOpening(file: string) {
+  const content = readJson(file);
+  return (await payoutFile()).checkedOpening(content);
 }

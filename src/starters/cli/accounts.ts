@@ -1,5 +1,6 @@
 /** The verbs below `account`. */
 import type { ReceivingAccounts } from '../../client/receiving-accounts.ts';
+import type { ReceivingAccountInput } from '../../contract/receiving-account.ts';
 import type { ReceivingAccountState } from '../../domain/receiving-account.ts';
 import { type Answer, EXIT } from './answer.ts';
 import type { Session } from './session.ts';
@@ -27,7 +28,7 @@ export async function clientAccounts(
 
 export async function open(
   session: Session,
-  body: unknown,
+  body: ReceivingAccountInput,
   wait: boolean,
   by: string | undefined,
 ): Promise<Answer> {

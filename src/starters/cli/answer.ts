@@ -16,11 +16,20 @@ export interface Answer {
   json: unknown;
   text: string;
   exitCode?: number;
+  /** The verb has printed its answer itself. */
+  isPrinted?: boolean;
+  /** For standard error, beside `text`. */
+  hint?: string | undefined;
 }
 
 /** Thrown for an invalid command line or file. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
+}
+
+/** Thrown if a person does not confirm a change. Nothing was changed. */
+export class NotConfirmedError extends Error {
+  override readonly name = 'NotConfirmedError';
 }
 
 export interface Failure {
@@ -31,8 +40,10 @@ export interface Failure {
 }
 
 export function print(answer: Answer, json: boolean): void {
-  process.stdout.write(json ? `${JSON.stringify(answer.json, null, 2)}\n` : `${answer.text}\n`);
   process.exitCode = answer.exitCode ?? EXIT.ok;
+  if (answer.isPrinted) return;
+  process.stdout.write(json ? `${JSON.stringify(answer.json, null, 2)}\n` : `${answer.text}\n`);
+  if (!json && answer.hint !== undefined) process.stderr.write(`${answer.hint}\n`);
 }
 
 export function invalidInput(code: string, message: string, fields: FieldError[] = []): Failure {

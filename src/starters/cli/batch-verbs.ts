@@ -1,23 +1,39 @@
 /** `batch FILE`, and below it the verbs for existing batches. */
+import type { Command } from 'commander';
 import type { BatchOptions } from './batches.ts';
 import { batchRows, readBytes } from './files.ts';
-import { checkedLimit, checkedRange, type RangeOptions } from './options.ts';
-import { type AddVerb, type Common, CREATED_FROM, CREATED_TO, perform, STARTED_BY, verbsOf } from './verb.ts';
+import { checkedPage, checkedRange, type RangeOptions } from './options.ts';
+import {
+  type AddVerb,
+  type Common,
+  type Confirmable,
+  confirmed,
+  perform,
+  STARTED_BY,
+  verbsOf,
+  withOutput,
+  withPages,
+  YES,
+} from './verb.ts';
 
 const batchCheck = () => import('../../client/checked-batch.ts');
 const batches = () => import('./batches.ts');
 
 export function batchVerbs(verb: AddVerb): void {
-  const batch = verb<BatchOptions & Common>(
+  const batch = verb<BatchOptions & Common & Confirmable>(
     'batch <file>',
     'pay all rows of FILE, a JSON array or NDJSON; its subcommands are for existing batches',
     async (file, options) => {
       const payouts = batchRows(readBytes(file), file);
       const { checkedBatch } = await batchCheck();
       const { rows } = await checkedBatch({ app: options.app, batchId: 'unnamed', payouts });
-      return async (session) => (await batches()).batch(session, rows, options);
+      const { paymentText } = await import('./payout-file.ts');
+      return confirmed(options, paymentText(rows), async (session) =>
+        (await batches()).batch(session, rows, options),
+      );
     },
   )
+    .option(...YES)
     .option('--batch-id <id>', 'the id of the batch; by default derived from the rows')
     .option(...STARTED_BY)
     .option('--watch', 'show the progress and wait for the end');
@@ -28,23 +44,20 @@ export function batchVerbs(verb: AddVerb): void {
     'show the state of a batch',
     (id, options) => async (session) => (await batches()).status(session, ref(id, options)),
   );
-  below(
+  below<Common & Confirmable>(
     'cancel <id>',
     'stop starting rows of a batch; payouts that were already started continue',
-    (id, options) => async (session) => (await batches()).cancel(session, ref(id, options)),
-  );
+    (id, options) =>
+      confirmed(options, `cancel batch ${id}`, async (session) =>
+        (await batches()).cancel(session, ref(id, options)),
+      ),
+  ).option(...YES);
   // Here --app is a filter without a default.
-  batch
-    .command('list')
-    .description('list batches')
+  withPages(withOutput(batch.command('list')).description('list batches'))
     .option('--open', 'only open batches')
     .option('--app <name>', 'only this application')
-    .option(...CREATED_FROM)
-    .option(...CREATED_TO)
-    .option('--limit <count>', 'the maximum number of rows', '50')
-    .option('--json', 'print one JSON document')
-    .action(({ open, json, limit, ...range }: RangeOptions & { open?: true; limit: string; json?: true }) => {
-      const [filter, count] = [{ open, ...checkedRange(range) }, checkedLimit(limit)];
-      return perform(json, async (session) => (await batches()).list(session, filter, count));
+    .action(({ open, ...range }: RangeOptions & { open?: true }, command: Command) => {
+      const [filter, page] = [{ open, ...checkedRange(range) }, checkedPage(range)];
+      return perform(command, async (session) => (await batches()).list(session, filter, page));
     });
 }

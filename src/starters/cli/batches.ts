@@ -6,13 +6,16 @@ import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Batches } from '../../client/batches.ts';
 import type { BatchRef } from '../../client/checked-batch.ts';
-import type { BatchFilter, ListedBatch } from '../../client/lists.ts';
+import type { BatchFilter } from '../../client/lists.ts';
 import { rowsDigest } from '../../contract/payout-batch.ts';
 import { type BatchResult, type BatchState, LISTED_OUTCOMES, ROW_OUTCOMES } from '../../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { changeDetector } from '../../temporal/queries.ts';
 import { cancelBatch } from '../batches.ts';
 import { type Answer, EXIT } from './answer.ts';
+import type { Page } from './options.ts';
+import { collect, listAnswer } from './pages.ts';
+import { showProgress } from './progress.ts';
 import type { Session } from './session.ts';
 import { colors, facts, grid } from './text.ts';
 
@@ -32,7 +35,7 @@ export async function batch(
 ): Promise<Answer> {
   const ref = { app: options.app, batchId: options.batchId ?? idOf(rows) };
   const batches = batchesOf(session);
-  const bar = showProgress();
+  const bar = showProgress(progressLine);
   try {
     const state = await batches.start({ ...ref, payouts: rows, startedBy: options.by }, bar.show);
     if (!options.watch) return answer(ref, state, rows);
@@ -45,15 +48,16 @@ export async function batch(
   return { ...answer(ref, result, rows), exitCode: isPaid ? EXIT.ok : EXIT.notPaid };
 }
 
-export async function list(session: Session, filter: BatchFilter, limit: number): Promise<Answer> {
-  const rows: ListedBatch[] = [];
-  for await (const row of batchesOf(session).list(filter)) {
-    rows.push(row);
-    if (rows.length === limit) break;
-  }
+export async function list(session: Session, filter: BatchFilter, page: Page): Promise<Answer> {
+  const { rows, nextCursor } = await collect(page, async (request) => {
+    const found = await session.withDeadline(() => batchesOf(session).listPage(filter, request));
+    const { batches, ...rest } = found;
+    return { rows: batches, ...rest };
+  });
   const cells = rows.map((row) => [row.batchId, row.app, row.startedAt, row.endedAt ?? '', row.workflow]);
-  const head = ['batch', 'app', 'started', 'ended', 'workflow'];
-  return { json: rows, text: rows.length === 0 ? 'no batches' : grid(head, cells) };
+  const text =
+    rows.length === 0 ? 'no batches' : grid(['batch', 'app', 'started', 'ended', 'workflow'], cells);
+  return listAnswer('batches', page, rows, text, nextCursor);
 }
 
 export async function status(session: Session, ref: BatchRef): Promise<Answer> {
@@ -119,22 +123,6 @@ function answer(
 }
 
 const BAR_WIDTH = 30;
-const ERASE_LINE = '\r\u001b[2K';
-
-interface Progress {
-  show(state: BatchState): void;
-  end(): void;
-}
-
-/** One line on standard error, if that is a terminal. */
-function showProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
-  if (!stream.isTTY) return { show: () => undefined, end: () => undefined };
-  return {
-    show: (state) => void stream.write(`${ERASE_LINE}${progressLine(state)}`),
-    end: () => void stream.write(ERASE_LINE),
-  };
-}
-
 export function progressLine(state: BatchState): string {
   const { phase, count, added, started, joined, done, bad, needingAttention } = state;
   const many = phase === 'RECEIVING' ? added : done;

@@ -2,7 +2,7 @@
  * `doctor`: checks everything that payouts need, and which open points of the specification hold. Each check says what it
  * found and what to do. What this machine cannot determine is `unknown`.
  */
-import { ConfigError } from '../../config/environment.ts';
+import { ConfigError, type Environment } from '../../config/environment.ts';
 import type { ProbeResult, ProbeTarget } from '../../contract/workflows.ts';
 import { OPEN_POINTS, type ProbeFinding } from '../../domain/open-points.ts';
 import { messageOf } from '../../temporal/client-errors.ts';
@@ -33,10 +33,10 @@ export async function doctor(session: Session, { app, target, openId }: DoctorOp
 }
 
 /** The answer if there is no connection to Temporal. */
-export function connectionReport(error: unknown): Answer {
+export function connectionReport(error: unknown, variables: Environment): Answer {
   if (error instanceof ConfigError)
     return report([problem('encryption keys', error.message, 'docs/operations.md, Encryption keys')]);
-  const address = process.env['TEMPORAL_ADDRESS'] || 'the default address';
+  const address = variables['TEMPORAL_ADDRESS'] || 'the default address';
   const advice = 'start Temporal, or correct TEMPORAL_ADDRESS (or TEMPORAL_PROFILE)';
   return report([problem('Temporal', `no response from ${address}: ${messageOf(error)}`, advice)]);
 }

@@ -9,12 +9,14 @@ import { INVALID_PAYOUT_REQUEST, NOT_ACCEPTED_NOW } from '../../contract/failure
 import { TemporalSetupError } from '../../temporal/connection.ts';
 import { BatchEndedError } from '../batches.ts';
 import { applicationFailure, isConflict } from '../errors.ts';
-import { EXIT, type Failure, invalidInput } from './answer.ts';
+import { EXIT, type Failure, invalidInput, NotConfirmedError } from './answer.ts';
 
 export function failureOf(error: unknown): Failure {
   if (isConflict(error)) return { code: 'CONFLICT', message: error.message, exitCode: EXIT.refused };
   if (error instanceof BatchEndedError)
     return { code: 'NOT_ACCEPTED_NOW', message: error.message, exitCode: EXIT.refused };
+  if (error instanceof NotConfirmedError)
+    return { code: 'NOT_CONFIRMED', message: error.message, exitCode: EXIT.refused };
   if (error instanceof WorkflowNotFoundError)
     return { code: 'NOT_FOUND', message: 'no such payout, batch, request or token', exitCode: EXIT.notFound };
   return workflowFailure(error) ?? unexpected(error);

@@ -1,5 +1,5 @@
 /** `list`: finds payouts by phase, outcome, application or attention flag, and shows the reasons of flags. */
-import { type ListedPayout, listPayouts, type PayoutFilter } from '../../client/lists.ts';
+import type { ListedPayout, PayoutFilter } from '../../client/lists.ts';
 import { payoutOf, payoutOfFollowUp } from '../../contract/ids.ts';
 import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
 import {
@@ -10,6 +10,8 @@ import {
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import type { Answer } from './answer.ts';
 import { followUpOf, followUpReasons } from './follow-up.ts';
+import type { Page } from './options.ts';
+import { collect, listAnswer } from './pages.ts';
 import type { Session } from './session.ts';
 import { colors, grid, wrap } from './text.ts';
 
@@ -22,21 +24,22 @@ interface FlaggedRow {
   reasons: AttentionOf<AttentionCode>[] | undefined;
 }
 
-export async function list(session: Session, filter: PayoutFilter, limit: number): Promise<Answer> {
-  const rows: ListedPayout[] = [];
-  for await (const row of listPayouts(session.client, filter)) {
-    rows.push(row);
-    if (rows.length === limit) break;
-  }
-  if (!filter.attention) return { json: rows, text: table(HEAD, rows.map(cells)) };
-  const flagged = await flaggedRows(session, rows, filter);
-  return {
-    json: flagged.map(({ row, reasons }) => ({ ...row, reasons: reasons ?? null })),
-    text: table(
+export async function list(session: Session, filter: PayoutFilter, page: Page): Promise<Answer> {
+  const { rows, nextCursor } = await collect(page, async (request) => {
+    const { payouts, ...rest } = await session.withDeadline(() => session.payouts.listPage(filter, request));
+    return { rows: payouts, ...rest };
+  });
+  const answer = (json: readonly object[], text: string) =>
+    listAnswer('payouts', page, json, text, nextCursor);
+  if (!filter.attention) return answer(rows, table(HEAD, rows.map(cells)));
+  const flagged = await flaggedRows(session, rows, filter, page.cursor === undefined);
+  return answer(
+    flagged.map(({ row, reasons }) => ({ ...row, reasons: reasons ?? null })),
+    table(
       [...HEAD, 'reasons'],
       flagged.map((one) => [...cells(one.row), colors.yellow(reasonsText(one))]),
     ),
-  };
+  );
 }
 
 function table(head: readonly string[], rows: readonly string[][]): string {
@@ -56,11 +59,14 @@ function reasonsText({ reasons }: FlaggedRow): string {
   return reasons.map(({ code, message }) => wrap(`${code}: ${message}`)).join('\n');
 }
 
-/** Adds reasons to `rows`, and adds stuck workflows unless the filter selects a phase or an outcome. */
+/**
+ * Adds reasons to `rows` and, on the first page, stuck workflows unless the filter selects a phase or an outcome.
+ */
 async function flaggedRows(
   session: Session,
   rows: readonly ListedPayout[],
   { phase, outcome, app }: PayoutFilter,
+  isFirstPage: boolean,
 ): Promise<FlaggedRow[]> {
   const stuck = phase === undefined && outcome === undefined ? await stuckRows(session, app) : [];
   const stuckRowOf = (row: ListedPayout) => stuck.find((one) => isSameWorkflow(one.row, row));
@@ -74,7 +80,7 @@ async function flaggedRows(
         })),
       )),
     );
-  const others = stuck.filter((one) => !rows.some((row) => isSameWorkflow(one.row, row)));
+  const others = stuck.filter((one) => isFirstPage && !rows.some((row) => isSameWorkflow(one.row, row)));
   return [...flagged, ...others];
 }
 

@@ -6,30 +6,38 @@ import type { PayoutState } from '../../domain/payout.ts';
 import { accountVerbs } from './account-verbs.ts';
 import { EXIT, UsageError } from './answer.ts';
 import { batchVerbs } from './batch-verbs.ts';
+import { completionVerb } from './completion.ts';
 import { readJson } from './files.ts';
 import {
   checkedApp,
   checkedDay,
   checkedFilter,
   checkedLimit,
+  checkedPage,
   checkedRate,
+  checkedTimeout,
   type ListOptions,
   payoutResolution,
   type RateLimitOptions,
   type ResolveOptions,
 } from './options.ts';
+import type { StartOptions } from './payout-verbs.ts';
 import { printFailure } from './print-failure.ts';
 import {
   type Common,
-  CREATED_FROM,
-  CREATED_TO,
+  type Confirmable,
+  confirmed,
   DECIDED_BY,
+  PROFILE,
   perform,
   repeatable,
   SENDS,
   STARTED_BY,
   verbsOf,
   type Work,
+  withOutput,
+  withPages,
+  YES,
 } from './verb.ts';
 
 // Modules are loaded after the input is validated: imports take most of the CPU time of a call.
@@ -48,6 +56,7 @@ Examples:
   payouts start payout.json --wait
   payouts start payout.json --dry-run
   payouts status ORDER-1 --json
+  payouts --profile staging watch ORDER-1
   payouts batch payouts.ndjson --watch
   payouts resolve ORDER-1 --by olga --not-created retry`;
 
@@ -55,6 +64,7 @@ const program = new Command('payouts')
   .description('start, steer and read cross-border payouts')
   .addHelpText('after', HELP_TAIL)
   .exitOverride()
+  .option(...PROFILE)
   // Options after a verb belong to that verb or to its subcommand.
   .enablePositionalOptions()
   .configureOutput({ writeErr: (text) => void (wantsJson() || process.stderr.write(text)) });
@@ -68,27 +78,40 @@ const steer =
   async (session) =>
     (await payoutVerbs()).steer(session, send);
 
-verb<Common & { dryRun?: true; wait?: true; by?: string }>(
+verb<Common & Confirmable & StartOptions & { dryRun?: true }>(
   'start <file>',
   'start or join the payouts in FILE (one, or a list; - for standard input)',
-  async (file, { dryRun, wait, by }) => {
+  async (file, options) => {
     const requests = await checkedFile(file);
-    return async (session) =>
-      dryRun
-        ? (await payoutVerbs()).quote(session, requests)
-        : (await payoutVerbs()).start(session, requests, wait === true, by);
+    if (options.dryRun) return async (session) => (await payoutVerbs()).quote(session, requests);
+    const { paymentText } = await payoutFile();
+    return confirmed(options, paymentText(requests), async (session) =>
+      (await payoutVerbs()).start(session, requests, options),
+    );
   },
 )
+  .option(...YES)
   .option('--dry-run', 'show quotes; create nothing')
   .option('--wait', 'wait for the results')
   .option(...STARTED_BY);
 
 batchVerbs(verb);
 
-verb(
+verb<Common & { wait?: true; timeout?: string }>(
   'status <id>',
   'show the state of a payout',
-  (id, options) => async (session) => (await payoutVerbs()).status(session, ref(id, options)),
+  (id, options) => {
+    const waiting = { ...(options.wait && { wait: options.wait }), waitMs: checkedTimeout(options) };
+    return async (session) => (await payoutVerbs()).status(session, ref(id, options), waiting);
+  },
+)
+  .option('--wait', 'wait for the end first')
+  .option('--timeout <duration>', 'wait at most so long, such as 30s or 10m');
+verb<Common & { json?: true }>(
+  'watch <id>',
+  'show each change of a payout up to its end; with --json, one line each',
+  (id, options) => async (session) =>
+    (await payoutVerbs()).watch(session, ref(id, options), options.json === true),
 );
 verb(
   'result <id>',
@@ -97,25 +120,44 @@ verb(
 );
 
 for (const decide of ['approve', 'refuse'] as const)
-  verb<Common & Decision>(`${decide} <id>`, `${decide} a payout`, (id, { by, note, lockRateId, ...rest }) =>
-    steer((payouts) => payouts[decide](ref(id, rest), { by, note, lockRateId })),
+  verb<Common & Confirmable & Decision>(
+    `${decide} <id>`,
+    `${decide} a payout`,
+    (id, { by, note, lockRateId, ...rest }) =>
+      confirmed(
+        rest,
+        `${decide} payout ${id}`,
+        steer((payouts) => payouts[decide](ref(id, rest), { by, note, lockRateId })),
+      ),
   )
+    .option(...YES)
     .requiredOption(...DECIDED_BY)
     .option('--note <text>', 'the reason')
     .option('--lock-rate-id <id>', 'the lock of the quote that you have seen: counts for no other quote');
 
-verb<Common & { by: string; reason?: string }>(
+verb<Common & Confirmable & { by: string; reason?: string }>(
   'cancel <id>',
   'cancel a payout before its create begins',
-  (id, { by, reason, ...rest }) => steer((payouts) => payouts.cancel(ref(id, rest), { by, reason })),
+  (id, { by, reason, ...rest }) =>
+    confirmed(
+      rest,
+      `cancel payout ${id}`,
+      steer((payouts) => payouts.cancel(ref(id, rest), { by, reason })),
+    ),
 )
+  .option(...YES)
   .requiredOption(...DECIDED_BY)
   .option('--reason <text>', 'the reason');
 
-verb<Common & ResolveOptions>('resolve <id>', 'resolve a payout in review', (id, options) => {
+verb<Common & Confirmable & ResolveOptions>('resolve <id>', 'resolve a payout in review', (id, options) => {
   const resolution = payoutResolution(options);
-  return steer((payouts) => payouts.resolve(ref(id, options), resolution));
+  return confirmed(
+    options,
+    `resolve payout ${id}`,
+    steer((payouts) => payouts.resolve(ref(id, options), resolution)),
+  );
 })
+  .option(...YES)
   .requiredOption(...DECIDED_BY)
   .option('--created <orderId>', 'the order exists; ids and amounts are compared first')
   .option('--not-created <then>', 'no order exists: end, or retry (confirm once more, then send again)')
@@ -146,31 +188,24 @@ verb('quote <file>', 'quote the payouts in FILE', async (file) => {
 });
 
 // Here --app is a filter without a default.
-program
-  .command('list')
+withPages(withOutput(program.command('list')))
   .description('list payouts by phase, outcome, attention flag or time')
   .option('--phase <phase>', 'such as PROCESSING')
   .option('--outcome <outcome>', 'such as FAILED')
   .option('--attention', 'only payouts with the attention flag')
   .option('--app <name>', 'only this application')
-  .option(...CREATED_FROM)
-  .option(...CREATED_TO)
-  .option('--limit <count>', 'the maximum number of rows', '50')
-  .option('--json', 'print one JSON document')
-  .action((options: ListOptions & { json?: true }) => {
-    const [filter, limit] = [checkedFilter(options), checkedLimit(options.limit)];
-    return perform(options.json, async (session) => (await listVerb()).list(session, filter, limit));
+  .action((options: ListOptions, command: Command) => {
+    const [filter, page] = [checkedFilter(options), checkedPage(options)];
+    return perform(command, async (session) => (await listVerb()).list(session, filter, page));
   });
 
 // Covers all applications, so it has no --app.
-program
-  .command('report')
+withOutput(program.command('report'))
   .description('report the payouts of a day by outcome, their changes after the end, and the open payouts')
   .option('--day <YYYY-MM-DD>', 'the day (UTC); default: today')
-  .option('--json', 'print one JSON document')
-  .action((options: { day?: string; json?: true }) => {
+  .action((options: { day?: string }, command: Command) => {
     const day = checkedDay(options.day);
-    return perform(options.json, async (session) => (await reportVerb()).report(session, day));
+    return perform(command, async (session) => (await reportVerb()).report(session, day));
   });
 
 accountVerbs(verb);
@@ -186,34 +221,38 @@ verb<Common & { renew?: string; limit: string }>(
   .option('--renew <owner>', 'renew now: application, or the openId of a user')
   .option('--limit <count>', 'the maximum number of rows', '50');
 
-verb<RateLimitOptions & Common>(
+verb<RateLimitOptions & Common & Confirmable>(
   'rate-limit',
   'show the calls per second and the lease owner, or change the rate',
   (_none, options) => {
     const change = checkedRate(options);
-    return async (session) => (await applicationVerbs()).rateLimit(session, options.app, change);
+    const work: Work = async (session) => (await applicationVerbs()).rateLimit(session, options.app, change);
+    if (change === undefined) return work;
+    const rate = change.callsPerSecond ?? "the workers' number of";
+    return confirmed(options, `limit ${options.app} to ${rate} calls per second`, work);
   },
 )
+  .option(...YES)
   .option('--calls-per-second <count>', 'set the rate without a restart; default resets it')
   .option('--by <name>', 'who changes it');
 
 type Doctor = Common & { clientId?: string; order?: string; payerId?: string; openId?: string };
 
 // Also answers if Temporal does not respond.
-program
-  .command('doctor')
+withOutput(program.command('doctor'))
   .description('check Temporal, workers, keys, clocks, tokens and the provider, and advise')
   .option('--app <name>', 'the application', 'default')
-  .option('--json', 'print one JSON document')
   .option('--client-id <id>', 'a client whose accounts may be read')
   .option('--payer-id <id>', 'a payer for whom a quote may be requested')
   .option('--order <id>', 'the partnerOrderId of an existing payout, to compare field names')
   .option('--open-id <id>', 'the user, if user tokens are used')
-  .action(async ({ app, json, clientId, order, payerId, openId }: Doctor) => {
+  .action(async ({ app, clientId, order, payerId, openId }: Doctor, command: Command) => {
     const options = { app: checkedApp(app), target: { clientId, partnerOrderId: order, payerId }, openId };
     const { doctor, connectionReport } = await doctorVerb();
-    await perform(json, (session) => doctor(session, options), connectionReport);
+    await perform(command, (session) => doctor(session, options), connectionReport);
   });
+
+completionVerb(program);
 
 async function checkedFile(file: string) {
   const content = readJson(file);

@@ -1,5 +1,6 @@
 /** Validates options. Loads neither Temporal's client nor schemas, so that invalid input fails fast. */
 import type { BatchFilter, PayoutFilter } from '../../client/lists.ts';
+import { DURATION_RULE, durationMs } from '../../config/durations.ts';
 import { APP_NAME, OWN_ID, OWN_ID_RULE } from '../../contract/ids.ts';
 import type { Resolution } from '../../contract/payout-messages.ts';
 import type { OpeningResolution } from '../../contract/receiving-account-messages.ts';
@@ -11,14 +12,27 @@ export interface ListOptions extends RangeOptions {
   phase?: string | undefined;
   outcome?: string | undefined;
   attention?: boolean | undefined;
-  limit: string;
 }
 
 /** Options of every list. */
-export interface RangeOptions {
+export interface RangeOptions extends PageOptions {
   app?: string | undefined;
   createdFrom?: string | undefined;
   createdTo?: string | undefined;
+}
+
+export interface PageOptions {
+  limit: string;
+  /** True: the first page. */
+  cursor?: string | true | undefined;
+}
+
+/** Which rows of a list to show. */
+export interface Page {
+  limit: number;
+  cursor: string | undefined;
+  /** The answer in JSON has the cursor of the next page. */
+  isPage: boolean;
 }
 
 export interface RateLimitOptions {
@@ -60,6 +74,27 @@ export function checkedLimit(text: string): number {
   const limit = Number(text);
   if (!Number.isInteger(limit) || limit < 1) throw new UsageError('--limit must be an integer of at least 1');
   return limit;
+}
+
+export function checkedPage({ limit, cursor }: PageOptions): Page {
+  return {
+    limit: checkedLimit(limit),
+    cursor: typeof cursor === 'string' ? cursor : undefined,
+    isPage: cursor !== undefined,
+  };
+}
+
+/** A timer of Node has 31 bits of milliseconds. */
+const MAX_TIMEOUT_MS = 24 * 86_400_000;
+
+/** Milliseconds. */
+export function checkedTimeout({ wait, timeout }: { wait?: true; timeout?: string }): number | undefined {
+  if (timeout === undefined) return undefined;
+  if (!wait) throw new UsageError('--timeout requires --wait');
+  const ms = durationMs(timeout);
+  if (ms === undefined) throw new UsageError(`--timeout ${DURATION_RULE}`);
+  if (ms > MAX_TIMEOUT_MS) throw new UsageError('--timeout must be at most 24d');
+  return ms;
 }
 
 export function checkedFilter({ phase, outcome, attention, ...range }: ListOptions): PayoutFilter {

@@ -4,8 +4,10 @@ import { Payouts } from '../../client/payouts.ts';
 import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { clientConfig } from '../../config/client-config.ts';
+import type { Environment } from '../../config/environment.ts';
+import { withProfile } from '../../config/profiles.ts';
 import { connectClient } from '../../temporal/connection.ts';
-import { type Answer, print } from './answer.ts';
+import { type Answer, print, UsageError } from './answer.ts';
 import { printFailure } from './print-failure.ts';
 
 /** Long enough for a worker that has to call the provider. */
@@ -16,6 +18,8 @@ export interface Session {
   namespace: string;
   address: string;
   environment: string | undefined;
+  /** The variables of this process or of the profile. */
+  variables: Environment;
   payouts: Payouts;
   reads: ProviderReads;
   receivingAccounts: ReceivingAccounts;
@@ -23,22 +27,32 @@ export interface Session {
   withDeadline<T>(call: () => Promise<T>): Promise<T>;
 }
 
+export interface SessionOptions {
+  json: boolean;
+  profile: string | undefined;
+}
+
+export type OnConnectionFailure = (error: unknown, variables: Environment) => Answer;
+
 /** `onConnectionFailure` answers if there is no connection, for a verb that diagnoses it. */
 export async function inSession(
-  json: boolean,
+  { json, profile }: SessionOptions,
   verb: (session: Session) => Promise<Answer>,
-  onConnectionFailure?: (error: unknown) => Answer,
+  onConnectionFailure?: OnConnectionFailure,
 ): Promise<void> {
+  let variables: Environment | undefined;
   let close: (() => Promise<void>) | undefined;
   try {
-    const { PAYMENTS_ENVIRONMENT: environment } = clientConfig(process.env);
-    const { connection, client, namespace, address } = await connectClient();
+    variables = variablesOf(profile);
+    const { PAYMENTS_ENVIRONMENT: environment } = clientConfig(variables);
+    const { connection, client, namespace, address } = await connectClient({ environment: variables });
     close = () => connection.close();
     const session: Session = {
       client,
       namespace,
       address,
       environment,
+      variables,
       payouts: new Payouts({ client, environment }),
       reads: new ProviderReads(client),
       receivingAccounts: new ReceivingAccounts({ client, environment }),
@@ -46,9 +60,16 @@ export async function inSession(
     };
     print(await verb(session), json);
   } catch (error) {
-    if (onConnectionFailure && close === undefined) print(onConnectionFailure(error), json);
+    if (onConnectionFailure && variables && close === undefined)
+      print(onConnectionFailure(error, variables), json);
     else await printFailure(error, json);
   } finally {
     await close?.();
   }
+}
+
+function variablesOf(profile: string | undefined): Environment {
+  const read = withProfile(process.env, profile);
+  if (read.ok) return read.value;
+  throw new UsageError(read.problems.join('\n'));
 }

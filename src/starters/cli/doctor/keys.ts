@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { encryptionKeys } from '../../../config/encryption.ts';
+import type { Environment } from '../../../config/environment.ts';
 import { PAYOUTS_TASK_QUEUE } from '../../../contract/ids.ts';
 import type { WorkerDescription, WorkflowSignatures } from '../../../contract/workflows.ts';
 import { clockOffset } from '../../../domain/time.ts';
@@ -21,7 +22,7 @@ type Probe = WorkflowHandle<WorkflowSignatures['workerProbe']>;
  * the offset of the worker's clock from Temporal's.
  */
 export async function checkKeys(session: Session): Promise<CheckWithClock> {
-  const { client, withDeadline } = session;
+  const { client, variables, withDeadline } = session;
   const probe = await withDeadline(() =>
     client.workflow.start<WorkflowSignatures['workerProbe']>('workerProbe', {
       taskQueue: PAYOUTS_TASK_QUEUE,
@@ -37,7 +38,7 @@ export async function checkKeys(session: Session): Promise<CheckWithClock> {
     return {
       check: problem(CHECK, 'no worker answered within 30 s', "read the worker's log: it may be overloaded"),
     };
-  const detail = `a worker could not process what this machine encrypted (${ownKeys()})`;
+  const detail = `a worker could not process what this machine encrypted (${ownKeys(variables)})`;
   return { check: problem(CHECK, detail, `the worker's log names the missing key; ${SAME_KEYS}`) };
 }
 
@@ -54,27 +55,27 @@ async function endOf({ withDeadline }: Session, probe: Probe): Promise<'complete
   );
 }
 
-async function readResult({ withDeadline }: Session, probe: Probe): Promise<CheckWithClock> {
+async function readResult({ variables, withDeadline }: Session, probe: Probe): Promise<CheckWithClock> {
   try {
     const worker = await probe.result();
     const { startTime, closeTime } = await withDeadline(() => probe.describe());
     const clock = clockOffset(worker.nowMs, startTime.getTime(), (closeTime ?? new Date()).getTime());
-    return { check: ok(CHECK, keysText(worker)), clock };
+    return { check: ok(CHECK, keysText(worker, variables)), clock };
   } catch (error) {
     const detail =
       error instanceof UnknownKeyError
         ? `the worker encrypts with the key ${error.keyId}, which this machine lacks`
-        : `this machine (${ownKeys()}) cannot decrypt what the worker encrypts: it has no key, or another key with the same id`;
+        : `this machine (${ownKeys(variables)}) cannot decrypt what the worker encrypts: it has no key, or another key with the same id`;
     return { check: problem(CHECK, detail, SAME_KEYS) };
   }
 }
 
-function keysText({ payloadKeys, tokenKeys }: WorkerDescription): string {
+function keysText({ payloadKeys, tokenKeys }: WorkerDescription, variables: Environment): string {
   if (payloadKeys.length === 0) return 'payloads are not encrypted: a test on loopback';
   const tokens = tokenKeys.length > 0 ? `; token keys: ${tokenKeys.join(', ')}` : '';
-  return `match; this machine: ${ownKeys()}; worker: ${payloadKeys.join(', ')}${tokens}`;
+  return `match; this machine: ${ownKeys(variables)}; worker: ${payloadKeys.join(', ')}${tokens}`;
 }
 
-function ownKeys(): string {
-  return encryptionKeys(process.env).payloads?.ids.join(', ') ?? 'no key';
+function ownKeys(variables: Environment): string {
+  return encryptionKeys(variables).payloads?.ids.join(', ') ?? 'no key';
 }

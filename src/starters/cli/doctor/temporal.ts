@@ -22,13 +22,13 @@ export async function checkVersion({ client, address, withDeadline }: Session): 
 
 /** `missing`: the namespace does not exist, so nothing else can be checked. */
 export async function checkNamespace(
-  { client, namespace, withDeadline }: Session,
+  { client, namespace, variables, withDeadline }: Session,
   environment: string,
 ): Promise<{ check: Check; missing: boolean }> {
   try {
     const { config } = await withDeadline(() => client.workflowService.describeNamespace({ namespace }));
     const retentionMs = Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) * 1_000;
-    return { check: retention(namespace, retentionMs, environment), missing: false };
+    return { check: retention(namespace, retentionMs, environment, followUpsMs(variables)), missing: false };
   } catch (error) {
     if (!isGrpcServiceError(error)) throw error;
     const missing = error.code === NOT_FOUND;
@@ -48,8 +48,13 @@ export async function checkNamespace(
 }
 
 /** Histories of ended payouts prove what was sent, and follow-ups read them. */
-function retention(namespace: string, retentionMs: number, environment: string): Check {
-  const neededMs = Math.max(0, ...(followUpsMs(process.env) ?? [])) + MARGIN_MS;
+function retention(
+  namespace: string,
+  retentionMs: number,
+  environment: string,
+  followUps: readonly number[] = [],
+): Check {
+  const neededMs = Math.max(0, ...followUps) + MARGIN_MS;
   const detail = `${namespace} has a retention of ${days(retentionMs)}`;
   if (retentionMs >= neededMs) return ok('namespace', detail);
   if (environment === 'test')

@@ -1,0 +1,78 @@
+/** What a verb shows while it waits: one line on standard error, if that is a terminal. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PayoutRef } from '../../client/payouts.ts';
+import type { PayoutState } from '../../domain/payout.ts';
+import { changeDetector } from '../../temporal/queries.ts';
+import type { Session } from './session.ts';
+
+const ERASE_LINE = '\r\u001b[2K';
+const INTERVAL_MS = 1_000;
+const DEFAULT_COLUMNS = 80;
+
+export interface Progress<T> {
+  show(value: T): void;
+  end(): void;
+}
+
+export function showProgress<T>(
+  line: (value: T) => string,
+  stream: NodeJS.WriteStream = process.stderr,
+): Progress<T> {
+  if (!stream.isTTY) return { show: () => undefined, end: () => undefined };
+  return {
+    show: (value) => void stream.write(`${ERASE_LINE}${line(value)}`),
+    end: () => void stream.write(ERASE_LINE),
+  };
+}
+
+/** Waits for `end`, and meanwhile shows what the payout does. */
+export async function untilEndOf<T>(session: Session, ref: PayoutRef, end: Promise<T>): Promise<T> {
+  const stopped = new AbortController();
+  let seen = '';
+  const follow = async () => {
+    for await (const { phase, sentence } of statesOf(session, ref, stopped.signal))
+      seen = `${phase}: ${sentence}`;
+  };
+  // A query may fail, for example without a worker. The wait needs none.
+  if (process.stderr.isTTY) follow().catch(() => undefined);
+  return showWhile(() => seen, end).finally(() => stopped.abort());
+}
+
+/** Waits for all of `ends`, and meanwhile shows how many have come. */
+export async function untilEnds<T>(ends: readonly Promise<T>[]): Promise<T[]> {
+  let ended = 0;
+  const counted = ends.map((end) => end.finally(() => (ended += 1)));
+  return showWhile(() => `${ended} of ${ends.length} payouts ended`, Promise.all(counted));
+}
+
+/** Adds the time since the start to `text`. */
+async function showWhile<T>(text: () => string, end: Promise<T>): Promise<T> {
+  const startedMs = Date.now();
+  const progress = showProgress((seconds: number) => {
+    const time = `(${seconds} s)`;
+    const room = (process.stderr.columns ?? DEFAULT_COLUMNS) - time.length - 2;
+    return `${text().slice(0, room)} ${time}`;
+  });
+  const timer = setInterval(() => progress.show(Math.round((Date.now() - startedMs) / 1_000)), INTERVAL_MS);
+  try {
+    return await end;
+  } finally {
+    clearInterval(timer);
+    progress.end();
+  }
+}
+
+/** The state of a payout now and after each change, up to its end. */
+export async function* statesOf(
+  { payouts, withDeadline }: Session,
+  ref: PayoutRef,
+  signal?: AbortSignal,
+): AsyncGenerator<PayoutState> {
+  const hasChanged = changeDetector(payouts.handle(ref));
+  for (; ; await sleep(INTERVAL_MS, undefined, { ...(signal && { signal }) })) {
+    if (!(await withDeadline(hasChanged))) continue;
+    const state = await withDeadline(() => payouts.state(ref));
+    yield state;
+    if (state.phase === 'DONE') return;
+  }
+}
