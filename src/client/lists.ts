@@ -150,13 +150,16 @@ async function runPage(
 
 const DIGEST_BYTES = 12;
 
+/** So that no cursor looks like an option of the command line. */
+const PREFIX = 'p';
+
 /** Opaque: Temporal's page token, and a digest of it and of the query, which recognizes all other text. */
 function cursorOf(token: Uint8Array, query: string): string {
-  return Buffer.concat([digestOf(token, query), token]).toString('base64url');
+  return PREFIX + Buffer.concat([digestOf(token, query), token]).toString('base64url');
 }
 
 function tokenOf(cursor: string, query: string): Uint8Array {
-  const bytes = Buffer.from(cursor, 'base64url');
+  const bytes = Buffer.from(cursor.startsWith(PREFIX) ? cursor.slice(PREFIX.length) : '', 'base64url');
   const token = bytes.subarray(DIGEST_BYTES);
   if (token.length > 0 && bytes.subarray(0, DIGEST_BYTES).equals(digestOf(token, query))) return token;
   throw invalidCursor();

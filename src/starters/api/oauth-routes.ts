@@ -46,7 +46,11 @@ const PAGES: Record<AuthorizationOutcome['outcome'], [status: number, title: str
   NOT_STORED: [502, 'Not stored'],
 };
 
-const authorizeLink = z.strictObject({ app: z.string(), url: z.url(), expiresAt: z.iso.datetime() });
+const authorizeLink = z.strictObject({
+  app: z.string(),
+  url: z.url().describe('Leads a browser to the authorization page of the provider. Works once'),
+  expiresAt: z.iso.datetime().describe('When the link stops working'),
+});
 
 export function authorizationOperations({ authorizations }: Clients): Operation[] {
   return [
