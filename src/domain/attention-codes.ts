@@ -157,11 +157,11 @@ export const TOKEN_ATTENTION = {
   },
   REFRESH_REFUSED: {
     meaning: 'The provider refused the refresh token.',
-    action: 'Let the user authorize again: `GET /v1/oauth/{app}/authorize`.',
+    action: 'Let the user authorize again, with a link of `POST /v1/authorizations`.',
   },
   NO_REFRESH_TOKEN: {
     meaning: 'There is no refresh token, neither here nor in the histories of earlier runs.',
-    action: 'Let the user authorize again: `GET /v1/oauth/{app}/authorize`.',
+    action: 'Let the user authorize again, with a link of `POST /v1/authorizations`.',
   },
 } as const satisfies Record<string, Explained>;
 export type TokenAttentionCode = keyof typeof TOKEN_ATTENTION;

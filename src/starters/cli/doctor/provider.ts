@@ -55,7 +55,7 @@ export async function checkTokens(
     const bad = tokens.filter((token) => 'ended' in token || token.needsAttention);
     const hasApplicationToken = !bad.some(isMissingApplicationToken);
     if (bad.length > 0)
-      return { check: problem(check, bad.map(describe).join('; '), advice(bad, app)), hasApplicationToken };
+      return { check: problem(check, bad.map(describe).join('; '), advice(bad)), hasApplicationToken };
     const detail =
       tokens.length === 0 ? 'none yet: the first call to the provider gets one' : `${tokens.length} valid`;
     return { check: ok(check, detail), hasApplicationToken };
@@ -101,10 +101,12 @@ function describe(token: ListedToken): string {
   return `${token.openId ?? 'application'}: ${token.reasons.map(({ code }) => code).join(', ')}`;
 }
 
-function advice(bad: readonly ListedToken[], app: string): string {
+function advice(bad: readonly ListedToken[]): string {
   const codes = bad.flatMap((token) => ('ended' in token ? [] : token.reasons.map(({ code }) => code)));
   const needsUser = codes.some((code) => USER_MUST_AUTHORIZE.includes(code));
-  const authorize = needsUser ? `the user must authorize again at GET /v1/oauth/${app}/authorize; ` : '';
+  const authorize = needsUser
+    ? `the user must authorize again, with a link of POST /v1/authorizations; `
+    : '';
   const refused = codes.includes('REFUSED') ? WRONG_CREDENTIALS : '';
   return `${refused}${authorize}payouts tokens shows what each token needs (docs/operations.md, Tokens)`;
 }
