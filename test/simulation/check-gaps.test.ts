@@ -91,6 +91,7 @@ describe('H107 the answer that a payout may end without an order holds only for 
     await world.run({ withinMs: 20_000 });
     await world.finish(payouts.approve(ref, { by: 'anna' }));
     expect(await world.finish(payouts.result(ref), HOUR)).toMatchObject({ outcome: 'SUCCESS' });
+    await world.run({ withinMs: 5_000 });
     const third = server.reset(first, completedTasks(first).at(-1) ?? 0, 'by mistake');
     await world.run({ done: () => !third.isRunning, withinMs: HOUR });
     expect(await world.finish(payouts.result(ref), HOUR)).toMatchObject({ outcome: 'SUCCESS' });
@@ -114,6 +115,7 @@ describe('H107 the answer that a payout may end without an order holds only for 
     const second = server.reset(first, tasks[1] ?? 0, 'open it after all');
     await world.run({ done: () => !second.isRunning, withinMs: HOUR });
     expect(await world.finish(accounts.result(request), HOUR)).toMatchObject({ outcome: 'OPENED' });
+    await world.run({ withinMs: 5_000 });
     const third = server.reset(first, tasks.at(-1) ?? 0, 'by mistake');
     await world.run({ withinMs: HOUR });
     expect(third.isRunning).toBe(true);

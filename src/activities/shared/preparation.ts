@@ -61,11 +61,10 @@ export function preparation(config: WorkerConfig, clock: Clock): CheckActivities
     prepareFollowUp: async (request) => followUpPlan(config, request),
     async doubtAboutEnd(facts) {
       const policy = sendPolicy(env);
-      const runId = activityInfo().workflowExecution?.runId;
-      const doubt = doubtAbout(runId, facts, policy);
+      const doubt = doubtAbout(activityInfo().workflowExecution?.runId, facts, policy);
       // The start of a lost or deleted run proves nothing.
       const provesNothing = policy.createCheck === 'always' || policy.recoveredAtMs !== undefined;
-      return { runId, doubt: doubt ?? (provesNothing && !facts.cleared ? 'earlier-run' : null) };
+      return doubt ?? (provesNothing && !facts.cleared ? 'earlier-run' : null);
     },
     async prepareRead(app, openId) {
       const plan = readPlan(config, app);

@@ -221,10 +221,7 @@ export interface Prepared<Request> {
   settings: PayoutSettings;
 }
 
-export interface DoubtAboutEnd {
-  doubt: 'restored' | 'forgotten' | 'earlier-run' | null;
-  runId: string | undefined;
-}
+export type DoubtAboutEnd = 'restored' | 'forgotten' | 'earlier-run' | null;
 
 /** They make no call. They fail as `InvalidPayoutRequest` on bad input. */
 export interface CheckActivities {
@@ -237,6 +234,6 @@ export interface CheckActivities {
   preparePayout(request: unknown, start: StartFacts): Promise<Prepared<CheckedPayoutRequest>>;
   prepareReceivingAccount(request: unknown, start: StartFacts): Promise<Prepared<CheckedOpeningRequest>>;
   prepareFollowUp(request: unknown): Promise<FollowUpPlan>;
-  /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create. Holds for one run. */
+  /** Whether an earlier run, or a run that a restored Temporal has lost, may have sent the create. */
   doubtAboutEnd(facts: RunFacts): Promise<DoubtAboutEnd>;
 }
