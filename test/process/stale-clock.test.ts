@@ -13,7 +13,7 @@ describe('H52 a worker dies, a timer fires, and a query comes before the next wo
     expect(unguarded?.replay?.message).toContain('TMPRL1100');
   });
 
-  test('with the guard, the query fails once with its own error, the next query succeeds, and the history replays', () => {
+  test('with the guard, the query fails with its own error, a later one succeeds, and the history replays', () => {
     const [first, second] = guarded?.answers ?? [];
     expect(isStaleClock(first)).toBe(true);
     expect(second).toBeGreaterThanOrEqual(TIMER_MS);
