@@ -12,7 +12,7 @@ import { z } from 'zod';
 import type { CodecConfig } from '../config/codec-config.ts';
 import { UnknownKeyError } from '../encryption/key-ring.ts';
 import { EncryptionCodec } from '../encryption/payload-codec.ts';
-import { Drain } from '../surroundings/drain.ts';
+import { connectionLimits, Drain } from '../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../surroundings/process.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
 import { refusal, SignIn } from './sign-in.ts';
@@ -59,19 +59,10 @@ export async function buildCodecServer(
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: MAX_BODY_BYTES,
     trustProxy: [...config.proxies],
-    requestTimeout: requestTimeoutMs,
+    ...connectionLimits(requestTimeoutMs),
     connectionTimeout: requestTimeoutMs,
     // An unread request of a client without a key otherwise delays a shutdown.
     keepAliveTimeout: requestTimeoutMs,
-    // By default, Node checks for timed-out requests only every 30 s.
-    http: {
-      connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
-      requestTimeout: requestTimeoutMs,
-      headersTimeout: requestTimeoutMs,
-    },
-    forceCloseConnections: 'idle',
-    // What arrives on an open connection while the server closes is served; the drain has a deadline.
-    return503OnClosing: false,
   });
   server.server.maxConnections = MAX_CONNECTIONS;
   drain.watch(server);

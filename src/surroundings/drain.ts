@@ -26,6 +26,22 @@ export class Drain {
   }
 }
 
+/** The options of a server that closes connections whose requests do not arrive in time, and idle ones when it ends. */
+export function connectionLimits(requestTimeoutMs: number) {
+  return {
+    requestTimeout: requestTimeoutMs,
+    // By default, Node checks for timed-out requests only every 30 s.
+    http: {
+      connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
+      requestTimeout: requestTimeoutMs,
+      headersTimeout: requestTimeoutMs,
+    },
+    forceCloseConnections: 'idle',
+    // What arrives on an open connection while the server closes is served; the drain has a deadline.
+    return503OnClosing: false,
+  } as const;
+}
+
 export interface DrainSettings {
   clock: Clock;
   /** From the signal to the end of the process at the latest. */

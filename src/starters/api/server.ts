@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { ServiceConfig } from '../../config/service-config.ts';
 import { createNotificationVerifier } from '../../payments/index.ts';
-import { Drain } from '../../surroundings/drain.ts';
+import { connectionLimits, Drain } from '../../surroundings/drain.ts';
 import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { AuditLog } from './audit.ts';
@@ -62,16 +62,7 @@ export async function buildServer(
     // An id has 64 characters, percent-encoded as up to nine characters each.
     routerOptions: { maxParamLength: 1_000 },
     trustProxy: [...config.PAYOUTS_API_PROXIES],
-    requestTimeout: requestTimeoutMs,
-    // By default, Node checks for timed-out requests only every 30 s.
-    http: {
-      connectionsCheckingInterval: Math.min(1_000, requestTimeoutMs),
-      requestTimeout: requestTimeoutMs,
-      headersTimeout: requestTimeoutMs,
-    },
-    forceCloseConnections: 'idle',
-    // What arrives on an open connection while the server closes is served; the drain has a deadline.
-    return503OnClosing: false,
+    ...connectionLimits(requestTimeoutMs),
   });
   server.server.maxConnections = MAX_CONNECTIONS;
   limitResponseTimes(server, clock);
