@@ -162,7 +162,7 @@ async function endUnlessSent(run: PayoutRun, end: NotCreated): Promise<void> {
     enterReview(run, `it would end ${code} (${message}), but a create of unknown outcome was sent`);
     return;
   }
-  const cause = await doubtAboutEnd(() => runFacts(run.record.startedAtMs, run.cleared));
+  const cause = await doubtAboutEnd(runFacts(run.record.startedAtMs, run.cleared));
   if (cause === null) throw end;
   if (cause === 'restored') markOutcomeUnknown(run, cause);
   else confirmFirst(run, cause);

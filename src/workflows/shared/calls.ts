@@ -81,10 +81,10 @@ const MAX_QUESTIONS = 10;
  * Why this run must not end without an order yet; null if it may. An activity compares the run ids, because a branch on
  * them would not replay after a reset. The run must end in the workflow task in which it gets null.
  */
-export async function doubtAboutEnd(facts: () => RunFacts): Promise<DoubtAboutEnd> {
+export async function doubtAboutEnd(facts: RunFacts): Promise<DoubtAboutEnd> {
   for (let left = MAX_QUESTIONS; left > 0; left -= 1) {
     const askedAtMs = Date.now();
-    const doubt = await checks.doubtAboutEnd(facts());
+    const doubt = await checks.doubtAboutEnd(facts);
     if (doubt !== null || Date.now() - askedAtMs < ANSWER_HOLDS_MS) return doubt;
   }
   // The workers are slow. A confirmation answers the question, too.
