@@ -60,7 +60,11 @@ export const HAZARDS: Readonly<Record<string, Predicate>> = {
   ),
   H7: somePayout((payout) => actionsOf(payout, 'start-again').length > 0),
   H9: somePayout((payout) => actionsOf(payout, 'cancel').length > 0),
-  H10: somePayout((payout) => actionsOf(payout, 'terminate').some(({ atMs }) => sentBefore(payout, atMs))),
+  H10: somePayout((payout) =>
+    [...actionsOf(payout, 'terminate'), ...actionsOf(payout, 'start with bad input')].some(({ atMs }) =>
+      sentBefore(payout, atMs),
+    ),
+  ),
   H13: playedScenario('drift', 'lock-ignored'),
   H17: somePayout(({ result }) => result?.reason?.code === 'INSUFFICIENT_BALANCE'),
   H18: playedScenario('sums-wrong'),

@@ -429,6 +429,14 @@ export const MUTANTS: readonly Mutant[] = [
     replace: 'const isForgotten = recoveredAtMs === 0',
   },
 
+  {
+    name: 'bad-input-hides-a-payout',
+    what: "A start with bad input under a payout's id counts as its end: the payout is never continued.",
+    file: 'src/activities/aftercare/adopt-stopped.ts',
+    find: "if (decisive === undefined || decisive.saidNotCreated) return 'not-ours';",
+    replace: "if (isBadInput || decisive === undefined || decisive.saidNotCreated) return 'not-ours';",
+  },
+
   // ---- several applications
   {
     name: 'applications-share-a-token',

@@ -13,6 +13,7 @@ import { type PlannedOpening, planOpenings } from './openings.ts';
 import { type PlannedOperationOutage, planOperationOutage } from './operation-outage.ts';
 import { payoutRequest, SECOND_APP_FROM } from './payout-world.ts';
 import { TOKENS } from './secrets.ts';
+import { type PlannedStranger, planStrangers } from './strangers.ts';
 import { type PlannedUpgrade, planUpgrade } from './upgrade.ts';
 import { type PlannedUsers, planUsers } from './users.ts';
 
@@ -60,6 +61,7 @@ export interface Plan {
   payouts: PlannedPayout[];
   batches: PlannedBatch[];
   openings: PlannedOpening[];
+  strangers: PlannedStranger[];
   /** Users for whom the application acts, if the provider requires user tokens. */
   users: PlannedUsers | undefined;
   /** No faults and no interventions. */
@@ -211,8 +213,11 @@ const SECOND_APP_PROBABILITY = 0.15;
 export function planOf(seed: number): Plan {
   const base = maybeWithOldAnswers(new Random(seed ^ 0x51c6), basePlan(seed));
   const plan = maybeFaultFree(new Random(seed ^ 0xca13), base);
-  const users = plan.isFaultFree ? undefined : planUsers(new Random(seed ^ 0x05e5), plan.faultPhaseMs);
-  return users ? withUsers(users, plan) : maybeWithSecondApp(new Random(seed ^ 0x2a99), plan);
+  if (plan.isFaultFree) return plan;
+  const users = planUsers(new Random(seed ^ 0x05e5), plan.faultPhaseMs);
+  const owned = users ? withUsers(users, plan) : maybeWithSecondApp(new Random(seed ^ 0x2a99), plan);
+  const strangers = planStrangers(new Random(seed ^ 0x57a9), plan.faultPhaseMs, owned.payouts);
+  return { ...owned, strangers };
 }
 
 /**
@@ -242,7 +247,7 @@ function maybeWithOldAnswers(random: Random, plan: Plan): Plan {
 
 /** With some probability, adds payouts of a second application, with its own token, lease and rate limit. */
 function maybeWithSecondApp(random: Random, plan: Plan): Plan {
-  if (plan.isFaultFree || !random.chance(SECOND_APP_PROBABILITY)) return plan;
+  if (!random.chance(SECOND_APP_PROBABILITY)) return plan;
   const people = { faultPhaseMs: plan.faultPhaseMs, interventionRate: 1 };
   const added = Array.from({ length: pick(random, [1, 1, 2, 4]) }, (_, at) =>
     planPayout(random, SECOND_APP_FROM + at, people),
@@ -303,7 +308,7 @@ function basePlan(seed: number): Plan {
   return {
     ...{ seed, workers, faultPhaseMs, network, processFaults, tokensExpireAtMs, batches },
     payouts: [...payouts, ...rows],
-    ...{ users: undefined, isFaultFree: false, operationOutage },
+    ...{ users: undefined, isFaultFree: false, operationOutage, strangers: [] },
     ...(operationOutage && { faultPhaseMs: operationOutage.atMs + operationOutage.lastsMs }),
     rotation: planRotation(new Random(seed ^ 0x4e75), faultPhaseMs),
     upgrade: planUpgrade(new Random(seed ^ 0x0b9d), faultPhaseMs),

@@ -3,11 +3,12 @@ import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import { partnerOrderIdOf, payoutId } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';
-import type { Feature, Scene } from './scene.ts';
+import { type Feature, isCompleted, type Scene } from './scene.ts';
+import { isOfStranger } from './strangers.ts';
 
 /** Runs continue as new long before this limit. */
 const MAX_EVENTS = 1_000;
-/** No workflow in a world has invalid input or a timeout that can expire. */
+/** Only strangers start workflows with invalid input, and no workflow has a timeout that can expire. */
 const INVALID_ENDS: ReadonlySet<EventType> = new Set([
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_FAILED,
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_TIMED_OUT,
@@ -30,19 +31,23 @@ export class RunEnds implements Feature {
   /** A payout starts once, and reconciliation starts it again after each termination. */
   private checkStarts({ number }: PlannedPayout): void {
     const { world, server } = this.scene.system;
-    const isFirst = ({ workflowId, runId, started }: Run) =>
-      workflowId === payoutId(number) && started.firstExecutionRunId === runId;
+    const isFirst = (run: Run) =>
+      run.workflowId === payoutId(number) &&
+      run.started.firstExecutionRunId === run.runId &&
+      !isOfStranger(run);
     const starts = server.runs.filter(isFirst).length;
     const terminations = this.scene.terminations.get(number) ?? 0;
     if (starts > 1 + terminations) world.violation(`${partnerOrderIdOf(number)} was started ${starts} times`);
   }
 }
 
-function problemsIn({ workflowId, entries }: Run): string[] {
+function problemsIn(run: Run): string[] {
+  const { workflowId, entries } = run;
   const last = entries.at(-1);
   const name = last ? EventType[last.type].replace('EVENT_TYPE_WORKFLOW_EXECUTION_', '') : '';
   return [
-    last && INVALID_ENDS.has(last.type) && `${workflowId} ended ${name}`,
+    last && INVALID_ENDS.has(last.type) && !isOfStranger(run) && `${workflowId} ended ${name}`,
+    last && isOfStranger(run) && isCompleted(run) && `${workflowId} accepted bad input`,
     entries.length > MAX_EVENTS && `${workflowId} has a history of ${entries.length} events`,
   ].filter((problem) => typeof problem === 'string');
 }

@@ -2,6 +2,7 @@
 import { isGrpcServiceError, QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { stateQuery } from '../../src/contract/payout-messages.ts';
 import type { PayoutResult, PayoutState } from '../../src/domain/payout.ts';
+import { VisibilityLagsError } from '../../src/temporal/decisive-run.ts';
 import { EventType } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
 import type { Decision } from './decisions.ts';
@@ -58,6 +59,10 @@ export class Scene {
   recordAction(on: 'payout' | 'batch' | 'opening' | 'token', about: string, what: string): void {
     this.system.world.occurred.add(`${on}: ${what}`);
     this.timeline.push({ atMs: this.system.world.now, about, what: `person: ${what}`, action: what });
+  }
+
+  countTermination(number: number): void {
+    this.terminations.set(number, (this.terminations.get(number) ?? 0) + 1);
   }
 
   recordDecision(number: number, decision: Omit<Decision, 'atMs'>): void {
@@ -165,7 +170,7 @@ export function isCompleted({ entries }: Run): boolean {
 }
 
 function isTransient(error: unknown): boolean {
-  if (error instanceof QueryNotRegisteredError) return true;
+  if (error instanceof QueryNotRegisteredError || error instanceof VisibilityLagsError) return true;
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return isGrpcServiceError(cause) || (error instanceof Error && error.name === 'WorkflowNotFoundError');
 }

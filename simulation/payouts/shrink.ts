@@ -52,6 +52,7 @@ function* smallerPlans(plan: Plan): Generator<Plan> {
           interventions: batch.interventions.filter((other) => other !== one),
         }),
       };
+  yield* halves(plan.strangers, (kept) => ({ ...plan, strangers: kept }), 0);
   yield* halves(plan.openings, (kept) => ({ ...plan, openings: kept }), 0);
   yield* halves(processFaults, (kept) => ({ ...plan, processFaults: kept }), 0);
   yield* halves(faults, (kept) => ({ ...plan, faults: kept }), 0);

@@ -58,7 +58,10 @@ export async function startOrJoin<Request>(
   if (fresh) return fresh;
   const { runId, status } = await client.workflow.getHandle(once.workflowId).describe();
   if (status.name === 'FAILED' && (await failedAsBadInput(client, once.workflowId, runId))) {
-    const earlier = await decisiveRun(client, once.workflowId, { runId, isBadInput: true }, clock);
+    const earlier = await decisiveRun(client, {
+      ...{ workflowId: once.workflowId, latest: { runId, isBadInput: true }, clock },
+      isValid: (argument) => once.read(argument).ok,
+    });
     if (earlier?.isGone) throw once.conflict();
     if (earlier) return joined(client, once, earlier.runId);
     const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY');

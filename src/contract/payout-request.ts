@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { AMOUNT_PATTERN, normalizeAmount, toMinorUnits } from '../domain/money.ts';
 import { type CheckedPayoutRequest, PAYOUT_TYPES } from '../domain/payout.ts';
-import { APP_NAME, OWN_ID, OWN_ID_RULE } from './ids.ts';
+import { APP_NAME, OWN_ID, OWN_ID_RULE, payoutWorkflowId } from './ids.ts';
 
 /** A bad field: `path` such as `receiver.bankName`, and a `message` for people. */
 export interface FieldError {
@@ -121,6 +121,12 @@ export type CheckResult<T> = { ok: true; value: T } | { ok: false; errors: Field
  */
 export function checkPayoutRequest(body: unknown): CheckResult<CheckedPayoutRequest> {
   return checkBody(payoutRequestSchema, body);
+}
+
+/** Whether a start of this workflow with this argument is valid: the id names the payout of the request. */
+export function isRequestOf(workflowId: string, argument: unknown): boolean {
+  const request = checkPayoutRequest(argument);
+  return request.ok && payoutWorkflowId(request.value.app, request.value.partnerOrderId) === workflowId;
 }
 
 export function checkBody<T>(schema: z.ZodType<T>, body: unknown): CheckResult<T> {

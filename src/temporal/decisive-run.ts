@@ -2,10 +2,19 @@
  * Finds the run that determines what a workflow id has sent, if its latest run was stopped. Anyone can start another run
  * under the id, and a run that fails as bad input proves nothing about earlier runs.
  */
-import type { Client } from '@temporalio/client';
+import { type Client, ServiceError } from '@temporalio/client';
 import { type Clock, sleep } from '../surroundings/surroundings.ts';
-import { wholeHistory } from './histories.ts';
+import { readStartEvent, wholeHistory } from './histories.ts';
 import { type ListedRun, listRunsOf } from './visibility.ts';
+
+export interface Search {
+  workflowId: string;
+  latest: { runId: string; isBadInput: boolean };
+  /** Whether a worker accepts this argument of a run. Tells it of runs that were stopped before their check. */
+  isValid(argument: unknown): boolean;
+  /** To wait for visibility. */
+  clock: Clock;
+}
 
 export interface DecisiveRun {
   runId: string;
@@ -16,8 +25,8 @@ export interface DecisiveRun {
   saidNotCreated: boolean;
 }
 
-/** Thrown if visibility does not list a known run. Earlier runs may be missing too. */
-export class VisibilityLagsError extends Error {
+/** Thrown if visibility does not list a known run. Earlier runs may be missing too. A later call may succeed. */
+export class VisibilityLagsError extends ServiceError {
   override readonly name = 'VisibilityLagsError';
 }
 
@@ -31,42 +40,42 @@ const VISIBILITY_PAUSE_MS = 250;
  * Searches from the latest run back for the first run that sent something or completed with an outcome; otherwise
  * returns the latest run whose request was valid. Undefined if every run was bad input.
  */
-export async function decisiveRun(
-  client: Client,
-  workflowId: string,
-  latest: { runId: string; isBadInput: boolean },
-  clock: Clock,
-): Promise<DecisiveRun | undefined> {
+export async function decisiveRun(client: Client, search: Search): Promise<DecisiveRun | undefined> {
   let begun: DecisiveRun | undefined;
-  for (const run of await allRuns(client, workflowId, latest.runId, clock)) {
+  for (const run of await allRuns(client, search)) {
     const { runId } = run;
     const candidate = { runId, sent: false, isGone: false, saidNotCreated: false };
     if (run.isCompleted) {
       const saidNotCreated = run.attribute('PayoutOutcome') === 'NOT_CREATED';
       return saidNotCreated ? (begun ?? { ...candidate, saidNotCreated }) : { ...candidate, sent: true };
     }
-    const progress = await progressOf(client, workflowId, runId);
+    const progress = await progressOf(client, search.workflowId, runId);
     if (progress === 'gone' || progress === 'sent')
       return { ...candidate, sent: true, isGone: progress === 'gone' };
-    const passed = progress === 'begun' || (runId === latest.runId && !latest.isBadInput);
-    if (passed) begun ??= candidate;
+    if (progress === 'begun' || (await wasAccepted(client, search, run))) begun ??= candidate;
   }
   return begun;
 }
 
-/** The newest run first. A list with `known` very likely has all earlier runs, but without guarantee. */
-async function allRuns(
-  client: Client,
-  workflowId: string,
-  known: string,
-  clock: Clock,
-): Promise<ListedRun[]> {
+/** The newest run first. A list with the latest run very likely has all earlier runs, but without guarantee. */
+async function allRuns(client: Client, { workflowId, latest, clock }: Search): Promise<ListedRun[]> {
   for (let left = VISIBILITY_TRIES; left > 0; left -= 1) {
     const runs = await listRunsOf(client, workflowId);
-    if (runs.some(({ runId }) => runId === known)) return runs.sort((a, b) => b.startedMs - a.startedMs);
+    if (runs.some(({ runId }) => runId === latest.runId))
+      return runs.sort((a, b) => b.startedMs - a.startedMs);
     await sleep(clock, VISIBILITY_PAUSE_MS);
   }
   throw new VisibilityLagsError('visibility does not list the latest run yet');
+}
+
+/** Of a run without progress: a failed run was bad input, and any other run was stopped before its check ended. */
+async function wasAccepted(
+  client: Client,
+  { workflowId, latest, isValid }: Search,
+  { runId, status }: ListedRun,
+): Promise<boolean> {
+  if (status === 'FAILED') return runId === latest.runId && !latest.isBadInput;
+  return isValid((await readStartEvent(client, workflowId, runId)).argument);
 }
 
 /** `begun`: the request was valid, because its check completed or anything followed it. `gone`: no history is left. */

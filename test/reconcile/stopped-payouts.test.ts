@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { MockActivityEnvironment } from '@temporalio/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { adoptStopped } from '../../src/activities/aftercare/adopt-stopped.ts';
 import { movedPayouts } from '../../src/activities/batch/look-at-payouts.ts';
+import { startPayouts } from '../../src/activities/batch/start-payouts.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
 import type { OpenPayouts } from '../../src/domain/batch-record.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { VisibilityLagsError } from '../../src/temporal/decisive-run.ts';
 import { batchesOf, rowsOf } from '../support/batches.ts';
 import { record, replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
@@ -209,6 +212,42 @@ describe('H10 a run that fails as bad input hides no earlier run', () => {
     await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
     await world.payouts.cancel(body, { by: 'olga' });
     expect(await outcomeOf(body)).toBe('NOT_CREATED');
+  });
+
+  test('a payout that was stopped before its request was checked continues too', async () => {
+    const body = bodyOf({ approval: 'required' });
+    await world.stopWorkers();
+    await world.payouts.start(body);
+    await terminate(world, body);
+    await world.startWorkers();
+    await untilStartedAgain(world, body, await failOver(body, {}));
+    await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+    await world.payouts.cancel(body, { by: 'olga' });
+    expect(await outcomeOf(body)).toBe('NOT_CREATED');
+  });
+
+  test('a batch starts a row again while lists lag, and does not count it as a conflict', async () => {
+    const lagging = { startForBatch: () => Promise.reject(new VisibilityLagsError('not listed yet')) };
+    const rows = { environment: 'test', app: 'default', batchId: 'payday', payouts: [bodyOf()] };
+    const start = (abort: AbortSignal) => startPayouts(lagging, rows, abort);
+    const started = new MockActivityEnvironment().run(start, new AbortController().signal);
+    await expect(started).rejects.toThrow(VisibilityLagsError);
+  });
+
+  test('a request for another payout, stopped before its check, belongs to no payout', async () => {
+    const body = bodyOf({ approval: 'required' });
+    await world.stopWorkers();
+    const { firstExecutionRunId } = await world.client.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${body.partnerOrderId}`,
+      args: [bodyOf()],
+    });
+    await world.client.workflow.getHandle(`payout:default:${body.partnerOrderId}`).terminate('by a test');
+    await world.startWorkers();
+    await failOver(body, {});
+    const { adopted } = await reconcile(world);
+    expect(adopted).toBe(0);
+    expect((await world.payouts.handle(body).describe()).runId).not.toBe(firstExecutionRunId);
   });
 
   test('a payout that was reported as not created after a send is never sent again', async () => {

@@ -5,8 +5,8 @@
 import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { failedAsBadInput } from '../../client/bad-input.ts';
-import { PAYOUTS_TASK_QUEUE, payoutOf, payoutWorkflowId } from '../../contract/ids.ts';
-import { checkPayoutRequest } from '../../contract/payout-request.ts';
+import { PAYOUTS_TASK_QUEUE, payoutOf } from '../../contract/ids.ts';
+import { isRequestOf } from '../../contract/payout-request.ts';
 import { restartDelayMs } from '../../domain/reconciliation.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { unlessGone } from '../../temporal/client-errors.ts';
@@ -83,8 +83,9 @@ async function adoptOne(
   const { runId, status, closeTime } = await client.workflow.getHandle(workflowId).describe();
   if (!isStopped(status)) return 'not-ours';
   const isBadInput = status.name === 'FAILED' && (await failedAsBadInput(client, workflowId, runId));
-  const latest = { runId, isBadInput };
-  const decisive = await decisiveRun(client, workflowId, latest, clock).catch(unknownWhileLagging);
+  const isValid = (argument: unknown) => isRequestOf(workflowId, argument);
+  const search = { workflowId, latest: { runId, isBadInput }, isValid, clock };
+  const decisive = await decisiveRun(client, search).catch(unknownWhileLagging);
   if (decisive === 'unknown') return 'waiting';
   if (decisive === undefined || decisive.saidNotCreated) return 'not-ours';
   const origin = await originOf(client, workflowId, decisive);
@@ -154,9 +155,7 @@ async function originOf(
   if (own) return own;
   for (const { runId } of await listRunsOf(client, workflowId)) {
     const start = await unlessGone(() => startOf(client, workflowId, runId));
-    const request = checkPayoutRequest(start?.argument);
-    if (request.ok && payoutWorkflowId(request.value.app, request.value.partnerOrderId) === workflowId)
-      return start;
+    if (start && isRequestOf(workflowId, start.argument)) return start;
   }
   return undefined;
 }

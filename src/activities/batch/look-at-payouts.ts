@@ -2,6 +2,7 @@
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { failedAsBadInput } from '../../client/bad-input.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
+import { isRequestOf } from '../../contract/payout-request.ts';
 import { BUSY_PHASE, type OpenPayouts } from '../../domain/batch-record.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
@@ -93,7 +94,10 @@ async function beforeBadInput(
   workflowId: string,
   runId: string,
 ): Promise<RowNews['now'] | undefined> {
-  const decisive = await decisiveRun(client, workflowId, { runId, isBadInput: true }, clock);
+  const decisive = await decisiveRun(client, {
+    ...{ workflowId, latest: { runId, isBadInput: true }, clock },
+    isValid: (argument) => isRequestOf(workflowId, argument),
+  });
   if (!decisive) return { ended: 'invalid' };
   return decisive.saidNotCreated ? { ended: 'NOT_CREATED' } : undefined;
 }

@@ -49,8 +49,9 @@ async function tryEach(
     try {
       return { partnerOrderId, now: await start(row) };
     } catch (error) {
-      if (isRetryableTemporalError(error)) failures.push(error);
-      return { partnerOrderId, now: verdict(error) };
+      if (!isRetryableTemporalError(error)) return { partnerOrderId, now: verdict(error) };
+      failures.push(error);
+      return { partnerOrderId, now: 'notStarted' };
     }
   });
   // The retry joins the payouts that have started.

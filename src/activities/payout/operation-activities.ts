@@ -7,6 +7,7 @@ import type { WorkerConfig } from '../../config/config.ts';
 import { INVALID_PAYOUT_REQUEST, PAYOUT_CONFLICT, PAYOUT_IS_GONE } from '../../contract/failure-types.ts';
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import { payoutResultSchema } from '../../contract/payout-answers.ts';
+import { isRequestOf } from '../../contract/payout-request.ts';
 import type { PayoutOperation } from '../../contract/workflows.ts';
 import type { PayoutResult } from '../../domain/payout.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
@@ -65,7 +66,10 @@ async function outcome(
     if (cancelled && status.name === 'RUNNING') await requestCancel(client, workflowId, runId);
     const badInput = status.name === 'FAILED' ? await badInputFailure(client, workflowId, runId) : undefined;
     if (!badInput) throw notEnded();
-    const decisive = await decisiveRun(client, workflowId, { runId, isBadInput: true }, clock);
+    const decisive = await decisiveRun(client, {
+      ...{ workflowId, latest: { runId, isBadInput: true }, clock },
+      isValid: (argument) => isRequestOf(workflowId, argument),
+    });
     if (decisive?.saidNotCreated) return await resultOf(client, workflowId, decisive.runId);
     if (decisive) throw notEnded();
     throw ApplicationFailure.nonRetryable(

@@ -1,0 +1,112 @@
+/** Programs that start a payout's workflow without the client library, with a request that no worker accepts. */
+import type { Client } from '@temporalio/client';
+import { PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
+import type { Run } from '../temporal/run.ts';
+import type { Random } from '../world/random.ts';
+import { partnerOrderIdOf, payoutId, payoutRequest } from './payout-world.ts';
+import type { PlannedPayout } from './plan.ts';
+import { type Feature, isCompleted, type Scene } from './scene.ts';
+
+export interface PlannedStranger {
+  number: number;
+  atMs: number;
+  /** Waits until the payout's workflow has been terminated. */
+  afterTermination: boolean;
+  /** Terminates a running workflow of that id. Otherwise such a start has no effect. */
+  replacesRunning: boolean;
+  /** Index of the request. */
+  request: number;
+}
+
+const STRANGER = 'stranger';
+const PROBABILITY = 0.1;
+const MAX_STRANGERS = 3;
+const LOOK_INTERVAL_MS = 500;
+
+/** Of no request at all, of a request with bad fields, and of a valid request for another payout. */
+const REQUESTS: readonly ((number: number) => unknown)[] = [
+  () => undefined,
+  () => ({ nonsense: true }),
+  (number) => ({
+    ...payoutRequest(number),
+    instructedAmount: { currency: 'CNY', amount: '-1' },
+  }),
+  (number) => payoutRequest(number + 1_000),
+];
+
+export function planStrangers(
+  random: Random,
+  faultPhaseMs: number,
+  payouts: readonly PlannedPayout[],
+): PlannedStranger[] {
+  const strangers: PlannedStranger[] = [];
+  while (random.chance(PROBABILITY) && strangers.length < MAX_STRANGERS) {
+    const payout = random.pick(payouts);
+    if (!payout) break;
+    const afterTermination = random.chance(0.4);
+    strangers.push({
+      number: payout.number,
+      atMs: random.chance(0.5) ? random.between(0, faultPhaseMs) : payout.atMs + random.between(-500, 2_000),
+      afterTermination,
+      replacesRunning: !afterTermination && random.chance(0.5),
+      request: Math.floor(random.next() * REQUESTS.length),
+    });
+  }
+  return strangers;
+}
+
+export function isOfStranger({ started }: Run): boolean {
+  return started.identity === STRANGER;
+}
+
+export class Strangers implements Feature {
+  private readonly scene: Scene;
+  private readonly client: Client;
+
+  constructor(scene: Scene) {
+    this.scene = scene;
+    const { service, converter } = scene.system;
+    this.client = service.client({ dataConverter: converter, identity: STRANGER });
+  }
+
+  begin(): void {
+    const { plan, system } = this.scene;
+    for (const stranger of plan.strangers) system.world.spawn(this.start(stranger));
+  }
+
+  private async start(stranger: PlannedStranger): Promise<void> {
+    const { world, server } = this.scene.system;
+    const { number, atMs, afterTermination, replacesRunning } = stranger;
+    await world.sleep(Math.max(0, atMs));
+    if (afterTermination)
+      while (!isStopped(server.latest(payoutId(number)))) {
+        if (this.scene.faultsEndedAtMs !== undefined) return;
+        await world.sleep(world.random.between(0, LOOK_INTERVAL_MS));
+      }
+    const payout = this.scene.plan.payouts.find((one) => one.number === number);
+    const before = server.latest(payoutId(number));
+    // A batch that finds this start running counts the row as a conflict. After the end of a payout, it hides the result.
+    if (!payout || (before ? isCompleted(before) : payout.batch !== undefined)) return;
+    if (replacesRunning && before?.isRunning) this.scene.countTermination(number);
+    const about = partnerOrderIdOf(number);
+    this.scene.recordAction('payout', about, 'start with bad input');
+    await this.scene.ignoreExpectedErrors(about, () => this.send(stranger));
+  }
+
+  private async send({ number, replacesRunning, request }: PlannedStranger): Promise<void> {
+    try {
+      await this.client.workflow.start('payout', {
+        taskQueue: PAYOUTS_TASK_QUEUE,
+        workflowId: payoutId(number),
+        ...(replacesRunning && { workflowIdConflictPolicy: 'TERMINATE_EXISTING' as const }),
+        args: [REQUESTS[request]?.(number)],
+      });
+    } catch (error) {
+      if (!(error instanceof Error && error.name === 'WorkflowExecutionAlreadyStartedError')) throw error;
+    }
+  }
+}
+
+function isStopped(run: Run | undefined): boolean {
+  return run !== undefined && !run.isRunning && !isCompleted(run);
+}
