@@ -369,7 +369,9 @@ class SeededWorld {
       return;
     }
     if (intervention.kind === 'start-different-body') {
-      if (server.latest(payoutId(number)) && !this.plan.restored) await this.startWithDifferentBody(payout);
+      const run = server.latest(payoutId(number));
+      // If lists lag, a start with bad input hides the earlier start, and the id seems free.
+      if (run && !isOfStranger(run) && !this.plan.restored) await this.startWithDifferentBody(payout);
       return;
     }
     if (intervention.kind === 'reset') {
