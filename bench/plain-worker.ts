@@ -72,7 +72,7 @@ const workers = await Promise.all([
     activities: {
       ...tokenActivities({
         ...shared,
-        seal,
+        ...{ seal, codes: seal },
         sendWithinMs: sendWithinMs(config.env.PAYMENTS_CALL_TIMEOUT),
         histories: tokenHistories(client),
         cache: (owner, token, livesMs) => tokens.put(owner, token, livesMs),

@@ -57,10 +57,10 @@ export async function startStage(say: (line: string) => void): Promise<Stage> {
       ]),
     });
     await run('worker', 'src/workers/main.ts');
-    await run('API server', 'src/starters/api/main.ts');
+    // Only workers have token keys, and the codec server no authorization keys either.
+    await run('API server', 'src/starters/api/main.ts', { PAYOUTS_TOKEN_KEYS: '' });
     await run('codec server', 'src/codec-server/main.ts', {
-      // The codec server must not hold token keys.
-      PAYOUTS_TOKEN_KEYS: '',
+      ...{ PAYOUTS_TOKEN_KEYS: '', PAYOUTS_AUTHORIZATION_KEYS: '' },
       PAYOUTS_CODEC_LISTEN: `127.0.0.1:${codecPort}`,
       PAYOUTS_CODEC_ORIGINS: temporal.uiUrl,
     });
@@ -91,6 +91,7 @@ function demoEnvironment(temporal: DevServer, simulatorUrl: string, apiUrl: stri
     // For this run only.
     PAYOUTS_ENCRYPTION_KEYS: newKey('demo'),
     PAYOUTS_TOKEN_KEYS: newKey('demo-tokens'),
+    PAYOUTS_AUTHORIZATION_KEYS: newKey('demo-authorizations'),
   };
 }
 

@@ -42,7 +42,14 @@ interface Input {
 }
 
 const client = standInClient(standIn());
-const operations = operationsOf(clientsOf(client, 'test'));
+const AUTHORIZATION_KEY = Buffer.alloc(32, 7).toString('base64');
+const SETTINGS = serviceConfig({
+  PAYOUTS_LOG_LEVEL: 'silent',
+  PAYMENTS_ENVIRONMENT: 'test',
+  PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
+  PAYOUTS_AUTHORIZATION_KEYS: `k1:${AUTHORIZATION_KEY}`,
+});
+const operations = operationsOf(clientsOf(client, SETTINGS));
 /** Notifications have their own edge. */
 const OPEN = OPEN_ROUTES.filter(({ path }) => !path.startsWith('/v1/notifications'));
 const ROUTES = [...operations, ...OPEN].map(({ method, path }) => `${method} ${path}`);
@@ -213,19 +220,12 @@ function callers(): Callers {
   };
 }
 
-const TOKEN_KEY = Buffer.alloc(32, 7).toString('base64');
-const SECRETS = [...Object.values(KEYS), TOKEN_KEY];
+const SECRETS = [...Object.values(KEYS), AUTHORIZATION_KEY];
 
 async function open(
   build: (client: Client, config: ServiceConfig) => Promise<FastifyInstance>,
 ): Promise<Judge<Input>> {
-  const config = serviceConfig({
-    PAYOUTS_LOG_LEVEL: 'silent',
-    PAYMENTS_ENVIRONMENT: 'test',
-    PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
-    PAYOUTS_TOKEN_KEYS: `k1:${TOKEN_KEY}`,
-  });
-  const server = await build(client, { ...config, callers: callers() });
+  const server = await build(client, { ...SETTINGS, callers: callers() });
   await server.ready();
   return {
     judge: async (input) => {

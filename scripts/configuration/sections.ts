@@ -18,6 +18,7 @@ export interface Section {
   tables: readonly { title?: string; head?: 'Field'; shape: Shape; after?: string }[];
 }
 
+const { PAYOUTS_TOKEN_KEYS: _onlyForWorkers, ...apiKeyShape } = keyShape;
 const payloadKeyShape: Shape = { PAYOUTS_ENCRYPTION_KEYS: keyShape.PAYOUTS_ENCRYPTION_KEYS };
 
 const {
@@ -45,7 +46,7 @@ const CALLS: readonly string[] = Object.keys(wholeWorkerShape).filter(
 /** By process: every variable that it reads. */
 export const PROCESSES = {
   worker: { ...temporalShape, ...keyShape, ...wholeWorkerShape },
-  'API server': { ...temporalShape, ...keyShape, ...apiShape },
+  'API server': { ...temporalShape, ...apiKeyShape, ...apiShape },
   'codec server': { ...payloadKeyShape, ...codecShape },
   CLI: { ...temporalShape, ...payloadKeyShape, ...clientShape, ...cliShape },
   'client library': { ...temporalShape, ...payloadKeyShape, ...clientShape },
@@ -87,7 +88,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Worker',
-    text: '`npm run worker`. It also reads [Temporal](#temporal) and both [encryption keys](#encryption-keys).',
+    text: '`npm run worker`. It also reads [Temporal](#temporal) and all [encryption keys](#encryption-keys).',
     tables: [
       { title: 'The provider and the application', shape: only(CALLS) },
       {
@@ -98,7 +99,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'API server',
-    text: '`npm run api`. It also reads [Temporal](#temporal) and both [encryption keys](#encryption-keys). It never calls the provider and holds no secret of an application.',
+    text: '`npm run api`. It also reads [Temporal](#temporal), `PAYOUTS_ENCRYPTION_KEYS` and `PAYOUTS_AUTHORIZATION_KEYS`. It refuses to start with `PAYOUTS_TOKEN_KEYS`. It never calls the provider and holds no secret of an application.',
     tables: [{ shape: apiShape }],
   },
   {
@@ -108,7 +109,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'Codec server',
-    text: '`npm run codec-server`. It also reads `PAYOUTS_ENCRYPTION_KEYS`, without which it does not start. It refuses to start with `PAYOUTS_TOKEN_KEYS`.',
+    text: '`npm run codec-server`. It also reads `PAYOUTS_ENCRYPTION_KEYS`, without which it does not start. It refuses to start with `PAYOUTS_TOKEN_KEYS` and `PAYOUTS_AUTHORIZATION_KEYS`.',
     tables: [{ shape: codecShape }],
   },
   {

@@ -32,6 +32,10 @@ export class KeyRotation extends PlannedTask {
 
   private async rollOut(keys: string, what: string): Promise<void> {
     this.scene.note('operator', `rotates the keys: ${what}`);
-    await this.scene.system.rollingRestart({ PAYOUTS_ENCRYPTION_KEYS: keys, PAYOUTS_TOKEN_KEYS: keys });
+    await this.scene.system.rollingRestart({
+      PAYOUTS_ENCRYPTION_KEYS: keys,
+      PAYOUTS_TOKEN_KEYS: keys,
+      PAYOUTS_AUTHORIZATION_KEYS: keys,
+    });
   }
 }

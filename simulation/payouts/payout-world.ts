@@ -63,6 +63,7 @@ const REQUIRED_ENV: Environment = {
   PAYMENTS_APP_SECRET: APP_SECRET,
   PAYMENTS_REDIRECT_URI: 'https://receiver.invalid/v1/oauth/default/callback',
   PAYOUTS_TOKEN_KEYS: KEYS,
+  PAYOUTS_AUTHORIZATION_KEYS: KEYS,
   PAYOUTS_ENCRYPTION_KEYS: KEYS,
 };
 

@@ -80,7 +80,7 @@ export class Users implements Feature {
     this.scene = scene;
     const { client, world, keys } = scene.system;
     this.authorizations = new Authorizations({
-      ...{ client, environment: 'test', keys: keys.tokens },
+      ...{ client, environment: 'test', keys: keys.authorizations },
       surroundings: { clock: world, random: world.randomness() },
     });
     this.oracle = new TokenOracle(scene);

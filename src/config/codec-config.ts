@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { KeyRing } from '../encryption/key-ring.ts';
 import { type HashedKey, keyHash } from './bearer-keys.ts';
-import { mayRunWithoutKeys, readKeys } from './encryption.ts';
+import { mayRunWithoutKeys, readKeysExcept } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
 import { publishedProblems } from './published-secrets.ts';
@@ -95,12 +95,13 @@ export interface CodecConfig {
 /** Throws `ConfigError`. */
 export function codecConfig(environment: Environment): CodecConfig {
   const own = readVariables(schema, environment);
-  const { PAYOUTS_TOKEN_KEYS: tokenKeys, ...rest } = environment;
-  const keys = readKeys(rest);
+  const keys = readKeysExcept(
+    environment,
+    ['PAYOUTS_TOKEN_KEYS', 'PAYOUTS_AUTHORIZATION_KEYS'],
+    'the codec server',
+  );
   const ring = keys.ok ? keys.value.payloads : undefined;
   const problems = [...problemsOf(own, keys), ...addressProblems(environment)];
-  // The codec server does not use them, so it could only leak them.
-  if (tokenKeys) problems.push('PAYOUTS_TOKEN_KEYS: must not be given to the codec server');
   if (keys.ok && !ring) problems.push('PAYOUTS_ENCRYPTION_KEYS: is missing: it decodes payloads');
   if (own.ok)
     problems.push(

@@ -171,7 +171,12 @@ export interface WorkerConfig {
 export function workerConfig(environment: Environment): WorkerConfig {
   const env = readVariables(workerSchema, environment);
   const applications = readApplications(environment);
-  const keys = readKeys(environment, ['PAYOUTS_ENCRYPTION_KEYS', 'PAYOUTS_TOKEN_KEYS']);
+  const authorizesUsers =
+    applications.ok && [...applications.value.values()].some(({ redirectUri }) => redirectUri !== undefined);
+  const keys = readKeys(environment, [
+    ...(['PAYOUTS_ENCRYPTION_KEYS', 'PAYOUTS_TOKEN_KEYS'] as const),
+    ...(authorizesUsers ? (['PAYOUTS_AUTHORIZATION_KEYS'] as const) : []),
+  ]);
   const signingKey = env.ok ? env.value.PAYMENTS_SIGNING_KEY : undefined;
   const problems = [
     ...problemsOf(env, applications, keys),

@@ -42,8 +42,16 @@ export const keyShape = {
     .optional()
     .meta({
       description:
-        'The keys that encrypt tokens a second time, in the same form as `PAYOUTS_ENCRYPTION_KEYS`. Workers and API servers that authorize users need the same keys. The codec server refuses to start with them.',
+        'The keys that encrypt tokens a second time, in the same form as `PAYOUTS_ENCRYPTION_KEYS`. Only workers have them: the API server and the codec server refuse to start with them.',
       requiredWhen: `for workers, ${UNLESS_TEST}`,
+    }),
+  PAYOUTS_AUTHORIZATION_KEYS: secret
+    .pipe(keyMap)
+    .optional()
+    .meta({
+      description:
+        'The keys that encrypt the links and the codes of [user authorizations](http.md#authorize-a-user), in the same form as `PAYOUTS_ENCRYPTION_KEYS`. Give workers and API servers the same keys, other than `PAYOUTS_TOKEN_KEYS`. Without them, an API server authorizes no users. The codec server refuses to start with them.',
+      requiredWhen: `for workers with \`PAYMENTS_REDIRECT_URI\`, ${UNLESS_TEST}`,
     }),
 };
 
@@ -53,6 +61,7 @@ const MISSING = {
   PAYOUTS_ENCRYPTION_KEYS:
     'is missing: only PAYMENTS_ENVIRONMENT=test with a loopback PAYMENTS_BASE_URL may run without it',
   PAYOUTS_TOKEN_KEYS: 'is missing: it encrypts tokens',
+  PAYOUTS_AUTHORIZATION_KEYS: 'is missing: it encrypts the codes of user authorizations',
 } as const;
 
 export interface Keys {
@@ -60,6 +69,8 @@ export interface Keys {
   payloads: KeyRing | undefined;
   /** Encrypts tokens a second time. */
   tokens: KeyRing | undefined;
+  /** Encrypts the links and codes of user authorizations. */
+  authorizations: KeyRing | undefined;
 }
 
 /** Throws `ConfigError` if the keys are invalid, or missing where they are required. */
@@ -79,10 +90,39 @@ export function readKeys(
   for (const [name, own] of Object.entries(keys.value))
     if (own) problems.push(...keyProblems(environment, name, own.values()));
   if (problems.length > 0) return { ok: false, problems };
-  const { PAYOUTS_ENCRYPTION_KEYS: payloads, PAYOUTS_TOKEN_KEYS: tokens } = keys.value;
+  const {
+    PAYOUTS_ENCRYPTION_KEYS: payloads,
+    PAYOUTS_TOKEN_KEYS: tokens,
+    PAYOUTS_AUTHORIZATION_KEYS: authorizations,
+  } = keys.value;
   return {
     ok: true,
-    value: { payloads: payloads && new KeyRing(payloads), tokens: tokens && new KeyRing(tokens) },
+    value: { payloads: ringOf(payloads), tokens: ringOf(tokens), authorizations: ringOf(authorizations) },
+  };
+}
+
+function ringOf(keys: ReadonlyMap<string, Buffer> | undefined): KeyRing | undefined {
+  return keys && new KeyRing(keys);
+}
+
+/**
+ * For a process that does not need these keys, and so could only leak them: reads the others, and reports each of these
+ * that it was given. `what`: such as `the API server`.
+ */
+export function readKeysExcept(
+  environment: Environment,
+  foreign: readonly (keyof typeof MISSING)[],
+  what: string,
+): Read<Keys> {
+  const own = Object.fromEntries(
+    Object.entries(environment).filter(([name]) => !foreign.some((one) => one === name)),
+  );
+  const given = foreign.filter((name) => environment[name]);
+  const keys = readKeys(own);
+  if (given.length === 0) return keys;
+  return {
+    ok: false,
+    problems: [...problemsOf(keys), ...given.map((name) => `${name}: must not be given to ${what}`)],
   };
 }
 

@@ -3,7 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { z } from 'zod';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
 import { type Callers, callersShape, readCallers } from './callers.ts';
-import { type Keys, readKeys } from './encryption.ts';
+import { type Keys, mayRunWithoutKeys, readKeysExcept } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
 import { publishedProblems } from './published-secrets.ts';
@@ -94,15 +94,16 @@ export const apiShape = {
 const schema = z.object(apiShape);
 
 export type ServiceConfig = z.output<typeof schema> & {
-  /** `keys.tokens` seals authorization codes, which the API server passes on and never uses. */
   keys: Keys;
+  /** Whether it has the keys for user authorizations, or needs none. */
+  authorizesUsers: boolean;
   callers: Callers;
 };
 
 /** Throws `ConfigError`, with every invalid variable. */
 export function serviceConfig(environment: Environment): ServiceConfig {
   const own = readVariables(schema, environment);
-  const keys = readKeys(environment);
+  const keys = readKeysExcept(environment, ['PAYOUTS_TOKEN_KEYS'], 'the API server');
   const callers = readCallers(environment, own.ok ? own.value : undefined);
   const secrets = own.ok ? own.value.PAYMENTS_NOTIFICATION_SECRETS : [];
   const problems = [
@@ -112,7 +113,8 @@ export function serviceConfig(environment: Environment): ServiceConfig {
     ...(own.ok ? verifierProblems(own.value) : []),
   ];
   if (!own.ok || !keys.ok || !callers.ok || problems.length > 0) throw new ConfigError(problems);
-  return { ...own.value, keys: keys.value, callers: callers.value };
+  const authorizesUsers = keys.value.authorizations !== undefined || mayRunWithoutKeys(environment);
+  return { ...own.value, keys: keys.value, authorizesUsers, callers: callers.value };
 }
 
 /** Unverified notifications let strangers cause work, so production accepts them only by explicit choice. */

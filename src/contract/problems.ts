@@ -244,6 +244,12 @@ export const PROBLEMS = {
     meaning: 'The notification could not be passed on to Temporal.',
     action: 'Send it again after `retry-after` seconds.',
   },
+  'authorization-not-configured': {
+    status: 501,
+    title: 'Authorization not configured',
+    meaning: 'This API server has no `PAYOUTS_AUTHORIZATION_KEYS`, so it authorizes no users.',
+    action: 'Give API servers and workers the same `PAYOUTS_AUTHORIZATION_KEYS`.',
+  },
   'authorization-in-progress': {
     status: 504,
     title: 'Authorization in progress',

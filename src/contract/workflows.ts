@@ -87,4 +87,5 @@ export interface WorkerDescription {
   /** Key ids; the first key encrypts. Empty if payloads are not encrypted. */
   payloadKeys: string[];
   tokenKeys: string[];
+  authorizationKeys: string[];
 }

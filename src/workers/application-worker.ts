@@ -111,7 +111,7 @@ async function providerCalls(
       }),
       token: tokenActivities({
         ...common,
-        seal,
+        ...{ seal, codes: new TokenSeal(keys.authorizations, surroundings.random) },
         histories: tokenHistories(client),
         sendWithinMs: sendWithinMs(env.PAYMENTS_CALL_TIMEOUT),
         cache: (owner, accessToken, livesMs) => tokens.put(owner, accessToken, livesMs),

@@ -5,13 +5,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clientsOf } from '../../src/starters/api/clients.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, LOOPBACK, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { newPartnerOrderId } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
 const client = new Client({ connection: nowhere });
-const OPERATIONS = operationsOf(clientsOf(client, 'test'));
+const OPERATIONS = operationsOf(clientsOf(client, LOOPBACK));
 let service: TestApiServer;
 
 beforeAll(async () => {

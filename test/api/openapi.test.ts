@@ -13,7 +13,7 @@ import { clientsOf } from '../../src/starters/api/clients.ts';
 import { openApiDocument } from '../../src/starters/api/openapi.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
-import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, LOOPBACK, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -33,7 +33,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-const document = () => openApiDocument(operationsOf(clientsOf(world.client, 'test')));
+const document = () => openApiDocument(operationsOf(clientsOf(world.client, LOOPBACK)));
 
 /** Resolves references within the whole document. */
 function validatorOf(pointer: string): ValidateFunction {

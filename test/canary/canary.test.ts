@@ -42,7 +42,10 @@ describe.concurrent('H45 H46 secrets and personal data, with every fault that pr
   test('with encryption: absent from histories, search attributes, memos, ids, debug logs, metrics, responses and the database', {
     timeout: 15 * MINUTES,
   }, async () => {
-    const keys = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_TOKEN_KEYS: newKey('t1') };
+    const keys = {
+      ...{ PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_TOKEN_KEYS: newKey('t1') },
+      PAYOUTS_AUTHORIZATION_KEYS: newKey('a1'),
+    };
     expect(await search(keys, ALL_FAULTS)).toEqual([]);
   });
 

@@ -69,7 +69,9 @@ export async function canaryStage(keys: Environment, temporal: CanaryTemporal): 
     PAYOUTS_API_LISTEN: `127.0.0.1:${apiPort}`,
   };
   const worker = await startProgram('src/workers/main.ts', environment, /worker ready/);
-  const service = await startProgram('src/starters/api/main.ts', environment, /API server listening on/);
+  // Only workers have token keys.
+  const { PAYOUTS_TOKEN_KEYS: _tokenKeys, ...apiEnvironment } = environment;
+  const service = await startProgram('src/starters/api/main.ts', apiEnvironment, /API server listening on/);
   const connection = await Connection.connect({ address: temporal.address });
   const client = new Client({
     connection,

@@ -50,7 +50,10 @@ function linesOf(text: string): string[] {
 }
 
 describe('doctor in a healthy environment', () => {
-  const keys = { PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_TOKEN_KEYS: newKey('t1') };
+  const keys = {
+    ...{ PAYOUTS_ENCRYPTION_KEYS: newKey('k1'), PAYOUTS_TOKEN_KEYS: newKey('t1') },
+    PAYOUTS_AUTHORIZATION_KEYS: newKey('a1'),
+  };
   let world: PayoutWorld;
   const run = (change: Environment = {}, ...args: string[]) =>
     cli({ ...world.workerEnvironment, ...change }, ['doctor', '--json', ...args]);

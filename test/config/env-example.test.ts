@@ -20,6 +20,7 @@ const EVERY_PROCESS = 'Every process';
 const FILES: Readonly<Record<string, string>> = {
   'file:/run/secrets/payouts-encryption-keys': `file:${secretFile(newKey('k1'))}`,
   'file:/run/secrets/payouts-token-keys': `file:${secretFile(newKey('t1'))}`,
+  'file:/run/secrets/payouts-authorization-keys': `file:${secretFile(newKey('a1'))}`,
   'file:/run/secrets/temporal-api-key': `file:${secretFile('api-key')}`,
   'file:/run/secrets/payments-app-secret': `file:${secretFile('app-secret')}`,
   'file:/run/secrets/payments-signing-key': `file:${secretFile('signing-key')}`,
@@ -77,7 +78,7 @@ describe.each(Object.entries(STARTS))('.env.example: %s', (process, start) => {
 
 /** Not required by the schema, but by people. */
 const SPARE: Readonly<Record<string, string[]>> = {
-  'API server': ['PAYMENTS_BASE_URL', 'PAYOUTS_TOKEN_KEYS'],
+  'API server': ['PAYMENTS_BASE_URL'],
   'Codec server': ['PAYMENTS_ENVIRONMENT', 'PAYMENTS_BASE_URL', 'PAYOUTS_CODEC_ORIGINS'],
 };
 

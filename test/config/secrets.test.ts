@@ -28,7 +28,7 @@ interface Case {
   read: (environment: Environment) => unknown;
 }
 
-const [PAYLOAD_KEYS, TOKEN_KEYS] = [newKey('k1'), newKey('t1')];
+const [PAYLOAD_KEYS, TOKEN_KEYS, AUTHORIZATION_KEYS] = [newKey('k1'), newKey('t1'), newKey('a1')];
 
 /** Every secret that a process reads, by variable. */
 const CASES: Readonly<Record<string, Case>> = {
@@ -47,6 +47,10 @@ const CASES: Readonly<Record<string, Case>> = {
   PAYOUTS_TOKEN_KEYS: {
     secret: TOKEN_KEYS,
     read: (own) => workerConfig({ ...TEST, ...own }).keys.tokens?.ids,
+  },
+  PAYOUTS_AUTHORIZATION_KEYS: {
+    secret: AUTHORIZATION_KEYS,
+    read: (own) => serviceConfig({ ...TEST, ...own }).keys.authorizations?.ids,
   },
   PAYMENTS_APP_SECRET: {
     secret: 'canary-app-secret',
@@ -157,11 +161,30 @@ describe('a secret in a file', () => {
     expect(problems(() => read('file:/nowhere'))).toMatch(/east\.appSecret names a file that cannot be read/);
   });
 
-  test('cannot give token keys to the codec server', () => {
+  test.each([
+    ['the codec server', codecConfig, 'PAYOUTS_TOKEN_KEYS'],
+    ['the codec server', codecConfig, 'PAYOUTS_AUTHORIZATION_KEYS'],
+    ['the API server', serviceConfig, 'PAYOUTS_TOKEN_KEYS'],
+  ])('H160 %s does not start with keys that it does not need', (process, read, name) => {
     const environment = { ...TEST, PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS };
-    const said = problems(() =>
-      codecConfig({ ...environment, PAYOUTS_TOKEN_KEYS: `file:${secretFile(TOKEN_KEYS)}` }),
+    expect(problems(() => read({ ...environment, [name]: `file:${secretFile(TOKEN_KEYS)}` }))).toBe(
+      `${name}: must not be given to ${process}`,
     );
-    expect(said).toBe('PAYOUTS_TOKEN_KEYS: must not be given to the codec server');
+  });
+
+  test('H160 workers with a redirect URI require authorization keys outside a test on loopback', () => {
+    const environment = {
+      ...{ ...TEST, PAYMENTS_ENVIRONMENT: 'sandbox', PAYMENTS_BASE_URL: 'https://api.provider.example' },
+      ...{ PAYMENTS_AUTH_URL: 'https://auth.provider.example', PAYMENTS_APP_SECRET: 'secret-1' },
+      PAYMENTS_ALLOWED_HOSTS: 'api.provider.example,auth.provider.example',
+      ...{ PAYOUTS_ENCRYPTION_KEYS: PAYLOAD_KEYS, PAYOUTS_TOKEN_KEYS: TOKEN_KEYS },
+    };
+    const redirects = { PAYMENTS_REDIRECT_URI: 'https://payouts.example/v1/oauth/default/callback' };
+    expect(problems(() => workerConfig(environment))).toBe('');
+    expect(problems(() => workerConfig({ ...environment, ...redirects }))).toBe(
+      'PAYOUTS_AUTHORIZATION_KEYS: is missing: it encrypts the codes of user authorizations',
+    );
+    const complete = { ...environment, ...redirects, PAYOUTS_AUTHORIZATION_KEYS: AUTHORIZATION_KEYS };
+    expect(problems(() => workerConfig(complete))).toBe('');
   });
 });

@@ -66,7 +66,7 @@ test.each([
     PAYMENTS_APP_ID: 'app-1',
     PAYMENTS_APP_SECRET: 'secret-1',
     PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
-    ...(program.includes('codec') ? {} : { PAYOUTS_TOKEN_KEYS: newKey('t1') }),
+    ...(program.includes('workers') && { PAYOUTS_TOKEN_KEYS: newKey('t1') }),
     TEMPORAL_ADDRESS: '127.0.0.1:9',
     ...own,
   };

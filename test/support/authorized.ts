@@ -11,7 +11,10 @@ import type { PayoutWorld } from './payout-world.ts';
 export async function authorized(world: PayoutWorld, openId = `user-${randomUUID()}`): Promise<string> {
   const place = { environment: 'test', app: 'default' };
   const { code } = world.simulator.control.authorize({ appId: 'demo-app', openId });
-  const seal = new TokenSeal(encryptionKeys(world.workerEnvironment).tokens, PROCESS_SURROUNDINGS.random);
+  const seal = new TokenSeal(
+    encryptionKeys(world.workerEnvironment).authorizations,
+    PROCESS_SURROUNDINGS.random,
+  );
   const outcome = await world.client.workflow.execute<typeof userAuthorization>('userAuthorization', {
     taskQueue: PAYOUTS_TASK_QUEUE,
     workflowId: authorizationWorkflowId('default', randomUUID()),

@@ -12,6 +12,9 @@ const TEST: Environment = {
   PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
 };
 
+/** The settings of an API server against a simulator on this machine. */
+export const LOOPBACK = serviceConfig(TEST);
+
 export interface TestApiServer {
   url: string;
   close(): Promise<void>;

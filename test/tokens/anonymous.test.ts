@@ -214,6 +214,7 @@ describe('H42 tokens from a code, which works only once', () => {
       const { exchangeCode } = tokenActivities({
         ...{ environment: 'test', app: 'default', seal, histories, sendWithinMs: 1_000 },
         ...{ claim: never, cache: () => undefined, handOver: never, surroundings: PROCESS_SURROUNDINGS },
+        codes: seal,
         client: { applicationToken: never, refreshUserToken: never, exchangeCode: never },
       });
       const code = seal.seal('code', OWNER, 'code');

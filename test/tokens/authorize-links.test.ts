@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { standInClient } from '../../fuzz/temporal.ts';
+import { tokenWorkflowId } from '../../src/contract/ids.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { get, newLink, post, startApiServer, type TestApiServer } from '../support/http.ts';
@@ -39,7 +40,7 @@ describe('H159 a link for two API servers', () => {
   let servers: TestApiServer[];
   beforeAll(async () => {
     world = await PayoutWorld.start();
-    const keys = { PAYOUTS_TOKEN_KEYS: newKey('t1') };
+    const keys = { PAYOUTS_AUTHORIZATION_KEYS: newKey('a1') };
     servers = [await startApiServer(world.client, keys), await startApiServer(world.client, keys)];
   });
   afterAll(async () => {
@@ -189,5 +190,41 @@ describe('H159 a stranger who holds a connection open', () => {
       return isClosed || undefined;
     });
     expect((await get(`${url}/healthz`)).status).toBe(200);
+  });
+});
+
+describe('H160 the keys of the API server open no token', () => {
+  test('without authorization keys, it authorizes no users', async () => {
+    const { url } = await serve({
+      ...{ PAYMENTS_ENVIRONMENT: 'sandbox', PAYOUTS_ENCRYPTION_KEYS: newKey('k1') },
+      ...{
+        PAYMENTS_BASE_URL: 'https://api.provider.example',
+        PAYMENTS_ALLOWED_HOSTS: 'api.provider.example',
+      },
+      PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('shop')]),
+    });
+    const issued = await post(`${url}/v1/authorizations`, {}, as('shop'));
+    expect(issued).toMatchObject({ status: 501, body: { type: '/problems/authorization-not-configured' } });
+    expect((await open(`${url}/v1/oauth/default/authorize?link=a.b`)).status).toBe(501);
+  });
+
+  test('a user authorizes with one key ring for codes, and another for tokens', async () => {
+    const keys = { PAYOUTS_AUTHORIZATION_KEYS: newKey('a1') };
+    const world = await PayoutWorld.start({ env: { ...keys, PAYOUTS_TOKEN_KEYS: newKey('t1') } });
+    cleanUps.push(() => world.stop());
+    const server = await startApiServer(world.client, keys);
+    cleanUps.push(() => server.close());
+    const first = await request(await newLink(server.url));
+    await first.body.dump();
+    const state = new URL(String(first.headers['location'])).searchParams.get('state') ?? '';
+    const { code } = world.simulator.control.authorize({ appId: 'demo-app', openId: 'olga' });
+    const callback = `${server.url}/v1/oauth/default/callback?${new URLSearchParams({ state, code })}`;
+    const cookie = String(first.headers['set-cookie']).split(';')[0] ?? '';
+    const { statusCode, body } = await request(callback, { headers: { cookie } });
+    await body.dump();
+    expect(statusCode).toBe(200);
+    const renewal = world.client.workflow.getHandle(tokenWorkflowId('default', 'olga'));
+    const { events } = await eventually(() => renewal.fetchHistory().catch(() => undefined));
+    expect(JSON.stringify(events)).not.toContain(code);
   });
 });

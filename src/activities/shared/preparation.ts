@@ -78,6 +78,7 @@ export function preparation(config: WorkerConfig, clock: Clock): CheckActivities
         applications: [...applications.keys()],
         payloadKeys: keys.payloads?.ids ?? [],
         tokenKeys: keys.tokens?.ids ?? [],
+        authorizationKeys: keys.authorizations?.ids ?? [],
       };
     },
     async prepareToken(owner) {

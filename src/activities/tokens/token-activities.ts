@@ -26,6 +26,8 @@ export interface TokenDependencies {
   app: string;
   client: Pick<PaymentsClient, 'applicationToken' | 'refreshUserToken' | 'exchangeCode'>;
   seal: TokenSeal;
+  /** Opens authorization codes, which API servers seal. */
+  codes: TokenSeal;
   claim: Claim;
   /** The deadline of each send, from the activity's start. */
   sendWithinMs: number;
@@ -41,7 +43,7 @@ export function recallActivities(histories: Pick<GrantHistories, 'newestElsewher
 }
 
 export function tokenActivities(parts: TokenDependencies): TokenActivities & AuthorizationActivities {
-  const { client, seal, cache, histories } = parts;
+  const { client, seal, codes, cache, histories } = parts;
   const deadline = () => parts.surroundings.clock.nowMs() + parts.sendWithinMs;
 
   const userGrant = (owner: TokenOwner, tokens: UserTokens, obtainedAtMs: number): Grant => ({
@@ -85,7 +87,7 @@ export function tokenActivities(parts: TokenDependencies): TokenActivities & Aut
     exchangeCode: (owner, sealedCode) =>
       call(parts, owner, async () => {
         const options = { background: true, deadline: deadline() };
-        const code = seal.open(sealedCode, owner, 'code');
+        const code = codes.open(sealedCode, owner, 'code');
         if (await beforeSend(() => histories.isReset(ownRun())))
           throw ApplicationFailure.create({ type: 'MAY_BE_USED', message: 'a reset made this run' });
         const startedAtMs = await attemptStartedAtMs(histories);

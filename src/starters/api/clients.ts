@@ -6,7 +6,7 @@ import { Payouts } from '../../client/payouts.ts';
 import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { ReadSlots } from '../../client/shared-reads.ts';
-import type { KeyRing } from '../../encryption/key-ring.ts';
+import type { ServiceConfig } from '../../config/service-config.ts';
 import { Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;
@@ -19,12 +19,15 @@ const FRESH_MS = 1_000;
 
 type WithDeadline = <T>(call: () => Promise<T>) => Promise<T>;
 
+type ClientSettings = Pick<ServiceConfig, 'PAYMENTS_ENVIRONMENT' | 'keys' | 'authorizesUsers'>;
+
 export interface Clients {
   payouts: Payouts;
   batches: Batches;
   reads: ProviderReads;
   receivingAccounts: ReceivingAccounts;
-  authorizations: Authorizations;
+  /** Undefined if this server authorizes no users. */
+  authorizations: Authorizations | undefined;
   waits: Waits;
   /** For calls that Temporal and a worker answer. */
   withTemporalDeadline: WithDeadline;
@@ -32,8 +35,10 @@ export interface Clients {
   withProviderDeadline: WithDeadline;
 }
 
-/** `keys` seals authorizations. */
-export function clientsOf(client: Client, environment: string, keys?: KeyRing): Clients {
+export function clientsOf(
+  client: Client,
+  { PAYMENTS_ENVIRONMENT: environment, keys, authorizesUsers }: ClientSettings,
+): Clients {
   const within =
     (ms: number): WithDeadline =>
     (call) =>
@@ -45,7 +50,9 @@ export function clientsOf(client: Client, environment: string, keys?: KeyRing): 
     batches: new Batches({ client, environment, withDeadline: withTemporalDeadline, reads }),
     reads: new ProviderReads(client),
     receivingAccounts: new ReceivingAccounts({ client, environment, reads }),
-    authorizations: new Authorizations({ client, environment, keys }),
+    authorizations: authorizesUsers
+      ? new Authorizations({ client, environment, keys: keys.authorizations })
+      : undefined,
     waits: new Waits(),
     withTemporalDeadline,
     withProviderDeadline: within(PROVIDER_TIMEOUT_MS),

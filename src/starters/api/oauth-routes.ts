@@ -62,19 +62,24 @@ export function authorizationOperations({ authorizations }: Clients): Operation[
         summary:
           "Issue a link that leads a user's browser to the provider's authorization page. It works once",
         response: { status: 201, description: 'The link, and when it expires', schema: authorizeLink },
+        problems: { 501: 'this API server has no PAYOUTS_AUTHORIZATION_KEYS' },
       },
       { params: empty, query: empty, body: z.strictObject({ app: appName.default('default') }) },
       async ({ caller, body: { app } }) => {
         // Any user may follow the link.
         requireScope(caller, { openId: undefined });
-        const { url, expiresAtMs } = await authorizations.issue(app);
+        const { url, expiresAtMs } = await configured(authorizations).issue(app);
         return { app, url: url.toString(), expiresAt: new Date(expiresAtMs).toISOString() };
       },
     ),
   ];
 }
 
-export function oauthRoutes(server: FastifyInstance, authorizations: Authorizations, clock: Clock): void {
+export function oauthRoutes(
+  server: FastifyInstance,
+  authorizations: Authorizations | undefined,
+  clock: Clock,
+): void {
   const strangers = new TokenBuckets(INVALID, clock);
   const refuse = (request: FastifyRequest, reply: FastifyReply) => {
     const network = networkOf(request.ip);
@@ -89,7 +94,8 @@ export function oauthRoutes(server: FastifyInstance, authorizations: Authorizati
       const query = authorizeQuery.safeParse(request.query);
       if (!query.success) return refuse(request, reply);
       const browserId = browserIdOf(request) ?? randomBytes(32).toString('base64url');
-      const url = await authorizations.begin(app, browserId, query.data.link).catch(undefinedIfRefused);
+      const begun = configured(authorizations).begin(app, browserId, query.data.link);
+      const url = await begun.catch(undefinedIfRefused);
       if (!url) return refuse(request, reply);
       reply.setCookie(COOKIE, browserId, {
         path: '/v1/oauth',
@@ -107,7 +113,8 @@ export function oauthRoutes(server: FastifyInstance, authorizations: Authorizati
       const query = callbackQuery.safeParse(request.query);
       const browserId = browserIdOf(request);
       if (!query.success || browserId === undefined) return refuse(request, reply);
-      const ended = await authorizations.end(app, browserId, query.data).catch(undefinedIfRefused);
+      const exchange = configured(authorizations).end(app, browserId, query.data);
+      const ended = await exchange.catch(undefinedIfRefused);
       if (!ended) return refuse(request, reply);
       const { outcome, sentence } = ended;
       request.log.info({ app, outcome }, 'authorization');
@@ -124,6 +131,11 @@ export function oauthRoutes(server: FastifyInstance, authorizations: Authorizati
 }
 
 const ONLY_GET = { exposeHeadRoute: false };
+
+function configured(authorizations: Authorizations | undefined): Authorizations {
+  if (authorizations) return authorizations;
+  throw new Problem('authorization-not-configured', 'this API server authorizes no users');
+}
 
 function undefinedIfRefused(error: unknown): undefined {
   if (!(error instanceof AttemptRefusedError)) throw error;

@@ -45,7 +45,7 @@ export async function buildServer(
   options: ApiServerOptions = {},
 ): Promise<FastifyInstance> {
   const { drain = new Drain(), clock = PROCESS_SURROUNDINGS.clock, requestTimeoutMs = 10_000 } = options;
-  const { keys, PAYMENTS_ENVIRONMENT: environment } = config;
+  const environment = config.PAYMENTS_ENVIRONMENT;
   const verifier = await createNotificationVerifier(
     config.PAYMENTS_NOTIFICATION_VERIFIER,
     config.PAYMENTS_NOTIFICATION_SECRETS,
@@ -82,7 +82,7 @@ export async function buildServer(
   metrics.gauge('waiting', () => receiver.waiting);
   const fields = config.PAYMENTS_NOTIFICATION_FIELDS;
   notificationRoute(server, { receiver, verifier, fields, metrics, clock });
-  const clients = clientsOf(client, environment, keys.tokens);
+  const clients = clientsOf(client, config);
   oauthRoutes(server, clients.authorizations, clock);
   // Before the server waits for open requests.
   server.addHook('preClose', async () => clients.waits.close());

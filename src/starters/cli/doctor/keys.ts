@@ -70,10 +70,14 @@ async function readResult({ variables, withDeadline }: Session, probe: Probe): P
   }
 }
 
-function keysText({ payloadKeys, tokenKeys }: WorkerDescription, variables: Environment): string {
+function keysText(
+  { payloadKeys, tokenKeys, authorizationKeys }: WorkerDescription,
+  variables: Environment,
+): string {
   if (payloadKeys.length === 0) return 'payloads are not encrypted: a test on loopback';
   const tokens = tokenKeys.length > 0 ? `; token keys: ${tokenKeys.join(', ')}` : '';
-  return `match; this machine: ${ownKeys(variables)}; worker: ${payloadKeys.join(', ')}${tokens}`;
+  const codes = authorizationKeys.length > 0 ? `; authorization keys: ${authorizationKeys.join(', ')}` : '';
+  return `match; this machine: ${ownKeys(variables)}; worker: ${payloadKeys.join(', ')}${tokens}${codes}`;
 }
 
 function ownKeys(variables: Environment): string {
