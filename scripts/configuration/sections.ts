@@ -2,6 +2,7 @@
 
 import { simulatorShape } from '../../simulator/environment.ts';
 import { applicationEntry, applicationShape } from '../../src/config/applications.ts';
+import { approvalsFile, approvalsShape } from '../../src/config/approvals.ts';
 import { callerSchema } from '../../src/config/callers.ts';
 import { clientShape, cliShape } from '../../src/config/client-config.ts';
 import { codecShape } from '../../src/config/codec-config.ts';
@@ -36,6 +37,7 @@ const wholeWorkerShape: Shape = {
   PAYMENTS_AUTH_URL,
   PAYMENTS_ALLOWED_HOSTS,
   ...applicationShape,
+  ...approvalsShape,
   ...furtherWorkerShape,
 };
 
@@ -62,6 +64,12 @@ export const APPLICATIONS_EXAMPLE = `{
     "redirectUri": "https://payouts.example/v1/oauth/west/callback",
     "callsPerSecond": 40
   }
+}`;
+
+/** Content of `PAYOUTS_APPROVALS_FILE`. */
+export const APPROVALS_EXAMPLE = `{
+  "applications": { "east": { "CNY": "100000.00", "USD": "15000.00" } },
+  "callers": { "shop": { "CNY": "5000.00" } }
 }`;
 
 /** Content of `PAYOUTS_API_KEYS_FILE`. The hash is that of `trial-starter`, as in `deploy/trial-callers.json`. */
@@ -130,6 +138,11 @@ export const SECTIONS: readonly Section[] = [
     title: 'PAYOUTS_APPS_FILE',
     text: 'A JSON object: the applications by name (1 to 32 lowercase letters, digits and hyphens). Workers read it once, at startup. A repeated name, a repeated `appId` or an unknown field stops the worker.',
     tables: [{ head: 'Field', shape: applicationEntry.shape, after: json(APPLICATIONS_EXAMPLE) }],
+  },
+  {
+    title: 'PAYOUTS_APPROVALS_FILE',
+    text: 'A JSON object: which payouts require an [approval](how-it-works.md#approvals), whatever their request says. Workers read it once, at startup, and enforce it for every payout that starts from then on. The stricter of the two limits counts. An unknown application or field stops the worker.',
+    tables: [{ head: 'Field', shape: approvalsFile.shape, after: json(APPROVALS_EXAMPLE) }],
   },
   {
     title: 'PAYOUTS_API_KEYS_FILE',

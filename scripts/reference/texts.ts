@@ -197,7 +197,7 @@ export const MEMO_FIELDS: Readonly<Record<string, { on: string; writer: string; 
   startedBy: {
     on: '`payout`, `payoutBatch`, `openReceivingAccount`',
     writer: 'the program that starts it',
-    meaning: 'The caller who started it. This caller cannot approve the payout.',
+    meaning: 'The caller who started it. This caller can neither approve the payout nor resolve its review.',
   },
   batch: {
     on: '`payout`',

@@ -304,8 +304,8 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'cancellation-forgotten',
     what: 'A cancellation is accepted without effect: the payout is paid.',
     file: 'src/workflows/payout/handlers.ts',
-    find: "  run.cancel(by, reason);\n  await condition(() => run.record.phase === 'DONE' || run.record.cancelled === undefined);\n  if (run.record.result?.outcome !== 'NOT_CREATED')\n    throw notAccepted('the cancellation had no effect: the order exists, or may exist');\n",
-    replace: '  void [by, reason];\n',
+    find: "  run.cancel(by, reason);\n  await condition(() => record.phase === 'DONE' || record.cancelled === undefined);\n  if (record.result?.outcome === 'NOT_CREATED') return stateOf(run);\n",
+    replace: '  if (made) return stateOf(run);\n',
   },
   {
     name: 'refusal-forgotten',

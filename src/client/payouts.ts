@@ -1,5 +1,12 @@
 /** Starts, steers and reads payouts. Connects to Temporal only, never to the provider. */
-import { type Client, isGrpcServiceError, ServiceError, type WorkflowHandle } from '@temporalio/client';
+import {
+  type Client,
+  isGrpcServiceError,
+  ServiceError,
+  type WorkflowHandle,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import type { UpdateDefinition } from '@temporalio/common';
 import { payoutWorkflowId } from '../contract/ids.ts';
 import {
   approveUpdate,
@@ -16,6 +23,7 @@ import {
 } from '../contract/payout-messages.ts';
 import { checkPayoutRequest, type PayoutRequestInput } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
+import { type MadeDecision, repeatsLast } from '../domain/decisions.ts';
 import { formatMoney } from '../domain/money.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../domain/payout.ts';
 import { endedState } from '../domain/payout-state.ts';
@@ -67,7 +75,7 @@ export interface StartedPayout {
 /** The origin of a start, recorded in its memo. */
 export interface Origin {
   batch?: string | undefined;
-  /** The name of the caller's key, not of a person. This caller cannot approve the payout. */
+  /** The name of the caller's key, not of a person. This caller can neither approve the payout nor resolve its review. */
   startedBy?: string | undefined;
 }
 
@@ -228,20 +236,21 @@ export class Payouts {
     this.seen.forget(handle.workflowId);
   }
 
+  /** Decisions may be repeated: the same decision by the same person returns the state, also after the end. */
   approve(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
-    return this.steer(ref, (handle) => handle.executeUpdate(approveUpdate, { args: [decision] }));
+    return this.decide(ref, 'approve', approveUpdate, decision);
   }
 
   refuse(ref: PayoutRef, decision: Decision): Promise<PayoutState> {
-    return this.steer(ref, (handle) => handle.executeUpdate(refuseUpdate, { args: [decision] }));
+    return this.decide(ref, 'refuse', refuseUpdate, decision);
   }
 
   cancel(ref: PayoutRef, request: CancelRequest): Promise<PayoutState> {
-    return this.steer(ref, (handle) => handle.executeUpdate(cancelUpdate, { args: [request] }));
+    return this.decide(ref, 'cancel', cancelUpdate, request);
   }
 
   resolve(ref: PayoutRef, resolution: Resolution): Promise<PayoutState> {
-    return this.steer(ref, (handle) => handle.executeUpdate(resolveUpdate, { args: [resolution] }));
+    return this.decide(ref, 'resolve', resolveUpdate, resolution);
   }
 
   poll(ref: PayoutRef): Promise<PayoutState> {
@@ -250,6 +259,22 @@ export class Payouts {
 
   notify(ref: PayoutRef, notification: Notification): Promise<void> {
     return this.steer(ref, (handle) => handle.signal(notificationSignal, notification));
+  }
+
+  private async decide<D extends { by: string }>(
+    ref: PayoutRef,
+    what: MadeDecision['what'],
+    update: UpdateDefinition<PayoutState, [D]>,
+    decision: D,
+  ): Promise<PayoutState> {
+    try {
+      return await this.steer(ref, (handle) => handle.executeUpdate(update, { args: [decision] }));
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+      const { result } = await this.look(ref).catch(() => ({ result: undefined }));
+      if (!result || !repeatsLast(result.decisions ?? [], what, decision)) throw error;
+      return endedState(result);
+    }
   }
 
   /** Discards shared reads afterwards, so that later reads see the effect. */

@@ -1,9 +1,11 @@
 /** Variables of a worker, parsed once at its start. An invalid or missing variable stops the process. */
 import { z } from 'zod';
+import type { ApprovalPolicy } from '../domain/approval-policy.ts';
 import { activityTimeoutMs } from '../domain/deadlines.ts';
 import type { PayoutSettings, SendPolicy } from '../domain/payout.ts';
 import type { CreateMeaning } from '../domain/provider-records.ts';
 import { type Application, readApplications } from './applications.ts';
+import { readApprovals } from './approvals.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
@@ -165,12 +167,14 @@ export interface WorkerConfig {
   env: WorkerEnvironment;
   keys: Keys;
   applications: ReadonlyMap<string, Application>;
+  approvals: ApprovalPolicy;
 }
 
 /** Throws `ConfigError`, with every invalid variable. */
 export function workerConfig(environment: Environment): WorkerConfig {
   const env = readVariables(workerSchema, environment);
   const applications = readApplications(environment);
+  const approvals = readApprovals(environment, applications.ok ? applications.value : undefined);
   const authorizesUsers =
     applications.ok && [...applications.value.values()].some(({ redirectUri }) => redirectUri !== undefined);
   const keys = readKeys(environment, [
@@ -179,12 +183,16 @@ export function workerConfig(environment: Environment): WorkerConfig {
   ]);
   const signingKey = env.ok ? env.value.PAYMENTS_SIGNING_KEY : undefined;
   const problems = [
-    ...problemsOf(env, applications, keys),
+    ...problemsOf(env, applications, approvals, keys),
     ...addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']),
     ...publishedProblems(environment, 'PAYMENTS_SIGNING_KEY', signingKey === undefined ? [] : [signingKey]),
   ];
-  if (!env.ok || !applications.ok || !keys.ok || problems.length > 0) throw new ConfigError(problems);
-  return { env: env.value, keys: keys.value, applications: applications.value };
+  if (!env.ok || !applications.ok || !approvals.ok || !keys.ok || problems.length > 0)
+    throw new ConfigError(problems);
+  return {
+    ...{ env: env.value, keys: keys.value },
+    ...{ applications: applications.value, approvals: approvals.value },
+  };
 }
 
 /** The settings that a payout keeps for its whole life. */

@@ -79,6 +79,9 @@ export const FIELDS: Readonly<Record<string, string>> = {
   workflowId: 'The id of the workflow in Temporal',
   runId: 'The id of its run in Temporal',
   // Decisions.
+  decisions: 'The decisions of people that counted, the latest last',
+  'decisions.what': 'What the person decided',
+  by: 'The name of the person, or of the key',
   note: 'The reason of the decision, for people',
   'body.reason': 'The reason of the cancellation, for people',
   created: 'Whether the person knows that the provider has created it',

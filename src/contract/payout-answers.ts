@@ -52,6 +52,24 @@ const split = z.strictObject({
   refundReason: z.string().exactOptional(),
 });
 
+const decision = z.strictObject({
+  what: z.enum(['approve', 'refuse', 'cancel', 'resolve']),
+  by: z.string(),
+  at: time.describe('when the decision was accepted. ISO 8601'),
+  note: z
+    .string()
+    .exactOptional()
+    .describe('the note of an approval or a refusal, or the reason of a cancellation'),
+  lockRateId: z.string().exactOptional().describe('of an approval: the quote that it counts for'),
+  created: z.boolean().exactOptional().describe('of a resolution: whether the order exists'),
+  orderId: z.string().exactOptional().describe('of a resolution: the order that the person named'),
+  then: z.enum(['end', 'retry']).exactOptional().describe('of a resolution: what the person chose'),
+  sends: z
+    .int()
+    .exactOptional()
+    .describe('of a resolution: how many creates had been sent, or may have been'),
+});
+
 export const payoutResultSchema = z.strictObject({
   partnerOrderId: z.string(),
   outcome: z.enum(OUTCOMES),
@@ -66,6 +84,7 @@ export const payoutResultSchema = z.strictObject({
   createdAt: time.exactOptional(),
   finishedAt: time.exactOptional(),
   learnedBy: z.enum(['notification', 'poll']).exactOptional(),
+  decisions: z.array(decision).exactOptional(),
 });
 
 export const payoutStateSchema = z.strictObject({

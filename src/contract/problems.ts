@@ -125,8 +125,8 @@ export const PROBLEMS = {
   'own-payout': {
     status: 403,
     title: 'Own payout',
-    meaning: 'The caller who started a payout cannot approve it.',
-    action: 'Approve it with the key of another caller.',
+    meaning: 'The caller who started a payout cannot approve it or resolve its review.',
+    action: 'Decide with the key of another caller.',
   },
   'not-found': {
     status: 404,

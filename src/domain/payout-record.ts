@@ -1,5 +1,6 @@
 /** The state of a payout workflow. It survives continue-as-new, so it is plain data. */
 
+import type { MadeDecision } from './decisions.ts';
 import type { Money } from './money.ts';
 import type {
   AgreedQuote,
@@ -84,6 +85,8 @@ export interface PayoutRecord {
   approvalExpiresAtMs?: number | undefined;
   refused?: { by: string; note?: string | undefined } | undefined;
   cancelled?: { by: string; reason?: string | undefined } | undefined;
+  /** Those that counted. */
+  decisions: MadeDecision[];
   order?: KnownOrder | undefined;
   /** The review shows these orders. */
   foundOrders: FoundOrder[];
@@ -130,6 +133,7 @@ export function newRecord(startedAtMs: number): PayoutRecord {
     creation: { stage: 'quoting' },
     sends: 0,
     sentQuotes: [],
+    decisions: [],
     creationRestarts: 0,
     foundOrders: [],
     quotedAtMs: 0,

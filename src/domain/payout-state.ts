@@ -31,6 +31,7 @@ export function payoutState(record: PayoutRecord, partnerOrderId: string, lockLi
     ...(order && { orderId: order.orderId }),
     ...(trade && { received: trade.received, failed: trade.failed }),
     ...(audit && { auditStatus: audit }),
+    ...(record.decisions.length > 0 && { decisions: record.decisions }),
     ...result,
   };
 }

@@ -1,5 +1,6 @@
 /** The public types of a payout: the request, the result and the state. */
 import type { AttentionOf, PayoutAttentionCode } from './attention-codes.ts';
+import type { MadeDecision } from './decisions.ts';
 import type { Money } from './money.ts';
 
 export const PAYOUT_TYPES = ['WITHDRAW', 'SUPPLIER'] as const;
@@ -144,6 +145,8 @@ export interface PayoutResult {
   createdAt?: string;
   finishedAt?: string;
   learnedBy?: 'notification' | 'poll';
+  /** The decisions of people that counted, the latest last. */
+  decisions?: MadeDecision[];
 }
 
 /** A reason for the attention flag: something that a person should look at. */

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
   APPLICATIONS_EXAMPLE,
+  APPROVALS_EXAMPLE,
   CALLERS_EXAMPLE,
   PROCESSES,
   SECTIONS,
@@ -11,6 +12,7 @@ import {
 import { anchorsOf } from '../../scripts/markdown.ts';
 import { CONFIGURATION_PAGE, configurationPage } from '../../scripts/write-configuration.ts';
 import { applicationsFile } from '../../src/config/applications.ts';
+import { approvalsFile } from '../../src/config/approvals.ts';
 import { callersFile } from '../../src/config/callers.ts';
 import { OPEN_POINTS } from '../../src/domain/open-points.ts';
 
@@ -119,6 +121,7 @@ describe('docs/configuration.md', () => {
 
   test('shows files that the processes accept', () => {
     expect(Object.keys(applicationsFile.parse(JSON.parse(APPLICATIONS_EXAMPLE)))).toEqual(['east', 'west']);
+    expect(Object.keys(approvalsFile.parse(JSON.parse(APPROVALS_EXAMPLE)).callers)).toEqual(['shop']);
     expect(callersFile.parse(JSON.parse(CALLERS_EXAMPLE)).map(({ name }) => name)).toEqual(['shop']);
   });
 

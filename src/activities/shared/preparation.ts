@@ -13,6 +13,7 @@ import {
   fieldErrors,
 } from '../../contract/payout-request.ts';
 import { checkReceivingAccount } from '../../contract/receiving-account.ts';
+import { requiresApproval } from '../../domain/approval-policy.ts';
 import type { FollowUpPlan, FollowUpRequest } from '../../domain/follow-up.ts';
 import { authorizationUrl } from '../../payments/index.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
@@ -41,12 +42,19 @@ const followUpSchema = z.object({
 export function preparation(config: WorkerConfig, clock: Clock): CheckActivities {
   const { env, applications, keys } = config;
   return {
-    preparePayout: async (request, { workflowId, environment }) =>
-      prepared(config, checkPayoutRequest(request), ({ app, openId, partnerOrderId }) => [
-        ...notHere(config, app, environment),
-        ...userMissing(config, openId),
-        ...otherId('partnerOrderId', workflowId, payoutWorkflowId(app, partnerOrderId)),
-      ]),
+    preparePayout: async (body, { workflowId, environment, startedBy }) => {
+      const { request, settings } = prepared(
+        config,
+        checkPayoutRequest(body),
+        ({ app, openId, partnerOrderId }) => [
+          ...notHere(config, app, environment),
+          ...userMissing(config, openId),
+          ...otherId('partnerOrderId', workflowId, payoutWorkflowId(app, partnerOrderId)),
+        ],
+      );
+      const mustBeApproved = requiresApproval(config.approvals, request, startedBy);
+      return { request: { ...request, ...(mustBeApproved && { approval: 'required' }) }, settings };
+    },
     prepareReceivingAccount: async (request, { workflowId, environment }) =>
       prepared(
         config,

@@ -214,6 +214,8 @@ export interface LeaseActivities {
 export interface StartFacts {
   workflowId: string;
   environment?: unknown;
+  /** The caller, if its name was recorded. */
+  startedBy?: unknown;
 }
 
 export interface Prepared<Request> {

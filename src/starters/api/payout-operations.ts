@@ -99,6 +99,6 @@ function requireAuthority(caller: Caller, verb: DecisionVerb, { request, started
   // Both can make money move, so the caller's own limit applies as for a start.
   if (verb === 'approve' || verb === 'resolve') requirePayout(caller, request);
   else requirePayoutScope(caller, request);
-  if (verb === 'approve' && startedBy === caller.name)
-    throw new Problem('own-payout', 'the caller who started a payout cannot approve it');
+  if ((verb === 'approve' || verb === 'resolve') && startedBy === caller.name)
+    throw new Problem('own-payout', `the caller who started a payout cannot ${verb} it`);
 }

@@ -80,6 +80,7 @@ export function resultText(result: PayoutResult): string {
     ['audit', result.auditStatus],
     ['finished', result.finishedAt],
     ['learned by', result.learnedBy],
+    ['decided', result.decisions?.map(({ what, by, at }) => `${what} by ${by}, ${at}`).join('; ')],
   ]);
   const debitRows = debits.map(({ accountType, pay, fee }) => [accountType, money(pay), money(fee)]);
   const splitRows = splits.map((split) => [

@@ -1,4 +1,5 @@
 /** The messages that a payout takes. */
+import type { UpdateDefinition } from '@temporalio/common';
 import { condition, log, setHandler, workflowInfo } from '@temporalio/workflow';
 import {
   approveUpdate,
@@ -12,8 +13,10 @@ import {
   resolveUpdate,
   stateQuery,
 } from '../../contract/payout-messages.ts';
+import { type MadeDecision, repeatsLast, withDecision } from '../../domain/decisions.ts';
 import type { PayoutState } from '../../domain/payout.ts';
 import { foundOrderIds, type PayoutRecord, undisprovedOrders } from '../../domain/payout-record.ts';
+import { isoTime } from '../../domain/time.ts';
 import {
   deciderProblem,
   isRecord,
@@ -32,11 +35,35 @@ import { stateOf } from './show-state.ts';
 export function installHandlers(run: PayoutRun): void {
   setHandler(stateQuery, () => stateOf(run));
   onSignal(notificationSignal, (notification) => acceptHint(run, notification));
-  onUpdate(run, approveUpdate, approve, approvalProblem);
-  onUpdate(run, refuseUpdate, refuse, decisionProblem);
-  onUpdate(run, cancelUpdate, shielded(cancel), cancelProblem);
-  onUpdate(run, resolveUpdate, shielded(resolve), resolveProblem);
+  onDecision(run, 'approve', approveUpdate, approve, approvalProblem);
+  onDecision(run, 'refuse', refuseUpdate, refuse, decisionProblem);
+  onDecision(run, 'cancel', cancelUpdate, shielded(cancel), cancelProblem);
+  onDecision(run, 'resolve', resolveUpdate, shielded(resolve), resolveProblem);
   onUpdate(run, pollUpdate, shielded(poll), pollProblem);
+}
+
+/** A decision that cannot count now, but repeats the latest one of its kind, returns the state and changes nothing. */
+function onDecision<D extends { by: string }>(
+  run: PayoutRun,
+  what: MadeDecision['what'],
+  update: UpdateDefinition<PayoutState, [D]>,
+  handle: (run: PayoutRun, decision: D) => PayoutState | Promise<PayoutState>,
+  problem: (run: PayoutRun, decision: D) => string | undefined,
+): void {
+  const isRepeated = (decision: D) => repeatsLast(run.record.decisions, what, decision);
+  onUpdate(
+    run,
+    update,
+    (_run, decision) =>
+      isRepeated(decision) && problem(run, decision) !== undefined ? stateOf(run) : handle(run, decision),
+    (_run, decision) => (isRepeated(decision) ? undefined : problem(run, decision)),
+  );
+}
+
+function keep(run: PayoutRun, decision: Omit<MadeDecision, 'at'>): MadeDecision {
+  const made = { ...decision, at: isoTime(Date.now()) };
+  run.record.decisions = withDecision(run.record.decisions, made);
+  return made;
 }
 
 /** A notification for this payout, or one that cannot be decoded, is a hint to query. One for another payout is ignored. */
@@ -58,9 +85,13 @@ function isForAnother(run: PayoutRun, notification: Record<string, unknown>): bo
   return typeof orderId === 'string' && ourOrder !== undefined && orderId !== ourOrder;
 }
 
-function approve(run: PayoutRun, { by }: Decision): PayoutState {
+function approve(run: PayoutRun, { by, note }: Decision): PayoutState {
   const { record } = run;
-  if (record.quote) record.approved = { by, quote: record.quote };
+  if (record.quote) {
+    record.approved = { by, quote: record.quote };
+    const { lockRateId } = record.quote;
+    keep(run, { what: 'approve', by, lockRateId, ...(note !== undefined && { note }) });
+  }
   return stateOf(run);
 }
 
@@ -68,9 +99,12 @@ function approve(run: PayoutRun, { by }: Decision): PayoutState {
 function approvalProblem(run: PayoutRun, decision: Decision): string | undefined {
   const problem = decisionProblem(run, decision);
   if (problem) return problem;
+  return isStarter(decision.by) ? 'the caller who started a payout cannot approve it' : undefined;
+}
+
+function isStarter(name: string): boolean {
   const starter = workflowInfo().memo?.['startedBy'];
-  const isStarter = typeof starter === 'string' && sameName(starter, decision.by);
-  return isStarter ? 'the caller who started a payout cannot approve it' : undefined;
+  return typeof starter === 'string' && sameName(starter, name);
 }
 
 function sameName(one: string, other: string): boolean {
@@ -80,6 +114,7 @@ function sameName(one: string, other: string): boolean {
 function refuse(run: PayoutRun, { by, note }: Decision): PayoutState {
   const { record } = run;
   record.refused = { by, note };
+  keep(run, { what: 'refuse', by, ...(note !== undefined && { note }) });
   return stateOf(run);
 }
 
@@ -100,11 +135,15 @@ function decisionProblem({ record }: PayoutRun, decision: Decision): string | un
 }
 
 async function cancel(run: PayoutRun, { by, reason }: CancelRequest): Promise<PayoutState> {
+  const { record } = run;
+  const made = record.cancelled
+    ? undefined
+    : keep(run, { what: 'cancel', by, ...(reason !== undefined && { note: reason }) });
   run.cancel(by, reason);
-  await condition(() => run.record.phase === 'DONE' || run.record.cancelled === undefined);
-  if (run.record.result?.outcome !== 'NOT_CREATED')
-    throw notAccepted('the cancellation had no effect: the order exists, or may exist');
-  return stateOf(run);
+  await condition(() => record.phase === 'DONE' || record.cancelled === undefined);
+  if (record.result?.outcome === 'NOT_CREATED') return stateOf(run);
+  record.decisions = record.decisions.filter((one) => one !== made);
+  throw notAccepted('the cancellation had no effect: the order exists, or may exist');
 }
 
 function cancelProblem(run: PayoutRun, request: CancelRequest): string | undefined {
@@ -125,14 +164,18 @@ function pollProblem({ record }: PayoutRun): string | undefined {
 }
 
 async function resolve(run: PayoutRun, resolution: Resolution): Promise<PayoutState> {
+  const { by } = resolution;
+  const common = { what: 'resolve', by, sends: run.record.sends } as const;
   if (!resolution.created) {
     run.resolution = { decision: resolution, knownOrderIds: foundOrderIds(run.record) };
+    keep(run, { ...common, created: false, then: resolution.then });
     return stateOf(run);
   }
   run.isResolving = true;
   try {
     const problem = await adoptNamed(run, resolution.orderId);
     if (problem) throw notAccepted(problem);
+    keep(run, { ...common, created: true, orderId: resolution.orderId });
     return stateOf(run);
   } finally {
     run.isResolving = false;
@@ -144,6 +187,7 @@ function resolveProblem(run: PayoutRun, resolution: Resolution): string | undefi
   if (problem) return problem;
   const { creation, phase } = run.record;
   if (creation.stage !== 'review') return `there is nothing to resolve: the payout is ${phase}`;
+  if (isStarter(resolution.by)) return 'the caller who started a payout cannot resolve its review';
   if (run.resolution || run.isResolving) return 'the payout is already being resolved';
   return (
     resolutionProblem(resolution, 'orderId') ??

@@ -70,7 +70,9 @@ function resultWithoutOrder(run: PayoutRun, error: unknown): PayoutResult {
   return { partnerOrderId, outcome: 'NOT_CREATED', reason, ...(quote && { quote }), debits: [], splits: [] };
 }
 
-async function finish(run: PayoutRun, result: PayoutResult): Promise<PayoutResult> {
+async function finish(run: PayoutRun, found: PayoutResult): Promise<PayoutResult> {
+  const { decisions } = run.record;
+  const result = { ...found, ...(decisions.length > 0 && { decisions }) };
   run.record.result = result;
   run.enter('DONE');
   showState(run);

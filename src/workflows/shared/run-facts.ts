@@ -32,10 +32,10 @@ export function windowAfterOthers(
   return lastSendByMs + confirmationWindowMs;
 }
 
-/** The id, and the environment that the starter meant. */
+/** The id, the environment that the starter meant, and who started it. */
 export function startFacts(): StartFacts {
   const { workflowId, memo } = workflowInfo();
-  return { workflowId, environment: memo?.['environment'] };
+  return { workflowId, environment: memo?.['environment'], startedBy: memo?.['startedBy'] };
 }
 
 export function isHistoryLong(maxEvents = MAX_EVENTS, maxBytes = Number.POSITIVE_INFINITY): boolean {

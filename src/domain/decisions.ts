@@ -1,0 +1,50 @@
+/** The decisions that people make about a payout, and when a decision repeats an earlier one. */
+
+/** A decision that the payout accepted. */
+export interface MadeDecision {
+  what: 'approve' | 'refuse' | 'cancel' | 'resolve';
+  by: string;
+  /** ISO 8601. */
+  at: string;
+  /** The note of an approval or a refusal, or the reason of a cancellation. */
+  note?: string;
+  /** Of an approval: the quote that it counts for. */
+  lockRateId?: string;
+  /** Of a resolution: what the person found out, and what they chose. */
+  created?: boolean;
+  orderId?: string;
+  then?: 'end' | 'retry';
+  /** Of a resolution: how many creates had been sent, or may have been. */
+  sends?: number;
+}
+
+/** More than people make. The result of a payout has all of them. */
+const MAX_DECISIONS = 50;
+
+export function withDecision(made: readonly MadeDecision[], decision: MadeDecision): MadeDecision[] {
+  return [...made, decision].slice(-MAX_DECISIONS);
+}
+
+/**
+ * Whether `decision`, the argument of an update, is the latest decision of its kind once more, by the same person. A
+ * caller that lost the answer sends it again.
+ */
+export function repeatsLast(
+  made: readonly MadeDecision[],
+  what: MadeDecision['what'],
+  decision: unknown,
+): boolean {
+  const last = made.findLast((one) => one.what === what);
+  if (!last || typeof decision !== 'object' || decision === null) return false;
+  const sent = new Map(Object.entries(decision));
+  const isSame = (field: keyof MadeDecision) => sent.get(field) === last[field];
+  const isSameIfSent = (field: keyof MadeDecision) => sent.get(field) === undefined || isSame(field);
+  return (
+    isSame('by') &&
+    isSameIfSent('lockRateId') &&
+    isSame('created') &&
+    isSame('orderId') &&
+    isSame('then') &&
+    isSameIfSent('sends')
+  );
+}
