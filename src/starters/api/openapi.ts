@@ -113,6 +113,7 @@ function documented(one: Operation): DocumentedOperation {
       415: 'the content-type is not accepted',
     }),
     414: 'a path parameter is too long',
+    429: 'the key has sent too many requests, or the address too many unknown keys',
     431: 'the headers exceed 16 KiB',
     500: 'unexpected; the request may have been executed',
     ...one.problems,
