@@ -1,8 +1,10 @@
 /** The request limit of a key, and the limit of unknown keys of an address, through real sockets. Time stands still. */
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { standInClient } from '../../fuzz/temporal.ts';
 import type { Environment } from '../../src/config/environment.ts';
 import { RequestLimits } from '../../src/starters/api/request-limits.ts';
@@ -23,6 +25,16 @@ const LIMITED = {
   body: { type: '/problems/request-limit-exceeded', status: 429 },
 };
 const TOO_MANY = { status: 429, body: { type: '/problems/too-many-requests' } };
+
+const documentSchema = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.object({ security: z.unknown().optional(), responses: z.record(z.string(), z.unknown()) }),
+    ),
+  ),
+});
 
 let clock: FakeClock;
 let server: TestApiServer;
@@ -82,7 +94,6 @@ describe('the request limit of a key', () => {
   });
 
   test('two keys of one caller share one limit', async () => {
-    const { createHash } = await import('node:crypto');
     const keySha256 = ['key-of-slow', 'key-of-next'].map((key) =>
       createHash('sha256').update(key).digest('hex'),
     );
@@ -133,15 +144,18 @@ describe('the request limit of a key', () => {
     });
   });
 
-  test('is documented for every operation', async () => {
+  test('is documented for every operation, with retry-after', async () => {
     await start([PLAIN]);
     const { body } = await get(`${server.url}/openapi.json`);
-    const { paths } = body as {
-      paths: Record<string, Record<string, { security?: unknown; responses: object }>>;
-    };
-    for (const methods of Object.values(paths))
-      for (const { security, responses } of Object.values(methods))
-        if (security) expect(JSON.stringify(responses)).toContain('/problems/request-limit-exceeded');
+    const { paths } = documentSchema.parse(body);
+    const limited = Object.values(paths)
+      .flatMap((methods) => Object.values(methods))
+      .filter(({ security }) => security);
+    expect(limited.length).toBeGreaterThan(20);
+    for (const { responses } of limited) {
+      expect(responses['429']).toHaveProperty('headers.retry-after');
+      expect(JSON.stringify(responses['429'])).toContain('/problems/request-limit-exceeded');
+    }
   });
 
   test('buckets use memory only for the callers of the file', () => {
