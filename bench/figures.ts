@@ -41,6 +41,22 @@ const backlogRun = z.object({
 });
 const handoverRun = z.object({ gap: ms, answered429: count });
 const byApplication = z.record(z.string(), z.number());
+const loadRun = z.object({
+  /** Accepted requests of the callers. */
+  perSecond: z.number(),
+  p50: ms,
+  p99: ms,
+  /** Highest resident memory of the API server during the run, MiB. */
+  rss: z.number(),
+});
+const loadSubject = loadRun.extend({
+  /** While junk is sent from other connections. */
+  flooded: loadRun,
+  /** With the flood divided by without it, in the same round. Like all values, the median of the rounds. */
+  ratio: loadRun,
+  /** Requests of the callers that were not accepted, in all rounds. */
+  failed: count,
+});
 const engineRun = z.object({
   eventsPerPayout: z.number(),
   /** At the same pace for all subjects. */
@@ -97,6 +113,16 @@ const parts = {
     resumeAll: ms,
     resumeWorkerReady: ms,
   }),
+  api: z.object({
+    starts: loadSubject,
+    reads: loadSubject,
+    notifications: loadSubject,
+    /** Before the first request, MiB. */
+    idleRss: z.number(),
+    junkPerSecond: z.number(),
+    /** By status. */
+    junkAnswers: z.record(z.string(), count),
+  }),
 };
 
 export type PartName = keyof typeof parts;
@@ -112,6 +138,7 @@ export const figuresSchema = z
     polling: parts.polling.extend({ settings, ...about.shape }),
     engine: parts.engine.extend({ settings, ...about.shape }),
     waiting: parts.waiting.extend({ settings, ...about.shape }),
+    api: parts.api.extend({ settings, ...about.shape }),
   })
   .partial();
 export type Figures = z.output<typeof figuresSchema>;

@@ -1,6 +1,7 @@
 /** The parts by name, with their full sizes and the description of each measurement. */
 import { cpus, totalmem } from 'node:os';
 import type { About, PartFigures, PartName } from './figures.ts';
+import { api } from './parts/api.ts';
 import { apps } from './parts/apps.ts';
 import { backlog } from './parts/backlog.ts';
 import { engine } from './parts/engine.ts';
@@ -20,10 +21,16 @@ const PARTS: { [Name in PartName]: (scale: number, say: Say) => Promise<PartFigu
   polling: (scale, say) => polling(scaled(2_000, scale), say),
   engine: (scale, say) => engine(scaled(300, scale), say),
   waiting: (scale, say) => waiting(scaled(10_000, scale), say),
+  api: (scale, say) => api({ payouts: scaled(1_000, scale), ...scaledRounds(scale) }, say),
 };
 
 function scaled(full: number, scale: number): number {
   return Math.max(10, Math.round(full * scale));
+}
+
+/** Time and rounds of a load test: five rounds of ten seconds each. */
+function scaledRounds(scale: number): { seconds: number; rounds: number } {
+  return { seconds: Math.max(1, Math.round(10 * scale)), rounds: Math.max(1, Math.round(5 * scale)) };
 }
 
 export async function runPart<Name extends PartName>(

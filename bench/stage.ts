@@ -40,6 +40,8 @@ export interface BenchStage {
   simulator: SimulatorControlClient;
   workers: ChildProcess[];
   apiServer: ChildProcess;
+  /** Without a slash at the end. */
+  apiUrl: string;
   startWorker(): Promise<ChildProcess>;
   startApiServer(): Promise<ChildProcess>;
 }
@@ -159,6 +161,7 @@ async function startStage(options: StageOptions, folder: string): Promise<BenchS
     simulator: simulatorControl(simulatorUrl),
     workers,
     apiServer,
+    apiUrl,
     startWorker,
     startApiServer,
   };

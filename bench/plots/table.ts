@@ -1,5 +1,5 @@
 /** The tables of `docs/benchmarks.md`, written from the figures alone. */
-import { type About, type Figures, PART_NAMES } from '../figures.ts';
+import { type About, type Figures, PART_NAMES, type PartName } from '../figures.ts';
 import { PLOTS } from './plots.ts';
 
 type Part<Name extends keyof Figures> = NonNullable<Figures[Name]>;
@@ -10,8 +10,7 @@ const NOT_MEASURED = '–';
 export function tables(figures: Figures): string {
   return PART_NAMES.flatMap((name) => {
     const part = figures[name];
-    if (!part) return [];
-    return [`### ${name}`, '', ...measuredOn(part), '', ...rowsOf(figures, name), '', ...plotOf(name)];
+    return part ? section(name, part) : [];
   })
     .join('\n')
     .trimEnd();
@@ -27,16 +26,19 @@ function measuredOn({ measuredAt, engine, machine, node, scale }: About): string
   return [`${trial}${measuredAt.slice(0, 16).replace('T', ' ')} UTC, ${engine}, Node ${node}, ${machine}.`];
 }
 
-function rowsOf(figures: Figures, name: (typeof PART_NAMES)[number]): string[] {
-  const { rateLimit, backlog, handover, apps, polling, engine, waiting } = figures;
-  if (name === 'rateLimit' && rateLimit) return rateLimitTable(rateLimit);
-  if (name === 'backlog' && backlog) return backlogTable(backlog);
-  if (name === 'handover' && handover) return handoverTable(handover);
-  if (name === 'apps' && apps) return appsTable(apps);
-  if (name === 'polling' && polling) return pollingTable(polling);
-  if (name === 'engine' && engine) return engineTable(engine);
-  if (name === 'waiting' && waiting) return waitingTable(waiting);
-  return [];
+const ROWS: { [Name in PartName]: (part: Part<Name>) => string[] } = {
+  rateLimit: rateLimitTable,
+  backlog: backlogTable,
+  handover: handoverTable,
+  apps: appsTable,
+  polling: pollingTable,
+  engine: engineTable,
+  waiting: waitingTable,
+  api: apiTable,
+};
+
+function section<Name extends PartName>(name: Name, part: Part<Name>): string[] {
+  return [`### ${name}`, '', ...measuredOn(part), '', ...ROWS[name](part), '', ...plotOf(name)];
 }
 
 function rateLimitTable(rateLimit: Part<'rateLimit'>): string[] {
@@ -153,6 +155,36 @@ function waitingTable(waiting: Part<'waiting'>): string[] {
       ['of that, until the process was ready', seconds(waiting.resumeWorkerReady)],
     ],
   );
+}
+
+function apiTable(api: Part<'api'>): string[] {
+  const row = (what: string, { flooded, ratio, failed, ...alone }: typeof api.reads) => [
+    what,
+    alone.perSecond.toFixed(0),
+    `${alone.p50} ms`,
+    `${alone.p99} ms`,
+    `${alone.rss} MiB`,
+    `${flooded.perSecond.toFixed(0)} (${percent(ratio.perSecond)})`,
+    `${flooded.p50} ms (${ratio.p50.toFixed(2)} ×)`,
+    `${flooded.p99} ms (${ratio.p99.toFixed(2)} ×)`,
+    `${flooded.rss} MiB`,
+    `${failed}`,
+  ];
+  const head = ['requests', 'per second', 'p50', 'p99', 'memory'];
+  const besideFlood = ['per second with the flood', 'p50', 'p99', 'memory', 'failed'];
+  const junk = Object.entries(api.junkAnswers).map(([status, count]) => `${count} × ${status}`);
+  return [
+    ...table(
+      [...head, ...besideFlood],
+      [
+        row('`GET` of a payout', api.reads),
+        row('`POST /v1/payouts`', api.starts),
+        row('notifications', api.notifications),
+      ],
+    ),
+    '',
+    `Memory before the first request: ${api.idleRss} MiB. The flood: ${api.junkPerSecond.toFixed(0)} requests per second, answered ${junk.join(', ')}.`,
+  ];
 }
 
 /** Padded as a Markdown formatter does. */

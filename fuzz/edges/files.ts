@@ -76,6 +76,10 @@ function drawCaller(random: Random, name: string): unknown {
     applications: ['default'],
     verbs: VERBS.slice(0, whole(random, 1, VERBS.length)),
     largestAmount: { CNY: '100.00', USD: pick(random, ['5', '9999999999999999.99']) },
+    ...pick(random, [
+      {},
+      { requestsPerSecond: whole(random, 1, 10_000), requestBurst: whole(random, 1, 100) },
+    ]),
   };
 }
 

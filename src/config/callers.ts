@@ -36,6 +36,9 @@ export interface Caller {
   clientIds?: readonly string[] | undefined;
   payerIds?: readonly string[] | undefined;
   openIds?: readonly string[] | undefined;
+  /** The request limit. Default: the setting; a burst of two seconds. `any`: only for a test without keys. */
+  requestsPerSecond?: number | 'any' | undefined;
+  requestBurst?: number | undefined;
   /** ISO 8601. */
   expiresAt?: string | undefined;
 }
@@ -52,6 +55,7 @@ export const TEST_CALLER: Caller = {
   applications: 'any',
   verbs: VERBS,
   largestAmount: 'any',
+  requestsPerSecond: 'any',
 };
 
 const KEY = 'PAYOUTS_API_KEYS_FILE';
@@ -64,6 +68,9 @@ export const callersShape = {
     valueType: 'path',
   }),
 };
+
+/** More than one API server serves. */
+export const MAX_REQUESTS_PER_SECOND = 10_000;
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex: 64 lowercase digits');
 
@@ -107,6 +114,15 @@ export const callerSchema = z.strictObject({
     text(128),
     'The users (`openId`) for whom the caller may act. With this list, a request without `openId` is refused. Default: all, and requests without a user.',
   ),
+  requestsPerSecond: z.int().min(1).max(MAX_REQUESTS_PER_SECOND).optional().meta({
+    description:
+      'How many requests per second the caller may send to one API server, in the long run. Default: `PAYOUTS_API_REQUESTS_PER_SECOND`.',
+    valueType: 'integer',
+  }),
+  requestBurst: z.int().min(1).max(100_000).optional().meta({
+    description: 'How many requests the caller may send at once. Default: those of two seconds.',
+    valueType: 'integer',
+  }),
   expiresAt: timeWithOffset().optional().meta({
     description: 'When the keys of the caller stop working, such as `2027-01-31T00:00:00Z`. Default: never.',
     valueType: 'time',

@@ -2,7 +2,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { z } from 'zod';
 import { isJsonPointer, type NotificationFields } from '../payments/index.ts';
-import { type Callers, callersShape, readCallers } from './callers.ts';
+import { type Callers, callersShape, MAX_REQUESTS_PER_SECOND, readCallers } from './callers.ts';
 import { type Keys, mayRunWithoutKeys, readKeysExcept } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
@@ -11,6 +11,7 @@ import {
   choice,
   drainShape,
   errorCodeOf,
+  integer,
   listenAddress,
   logLevelShape,
   partsOf,
@@ -58,6 +59,11 @@ export const apiShape = {
     .prefault('127.0.0.1:8080')
     .describe('The address that the API server listens on. It speaks plain HTTP: put TLS in front of it.'),
   ...callersShape,
+  PAYOUTS_API_REQUESTS_PER_SECOND: integer(
+    MAX_REQUESTS_PER_SECOND,
+    100,
+    'How many requests per second each caller may send to one API server, in the long run, unless its entry in `PAYOUTS_API_KEYS_FILE` says otherwise. See [Request limits](http.md#request-limits).',
+  ),
   PAYMENTS_NOTIFICATION_VERIFIER: z.string().default('none').meta({
     description:
       'How notifications are verified. `none`: every notification is only a hint. `hmac-sha256` and `rsa-sha256` expect the form of Standard Webhooks. A module exports by default a function that takes `{ secrets }` and returns `{ verify(input) }`; a relative PATH starts at the working directory. Spec: Events 4.',

@@ -198,8 +198,16 @@ export const PROBLEMS = {
     status: 429,
     title: 'Too many requests',
     meaning:
-      'The address sent too many requests without a key, or an order had too many notifications. Nothing was done.',
+      'The address sent too many invalid requests, unknown keys or notifications, or an order had too many notifications. Nothing was done.',
     action: 'Send it again after `retry-after` seconds.',
+  },
+  'request-limit-exceeded': {
+    status: 429,
+    title: 'Request limit exceeded',
+    meaning:
+      'The key exceeds its `requestsPerSecond`, or `PAYOUTS_API_REQUESTS_PER_SECOND`, in this API server. Nothing was done.',
+    action:
+      'Send it again after `retry-after` seconds. If it recurs, send fewer requests, use `wait` instead of repeated reads, or raise the limit of the key.',
   },
   'headers-too-large': {
     status: 431,

@@ -197,7 +197,7 @@ test('a flood of requests without a known key becomes a few lines and a count', 
   const log = join(mkdtempSync(join(tmpdir(), 'payouts-audit-')), 'audit.log');
   const flooded = await startApiServer(standIn, { PAYOUTS_API_KEYS_FILE: KEYS, PAYOUTS_AUDIT_LOG: log });
   const flood = Array.from({ length: 300 }, (_, at) =>
-    get(`${flooded.url}/v1/payouts/p-${at}`, as(`guess-${at}`)),
+    get(`${flooded.url}/v1/payouts/p-${at}`, at % 6 === 0 ? as(`guess-${at}`) : {}),
   );
   for (const { status } of await Promise.all(flood)) expect(status).toBe(401);
   expect((await get(`${flooded.url}/v1/payouts/known`, as('shop'))).status).toBe(404);

@@ -1,4 +1,4 @@
-/** The benchmark itself at a small size: three applications in three processes. */
+/** The benchmark itself at a small size: three applications in three processes, and load on the API server. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { figuresSchema, figuresText } from '../../bench/figures.ts';
+import { tables } from '../../bench/plots/table.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const about = { measuredAt: '2026-01-01T00:00:00.000Z', node: 'v20', engine: 'e', machine: 'm', scale: 1 };
@@ -55,6 +56,28 @@ test(
     expect(apps).toMatchObject({ paidOnce: 30, paidTwice: 0, scale: 0.1, node: process.version });
     expect(apps.engine).toMatch(/dev server [\d.]+, SQLite file/);
     expect(figures.waiting).toMatchObject(waiting);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a small load test measures the API server alone and beside a flood, which gets nothing',
+  async () => {
+    const file = join(folder, 'figures.json');
+    const [code] = await once(bench('--only', 'api', '--scale', '0.02', '--json', file), 'exit');
+    expect(code).toBe(0);
+    const { api } = figuresSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    if (!api) throw new Error('the part was not written');
+    for (const one of [api.starts, api.reads, api.notifications])
+      for (const run of [one, one.flooded, one.ratio]) {
+        expect(run.perSecond).toBeGreaterThan(0);
+        expect(run.p99).toBeGreaterThan(0);
+        expect(run.rss).toBeGreaterThan(0);
+      }
+    expect(api.settings).toMatchObject({ payouts: 20, rounds: 1 });
+    // 429 only if the machine sends junk faster than the limits.
+    expect(['400,401', '400,401,429']).toContain(Object.keys(api.junkAnswers).join());
+    expect(tables({ api })).toContain('GET');
   },
   LIMIT_MS,
 );

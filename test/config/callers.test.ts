@@ -49,6 +49,8 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
     ['an amount', [callerEntry('shop', { largestAmount: { CNY: 100 } })], /0\.largestAmount\.CNY must be/],
     ['a currency', [callerEntry('shop', { largestAmount: { yuan: '1' } })], /0\.largestAmount\.yuan/],
     ['a client', [callerEntry('shop', { clientIds: [] })], /0\.clientIds/],
+    ['a limit', [callerEntry('shop', { requestsPerSecond: 0 })], /0\.requestsPerSecond/],
+    ['a burst', [callerEntry('shop', { requestBurst: 1.5 })], /0\.requestBurst/],
     ['an expiry', [callerEntry('shop', { expiresAt: 'soon' })], /0\.expiresAt must be an ISO 8601 time/],
     ['a field', [callerEntry('shop', { admin: true })], /0\.admin is not a field/],
     ['a key twice', '[{"name":"shop","name":"shop"}]', /a key is repeated/],
@@ -62,6 +64,19 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
   test('stops the API server when the file is missing; accepts the file for trials', () => {
     expect(problems({ PAYOUTS_API_KEYS_FILE: '/nowhere' })).toMatch(/cannot be read/);
     expect(problems({ PAYOUTS_API_KEYS_FILE: 'deploy/trial-callers.json' })).toBe('');
+  });
+});
+
+describe('PAYOUTS_API_REQUESTS_PER_SECOND', () => {
+  test('is 100 by default, and a positive whole number', () => {
+    expect(serviceConfig(TEST).PAYOUTS_API_REQUESTS_PER_SECOND).toBe(100);
+    expect(serviceConfig({ ...TEST, PAYOUTS_API_REQUESTS_PER_SECOND: '5' })).toMatchObject({
+      PAYOUTS_API_REQUESTS_PER_SECOND: 5,
+    });
+    for (const text of ['0', '1.5', 'many', '10001'])
+      expect(problems({ PAYOUTS_API_REQUESTS_PER_SECOND: text })).toMatch(
+        /^PAYOUTS_API_REQUESTS_PER_SECOND: /,
+      );
   });
 });
 

@@ -28,12 +28,14 @@ export class AuditLog {
   private readonly log: FastifyBaseLogger;
   private readonly target: string | undefined;
   private readonly unauthenticated: FloodGate;
+  private readonly limited: FloodGate;
 
   /** `target`: the path of a file, `stderr`, or undefined for the log of the process. */
   constructor(log: FastifyBaseLogger, target: string | undefined) {
     this.log = log;
     this.target = target;
     this.unauthenticated = new FloodGate((counted) => this.write({ event: 'unauthenticated', ...counted }));
+    this.limited = new FloodGate((counted) => this.write({ event: 'limited', ...counted }));
   }
 
   /** The hook that writes the line, before the response is sent. */
@@ -47,12 +49,14 @@ export class AuditLog {
   /** Writes the counts of the current interval. */
   close(): void {
     this.unauthenticated.close();
+    this.limited.close();
   }
 
   private record(route: Route, request: FastifyRequest, status: number): void {
     const name = `${route.method} ${route.path}`;
     const caller = authenticatedCaller(request)?.name ?? null;
     if (caller === null && !this.unauthenticated.admits(`${name} ${status}`)) return;
+    if (caller !== null && status === 429 && !this.limited.admits(`${caller} ${name}`)) return;
     const verdict = status < 400 ? 'accepted' : status < 500 ? 'refused' : 'failed';
     this.write({
       // `requestId` is the id of a receiving account request.

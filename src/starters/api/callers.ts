@@ -1,11 +1,12 @@
 /** Authenticates callers by bearer key, and authorizes them by what `PAYOUTS_API_KEYS_FILE` allows. */
 import type { FastifyRequest } from 'fastify';
 import { bearerKey, findKey } from '../../config/bearer-keys.ts';
-import { type Caller, type Callers, TEST_CALLER, type Verb } from '../../config/callers.ts';
+import { type Caller, TEST_CALLER, type Verb } from '../../config/callers.ts';
 import { compareMoney, type Money } from '../../domain/money.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { requireOneHeader } from './bodies.ts';
 import { Problem } from './problem.ts';
+import type { ReloadedCallers } from './reloaded-callers.ts';
 
 const authenticated = new WeakMap<FastifyRequest, Caller>();
 
@@ -14,18 +15,22 @@ export function authenticatedCaller(request: FastifyRequest): Caller | undefined
   return authenticated.get(request);
 }
 
-/** Throws a 401 if the key is missing or unknown, and a 400 if there are several. */
-export function callerOf({ keys }: Callers, request: FastifyRequest): Caller {
-  const caller = keys.length === 0 ? TEST_CALLER : byKey(keys, request);
+/**
+ * Throws a 401 if the key is missing or unknown, a 400 if there are several, and a 429 if the address has sent too many
+ * unknown keys.
+ */
+export function callerOf(callers: ReloadedCallers, request: FastifyRequest): Caller {
+  const caller = callers.keys.length === 0 ? TEST_CALLER : byKey(callers, request);
   authenticated.set(request, caller);
   return caller;
 }
 
-function byKey(keys: Callers['keys'], request: FastifyRequest): Caller {
+function byKey({ keys, limits }: ReloadedCallers, request: FastifyRequest): Caller {
   requireOneHeader(request, 'authorization');
   const key = bearerKey(request.headers.authorization);
   if (key === undefined) throw new Problem('key-missing', 'a bearer key is required');
   const known = findKey(keys, key);
+  limits.checkKey(request.ip, known);
   if (!known) throw new Problem('key-unknown', 'the bearer key is unknown');
   const { expiresAt } = known.caller;
   if (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now())

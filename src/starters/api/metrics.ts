@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Received } from './receiver.ts';
+import type { RequestLimit } from './request-limits.ts';
 
 /** `limited`: beyond the rate limit of an address or an order. `refused`: not verified. `unusable`: not a notification. `not_taken`: the sender must send it again. */
 export type NotificationResult = Received | 'limited' | 'refused' | 'unusable' | 'not_taken';
@@ -16,6 +17,13 @@ export const API_METRICS = {
     help: 'Requests by route and response status. Requests that match no route have the route none',
     labelNames: ['method', 'route', 'status'],
     action: "Read the API server's log when `status` 500 or above grows.",
+  },
+  limited: {
+    name: 'payouts_http_requests_limited_total',
+    help: 'Requests refused with 429, by limit: `key`, the requests of a caller, or `address`, the unknown keys of an address',
+    labelNames: ['limit'],
+    action:
+      'The audit trail names the caller when `key` grows: raise its `requestsPerSecond`, or correct its program. Look for the sender in the log of your proxy when `address` grows.',
   },
   durations: {
     name: 'payouts_http_request_duration_seconds',
@@ -66,6 +74,7 @@ export class ApiMetrics {
     buckets: BUCKETS_SECONDS,
     registers: this.registers,
   });
+  private readonly limited = new Counter({ ...API_METRICS.limited, registers: this.registers });
   private readonly notifications = new Counter({
     ...API_METRICS.notifications,
     registers: this.registers,
@@ -73,7 +82,8 @@ export class ApiMetrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry });
-    // Initialized, so that the first notification of a result shows as an increase.
+    // Initialized, so that the first event of each kind shows as an increase.
+    for (const limit of ['key', 'address'] as const) this.limited.inc({ limit }, 0);
     for (const result of [
       'delivered',
       'ended',
@@ -109,6 +119,10 @@ export class ApiMetrics {
         else this.set(value);
       },
     });
+  }
+
+  countLimited(limit: RequestLimit): void {
+    this.limited.inc({ limit });
   }
 
   countNotification(result: NotificationResult): void {

@@ -2,12 +2,12 @@
 import type { Client } from '@temporalio/client';
 import type { FastifyInstance } from 'fastify';
 import type { Registry } from 'prom-client';
-import type { Callers } from '../../config/callers.ts';
 import type { Drain } from '../../surroundings/drain.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
 import type { AuditLog } from './audit.ts';
 import { callerOf, requireVerb } from './callers.ts';
 import { Problem } from './problem.ts';
+import type { ReloadedCallers } from './reloaded-callers.ts';
 
 /** Shorter than the timeout of a scrape. */
 const TEMPORAL_TIMEOUT_MS = 3_000;
@@ -34,7 +34,7 @@ export function healthRoutes(server: FastifyInstance, drain: Drain, isReachable:
 /** Requires a key with the verb `metrics`, because the same address is open to the provider. */
 export function metricsRoute(
   server: FastifyInstance,
-  callers: Callers,
+  callers: ReloadedCallers,
   audit: AuditLog,
   registry: Registry,
 ): void {

@@ -132,7 +132,11 @@ export const OPEN_ROUTES: readonly OpenRoute[] = [
     verb: 'metrics',
     summary: 'Metrics for Prometheus',
     answers: { 200: { description: 'text format', type: 'text/plain' } },
-    problems: { 401: 'the key is missing, unknown or expired', 403: 'the key lacks the verb' },
+    problems: {
+      401: 'the key is missing, unknown or expired',
+      403: 'the key lacks the verb',
+      429: 'too many unknown keys from this address',
+    },
   },
   {
     method: 'GET',

@@ -38,6 +38,9 @@ function codes<const Code extends string>(all: readonly Code[], description: str
   return z.enum(all).describe(`${description}. The codes are stable: docs/reference.md explains them`);
 }
 const REQUEST_ID = { 'x-request-id': { $ref: '#/components/headers/RequestId' } };
+const RETRY_AFTER = { 'retry-after': { $ref: '#/components/headers/RetryAfter' } };
+/** Every problem with these statuses says when to send the request again. */
+const REPEATABLE = [429, 503];
 
 /** `input`: as callers send it. `output`: as the API server sends it. `name`: of the schema, for ambiguous fields. */
 export function jsonSchema(schema: z.ZodType, io: 'input' | 'output', name = '') {
@@ -95,6 +98,10 @@ export function openApiDocument(operations: readonly Operation[]) {
             'The `x-request-id` of the request, if it has 1 to 64 of the characters A-Z, a-z, 0-9, `.`, `_` and `-`; else a generated one. The audit trail contains it.',
           schema: { type: 'string' },
         },
+        RetryAfter: {
+          description: 'After how many seconds the same request may be sent again.',
+          schema: { type: 'integer', minimum: 1 },
+        },
       },
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
@@ -113,6 +120,7 @@ function documented(one: Operation): DocumentedOperation {
       415: 'the content-type is not accepted',
     }),
     414: 'a path parameter is too long',
+    429: 'the key has sent too many requests, or the address too many unknown keys',
     431: 'the headers exceed 16 KiB',
     500: 'unexpected; the request may have been executed',
     ...one.problems,
@@ -186,7 +194,8 @@ function problem(status: number, description: string) {
   const types = PROBLEM_KINDS.filter((kind) => PROBLEMS[kind].status === status).map(problemType);
   const type = { enum: types, description: descriptionOf('', 'type') };
   const schema = { allOf: [refTo('Problem'), { properties: { type } }] };
-  return { description, headers: REQUEST_ID, content: { 'application/problem+json': { schema } } };
+  const headers = { ...REQUEST_ID, ...(REPEATABLE.includes(status) && RETRY_AFTER) };
+  return { description, headers, content: { 'application/problem+json': { schema } } };
 }
 
 function requestBody({ body, ndjson }: Operation): NonNullable<DocumentedOperation['requestBody']> {

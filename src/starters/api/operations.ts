@@ -1,6 +1,5 @@
 /** All operations, and their routes on the server. */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { Callers } from '../../config/callers.ts';
 import type { AuditLog } from './audit.ts';
 import { batchOperations } from './batch-operations.ts';
 import { acceptBatches, acceptJson, requireReadableBody } from './bodies.ts';
@@ -12,6 +11,7 @@ import type { Operation } from './operation.ts';
 import { payoutOperations } from './payout-operations.ts';
 import { readOperations } from './read-operations.ts';
 import { receivingAccountOperations } from './receiving-account-operations.ts';
+import type { ReloadedCallers } from './reloaded-callers.ts';
 import { CallerGoneError } from './waits.ts';
 
 export function operationsOf(clients: Clients): Operation[] {
@@ -27,14 +27,14 @@ export function operationsOf(clients: Clients): Operation[] {
 
 export function serveOperations(
   server: FastifyInstance,
-  callers: Callers,
+  callers: ReloadedCallers,
   audit: AuditLog,
   operations: readonly Operation[],
 ): void {
   for (const one of operations) server.register(async (scope) => serve(scope, callers, audit, one));
 }
 
-function serve(scope: FastifyInstance, callers: Callers, audit: AuditLog, one: Operation): void {
+function serve(scope: FastifyInstance, callers: ReloadedCallers, audit: AuditLog, one: Operation): void {
   if (one.ndjson) acceptBatches(scope);
   else acceptJson(scope);
   scope.route({
@@ -44,6 +44,7 @@ function serve(scope: FastifyInstance, callers: Callers, audit: AuditLog, one: O
     // Runs before the body is read, so that unauthorized requests cost no memory.
     onRequest: async (request) => {
       const caller = callerOf(callers, request);
+      callers.limits.takeRequest(caller);
       requireVerb(caller, one.verb);
       requireReadableBody(request);
     },

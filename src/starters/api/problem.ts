@@ -38,7 +38,11 @@ export function invalidFields(fields: readonly FieldError[], { stopped = false }
 
 /** A 429. Nothing was done. */
 export function tooManyRequests(detail: string, waitMs: number): Problem {
-  return new Problem('too-many-requests', detail, { retryAfterSeconds: Math.ceil(waitMs / 1_000) });
+  return new Problem('too-many-requests', detail, retryAfter(waitMs));
+}
+
+export function retryAfter(waitMs: number): { retryAfterSeconds: number } {
+  return { retryAfterSeconds: Math.ceil(waitMs / 1_000) };
 }
 
 const RETRY_AFTER_SECONDS = 5;

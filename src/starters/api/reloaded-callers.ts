@@ -3,20 +3,23 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Callers } from '../../config/callers.ts';
+import type { RequestLimits } from './request-limits.ts';
 
 const INTERVAL_MS = 1_000;
 
 /** Compares contents, not times: a file system may give two versions the same time, and a mounted secret is a link. */
 export class ReloadedCallers implements Callers {
+  readonly limits: RequestLimits;
   private callers: Callers;
   private readonly log: FastifyBaseLogger;
   private digest: string | undefined;
   private timer: NodeJS.Timeout | undefined;
   private isClosed = false;
 
-  constructor(callers: Callers, log: FastifyBaseLogger) {
+  constructor(callers: Callers, log: FastifyBaseLogger, limits: RequestLimits) {
     this.callers = callers;
     this.log = log;
+    this.limits = limits;
     this.schedule();
   }
 
@@ -42,7 +45,9 @@ export class ReloadedCallers implements Callers {
     const fresh = read();
     if (fresh.ok) {
       this.callers = fresh.value;
-      this.log.info({ callers: fresh.value.keys.map(({ caller }) => caller.name) }, 'callers are loaded');
+      const names = fresh.value.keys.map(({ caller }) => caller.name);
+      this.limits.keepOnly(names);
+      this.log.info({ callers: names }, 'callers are loaded');
     } else
       this.log.error(
         { problems: fresh.problems },

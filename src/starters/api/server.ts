@@ -23,6 +23,7 @@ import { oauthRoutes } from './oauth-routes.ts';
 import { operationsOf, serveOperations } from './operations.ts';
 import { Receiver } from './receiver.ts';
 import { ReloadedCallers } from './reloaded-callers.ts';
+import { RequestLimits } from './request-limits.ts';
 
 const MAX_BODY_BYTES = 64 * 1024;
 /** From the response to its last byte. */
@@ -87,7 +88,12 @@ export async function buildServer(
   // Before the server waits for open requests.
   server.addHook('preClose', async () => clients.waits.close());
   const operations = operationsOf(clients);
-  const callers = new ReloadedCallers(config.callers, server.log);
+  const limits = new RequestLimits({
+    requestsPerSecond: config.PAYOUTS_API_REQUESTS_PER_SECOND,
+    clock,
+    onLimited: (limit) => metrics.countLimited(limit),
+  });
+  const callers = new ReloadedCallers(config.callers, server.log, limits);
   server.addHook('onClose', async () => callers.close());
   docsRoutes(server, operations, config.PAYOUTS_API_TRY_OUT);
   problemRoutes(server);
