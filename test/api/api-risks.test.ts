@@ -6,7 +6,7 @@ import { VERBS } from '../../src/config/callers.ts';
 import { clientsOf } from '../../src/starters/api/clients.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
-import { get, type HttpAnswer, post, startApiServer, type TestApiServer } from '../support/http.ts';
+import { get, type HttpAnswer, LOOPBACK, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -29,7 +29,7 @@ afterAll(async () => {
   await world.stop();
 });
 
-const operations = () => operationsOf(clientsOf(world.client, 'test'));
+const operations = () => operationsOf(clientsOf(world.client, LOOPBACK));
 const urlOf = (path: string) => `${service.url}${path.replaceAll(/\{\w+\}/g, 'USD')}`;
 const send = (method: 'GET' | 'POST', path: string, headers: Record<string, string>): Promise<HttpAnswer> =>
   method === 'GET' ? get(urlOf(path), headers) : post(urlOf(path), '{"no":"field"}', headers);
