@@ -79,7 +79,6 @@ const CLOCK_JUMP_MS = 6 * 3_600_000;
 /** Measured from the end of the last payout. Longer than the interval of reconciliation plus the lag of lists. */
 const FOLLOW_UP_LIMIT_MS = 20 * 60_000;
 const INSPECTION_INTERVAL_MS = 20_000;
-const RETRY_DELAY_MS = 1_000;
 /** The operator inspects every payout that is listed for review, and other payouts at random. */
 const RANDOM_INSPECTION_PROBABILITY = 0.3;
 /** An allowance for calls in flight in each process that takes the lease. */
@@ -305,29 +304,16 @@ class SeededWorld {
   /** Repeats a start whose answer was lost. The repeated start joins the existing payout. */
   private async start(payout: PlannedPayout): Promise<void> {
     const { number, request } = payout;
-    const { payouts, server, world } = this.system;
+    const { payouts, server } = this.system;
     const { restoredAtMs } = this.scene;
     const joined = await this.scene.retryWhileUnavailable(partnerOrderIdOf(number), () =>
-      payouts.start(request).catch((error: unknown) => {
-        if (this.isTakenByStranger(number)) return undefined;
-        throw error;
-      }),
+      payouts.start(request),
     );
-    if (!joined && this.isTakenByStranger(number)) {
-      await world.sleep(RETRY_DELAY_MS);
-      return this.start(payout);
-    }
     // The answer was under way while Temporal was restored to before the start.
     const isForgotten = this.scene.restoredAtMs !== restoredAtMs && !server.latest(payoutId(number));
     if (joined && isForgotten) return this.start(payout);
     if (joined) this.started.add(number);
     this.trackUntilEnd(payout);
-  }
-
-  /** Until a worker has rejected its bad input, it conflicts with every other start. */
-  private isTakenByStranger(number: number): boolean {
-    const run = this.system.server.latest(payoutId(number));
-    return run?.isRunning === true && isOfStranger(run);
   }
 
   /** Waits for the end of a payout that runs although it was not in the list of open ones. */

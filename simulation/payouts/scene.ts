@@ -1,5 +1,6 @@
 /** A seed's plan and world, as the simulated people and the oracle use them. */
 import { isGrpcServiceError, QueryNotRegisteredError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { IdInUseError } from '../../src/client/start-once.ts';
 import { stateQuery } from '../../src/contract/payout-messages.ts';
 import type { PayoutResult, PayoutState } from '../../src/domain/payout.ts';
 import { VisibilityLagsError } from '../../src/temporal/decisive-run.ts';
@@ -171,6 +172,7 @@ export function isCompleted({ entries }: Run): boolean {
 
 function isTransient(error: unknown): boolean {
   if (error instanceof QueryNotRegisteredError || error instanceof VisibilityLagsError) return true;
+  if (error instanceof IdInUseError) return true;
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return isGrpcServiceError(cause) || (error instanceof Error && error.name === 'WorkflowNotFoundError');
 }

@@ -85,8 +85,8 @@ export class Strangers implements Feature {
       }
     const payout = this.scene.plan.payouts.find((one) => one.number === number);
     const before = server.latest(payoutId(number));
-    // A batch that finds this start running counts the row as a conflict. After the end of a payout, it hides the result.
-    if (!payout || (before ? isCompleted(before) : payout.batch !== undefined)) return;
+    // After the end of a payout, it hides the result.
+    if (!payout || (before && isCompleted(before))) return;
     if (replacesRunning && before?.isRunning) this.scene.countTermination(number);
     const about = partnerOrderIdOf(number);
     this.scene.recordAction('payout', about, 'start with bad input');

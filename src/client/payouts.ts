@@ -152,9 +152,9 @@ export class Payouts {
   private uniqueStart(body: unknown, { batch, startedBy }: Origin): UniqueStart<CheckedPayoutRequest> {
     const request = requireValid(checkPayoutRequest(body));
     const { app, partnerOrderId, instructedAmount } = request;
+    const idOf = (named: CheckedPayoutRequest) => payoutWorkflowId(named.app, named.partnerOrderId);
     return {
-      type: 'payout',
-      workflowId: payoutWorkflowId(app, partnerOrderId),
+      ...{ type: 'payout', workflowId: idOf(request), idOf },
       request,
       summary: `payout of ${formatMoney(instructedAmount)}`,
       memo: memoOf({ environment: this.environment, batch, startedBy }),

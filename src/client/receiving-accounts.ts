@@ -76,6 +76,7 @@ export class ReceivingAccounts {
       memo: memoOf({ environment: this.environment, startedBy }),
       attributes: [{ key: APP, value: app }],
       read: checkReceivingAccount,
+      idOf: (named: CheckedOpeningRequest) => receivingAccountWorkflowId(named.app, named.requestId),
       conflict: () => new ReceivingAccountConflictError(requestId),
     };
     const { runId } = await startOrJoin(this.client, once, PROCESS_SURROUNDINGS.clock);

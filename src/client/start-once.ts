@@ -3,11 +3,11 @@
  * body is a conflict. Every outcome uses the id up, except a start that failed as bad input.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { type Client, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { type Client, ServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
 import { PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
 import type { CheckResult } from '../contract/payout-request.ts';
-import type { Clock } from '../surroundings/surroundings.ts';
+import { type Clock, sleep } from '../surroundings/surroundings.ts';
 import { unlessGone } from '../temporal/client-errors.ts';
 import { decisiveRun } from '../temporal/decisive-run.ts';
 import { readStartEvent } from '../temporal/histories.ts';
@@ -32,6 +32,8 @@ export interface UniqueStart<Request> {
   attributes: SearchAttributePair[];
   /** Validates the argument of another start. */
   read(argument: unknown): CheckResult<Request>;
+  /** The workflow id that a request requires. */
+  idOf(request: Request): string;
   /** The error if the other start has another body. */
   conflict(): Error;
 }
@@ -48,27 +50,58 @@ export function memoOf(facts: Record<string, string | undefined>): Record<string
   return Object.fromEntries(known);
 }
 
-/** `clock` is used to wait for visibility. */
+/** Thrown while another start with bad input has the id, until a worker rejects it. A later call may succeed. */
+export class IdInUseError extends ServiceError {
+  override readonly name = 'IdInUseError';
+}
+
+const REJECTION_TRIES = 20;
+const REJECTION_PAUSE_MS = 250;
+
+/** Throws `once.conflict`, and errors of Temporal's client. `clock` is used to wait. */
 export async function startOrJoin<Request>(
   client: Client,
   once: UniqueStart<Request>,
   clock: Clock,
 ): Promise<StartedRun> {
+  for (let left = REJECTION_TRIES; left > 0; left -= 1) {
+    const run = await tryToStart(client, once, clock);
+    if (run !== 'not rejected yet') return run;
+    await sleep(clock, REJECTION_PAUSE_MS);
+  }
+  throw new IdInUseError(`no worker has rejected another start of ${once.workflowId}, whose input is bad`);
+}
+
+async function tryToStart<Request>(
+  client: Client,
+  once: UniqueStart<Request>,
+  clock: Clock,
+): Promise<StartedRun | 'not rejected yet'> {
   const fresh = await begin(client, once, 'REJECT_DUPLICATE');
   if (fresh) return fresh;
   const { runId, status } = await client.workflow.getHandle(once.workflowId).describe();
   if (status.name === 'FAILED' && (await failedAsBadInput(client, once.workflowId, runId))) {
     const earlier = await decisiveRun(client, {
       ...{ workflowId: once.workflowId, latest: { runId, isBadInput: true }, clock },
-      isValid: (argument) => once.read(argument).ok,
+      isValid: (argument) => requestIn(once, argument) !== undefined,
     });
     if (earlier?.isGone) throw once.conflict();
     if (earlier) return joined(client, once, earlier.runId);
     const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY');
     // Otherwise another caller started it first.
-    return again ?? startOrJoin(client, once, clock);
+    return again ?? tryToStart(client, once, clock);
+  }
+  if (status.name === 'RUNNING') {
+    const { argument } = await readStartEvent(client, once.workflowId, runId);
+    if (requestIn(once, argument) === undefined) return 'not rejected yet';
   }
   return joined(client, once, runId);
+}
+
+/** The request of another start under the same id. Undefined if no worker accepts it. */
+function requestIn<Request>(once: UniqueStart<Request>, argument: unknown): Request | undefined {
+  const read = once.read(argument);
+  return read.ok && once.idOf(read.value) === once.workflowId ? read.value : undefined;
 }
 
 /** The run that `startOrJoin` would join, without a start. Undefined if there is none. Throws `once.conflict`. */
@@ -129,8 +162,8 @@ async function joined<Request>(
   runId: string,
 ): Promise<StartedRun> {
   const { argument, memo, firstRunId } = await readStartEvent(client, once.workflowId, runId);
-  const existing = once.read(argument);
-  if (!existing.ok || !sameBody(existing.value, once.request)) throw once.conflict();
+  const existing = requestIn(once, argument);
+  if (existing === undefined || !sameBody(existing, once.request)) throw once.conflict();
   // After continue-as-new, the first run identifies the start.
   return { runId: firstRunId, memo };
 }

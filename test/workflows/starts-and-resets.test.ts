@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { InvalidPayoutRequestError } from '../../src/client/invalid-request.ts';
 import { PayoutConflictError } from '../../src/client/payouts.ts';
+import { IdInUseError } from '../../src/client/start-once.ts';
 import { replays } from '../support/histories.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
@@ -170,6 +171,32 @@ describe('bad input', () => {
     await expect(handle.result()).rejects.toMatchObject({
       cause: { type: 'InvalidPayoutRequest' },
     });
+  });
+
+  test.each([
+    ['no payout request', () => ({})],
+    ["another payout's request", () => payoutRequest(newPartnerOrderId())],
+  ])('a start with %s that no worker has rejected yet is no conflict', async (_what, argumentOf) => {
+    const idle = await PayoutWorld.start({ idle: true });
+    try {
+      const body = payoutRequest(newPartnerOrderId(), { platform: 'sim:success' });
+      await idle.client.workflow.start('payout', {
+        taskQueue: 'payouts',
+        workflowId: `payout:default:${body.partnerOrderId}`,
+        args: [argumentOf()],
+      });
+      await expect(idle.payouts.start(body)).rejects.toThrow(IdInUseError);
+      await idle.startWorkers();
+      await eventually(() =>
+        idle.payouts.start(body).catch((error: unknown) => {
+          if (!(error instanceof IdInUseError)) throw error;
+          return undefined;
+        }),
+      );
+      expect((await idle.payouts.result(body)).outcome).toBe('SUCCESS');
+    } finally {
+      await idle.stop();
+    }
   });
 
   test('a partnerOrderId that was only ever bad input may be used again, corrected', async () => {
