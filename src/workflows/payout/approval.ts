@@ -29,8 +29,9 @@ async function awaitApproval(run: PayoutRun): Promise<void> {
   run.enter('AWAITING_APPROVAL');
   record.approved = undefined;
   record.approvalExpiresAtMs ??= Date.now() + settings.approvalExpiresMs;
-  const left = record.approvalExpiresAtMs - Date.now();
-  await run.cancellable(() => run.rest(left, 'approval expires', () => isDecided(record)));
+  const expiresAtMs = record.approvalExpiresAtMs;
+  while (expiresAtMs > Date.now() && !isDecided(record))
+    await run.restForDays(expiresAtMs - Date.now(), 'approval expires', () => isDecided(record));
   if (record.refused) {
     const note = record.refused.note ? `: ${record.refused.note}` : '';
     throw new NotCreated({ code: 'APPROVAL_REFUSED', message: `refused by ${record.refused.by}${note}` });

@@ -52,7 +52,7 @@ export async function confirm(run: PayoutRun): Promise<void> {
   const { creation } = record;
   if (creation.stage !== 'confirming') return;
   run.enter('RECONCILING');
-  await run.continueAsNewWhenLong();
+  if (mayContinueAsNew(run, creation)) await run.continueAsNewWhenLong();
   const queriedAtMs = Date.now();
   // As urgent as a create, because a send of unknown outcome waits for the answer.
   const answer = await confirmOrder(run, untilAnswered(run.calls, 'create', SUMMARY));
@@ -80,6 +80,18 @@ export async function confirm(run: PayoutRun): Promise<void> {
   const pause = nextPauseMs(run, creation);
   creation.queries += 1;
   await waitForNotificationOrPoll(run, pause, WAIT_SUMMARY);
+}
+
+/**
+ * This run refused to send a create, because an earlier run may have sent. The next run would take the refused create for
+ * an earlier send, and one answer ends the doubt.
+ */
+function isDoubtOnly({ record }: PayoutRun, { cause }: Confirming): boolean {
+  return cause === 'earlier-run' && !record.unknownSend;
+}
+
+function mayContinueAsNew(run: PayoutRun, creation: Confirming): boolean {
+  return !isDoubtOnly(run, creation) || workflowInfo().continueAsNewSuggested;
 }
 
 function nextPauseMs(run: PayoutRun, creation: Confirming): number {
@@ -113,7 +125,7 @@ function clearanceBy(
 function maySendAgain(run: PayoutRun, creation: Confirming, answer: NotFound, queriedAtMs: number): boolean {
   if (undisprovedOrders(run.record).length > 0) return false;
   // No other run has begun to send, so no order can still appear.
-  if (creation.cause === 'earlier-run' && !run.record.unknownSend) return true;
+  if (isDoubtOnly(run, creation)) return true;
   if (creation.cause === 'restored' || queriedAtMs < creation.untilMs) return false;
   if (creation.cause === 'forgotten') return isOnlyForgotten(run, creation);
   return creation.cause === 'busy' || answer.mayRepeat;

@@ -11,9 +11,10 @@ import { NotCreated, type PayoutRun } from './run.ts';
 /** Waits until `notBefore`. The payout can be cancelled meanwhile. */
 export async function waitUntilDue(run: PayoutRun): Promise<void> {
   const due = run.request.notBefore ? Date.parse(run.request.notBefore) : 0;
-  if (due <= Date.now()) return;
-  run.enter('SCHEDULED');
-  await run.cancellable(() => run.rest(due - Date.now(), 'waits for notBefore'));
+  while (due > Date.now()) {
+    run.enter('SCHEDULED');
+    await run.restForDays(due - Date.now(), 'waits for notBefore');
+  }
 }
 
 /** The current quote while its lock is valid, else a new one. Throws `NotCreated` if the quote cannot be used. */

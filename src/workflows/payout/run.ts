@@ -22,6 +22,9 @@ import { isHistoryLong } from '../shared/run-facts.ts';
 import { CallWatch } from './call-watch.ts';
 import { showState } from './show-state.ts';
 
+/** A notification may arrive every second, and each may cost four events: far fewer in this time than Temporal's limit. */
+const LONGEST_REST_MS = 3_600_000;
+
 /** Thrown by a step when the payout ends without an order. */
 export class NotCreated extends Error {
   override readonly name = 'NotCreated';
@@ -86,6 +89,17 @@ export class PayoutRun extends RequestRun<CheckedPayoutRequest, Attention['code'
     showState(this);
     this.watch.standDownFor(ms);
     await condition(wake, Math.max(1, ms), { summary });
+  }
+
+  /**
+   * Waits for up to an hour of a wait that may take days, then continues as new if notifications have made the history
+   * long. Throws `NotCreated` if the payout is cancelled. Call it in a loop, until `wake` holds or the time is over.
+   */
+  async restForDays(ms: number, summary: string, wake?: () => boolean): Promise<void> {
+    await this.cancellable(() => this.rest(Math.min(ms, LONGEST_REST_MS), summary, wake));
+    if (wake?.() || this.record.cancelled) return;
+    // The clearance counts only in this run: the next one would have to confirm again.
+    if (!this.cleared || workflowInfo().continueAsNewSuggested) await this.continueAsNewWhenLong();
   }
 
   /** Runs `work` until it ends or the payout is cancelled. Throws `NotCreated` if it is cancelled. */
