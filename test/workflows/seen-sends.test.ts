@@ -32,12 +32,19 @@ describe('H103 a decision that names the sends', () => {
     world.simulator.control.addFault({ operation: 'createCnyOrder', partnerOrderId, times: 1, fault });
     await world.payouts.resolve(ref, { by, created: false, then: 'retry', sends: 1 });
     await world.until(ref, ({ phase, sends }) => phase === 'NEEDS_REVIEW' && sends === 2);
-    for (const then of ['retry', 'end'] as const) {
-      const repeated = world.payouts.resolve(ref, { by, created: false, then, sends: 1 });
-      await expect(repeated).rejects.toMatchObject(isStale);
-      const flags = ['--by', by, '--not-created', then, '--sends', '1'];
-      expect((await cli(world.workerEnvironment, ['resolve', partnerOrderId, ...flags])).code).toBe(4);
+    const flags = (then: string, who: string) => ['--by', who, '--not-created', then, '--sends', '1'];
+    const resolve = (...decision: string[]) =>
+      cli(world.workerEnvironment, ['resolve', partnerOrderId, ...decision]);
+    // The same decision of the same person only returns the state.
+    const repeated = { by, created: false, then: 'retry', sends: 1 } as const;
+    expect(await world.payouts.resolve(ref, repeated)).toMatchObject({ phase: 'NEEDS_REVIEW', sends: 2 });
+    expect((await resolve(...flags('retry', by))).code).toBe(0);
+    for (const other of [{ by: 'piet' }, { then: 'end' }] as const) {
+      const refused = world.payouts.resolve(ref, { ...repeated, ...other });
+      await expect(refused).rejects.toMatchObject(isStale);
     }
+    expect((await resolve(...flags('retry', 'piet'))).code).toBe(4);
+    expect((await resolve(...flags('end', by))).code).toBe(4);
     expect(await world.payouts.poll(ref)).toMatchObject({ phase: 'NEEDS_REVIEW', sends: 2 });
     expect(createsOf(world, ref)).toHaveLength(2);
     const shown = await cli(world.workerEnvironment, ['status', partnerOrderId]);
