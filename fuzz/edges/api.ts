@@ -371,6 +371,13 @@ function standIn(): StandIn {
       ['payout:', () => state],
     ],
     queries: { taken: [] },
-    argumentOf: (workflowId) => drawPayout(seededRandom(workflowId.length), workflowId.split(':')[1]),
+    argumentOf: existingRequest,
   };
+}
+
+/** A valid request under this id, which rarely equals that of the input. */
+function existingRequest(workflowId: string): unknown {
+  const [kind, app = '', ownId = ''] = workflowId.split(':');
+  if (kind === 'receiving-account') return { app, requestId: ownId, payerId: 'payer-1', currency: 'USD' };
+  return { ...drawPayout(seededRandom(workflowId.length), app), app, partnerOrderId: ownId };
 }

@@ -21,7 +21,7 @@ const standIn = standInClient({
   ends: {},
   states: [['payout:', () => ({ phase: 'PROCESSING' })]],
   queries: {},
-  argumentOf: () => payoutRequest('another-body'),
+  argumentOf: () => payoutRequest(EXISTING, { payerId: 'another' }),
 });
 
 let file: string;
