@@ -8,6 +8,7 @@ import { clientShape, cliShape } from '../../src/config/client-config.ts';
 import { codecShape } from '../../src/config/codec-config.ts';
 import { workerShape } from '../../src/config/config.ts';
 import { keyShape } from '../../src/config/encryption.ts';
+import { nexusEntry, nexusShape } from '../../src/config/nexus.ts';
 import { apiShape } from '../../src/config/service-config.ts';
 import { temporalShape } from '../../src/config/temporal-config.ts';
 import { commandShape, composeShape, testShape } from './commands.ts';
@@ -38,6 +39,7 @@ const wholeWorkerShape: Shape = {
   PAYMENTS_ALLOWED_HOSTS,
   ...applicationShape,
   ...approvalsShape,
+  ...nexusShape,
   ...furtherWorkerShape,
 };
 
@@ -70,6 +72,11 @@ export const APPLICATIONS_EXAMPLE = `{
 export const APPROVALS_EXAMPLE = `{
   "applications": { "east": { "CNY": "100000.00", "USD": "15000.00" } },
   "callers": { "shop": { "CNY": "5000.00" } }
+}`;
+
+/** Content of `PAYOUTS_NEXUS_FILE`. */
+export const NEXUS_EXAMPLE = `{
+  "east": { "largestAmount": { "CNY": "50000.00" }, "clientIds": ["client-7"] }
 }`;
 
 /** Content of `PAYOUTS_API_KEYS_FILE`. The hash is that of `trial-starter`, as in `deploy/trial-callers.json`. */
@@ -143,6 +150,11 @@ export const SECTIONS: readonly Section[] = [
     title: 'PAYOUTS_APPROVALS_FILE',
     text: 'A JSON object: which payouts require an [approval](how-it-works.md#approvals), whatever their request says. Workers read it once, at startup, and enforce it for every payout that starts from then on. The stricter of the two limits counts. An unknown application or field stops the worker.',
     tables: [{ head: 'Field', shape: approvalsFile.shape, after: json(APPROVALS_EXAMPLE) }],
+  },
+  {
+    title: 'PAYOUTS_NEXUS_FILE',
+    text: 'A JSON object: the applications that serve [Nexus](nexus.md) calls, by name. Workers read it once, at startup. An unknown application or field stops the worker.',
+    tables: [{ head: 'Field', shape: nexusEntry.shape, after: json(NEXUS_EXAMPLE) }],
   },
   {
     title: 'PAYOUTS_API_KEYS_FILE',

@@ -5,6 +5,7 @@ import {
   NOT_ACCEPTED_NOW,
   PAYOUT_CONFLICT,
   PAYOUT_IS_GONE,
+  PAYOUT_NOT_ALLOWED,
   STALE_WORKFLOW_CLOCK,
 } from '../../src/contract/failure-types.ts';
 import type { Explained } from '../../src/domain/attention-codes.ts';
@@ -223,6 +224,12 @@ export const FAILURE_MEANINGS = {
     raisedBy: 'an update',
     meaning: 'The update is not accepted now. The message says why. Nothing was changed.',
     action: 'Read the state, then decide again.',
+  },
+  [PAYOUT_NOT_ALLOWED]: {
+    raisedBy: 'the Nexus operation `pay`',
+    meaning:
+      'The endpoint does not include this application, client, payer, user or amount. Nothing was started.',
+    action: 'Use the endpoint of the application, or change `PAYOUTS_NEXUS_FILE`.',
   },
   [PAYOUT_CONFLICT]: {
     raisedBy: 'the Nexus operation `pay`',

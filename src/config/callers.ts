@@ -1,6 +1,7 @@
 /** The callers of the API server and their permissions, from `PAYOUTS_API_KEYS_FILE`. */
 import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/payout-request.ts';
+import type { Permissions } from '../domain/permissions.ts';
 import type { HashedKey } from './bearer-keys.ts';
 import { type Environment, isLoopback, type Read } from './environment.ts';
 import { readJsonFile } from './json-file.ts';
@@ -26,16 +27,10 @@ export const VERBS = [
 export type Verb = (typeof VERBS)[number];
 
 /** `any`: only for the caller of a test without keys. */
-export interface Caller {
+export interface Caller extends Permissions {
   name: string;
   applications: readonly string[] | 'any';
   verbs: readonly Verb[];
-  /** The largest `instructedAmount` by its currency. A currency that is not listed is not allowed. */
-  largestAmount: Readonly<Record<string, string>> | 'any';
-  /** The scope: whose payouts and accounts. An absent list does not restrict. */
-  clientIds?: readonly string[] | undefined;
-  payerIds?: readonly string[] | undefined;
-  openIds?: readonly string[] | undefined;
   /** The request limit. Default: the setting; a burst of two seconds. `any`: only for a test without keys. */
   requestsPerSecond?: number | 'any' | undefined;
   requestBurst?: number | undefined;
@@ -74,6 +69,27 @@ export const MAX_REQUESTS_PER_SECOND = 10_000;
 
 const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex: 64 lowercase digits');
 
+/** What a caller may pay, and for whom. */
+export const permissionShape = {
+  largestAmount: z.record(currency(), amount).meta({
+    description:
+      'The largest `instructedAmount` by its currency. A currency that is not listed is not allowed.',
+    valueType: 'object: currency to amount',
+  }),
+  clientIds: scope(
+    identifier(),
+    'The clients (`clientId`) whose payouts and accounts the caller may use. Default: all.',
+  ),
+  payerIds: scope(
+    identifier(),
+    'The payers (`payerId`) whose payouts and receiving accounts the caller may use. Default: all.',
+  ),
+  openIds: scope(
+    text(128),
+    'The users (`openId`) for whom the caller may act. With this list, a request without `openId` is refused. Default: all, and requests without a user.',
+  ),
+};
+
 /** One entry of `PAYOUTS_API_KEYS_FILE`. */
 export const callerSchema = z.strictObject({
   name: z
@@ -97,23 +113,7 @@ export const callerSchema = z.strictObject({
       description: `What the caller may do: ${VERBS.map((verb) => `\`${verb}\``).join(', ')}.`,
       valueType: 'list of verbs',
     }),
-  largestAmount: z.record(currency(), amount).meta({
-    description:
-      'The largest `instructedAmount` by its currency. A currency that is not listed is not allowed.',
-    valueType: 'object: currency to amount',
-  }),
-  clientIds: scope(
-    identifier(),
-    'The clients (`clientId`) whose payouts and accounts the caller may use. Default: all.',
-  ),
-  payerIds: scope(
-    identifier(),
-    'The payers (`payerId`) whose payouts and receiving accounts the caller may use. Default: all.',
-  ),
-  openIds: scope(
-    text(128),
-    'The users (`openId`) for whom the caller may act. With this list, a request without `openId` is refused. Default: all, and requests without a user.',
-  ),
+  ...permissionShape,
   requestsPerSecond: z.int().min(1).max(MAX_REQUESTS_PER_SECOND).optional().meta({
     description:
       'How many requests per second the caller may send to one API server, in the long run. Default: `PAYOUTS_API_REQUESTS_PER_SECOND`.',

@@ -3,11 +3,13 @@ import { z } from 'zod';
 import type { ApprovalPolicy } from '../domain/approval-policy.ts';
 import { activityTimeoutMs } from '../domain/deadlines.ts';
 import type { PayoutSettings, SendPolicy } from '../domain/payout.ts';
+import type { Permissions } from '../domain/permissions.ts';
 import type { CreateMeaning } from '../domain/provider-records.ts';
 import { type Application, readApplications } from './applications.ts';
 import { readApprovals } from './approvals.ts';
 import { type Keys, readKeys } from './encryption.ts';
 import { ConfigError, type Environment, problemsOf, readVariables } from './environment.ts';
+import { readNexus } from './nexus.ts';
 import { addressProblems, allowedHostsShape } from './provider-hosts.ts';
 import { publishedProblems } from './published-secrets.ts';
 import * as value from './values.ts';
@@ -168,6 +170,8 @@ export interface WorkerConfig {
   keys: Keys;
   applications: ReadonlyMap<string, Application>;
   approvals: ApprovalPolicy;
+  /** By the name of the application. */
+  nexus: ReadonlyMap<string, Permissions>;
 }
 
 /** Throws `ConfigError`, with every invalid variable. */
@@ -175,6 +179,7 @@ export function workerConfig(environment: Environment): WorkerConfig {
   const env = readVariables(workerSchema, environment);
   const applications = readApplications(environment);
   const approvals = readApprovals(environment, applications.ok ? applications.value : undefined);
+  const nexus = readNexus(environment, applications.ok ? applications.value : undefined);
   const authorizesUsers =
     applications.ok && [...applications.value.values()].some(({ redirectUri }) => redirectUri !== undefined);
   const keys = readKeys(environment, [
@@ -183,15 +188,15 @@ export function workerConfig(environment: Environment): WorkerConfig {
   ]);
   const signingKey = env.ok ? env.value.PAYMENTS_SIGNING_KEY : undefined;
   const problems = [
-    ...problemsOf(env, applications, approvals, keys),
+    ...problemsOf(env, applications, approvals, nexus, keys),
     ...addressProblems(environment, ['PAYMENTS_BASE_URL', 'PAYMENTS_AUTH_URL']),
     ...publishedProblems(environment, 'PAYMENTS_SIGNING_KEY', signingKey === undefined ? [] : [signingKey]),
   ];
-  if (!env.ok || !applications.ok || !approvals.ok || !keys.ok || problems.length > 0)
+  if (!env.ok || !applications.ok || !approvals.ok || !nexus.ok || !keys.ok || problems.length > 0)
     throw new ConfigError(problems);
   return {
     ...{ env: env.value, keys: keys.value },
-    ...{ applications: applications.value, approvals: approvals.value },
+    ...{ applications: applications.value, approvals: approvals.value, nexus: nexus.value },
   };
 }
 

@@ -9,6 +9,9 @@ export const NOT_ACCEPTED_NOW = 'NotAcceptedNow';
 /** The Nexus operation `pay`: the `partnerOrderId` belongs to a payout with another body. */
 export const PAYOUT_CONFLICT = 'PayoutConflict';
 
+/** The Nexus operation `pay`: the endpoint does not serve this application, client, payer, user or amount. */
+export const PAYOUT_NOT_ALLOWED = 'PayoutNotAllowed';
+
 /** The Nexus operation `pay`: the payout's workflow no longer exists, so its outcome is unknown. */
 export const PAYOUT_IS_GONE = 'PayoutIsGone';
 

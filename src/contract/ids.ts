@@ -105,6 +105,16 @@ export function leaseTaskQueue(environment: string, appId: string): string {
   return `payouts-lease:${environment}:${encodeURIComponent(appId)}`;
 }
 
+/** The task queue that a Nexus endpoint for an application targets. */
+export function nexusTaskQueue(environment: string, app: string): string {
+  return `payouts-nexus:${environment}:${app}`;
+}
+
+/** The name under which Nexus calls to an application start payouts. No caller of the HTTP API can have it. */
+export function nexusCaller(app: string): string {
+  return `nexus:${app}`;
+}
+
 /**
  * The rate-limit lease of an `app_id`. The application's name is not part of the id: two names share one rate limit.
  */

@@ -50,6 +50,8 @@ export interface PayoutOperation {
   /** A worker of another environment refuses the call. */
   environment: string;
   request: CheckedPayoutRequest;
+  /** The caller, as recorded with the payout. */
+  startedBy: string;
 }
 
 export interface AuthorizationAttempt extends TokenOwner {

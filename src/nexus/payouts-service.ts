@@ -1,21 +1,27 @@
-/** The handler of the Nexus service `payouts`, on the workflow task queue, for callers in other namespaces. */
-
+/**
+ * The handler of the Nexus service `payouts`, for callers in other namespaces. Each application has its own task queue,
+ * and so its own endpoint: the endpoint identifies the callers, and determines what they may pay.
+ */
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
 import { payoutsService } from '../client/nexus.ts';
-import { INVALID_PAYOUT_REQUEST } from '../contract/failure-types.ts';
-import { PAYOUTS_TASK_QUEUE, payoutOperationWorkflowId } from '../contract/ids.ts';
+import { INVALID_PAYOUT_REQUEST, PAYOUT_NOT_ALLOWED } from '../contract/failure-types.ts';
+import { nexusCaller, PAYOUTS_TASK_QUEUE, payoutOperationWorkflowId } from '../contract/ids.ts';
 import { checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
-import type { PayoutResult } from '../domain/payout.ts';
+import type { CheckedPayoutRequest, PayoutResult } from '../domain/payout.ts';
+import { amountRefusal, type Permissions, scopeRefusal } from '../domain/permissions.ts';
 import { APP } from '../temporal/search-keys.ts';
 
-/** Like all starters, the handler records `environment` with each start. */
-export function payoutsServiceHandler(environment: string) {
+/** Like all starters, the handler records `environment` and the caller with each start. */
+export function payoutsServiceHandler(environment: string, app: string, permissions: Permissions) {
   return nexus.serviceHandler(payoutsService, {
     pay: {
-      start: (context, body) => payOperation(environment, context, body).start(context, undefined),
+      start: (context, body) => {
+        const request = allowedRequest(app, permissions, body);
+        return payOperation(environment, context, request).start(context, undefined);
+      },
       // The workflow of the operation passes the cancellation on to the payout.
       cancel: (context, token) => CANCEL.cancel(context, token),
     },
@@ -26,10 +32,11 @@ export function payoutsServiceHandler(environment: string) {
  * Each call has its own workflow instead of the payout's run: Temporal reports to the caller how the run ended, and the
  * termination of a run does not end the payout.
  */
-function payOperation(environment: string, context: nexus.StartOperationContext, body: unknown) {
-  const checked = checkPayoutRequest(body);
-  if (!checked.ok) throw badRequest(checked.errors);
-  const request = checked.value;
+function payOperation(
+  environment: string,
+  context: nexus.StartOperationContext,
+  request: CheckedPayoutRequest,
+) {
   const { app, partnerOrderId, instructedAmount } = request;
   return new WorkflowRunOperationHandler<void, PayoutResult>(() =>
     startWorkflow<WorkflowSignatures['payoutOperation']>(context, 'payoutOperation', {
@@ -37,7 +44,7 @@ function payOperation(environment: string, context: nexus.StartOperationContext,
       workflowId: payoutOperationWorkflowId(app, partnerOrderId, context.requestId),
       // The caller's Temporal server may retry the same operation.
       workflowIdConflictPolicy: 'USE_EXISTING',
-      args: [{ environment, request }],
+      args: [{ environment, request, startedBy: nexusCaller(app) }],
       memo: { environment },
       typedSearchAttributes: new TypedSearchAttributes([{ key: APP, value: app }]),
       staticSummary: `Nexus operation for a payout of ${instructedAmount.amount} ${instructedAmount.currency}`,
@@ -48,6 +55,31 @@ function payOperation(environment: string, context: nexus.StartOperationContext,
 const CANCEL = new WorkflowRunOperationHandler<void, PayoutResult>(() =>
   Promise.reject(new Error('this handler only cancels operations')),
 );
+
+function allowedRequest(app: string, permissions: Permissions, body: unknown): CheckedPayoutRequest {
+  // Without an application, a request is for that of the endpoint.
+  const named = isRecord(body) && !('app' in body) ? { ...body, app } : body;
+  const checked = checkPayoutRequest(named);
+  if (!checked.ok) throw badRequest(checked.errors);
+  const request = checked.value;
+  const { clientId, payerId, openId, instructedAmount } = request;
+  if (request.app !== app) throw notAllowed(`does not include the application ${request.app}`);
+  const refusal =
+    scopeRefusal(permissions, { clientId, payerId, openId }) ?? amountRefusal(permissions, instructedAmount);
+  if (refusal) throw notAllowed(refusal.message);
+  return request;
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function notAllowed(why: string): nexus.HandlerError {
+  const message = `this endpoint ${why}`;
+  return new nexus.HandlerError('UNAUTHORIZED', message, {
+    cause: ApplicationFailure.nonRetryable(message, PAYOUT_NOT_ALLOWED),
+  });
+}
 
 /** The innermost cause is an ApplicationFailure, by which callers can recognize the error. */
 function badRequest(fields: FieldError[]): nexus.HandlerError {

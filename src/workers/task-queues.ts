@@ -1,7 +1,8 @@
 /**
  * Which task queue runs which activities, and where:
  *
- * - `payouts`: workflows, Nexus operations and the activities that call only Temporal or nothing. In every process.
+ * - `payouts`: workflows and the activities that call only Temporal or nothing. In every process.
+ * - `payouts-nexus:…`: Nexus operations of an application, if `PAYOUTS_NEXUS_FILE` names it. In every process.
  * - `payouts-lease:…`: `holdLease`. One slot in every process; the process that gets the task is the lease owner.
  * - `payouts-api:…`: all calls to the provider except token calls. In the lease owner.
  * - `payouts-tokens-{line}:…`: token calls, one queue per kind. In the lease owner.
@@ -21,6 +22,7 @@ import { recallActivities } from '../activities/tokens/token-activities.ts';
 import {
   apiTaskQueue,
   leaseTaskQueue,
+  nexusTaskQueue,
   PAYOUTS_TASK_QUEUE,
   TOKEN_LINES,
   type TokenLine,
@@ -49,8 +51,15 @@ export function payoutsQueue({ config, client, surroundings: { clock } }: Applic
       ...operationActivities(config, client, clock),
       ...recallActivities(tokenHistories(client)),
     },
-    nexusServices: [payoutsServiceHandler(config.env.PAYMENTS_ENVIRONMENT)],
   };
+}
+
+export function nexusQueues({ config }: ApplicationParts) {
+  const environment = config.env.PAYMENTS_ENVIRONMENT;
+  return [...config.nexus].map(([app, permissions]) => ({
+    taskQueue: nexusTaskQueue(environment, app),
+    nexusServices: [payoutsServiceHandler(environment, app, permissions)],
+  }));
 }
 
 export function leaseQueue(

@@ -5,7 +5,7 @@ import { type Clock, sleep } from '../surroundings/surroundings.ts';
 import { type ApplicationParts, type Runnable, SHUTDOWN_GRACE, shutDown } from './activity-worker.ts';
 import { applicationWorker } from './application-worker.ts';
 import { Ownership } from './rate-limit/ownership.ts';
-import { payoutsQueue } from './task-queues.ts';
+import { nexusQueues, payoutsQueue } from './task-queues.ts';
 
 /** After a kill of a worker, its workflows wait this long before another worker takes them over. */
 const STICKY_QUEUE_TIMEOUT = '2s';
@@ -33,6 +33,7 @@ const WORKFLOW_TASKS = {
 
 export interface ProcessWorkers {
   workflows: Runnable;
+  /** The workers of the applications, and those of their Nexus endpoints. */
   applications: Runnable[];
 }
 
@@ -59,9 +60,11 @@ export async function createWorkers(parts: ProcessParts): Promise<ProcessWorkers
     keys: served.map(({ appId }) => ({ environment, appId })),
     surroundings,
   });
-  const applications = await Promise.all(
-    served.map((application) => applicationWorker(parts, application, ownership)),
-  );
+  const converter = dataConverter(config.keys.payloads, surroundings.random);
+  const applications = await Promise.all([
+    ...served.map((application) => applicationWorker(parts, application, ownership)),
+    ...nexusQueues(parts).map((queue) => createWorker({ ...queue, dataConverter: converter })),
+  ]);
   return { workflows, applications };
 }
 

@@ -10,6 +10,7 @@ import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { PayoutRequest, PayoutResult } from '../../src/domain/payout.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
+import { keysFile } from '../support/callers.ts';
 import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
 import { createNamespace, eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
@@ -19,6 +20,7 @@ import type { payInvoice } from './caller.ts';
 
 const ENDPOINT = `payouts-${randomUUID()}`;
 const NAMESPACE = `callers-${randomUUID()}`;
+const PAYERS = ['payer-1', 'payer-2'];
 
 let world: PayoutWorld;
 let native: NativeConnection;
@@ -33,11 +35,20 @@ type Begin = (request: PayoutRequest) => Promise<WorkflowHandle<typeof payInvoic
 type Team = (request: PayoutRequest) => Promise<PayoutResult>;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start({ env: { PAYOUTS_ENCRYPTION_KEYS: newKey('k1') } });
+  world = await PayoutWorld.start({
+    env: {
+      PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
+      PAYOUTS_NEXUS_FILE: keysFile({ default: { largestAmount: { CNY: '500.00' }, payerIds: PAYERS } }),
+      PAYOUTS_APPROVALS_FILE: keysFile({ callers: { 'nexus:default': { CNY: '400.00' } } }),
+    },
+  });
   await createNamespace(world.client.connection, NAMESPACE);
   native = await NativeConnection.connect({ address: world.address });
   await native.operatorService.createNexusEndpoint({
-    spec: { name: ENDPOINT, target: { worker: { namespace: world.namespace, taskQueue: 'payouts' } } },
+    spec: {
+      name: ENDPOINT,
+      target: { worker: { namespace: world.namespace, taskQueue: 'payouts-nexus:test:default' } },
+    },
   });
   bundle = await bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('./caller.ts', import.meta.url)),
@@ -96,7 +107,7 @@ test('a workflow of another team requests a payout and receives the result', asy
   expect(await world.payouts.result(request)).toEqual(result);
   // Started as by our other starters: the worker trusts that the partnerOrderId is new.
   const { memo } = await world.payouts.handle(request).describe();
-  expect(memo).toEqual({ rejectDuplicate: true, environment: 'test' });
+  expect(memo).toEqual({ rejectDuplicate: true, environment: 'test', startedBy: 'nexus:default' });
 });
 
 test('two callers of one payout cause one payment, also when one calls after its end', async () => {
@@ -115,6 +126,33 @@ test('rejects bad input with every bad field named, and starts nothing', async (
     [{ path: 'clientId', message: 'must not be empty' }, expect.objectContaining({ path: 'originCurrency' })],
   ]);
   await expect(world.payouts.state(request)).rejects.toThrow();
+});
+
+const amount = (text: string) => ({ instructedAmount: { currency: 'CNY', amount: text } });
+
+test.each([
+  ['another application', { app: 'east' }, 'application east'],
+  ['a larger amount', amount('500.01'), '500.00 CNY'],
+  ['another currency', { instructedAmount: { currency: 'USD', amount: '1.00' } }, 'payouts in USD'],
+  ['another payer', { payerId: 'payer-3' }, 'that payerId'],
+])('H164 the endpoint refuses %s, and starts nothing', async (_what, over, why) => {
+  const request = payoutRequest(newPartnerOrderId(), over);
+  const { type, message } = await refusal(invoices(request));
+  expect([type, message]).toEqual(['PayoutNotAllowed', expect.stringContaining(why)]);
+  await expect(world.payouts.state(request)).rejects.toThrow();
+});
+
+test('H164 the endpoint is the caller who started the payout: it requires an approval above its limit', async () => {
+  const request = payoutRequest(newPartnerOrderId(), { platform: 'sim:success', ...amount('400.01') });
+  const call = await begin(request);
+  await eventually(async () => {
+    const state = await world.payouts.state(request).catch(() => undefined);
+    return state?.phase === 'AWAITING_APPROVAL' || undefined;
+  });
+  const byItself = world.payouts.approve(request, { by: 'nexus:default' });
+  await expect(byItself).rejects.toMatchObject({ cause: { type: 'NotAcceptedNow' } });
+  await world.payouts.approve(request, { by: 'olga' });
+  expect(await call.result()).toMatchObject({ outcome: 'SUCCESS', decisions: [{ by: 'olga' }] });
 });
 
 test('H155 rejects a partnerOrderId that looks like another one', async () => {

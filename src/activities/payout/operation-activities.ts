@@ -44,9 +44,9 @@ export function operationActivities(
   };
 }
 
-async function join(payouts: Payouts, { request }: PayoutOperation): Promise<void> {
+async function join(payouts: Payouts, { request, startedBy }: PayoutOperation): Promise<void> {
   try {
-    await payouts.start(request);
+    await payouts.start(request, { startedBy });
   } catch (error) {
     if (error instanceof PayoutConflictError)
       throw ApplicationFailure.nonRetryable(error.message, PAYOUT_CONFLICT);

@@ -2,8 +2,8 @@
 import type { FastifyRequest } from 'fastify';
 import { bearerKey, findKey } from '../../config/bearer-keys.ts';
 import { type Caller, TEST_CALLER, type Verb } from '../../config/callers.ts';
-import { compareMoney, type Money } from '../../domain/money.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
+import { amountRefusal, type Refusal, type ScopedIds, scopeRefusal } from '../../domain/permissions.ts';
 import { requireOneHeader } from './bodies.ts';
 import { Problem } from './problem.ts';
 import type { ReloadedCallers } from './reloaded-callers.ts';
@@ -47,36 +47,12 @@ export function requireApplication({ applications }: Caller, app: string): void 
     throw new Problem('application-not-allowed', 'this key does not include that application');
 }
 
-/** The ids in a request. An id that is not known is undefined. */
-interface ScopedIds {
-  clientId?: string;
-  payerId?: string | undefined;
-  openId?: string | undefined;
-}
-
-const SCOPES = [
-  ['clientId', 'clientIds', 'client-not-allowed'],
-  ['payerId', 'payerIds', 'payer-not-allowed'],
-  ['openId', 'openIds', 'user-not-allowed'],
-] as const;
-
 /**
  * Requires that the key's lists contain the ids that `named` has a key for. `prefix` identifies the request, such as
  * `row 17: `.
  */
 export function requireScope(caller: Caller, named: ScopedIds, prefix = ''): void {
-  for (const [id, list, kind] of SCOPES) {
-    const allowed = caller[list];
-    if (allowed === undefined || !(id in named)) continue;
-    const value = named[id];
-    if (value === undefined || !allowed.includes(value))
-      throw new Problem(kind, `${prefix}this key does not include that ${id}`);
-  }
-}
-
-/** Whether the key is limited to clients, payers or users. */
-export function isScoped(caller: Caller): boolean {
-  return SCOPES.some(([, list]) => caller[list] !== undefined);
+  throwIfRefused(scopeRefusal(caller, named), prefix);
 }
 
 export function requirePayoutScope(
@@ -90,20 +66,9 @@ export function requirePayoutScope(
 /** The scope and the largest amount of the key. `prefix` identifies the request, such as `row 17: `. */
 export function requirePayout(caller: Caller, request: CheckedPayoutRequest, prefix = ''): void {
   requirePayoutScope(caller, request, prefix);
-  requireAmount(caller, request.instructedAmount, prefix);
+  throwIfRefused(amountRefusal(caller, request.instructedAmount), prefix);
 }
 
-function requireAmount({ largestAmount }: Caller, amount: Money, prefix: string): void {
-  if (largestAmount === 'any') return;
-  const largest = largestAmount[amount.currency];
-  if (largest === undefined)
-    throw new Problem(
-      'currency-not-allowed',
-      `${prefix}this key does not include payouts in ${amount.currency}`,
-    );
-  if (compareMoney(amount, { currency: amount.currency, amount: largest }) > 0)
-    throw new Problem(
-      'amount-too-large',
-      `${prefix}the amount exceeds the limit of this key, ${largest} ${amount.currency}`,
-    );
+function throwIfRefused(refusal: Refusal | undefined, prefix: string): void {
+  if (refusal) throw new Problem(refusal.kind, `${prefix}this key ${refusal.message}`);
 }

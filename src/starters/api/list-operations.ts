@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Caller } from '../../config/callers.ts';
 import { appName, timeWithOffset } from '../../contract/payout-request.ts';
 import { OUTCOMES, PHASES } from '../../domain/payout.ts';
-import { isScoped } from './callers.ts';
+import { isScoped } from '../../domain/permissions.ts';
 import type { Clients } from './clients.ts';
 import { empty, noBody, type Operation, operation } from './operation.ts';
 import { Problem } from './problem.ts';

@@ -9,8 +9,9 @@ import {
   receivingAccountSchema,
   receivingAccountStateSchema,
 } from '../../contract/receiving-account.ts';
+import { isScoped } from '../../domain/permissions.ts';
 import type { CheckedOpeningRequest } from '../../domain/receiving-account.ts';
-import { isScoped, requireScope } from './callers.ts';
+import { requireScope } from './callers.ts';
 import type { Clients } from './clients.ts';
 import { empty, type Operation, operation, startedFields } from './operation.ts';
 import { decisionOperation, seenSends, snapshotOperation } from './request-operations.ts';

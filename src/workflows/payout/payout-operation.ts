@@ -56,7 +56,7 @@ type Child = ChildWorkflowHandle<typeof payout>;
 
 /** Undefined if the payout existed already, with the same body. */
 async function begin(operation: PayoutOperation): Promise<Child | undefined> {
-  const { environment, request } = operation;
+  const { environment, request, startedBy } = operation;
   const { app, partnerOrderId, instructedAmount } = request;
   try {
     return await startChild<typeof payout>('payout', {
@@ -64,7 +64,7 @@ async function begin(operation: PayoutOperation): Promise<Child | undefined> {
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       parentClosePolicy: ParentClosePolicy.ABANDON,
       args: [request],
-      memo: { rejectDuplicate: true, environment },
+      memo: { rejectDuplicate: true, environment, startedBy },
       typedSearchAttributes: [keyword('PayoutApp', app), keyword('PayoutPhase', 'CHECKING')],
       staticSummary: `payout of ${formatMoney(instructedAmount)}`,
     });
