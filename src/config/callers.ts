@@ -36,6 +36,8 @@ export interface Caller {
   clientIds?: readonly string[] | undefined;
   payerIds?: readonly string[] | undefined;
   openIds?: readonly string[] | undefined;
+  /** The people who act as this caller on the desk, behind a proxy that names them. */
+  users?: readonly string[] | undefined;
   /** ISO 8601. */
   expiresAt?: string | undefined;
 }
@@ -107,6 +109,22 @@ export const callerSchema = z.strictObject({
     text(128),
     'The users (`openId`) for whom the caller may act. With this list, a request without `openId` is refused. Default: all, and requests without a user.',
   ),
+  users: z
+    .array(
+      z
+        .string()
+        .regex(
+          /^[a-z0-9][a-z0-9.@_+-]{0,63}$/,
+          'must be 1 to 64 lowercase letters, digits and the characters . @ _ + -',
+        ),
+    )
+    .min(1)
+    .optional()
+    .meta({
+      description:
+        'The people who have the permissions of this caller on [the desk](desk.md), as the proxy names them in `PAYOUTS_DESK_USER_HEADER`: lowercase. Their decisions are recorded under their own names.',
+      valueType: 'list of texts',
+    }),
   expiresAt: timeWithOffset().optional().meta({
     description: 'When the keys of the caller stop working, such as `2027-01-31T00:00:00Z`. Default: never.',
     valueType: 'time',
@@ -125,7 +143,11 @@ export const callersFile = z
       values.indexOf(value) !== values.lastIndexOf(value);
     const names = callers.map(({ name }) => name);
     const hashes = callers.flatMap(({ keySha256 }) => keySha256);
-    for (const [at, { name, keySha256 }] of callers.entries()) {
+    // A person who has the name of a caller could approve what that caller started, or the other way round.
+    const people = [...names, ...callers.flatMap(({ users = [] }) => users)];
+    for (const [at, { name, keySha256, users = [] }] of callers.entries()) {
+      if (users.some((user) => twice(people, user)))
+        context.addIssue({ code: 'custom', path: [at, 'users'], message: 'names a user or a caller twice' });
       if (twice(names, name))
         context.addIssue({ code: 'custom', path: [at, 'name'], message: 'appears twice' });
       if (keySha256.some((one) => twice(hashes, one)))

@@ -15,7 +15,8 @@ const IDS = { partnerOrderId: ownId(), batchId, requestId: ownId() };
 interface Route {
   method: string;
   path: string;
-  verb: Verb;
+  /** Absent: the route signs in or out. */
+  verb?: Verb;
   /** The query names the application, else the body. */
   hasAppInQuery?: boolean;
   /** Only refused requests leave a line. */

@@ -94,7 +94,8 @@ export function batchOperations({ batches, waits, withTemporalDeadline }: Client
   ];
 }
 
-async function requireRows(caller: Caller, { rows }: CheckedBatch): Promise<void> {
+/** Throws a 403 for the first row that the key does not include. */
+export async function requireRows(caller: Caller, { rows }: CheckedBatch): Promise<void> {
   let row = 0;
   for await (const request of inSlices(rows)) {
     requirePayout(caller, request, `row ${row}: `);

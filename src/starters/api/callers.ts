@@ -16,7 +16,11 @@ export function authenticatedCaller(request: FastifyRequest): Caller | undefined
 
 /** Throws a 401 if the key is missing or unknown, and a 400 if there are several. */
 export function callerOf({ keys }: Callers, request: FastifyRequest): Caller {
-  const caller = keys.length === 0 ? TEST_CALLER : byKey(keys, request);
+  return authenticate(request, keys.length === 0 ? TEST_CALLER : byKey(keys, request));
+}
+
+/** Records the caller of a request for the audit trail. */
+export function authenticate(request: FastifyRequest, caller: Caller): Caller {
   authenticated.set(request, caller);
   return caller;
 }
@@ -25,12 +29,22 @@ function byKey(keys: Callers['keys'], request: FastifyRequest): Caller {
   requireOneHeader(request, 'authorization');
   const key = bearerKey(request.headers.authorization);
   if (key === undefined) throw new Problem('key-missing', 'a bearer key is required');
+  return withKey(keys, key).caller;
+}
+
+/** The entry of a key. Throws a 401 if it is unknown or has expired. */
+export function withKey(keys: Callers['keys'], key: string): Callers['keys'][number] {
   const known = findKey(keys, key);
   if (!known) throw new Problem('key-unknown', 'the bearer key is unknown');
-  const { expiresAt } = known.caller;
+  return requireUnexpired(known);
+}
+
+/** Throws a 401 if the key has expired. */
+export function requireUnexpired<Entry extends { caller: Caller }>(entry: Entry): Entry {
+  const { expiresAt } = entry.caller;
   if (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now())
     throw new Problem('key-expired', 'the bearer key has expired');
-  return known.caller;
+  return entry;
 }
 
 export function requireVerb({ verbs }: Caller, verb: Verb): void {

@@ -1,0 +1,255 @@
+/** People use the desk in a real browser without JavaScript, against a real Temporal and the simulator. */
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/client/payouts.ts';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { launchBrowser, patient } from '../support/browser.ts';
+import { callerEntry, keysFile } from '../support/callers.ts';
+import { startDesk } from '../support/desk.ts';
+import type { TestApiServer } from '../support/http.ts';
+import { createsOf } from '../support/ledger.ts';
+import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+let world: PayoutWorld;
+let server: TestApiServer;
+let browser: Browser;
+
+beforeAll(async () => {
+  world = await PayoutWorld.start();
+  const callers = ['desk', 'shop'].map((name) => callerEntry(name));
+  server = await startDesk(world.client, {
+    PAYOUTS_API_KEYS_FILE: keysFile([...callers, callerEntry('scoped', { clientIds: ['client-2'] })]),
+    PAYOUTS_DESK_TEMPORAL_UI: 'https://temporal.example/ui/',
+  });
+  browser = await launchBrowser();
+});
+afterAll(async () => {
+  await browser?.close();
+  await server?.close();
+  await world?.stop();
+});
+
+async function signedIn(name = 'desk', options: BrowserContextOptions = {}): Promise<Page> {
+  const context = await browser.newContext({ baseURL: server.url, javaScriptEnabled: false, ...options });
+  const page = await patient(context.newPage());
+  await page.goto('/desk');
+  await page.getByLabel('Key').fill(`key-of-${name}`);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+  return page;
+}
+
+/** As it is rendered. */
+async function textOf(locator: Locator): Promise<string> {
+  return (await locator.allInnerTexts()).join('\n');
+}
+
+async function awaitingApproval(over: Partial<PayoutRequest> = {}): Promise<PayoutRequest> {
+  const body = payoutRequest(newPartnerOrderId(), { approval: 'required', platform: 'sim:success', ...over });
+  await world.payouts.start(body, { startedBy: 'shop' });
+  await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+  return body;
+}
+
+/** Visibility lags: reloads until the page shows the payout. */
+async function cardOf(page: Page, { partnerOrderId }: PayoutRef, path = '/desk') {
+  const card = page
+    .getByRole('listitem')
+    .filter({ has: page.getByRole('heading', { name: partnerOrderId }) });
+  await eventually(async () => {
+    await page.goto(path);
+    return (await card.count()) > 0 || undefined;
+  });
+  return card;
+}
+
+/** A state may be a second old. */
+async function endedStory(page: Page, { partnerOrderId }: PayoutRef): Promise<string> {
+  return eventually(async () => {
+    await page.goto(`/desk/payout?partnerOrderId=${partnerOrderId}`);
+    const story = await textOf(page.getByRole('main'));
+    return /Phase\s+Done/.test(story) ? story : undefined;
+  });
+}
+
+describe('an approver', () => {
+  test('approves with a note, after reading amount, beneficiary, rate, fee, lock and starter', async () => {
+    const body = await awaitingApproval();
+    const page = await signedIn();
+    const card = await cardOf(page, body);
+    const text = await textOf(card);
+    expect(text).toContain('100.00 CNY to Zhang San');
+    expect(text).toMatch(/Rate\s+7\.1234/);
+    expect(text).toMatch(/Fee\s+0\.07 USD/);
+    expect(text).toMatch(/Time left on the lock\s+\d+ (min|s)/);
+    expect(text).toMatch(/Started by\s+shop/);
+    await card.getByLabel('Note').fill('invoice checked');
+    await card.getByRole('button', { name: 'Approve' }).click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: `Approved ${body.partnerOrderId}` })
+      .waitFor();
+    expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+    const story = await endedStory(page, body);
+    expect(story).toContain('Started by shop.');
+    expect(story).toMatch(/Approved by desk\.\s+invoice checked/);
+    expect(story).toContain('Paid 100.00 CNY.');
+    expect(story).toMatch(/Debits[\s\S]*AC-payer-1-USD/);
+    expect(story).toMatch(/Splits[\s\S]*100\.00 CNY/);
+    const { workflowId, runId } = await world.payouts.handle(body).describe();
+    expect(await page.getByRole('link', { name: 'Open in the Temporal UI' }).getAttribute('href')).toBe(
+      `https://temporal.example/ui/namespaces/${world.namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`,
+    );
+  });
+
+  test('refuses with a note, which the result names', async () => {
+    const body = await awaitingApproval();
+    const page = await signedIn();
+    const card = await cardOf(page, body);
+    await card.getByLabel('Note').fill('unknown invoice');
+    await card.getByRole('button', { name: 'Refuse' }).click();
+    await page.getByRole('status').filter({ hasText: 'Refused' }).waitFor();
+    const { outcome, reason } = await world.payouts.result(body);
+    expect([outcome, reason?.message]).toEqual(['NOT_CREATED', 'refused by desk: unknown invoice']);
+    expect(await endedStory(page, body)).toContain('An approver refused the payout.');
+  });
+
+  test('approves with the keyboard alone', async () => {
+    const body = await awaitingApproval();
+    const page = await signedIn();
+    await cardOf(page, body);
+    const wanted = page.locator(':focus', { hasText: `Approve ${body.partnerOrderId}` });
+    while ((await wanted.count()) === 0) await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page
+      .getByRole('status')
+      .filter({ hasText: `Approved ${body.partnerOrderId}` })
+      .waitFor();
+    expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+  });
+
+  test('who started a payout gets no button to approve it, and reads who decides', async () => {
+    const body = await awaitingApproval();
+    const page = await signedIn('shop');
+    const card = await cardOf(page, body);
+    await card.getByText('another person approves it').waitFor();
+    expect(await card.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+  });
+
+  test('decides about the quote on the page: a decision about an older one is not accepted', async () => {
+    const body = await awaitingApproval();
+    const page = await signedIn();
+    const card = await cardOf(page, body);
+    await world.payouts.refuse(body, { by: 'piet' });
+    await card.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('alert').waitFor();
+    expect((await world.payouts.result(body)).reason?.code).toBe('APPROVAL_REFUSED');
+  });
+
+  test('sees only the payouts in the scope of the key', async () => {
+    const [foreign, own] = [await awaitingApproval(), await awaitingApproval({ clientId: 'client-2' })];
+    const page = await signedIn('scoped');
+    await cardOf(page, own);
+    expect(await textOf(page.getByRole('main'))).not.toContain(foreign.partnerOrderId);
+    await page.goto('/desk/payouts');
+    await page.getByText('Your key is limited to clients').waitFor();
+    await page.getByLabel('Payout id').fill(own.partnerOrderId);
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByRole('heading', { name: `Payout ${own.partnerOrderId}` }).waitFor();
+  });
+
+  test('reads markup in a beneficiary name as text', async () => {
+    const { receiver } = payoutRequest('any');
+    const name = `<img src=x onerror="alert(1)"> & "O'Neill"`;
+    const body = await awaitingApproval({ receiver: { ...receiver, bankAccountName: name } });
+    const page = await signedIn('desk', { javaScriptEnabled: true });
+    const card = await cardOf(page, body);
+    expect(await textOf(card)).toContain(`100.00 CNY to ${name}`);
+    await page.goto(`/desk/payout?partnerOrderId=${body.partnerOrderId}`);
+    expect(await textOf(page.getByRole('main'))).toContain(name);
+    expect(await page.locator('img').count()).toBe(0);
+  });
+});
+
+describe('a reviewer', () => {
+  test('reads the evidence, and ends a payout whose order does not exist', async () => {
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    const page = await signedIn();
+    const card = await cardOf(page, ref);
+    await card.first().getByRole('link', { name: 'Review the evidence' }).click();
+    const text = await textOf(page.getByRole('main'));
+    expect(text).toMatch(/Creates sent\s+1/);
+    expect(text).toContain('The payout cannot continue without a decision.');
+    await page.getByLabel('No. End the payout without an order.').check();
+    await page.getByRole('button', { name: 'Resolve' }).click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: `Resolved ${ref.partnerOrderId}` })
+      .waitFor();
+    const { reason } = await world.payouts.result(ref);
+    expect(reason?.code).toBe('RESOLVED_NOT_CREATED');
+    expect(await endedStory(page, ref)).toContain('Review resolved by desk.');
+  });
+
+  test('names the order that exists', async () => {
+    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
+    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
+    const page = await signedIn();
+    await page.goto(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
+    await page.getByLabel('Yes, this order').check();
+    await page.getByLabel('Order id').fill('PO-of-nobody');
+    await page.getByRole('button', { name: 'Resolve' }).click();
+    // The payout asks the provider, which does not know the order.
+    await page.getByRole('alert').waitFor();
+    expect((await world.payouts.state(ref)).phase).toBe('NEEDS_REVIEW');
+    await page.goto(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
+    await page.getByLabel('No. Create the order again.').check();
+    await page.getByRole('button', { name: 'Resolve' }).click();
+    await page.getByRole('status').filter({ hasText: 'Resolved' }).waitFor();
+    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
+    // The lost one and the repeated one.
+    expect(createsOf(world, ref)).toHaveLength(2);
+  });
+});
+
+describe('a person who searches', () => {
+  test('finds payouts by phase and outcome, page by page, and opens one', async () => {
+    const ref = await world.pay('partial splits=3 failed=1');
+    await world.payouts.result(ref);
+    const page = await signedIn();
+    const row = page.getByRole('row').filter({ hasText: ref.partnerOrderId });
+    await eventually(async () => {
+      await page.goto('/desk/payouts');
+      await page.getByLabel('Outcome').selectOption('Partial success');
+      await page.getByLabel('Created from').fill('2020-01-01T00:00');
+      await page.getByRole('button', { name: 'Filter' }).click();
+      return (await row.count()) > 0 || undefined;
+    });
+    expect(await page.getByLabel('Outcome').inputValue()).toBe('PARTIAL_SUCCESS');
+    await row.getByRole('link').click();
+    const story = await textOf(page.getByRole('main'));
+    expect(story).toMatch(/Splits[\s\S]*Failed/);
+    expect(story).toContain('Partial success');
+    await page.goto('/desk/payouts?phase=NOT_A_PHASE');
+    await page.getByRole('alert').waitFor();
+  });
+
+  test('cancels a payout that waits, with a reason, and asks for a poll', async () => {
+    const notBefore = new Date(Date.now() + 3_600_000).toISOString();
+    const ref = await world.pay('success', { notBefore });
+    await world.until(ref, ({ phase }) => phase === 'SCHEDULED');
+    const page = await signedIn();
+    await page.goto(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
+    await page.getByLabel('Reason').fill('sent twice');
+    await page.getByRole('button', { name: 'Cancel the payout' }).click();
+    await page.getByRole('status').filter({ hasText: 'Canceled' }).waitFor();
+    expect((await world.payouts.result(ref)).reason?.code).toBe('CANCELLED');
+    const open = await world.pay('slow final=1h');
+    await world.until(open, ({ phase }) => phase === 'PROCESSING');
+    await page.goto(`/desk/payout?partnerOrderId=${open.partnerOrderId}`);
+    await page.getByRole('button', { name: 'Query the provider now' }).click();
+    await page.getByRole('status').filter({ hasText: 'Queried the provider' }).waitFor();
+  });
+});
