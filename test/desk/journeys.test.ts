@@ -1,49 +1,21 @@
 /** People use the desk in a real browser without JavaScript, against a real Temporal and the simulator. */
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { launchBrowser, patient } from '../support/browser.ts';
-import { callerEntry, keysFile } from '../support/callers.ts';
-import { startDesk } from '../support/desk.ts';
-import type { TestApiServer } from '../support/http.ts';
+import { DeskStage, textOf } from '../support/desk.ts';
 import { createsOf } from '../support/ledger.ts';
-import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
+import { eventually, newPartnerOrderId, type PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
+let stage: DeskStage;
 let world: PayoutWorld;
-let server: TestApiServer;
-let browser: Browser;
 
 beforeAll(async () => {
-  world = await PayoutWorld.start();
-  const callers = ['desk', 'shop'].map((name) => callerEntry(name));
-  server = await startDesk(world.client, {
-    PAYOUTS_API_KEYS_FILE: keysFile([...callers, callerEntry('scoped', { clientIds: ['client-2'] })]),
-    PAYOUTS_DESK_TEMPORAL_UI: 'https://temporal.example/ui/',
-  });
-  browser = await launchBrowser();
+  stage = await DeskStage.start();
+  world = stage.world;
 });
-afterAll(async () => {
-  await browser?.close();
-  await server?.close();
-  await world?.stop();
-});
-
-async function signedIn(name = 'desk', options: BrowserContextOptions = {}): Promise<Page> {
-  const context = await browser.newContext({ baseURL: server.url, javaScriptEnabled: false, ...options });
-  const page = await patient(context.newPage());
-  await page.goto('/desk');
-  await page.getByLabel('Key').fill(`key-of-${name}`);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
-  return page;
-}
-
-/** As it is rendered. */
-async function textOf(locator: Locator): Promise<string> {
-  return (await locator.allInnerTexts()).join('\n');
-}
+afterAll(() => stage?.stop());
 
 async function awaitingApproval(over: Partial<PayoutRequest> = {}): Promise<PayoutRequest> {
   const body = payoutRequest(newPartnerOrderId(), { approval: 'required', platform: 'sim:success', ...over });
@@ -76,7 +48,7 @@ async function endedStory(page: Page, { partnerOrderId }: PayoutRef): Promise<st
 describe('an approver', () => {
   test('approves with a note, after reading amount, beneficiary, rate, fee, lock and starter', async () => {
     const body = await awaitingApproval();
-    const page = await signedIn();
+    const page = await stage.signedIn();
     const card = await cardOf(page, body);
     const text = await textOf(card);
     expect(text).toContain('100.00 CNY to Zhang San');
@@ -105,7 +77,7 @@ describe('an approver', () => {
 
   test('refuses with a note, which the result names', async () => {
     const body = await awaitingApproval();
-    const page = await signedIn();
+    const page = await stage.signedIn();
     const card = await cardOf(page, body);
     await card.getByLabel('Note').fill('unknown invoice');
     await card.getByRole('button', { name: 'Refuse' }).click();
@@ -117,7 +89,7 @@ describe('an approver', () => {
 
   test('approves with the keyboard alone', async () => {
     const body = await awaitingApproval();
-    const page = await signedIn();
+    const page = await stage.signedIn();
     await cardOf(page, body);
     const wanted = page.locator(':focus', { hasText: `Approve ${body.partnerOrderId}` });
     while ((await wanted.count()) === 0) await page.keyboard.press('Tab');
@@ -131,7 +103,7 @@ describe('an approver', () => {
 
   test('who started a payout gets no button to approve it, and reads who decides', async () => {
     const body = await awaitingApproval();
-    const page = await signedIn('shop');
+    const page = await stage.signedIn('shop');
     const card = await cardOf(page, body);
     await card.getByText('another person approves it').waitFor();
     expect(await card.getByRole('button', { name: 'Approve' }).count()).toBe(0);
@@ -139,7 +111,7 @@ describe('an approver', () => {
 
   test('decides about the quote on the page: a decision about an older one is not accepted', async () => {
     const body = await awaitingApproval();
-    const page = await signedIn();
+    const page = await stage.signedIn();
     const card = await cardOf(page, body);
     await world.payouts.refuse(body, { by: 'piet' });
     await card.getByRole('button', { name: 'Approve' }).click();
@@ -149,7 +121,7 @@ describe('an approver', () => {
 
   test('sees only the payouts in the scope of the key', async () => {
     const [foreign, own] = [await awaitingApproval(), await awaitingApproval({ clientId: 'client-2' })];
-    const page = await signedIn('scoped');
+    const page = await stage.signedIn('scoped');
     await cardOf(page, own);
     expect(await textOf(page.getByRole('main'))).not.toContain(foreign.partnerOrderId);
     await page.goto('/desk/payouts');
@@ -163,7 +135,7 @@ describe('an approver', () => {
     const { receiver } = payoutRequest('any');
     const name = `<img src=x onerror="alert(1)"> & "O'Neill"`;
     const body = await awaitingApproval({ receiver: { ...receiver, bankAccountName: name } });
-    const page = await signedIn('desk', { javaScriptEnabled: true });
+    const page = await stage.signedIn('desk', { javaScriptEnabled: true });
     const card = await cardOf(page, body);
     expect(await textOf(card)).toContain(`100.00 CNY to ${name}`);
     await page.goto(`/desk/payout?partnerOrderId=${body.partnerOrderId}`);
@@ -176,7 +148,7 @@ describe('a reviewer', () => {
   test('reads the evidence, and ends a payout whose order does not exist', async () => {
     const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
-    const page = await signedIn();
+    const page = await stage.signedIn();
     const card = await cardOf(page, ref);
     await card.first().getByRole('link', { name: 'Review the evidence' }).click();
     const text = await textOf(page.getByRole('main'));
@@ -196,7 +168,7 @@ describe('a reviewer', () => {
   test('names the order that exists', async () => {
     const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
     await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
-    const page = await signedIn();
+    const page = await stage.signedIn();
     await page.goto(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
     await page.getByLabel('Yes, this order').check();
     await page.getByLabel('Order id').fill('PO-of-nobody');
@@ -218,7 +190,7 @@ describe('a person who searches', () => {
   test('finds payouts by phase and outcome, page by page, and opens one', async () => {
     const ref = await world.pay('partial splits=3 failed=1');
     await world.payouts.result(ref);
-    const page = await signedIn();
+    const page = await stage.signedIn();
     const row = page.getByRole('row').filter({ hasText: ref.partnerOrderId });
     await eventually(async () => {
       await page.goto('/desk/payouts');
@@ -240,7 +212,7 @@ describe('a person who searches', () => {
     const notBefore = new Date(Date.now() + 3_600_000).toISOString();
     const ref = await world.pay('success', { notBefore });
     await world.until(ref, ({ phase }) => phase === 'SCHEDULED');
-    const page = await signedIn();
+    const page = await stage.signedIn();
     await page.goto(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
     await page.getByLabel('Reason').fill('sent twice');
     await page.getByRole('button', { name: 'Cancel the payout' }).click();

@@ -1,10 +1,14 @@
-/** The desk on a real socket, used over HTTP as a browser without scripts uses it. */
+/** The desk on a real socket: over HTTP as a browser without scripts uses it, and in a real browser. */
 
 import type { Client } from '@temporalio/client';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { request } from 'undici';
 import type { Environment } from '../../src/config/environment.ts';
 import type { ApiServerOptions } from '../../src/starters/api/server.ts';
+import { launchBrowser, patient } from './browser.ts';
+import { callerEntry, keysFile } from './callers.ts';
 import { startApiServer, type TestApiServer } from './http.ts';
+import { PayoutWorld } from './payout-world.ts';
 
 export function startDesk(
   client: Client,
@@ -79,4 +83,52 @@ export class DeskBrowser {
     if (value === '' || /Expires=Thu, 01 Jan 1970/.test(line)) this.cookies.delete(name);
     else this.cookies.set(name, value);
   }
+}
+
+/** A world with a desk and a browser. Its callers are `desk`, `shop`, and `scoped`, which is limited to `client-2`. */
+export class DeskStage {
+  readonly world: PayoutWorld;
+  readonly server: TestApiServer;
+  readonly browser: Browser;
+
+  private constructor(world: PayoutWorld, server: TestApiServer, browser: Browser) {
+    this.world = world;
+    this.server = server;
+    this.browser = browser;
+  }
+
+  static async start(): Promise<DeskStage> {
+    const world = await PayoutWorld.start();
+    const callers = ['desk', 'shop'].map((name) => callerEntry(name));
+    const server = await startDesk(world.client, {
+      PAYOUTS_API_KEYS_FILE: keysFile([...callers, callerEntry('scoped', { clientIds: ['client-2'] })]),
+      PAYOUTS_DESK_TEMPORAL_UI: 'https://temporal.example/ui/',
+    });
+    return new DeskStage(world, server, await launchBrowser());
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close();
+    await this.server.close();
+    await this.world.stop();
+  }
+
+  /** A page of a person who has signed in. By default without JavaScript. */
+  async signedIn(name = 'desk', options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await this.browser.newContext({
+      ...{ baseURL: this.server.url, javaScriptEnabled: false },
+      ...options,
+    });
+    const page = await patient(context.newPage());
+    await page.goto('/desk');
+    await page.getByLabel('Key').fill(`key-of-${name}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+    return page;
+  }
+}
+
+/** As it is rendered. */
+export async function textOf(locator: Locator): Promise<string> {
+  return (await locator.allInnerTexts()).join('\n');
 }

@@ -27,7 +27,7 @@ const batchState = z.strictObject({
   rows: z.record(z.enum(LISTED_OUTCOMES), z.array(count)),
 });
 
-const stateBody = z.strictObject({ state: batchState });
+export const stateBody = z.strictObject({ state: batchState });
 
 const identity = { app: appName.default('default'), batchId };
 const batchBody = z.strictObject({

@@ -13,6 +13,7 @@ import type { Operation } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import { accountRoutes } from './accounts.ts';
 import { Acting } from './acting.ts';
+import { batchRoutes } from './batches.ts';
 import type { Desk } from './context.ts';
 import { decisionRoutes } from './decisions.ts';
 import { acceptForms } from './forms.ts';
@@ -24,6 +25,7 @@ import { payoutRoutes } from './payouts.ts';
 import { signInRoutes } from './sign-in.ts';
 import { storyRoutes } from './story.ts';
 import { STYLES } from './styles.ts';
+import { Uploads } from './uploads.ts';
 
 export interface DeskOptions {
   client: Client;
@@ -45,6 +47,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     clock: surroundings.clock,
     temporalUi: config.PAYOUTS_DESK_TEMPORAL_UI,
   };
+  const uploads = new Uploads(surroundings);
   const plugin = async (scope: FastifyInstance) => {
     await scope.register(cookie);
     acceptForms(scope);
@@ -65,6 +68,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     decisionRoutes(scope, desk);
     payoutRoutes(scope, desk);
     storyRoutes(scope, desk);
+    batchRoutes(scope, desk, uploads);
     accountRoutes(scope, desk);
   };
   server.register(plugin, { prefix: '/desk' });

@@ -20,6 +20,7 @@ export const SECURITY_HEADERS = {
 const SECTIONS = [
   ['/desk', 'Inbox'],
   ['/desk/payouts', 'Payouts'],
+  ['/desk/batches', 'Batches'],
 ] as const;
 
 export type Section = (typeof SECTIONS)[number][1];
