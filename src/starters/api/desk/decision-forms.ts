@@ -15,7 +15,7 @@ interface Decided extends PayoutId, Pick<PayoutStart, 'startedBy'> {
 /** Approve or refuse, with a note. The decision counts for the quote that the page shows. */
 export function approvalForm(visit: Visit, { app, partnerOrderId, startedBy, state }: Decided, from: Origin) {
   const { caller, formToken } = visit;
-  const isOwn = startedBy === caller.name;
+  const isOwn = startedBy?.trim().toLowerCase() === caller.name;
   const approves = may(caller, 'approve') && !isOwn;
   const refuses = may(caller, 'refuse');
   const fields = { formToken, app, partnerOrderId, from, lockRateId: state.quote?.lockRateId };
@@ -57,21 +57,19 @@ ${
 <div class="buttons"><button>Resolve</button></div></form>`;
 }
 
-/** Cancel and poll. */
-export function otherForms(visit: Visit, { app, partnerOrderId, state }: Decided): Html {
+/** The phases in which the payout accepts them, but for a race. */
+const CANCELED_IN = ['SCHEDULED', 'CHECKING', 'QUOTING', 'AWAITING_APPROVAL'];
+const POLLED_IN = ['RECONCILING', 'NEEDS_REVIEW', 'PROCESSING', 'FETCHING_DETAIL'];
+
+/** Cancel and poll. Undefined if the payout accepts neither now, or not of this person. */
+export function otherForms(visit: Visit, { app, partnerOrderId, state }: Decided): Html | undefined {
   const { caller, formToken } = visit;
   const fields = { formToken, app, partnerOrderId };
-  const isOpen = state.phase !== 'DONE';
-  return html`${
-    isOpen &&
-    may(caller, 'poll') &&
-    html`<form method="post" action="/desk/payouts/poll">${hidden(fields)}<button class="plain">Query the provider now</button></form>`
-  }${
-    isOpen &&
-    may(caller, 'cancel') &&
-    html`<form method="post" action="/desk/payouts/cancel">${hidden(fields)}
+  if (POLLED_IN.includes(state.phase) && may(caller, 'poll'))
+    return html`<form method="post" action="/desk/payouts/poll">${hidden(fields)}<button class="plain">Query the provider now</button></form>`;
+  if (!CANCELED_IN.includes(state.phase) || !may(caller, 'cancel')) return undefined;
+  return html`<form method="post" action="/desk/payouts/cancel">${hidden(fields)}
 <label for="reason">Reason for the cancellation <span class="faint">(optional)</span></label>
 <input id="reason" name="reason" maxlength="256" autocomplete="off">
-<div class="buttons"><button class="danger">Cancel the payout</button></div></form>`
-  }`;
+<div class="buttons"><button class="danger">Cancel the payout</button></div></form>`;
 }

@@ -25,6 +25,7 @@ import { payoutRoutes } from './payouts.ts';
 import { signInRoutes } from './sign-in.ts';
 import { storyRoutes } from './story.ts';
 import { STYLES } from './styles.ts';
+import { todayRoutes } from './today.ts';
 import { Uploads } from './uploads.ts';
 
 export interface DeskOptions {
@@ -69,6 +70,7 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     payoutRoutes(scope, desk);
     storyRoutes(scope, desk);
     batchRoutes(scope, desk, uploads);
+    todayRoutes(scope, desk, config.PAYMENTS_ENVIRONMENT);
     accountRoutes(scope, desk);
   };
   server.register(plugin, { prefix: '/desk' });

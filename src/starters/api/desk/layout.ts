@@ -21,6 +21,7 @@ const SECTIONS = [
   ['/desk', 'Inbox'],
   ['/desk/payouts', 'Payouts'],
   ['/desk/batches', 'Batches'],
+  ['/desk/today', 'Today'],
 ] as const;
 
 export type Section = (typeof SECTIONS)[number][1];

@@ -27,7 +27,8 @@ type Notice = z.output<typeof notice>;
 /** Leads the browser to a page that shows the notice. */
 export function redirectWith(reply: FastifyReply, path: string, what: Notice): FastifyReply {
   const value = Buffer.from(JSON.stringify(what)).toString('base64url');
-  reply.setCookie(COOKIE, value, { ...OPTIONS, maxAge: MAX_AGE_S });
+  const secure = reply.request.protocol === 'https';
+  reply.setCookie(COOKIE, value, { ...OPTIONS, secure, maxAge: MAX_AGE_S });
   return reply.redirect(path, 303);
 }
 

@@ -30,7 +30,7 @@ export function storyRoutes(scope: FastifyInstance, desk: Desk): void {
     const forms = formsOf(visit, story);
     return sendPage(reply, {
       ...{ title: `Payout ${partnerOrderId}`, visit, notice: takeNotice(request, reply) },
-      content: html`<div class="sides"><div>${overview(story, desk)}${amounts(story)}${timeline(story)}</div>${
+      content: html`<div class="${forms ? 'sides' : 'whole'}"><div>${overview(story, desk)}${amounts(story)}${timeline(story)}</div>${
         forms &&
         html`<section class="card" aria-labelledby="review"><h2 id="review">${forms.title}</h2>${forms.content}</section>`
       }</div>`,
@@ -70,8 +70,8 @@ function formsOf(visit: Visit, story: Story): { title: string; content: Html } |
     };
   if (phase === 'NEEDS_REVIEW' && may(visit.caller, 'resolve'))
     return { title: 'Review', content: html`${reviewForm(visit, story)}${otherForms(visit, story)}` };
-  if (!may(visit.caller, 'poll') && !may(visit.caller, 'cancel')) return undefined;
-  return { title: 'Actions', content: otherForms(visit, story) };
+  const content = otherForms(visit, story);
+  return content && { title: 'Actions', content };
 }
 
 function overview({ state, request, startedBy, workflow, ...id }: Story, desk: Desk): Html {
@@ -92,7 +92,7 @@ ${state.needsAttention && html`<section aria-labelledby="flags"><h2 id="flags">N
     ['Payer', request.payerId],
     ['Application', id.app],
     ['Started by', startedBy ?? 'not recorded'],
-    ['Started', time(workflow.startedAt)],
+    ['Started (latest run)', time(workflow.startedAt)],
     ['Order', state.orderId],
     ['Orders that the provider names', state.reviewedOrderIds?.join(', ')],
     ['Creates sent', state.sends],

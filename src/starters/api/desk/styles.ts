@@ -4,12 +4,14 @@ export const STYLES = `:root {
   --ground: #ffffff; --panel: #f5f6f8; --ink: #1a1d21; --faint: #555c66; --line: #c9ced6;
   --link: #0b4f9e; --strong: #0b4f9e; --on-strong: #ffffff; --danger: #a3161d; --on-danger: #ffffff;
   --warn: #7a4a00; --warn-ground: #fff4dc; --good: #17633a; --good-ground: #e6f5ec;
+  --plot-1: #1f6f8b; --plot-2: #c77700; --plot-3: #a3161d; --plot-4: #6b7280;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --ground: #14171b; --panel: #1e2329; --ink: #eceff3; --faint: #a9b1bc; --line: #3c444e;
     --link: #86b7ff; --strong: #86b7ff; --on-strong: #0d1420; --danger: #ff9a9e; --on-danger: #2a0a0c;
     --warn: #ffcf7d; --warn-ground: #33270f; --good: #8ddfae; --good-ground: #12301f;
+    --plot-1: #63b7d3; --plot-2: #f0a93b; --plot-3: #ff8a8f; --plot-4: #9aa3af;
   }
 }
 * { box-sizing: border-box; }
@@ -37,6 +39,8 @@ h3 { font-size: 1.05rem; margin: 0 0 .4rem; overflow-wrap: anywhere; }
 .notice a, .warning a { color: inherit; }
 .cards { display: grid; gap: 1rem; margin: 0; padding: 0; list-style: none; }
 .card { background: var(--panel); border: 1px solid var(--line); border-radius: 6px; padding: 1rem; }
+.card > h2:first-child { margin-top: 0; }
+.card > :last-child { margin-bottom: 0; }
 .card form { margin-top: .8rem; }
 .amount { font-size: 1.25rem; font-weight: 700; margin: 0; }
 .sides { display: grid; gap: 1.5rem; }
@@ -49,7 +53,7 @@ dd { margin: 0; overflow-wrap: anywhere; }
 .reasons p { margin: .2rem 0; }
 code { font: .9em ui-monospace, monospace; }
 .scrolls { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; }
+table { border-collapse: collapse; width: 100%; margin-bottom: .8rem; }
 caption { text-align: left; font-weight: 700; padding: .3rem 0; }
 th, td { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid var(--line); }
 tbody th { font-weight: 400; overflow-wrap: anywhere; }
@@ -62,7 +66,7 @@ input[type=file] { border: 0; padding: .4rem 0; background: none; }
 button, .button { display: inline-block; padding: .45rem 1rem; border: 1px solid var(--strong); border-radius: 4px; background: var(--strong); color: var(--on-strong); font-weight: 600; text-decoration: none; cursor: pointer; }
 button.danger { background: var(--danger); border-color: var(--danger); color: var(--on-danger); }
 button.plain { background: none; border-color: var(--faint); color: inherit; font-weight: 400; }
-.buttons { display: flex; flex-wrap: wrap; gap: .8rem; margin-top: .8rem; }
+.buttons { display: flex; flex-wrap: wrap; gap: .8rem; align-items: center; margin-top: .8rem; }
 .filters { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr)); gap: .8rem 1.2rem; align-items: end; margin-bottom: 1rem; }
 .timeline { list-style: none; margin: 0; padding: 0 0 0 1.2rem; border-left: 2px solid var(--line); }
 .timeline li { position: relative; padding-bottom: .8rem; }
