@@ -4,8 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
 import { DeskStage, textOf } from '../support/desk.ts';
+import { newKey } from '../support/keys.ts';
 import { createsOf } from '../support/ledger.ts';
 import { eventually, newPartnerOrderId, type PayoutWorld } from '../support/payout-world.ts';
+import { reconcile } from '../support/reconciliation.ts';
 import { payoutRequest } from '../support/requests.ts';
 
 let stage: DeskStage;
@@ -183,6 +185,24 @@ describe('a reviewer', () => {
     expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
     // The lost one and the repeated one.
     expect(createsOf(world, ref)).toHaveLength(2);
+  });
+});
+
+describe('what needs attention', () => {
+  test('shows a payout that nobody can start again, with what to do', async () => {
+    const body = payoutRequest(newPartnerOrderId());
+    const stranger = world.speaking(newKey('k9'));
+    const handle = await stranger.workflow.start('payout', {
+      taskQueue: 'payouts',
+      workflowId: `payout:default:${body.partnerOrderId}`,
+      args: [body],
+      memo: { environment: 'test' },
+    });
+    await handle.terminate('by a test');
+    await eventually(async () => (await reconcile(world)).leftAlone.length > 0 || undefined);
+    const page = await stage.signedIn('shop');
+    const card = await cardOf(page, body);
+    expect(await textOf(card)).toMatch(/Left alone\..*cannot be read[\s\S]*Do what the message says/);
   });
 });
 

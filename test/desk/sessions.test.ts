@@ -305,6 +305,7 @@ test('every request is in the audit trail with its id; no log holds a key or the
   try {
     const url = await desk({ PAYOUTS_AUDIT_LOG: file, PAYOUTS_LOG_LEVEL: 'debug' });
     const browser = new DeskBrowser(url);
+    await browser.get(PAGE);
     await browser.signIn('not-the-key-of-anybody');
     await browser.signIn('key-of-desk');
     await browser.get(`/desk/payout?app=default&partnerOrderId=${EXISTING}`, { 'x-request-id': 'read-1' });
@@ -317,6 +318,7 @@ test('every request is in the audit trail with its id; no log holds a key or the
       .split('\n')
       .map((line) => JSON.parse(line));
     expect(lines).toMatchObject([
+      { route: 'GET /desk/payout', caller: null, status: 303, verdict: 'refused' },
       { route: 'POST /desk/sign-in', caller: null, status: 401, verdict: 'refused' },
       { route: 'POST /desk/sign-in', caller: 'desk', status: 303, verdict: 'accepted' },
       {

@@ -54,7 +54,9 @@ export class AuditLog {
     const name = `${route.method} ${route.path}`;
     const caller = authenticatedCaller(request)?.name ?? null;
     if (caller === null && !this.unauthenticated.admits(`${name} ${status}`)) return;
-    const verdict = status < 400 ? 'accepted' : status < 500 ? 'refused' : 'failed';
+    // The desk redirects people who have not signed in.
+    const isAccepted = status < 400 && caller !== null;
+    const verdict = isAccepted ? 'accepted' : status < 500 ? 'refused' : 'failed';
     this.write({
       // `requestId` is the id of a receiving account request.
       ...{ event: 'request', xRequestId: request.id, caller, verb: route.verb, route: name },

@@ -1,6 +1,9 @@
-/** Everything with the attention flag, in words: payouts, their follow-ups, receiving account requests and tokens. */
+/**
+ * Everything that needs attention, in words: flagged payouts, follow-ups, receiving account requests and tokens; and
+ * workflows that cannot continue.
+ */
 import type { ListedPayout } from '../../../client/lists.ts';
-import { ownIdOf } from '../../../contract/ids.ts';
+import { ownIdOf, payoutOf, payoutOfFollowUp } from '../../../contract/ids.ts';
 import { tokenStateQuery } from '../../../contract/token-messages.ts';
 import type { WorkflowSignatures } from '../../../contract/workflows.ts';
 import { type ListedRun, listRunPage } from '../../../temporal/visibility.ts';
@@ -35,11 +38,13 @@ export async function attentionSection(
   const page = await withTemporalDeadline(() =>
     payouts.listPage({ attention: true, ...(apps && { apps }) }, { limit: PAYOUTS_PER_PAGE, cursor }),
   );
-  const [flagged, others] = await Promise.all([
+  const isFirst = cursor === undefined;
+  const [flagged, others, stopped] = await Promise.all([
     Promise.all(page.payouts.map((one) => readItem(() => payoutItem(desk, visit, one), payoutName(one)))),
-    cursor === undefined ? otherItems(desk, visit) : [],
+    isFirst ? otherItems(desk, visit) : [],
+    isFirst && !isScoped(visit.caller) ? workflowItems(desk, apps) : [],
   ]);
-  const items = [...flagged, ...others].filter((one) => one !== undefined);
+  const items = [...stopped, ...flagged, ...others].filter((one) => one !== undefined);
   // A scope may leave nothing of a page.
   return { content: listOf(items, isScoped(visit.caller)), nextCursor: page.nextCursor };
 }
@@ -147,4 +152,21 @@ async function tokenItem({ client, clients }: Desk, visit: Visit, run: ListedRun
     sentence: state.sentence,
     reasons: state.reasons,
   };
+}
+
+/** A workflow that belongs to no application is shown to everybody, as it may concern every payout. */
+async function workflowItems(
+  { findings }: Desk,
+  apps: readonly string[] | undefined,
+): Promise<(Item | string)[]> {
+  const found = await findings().catch(() => undefined);
+  if (!found) return ['stuck workflows'];
+  return found.flatMap(({ workflowId, reason }): Item[] => {
+    const payout = payoutOf(workflowId) ?? payoutOfFollowUp(workflowId);
+    if (payout && apps && !apps.includes(payout.app)) return [];
+    const shown = payout
+      ? { what: 'Payout', name: payout.partnerOrderId, href: payoutLink(payout) }
+      : { what: 'Workflow', name: workflowId };
+    return [{ kind: 'workflow', ...shown, reasons: [reason] }];
+  });
 }

@@ -7,6 +7,7 @@ import type { AuditLog } from '../audit.ts';
 import { requireVerb } from '../callers.ts';
 import type { Clients } from '../clients.ts';
 import type { Acting } from './acting.ts';
+import type { Finding } from './findings.ts';
 import type { Fields } from './forms.ts';
 import { type Identity, requireOwnOrigin, type Visit } from './identity.ts';
 
@@ -17,6 +18,8 @@ export interface Desk {
   identity: Identity;
   audit: AuditLog;
   clock: Clock;
+  /** Workflows that cannot continue, as of some seconds ago. */
+  findings: () => Promise<Finding[]>;
   /** `PAYOUTS_DESK_TEMPORAL_UI`. */
   temporalUi: string | undefined;
 }

@@ -9,6 +9,7 @@ import type { Surroundings } from '../../../surroundings/surroundings.ts';
 import type { AuditLog } from '../audit.ts';
 import type { Clients } from '../clients.ts';
 import type { ToProblem } from '../error-mapping.ts';
+import { cached } from '../monitoring-routes.ts';
 import type { Operation } from '../operation.ts';
 import { Problem } from '../problem.ts';
 import { accountRoutes } from './accounts.ts';
@@ -16,6 +17,7 @@ import { Acting } from './acting.ts';
 import { batchRoutes } from './batches.ts';
 import type { Desk } from './context.ts';
 import { decisionRoutes } from './decisions.ts';
+import { findingsOf } from './findings.ts';
 import { acceptForms } from './forms.ts';
 import { html, link, prose } from './html.ts';
 import { Identity, visitOf } from './identity.ts';
@@ -27,6 +29,9 @@ import { storyRoutes } from './story.ts';
 import { STYLES } from './styles.ts';
 import { todayRoutes } from './today.ts';
 import { Uploads } from './uploads.ts';
+
+/** They describe workflows one by one. */
+const FINDINGS_FRESH_MS = 15_000;
 
 export interface DeskOptions {
   client: Client;
@@ -46,6 +51,10 @@ export function deskRoutes(server: FastifyInstance, options: DeskOptions): void 
     ...{ client, clients, audit, identity },
     acting: new Acting(options.operations),
     clock: surroundings.clock,
+    findings: cached(
+      () => clients.withTemporalDeadline(() => findingsOf(client, config.PAYMENTS_ENVIRONMENT)),
+      () => FINDINGS_FRESH_MS,
+    ),
     temporalUi: config.PAYOUTS_DESK_TEMPORAL_UI,
   };
   const uploads = new Uploads(surroundings);

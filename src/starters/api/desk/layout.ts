@@ -64,16 +64,7 @@ function navigation(visit: Visit, section: Section | undefined): Html {
   );
   return html`<nav aria-label="Desk"><ul>${links}</ul></nav>
 <div class="who"><span>${visit.caller.name}</span>${
-    visit.canSignOut && postForm(visit, '/desk/sign-out', {}, html`<button class="plain">Sign out</button>`)
+    visit.canSignOut &&
+    html`<form method="post" action="/desk/sign-out">${hidden({ formToken: visit.formToken })}<button class="plain">Sign out</button></form>`
   }</div>`;
-}
-
-/** A form of the session, which the server accepts from this desk only. */
-export function postForm(
-  { formToken }: Pick<Visit, 'formToken'>,
-  action: string,
-  fields: Readonly<Record<string, string | undefined>>,
-  content: Html,
-): Html {
-  return html`<form method="post" action="${action}">${hidden({ formToken, ...fields })}${content}</form>`;
 }

@@ -5,6 +5,7 @@ import {
   OPENING_ATTENTION,
   PAYOUT_ATTENTION,
   TOKEN_ATTENTION,
+  WORKFLOW_ATTENTION,
 } from '../../../domain/attention-codes.ts';
 import { type Html, html, label, prose } from './html.ts';
 
@@ -20,6 +21,7 @@ export const ATTENTION = {
   followUp: FOLLOW_UP_ATTENTION,
   opening: OPENING_ATTENTION,
   token: TOKEN_ATTENTION,
+  workflow: WORKFLOW_ATTENTION,
 } as const satisfies Record<string, Explanations>;
 
 export type AttentionKind = keyof typeof ATTENTION;
