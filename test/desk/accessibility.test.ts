@@ -110,6 +110,12 @@ describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
   });
 });
 
+test('the check finds what a screen reader cannot use', async () => {
+  const page = await stage.signedIn('desk', { javaScriptEnabled: true });
+  await page.setContent('<main><input><img src="data:,"></main>');
+  await expect(expectAccessible(page)).rejects.toThrow(/image-alt[\s\S]*label/);
+});
+
 test('a receiving account request in review is resolved', async () => {
   const page = await stage.signedIn();
   await page.goto(`/desk/receiving-account?requestId=${opening.requestId}`);

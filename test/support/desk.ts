@@ -8,7 +8,7 @@ import type { ApiServerOptions } from '../../src/starters/api/server.ts';
 import { launchBrowser, patient } from './browser.ts';
 import { callerEntry, keysFile } from './callers.ts';
 import { startApiServer, type TestApiServer } from './http.ts';
-import { PayoutWorld } from './payout-world.ts';
+import { PayoutWorld, type WorldOptions } from './payout-world.ts';
 
 export function startDesk(
   client: Client,
@@ -97,8 +97,8 @@ export class DeskStage {
     this.browser = browser;
   }
 
-  static async start(): Promise<DeskStage> {
-    const world = await PayoutWorld.start();
+  static async start(options: WorldOptions = {}): Promise<DeskStage> {
+    const world = await PayoutWorld.start(options);
     const callers = ['desk', 'shop'].map((name) => callerEntry(name));
     const server = await startDesk(world.client, {
       PAYOUTS_API_KEYS_FILE: keysFile([...callers, callerEntry('scoped', { clientIds: ['client-2'] })]),

@@ -9,7 +9,9 @@ import { filledIn } from './forms.ts';
 import { type Html, html, label, link, payoutLink, table, time } from './html.ts';
 import { sendPage } from './layout.ts';
 
-const FILTERS = ['app', 'phase', 'outcome', 'attention', 'createdFrom', 'createdTo'] as const;
+const FILTERS = ['app', 'phase', 'outcome', 'attention', 'createdFrom', 'createdTo', 'limit'] as const;
+const LIMITS = ['10', '25', '50', '100'];
+const DEFAULT_LIMIT = '50';
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>;
 
 export function payoutRoutes(scope: FastifyInstance, desk: Desk): void {
@@ -68,6 +70,7 @@ function filterForm(filters: Filters): Html {
 <div><label for="createdFrom">Created from (UTC)</label><input id="createdFrom" name="createdFrom" type="datetime-local" value="${filters.createdFrom ?? ''}"></div>
 <div><label for="createdTo">Created before (UTC)</label><input id="createdTo" name="createdTo" type="datetime-local" value="${filters.createdTo ?? ''}"></div>
 <div><label class="choice"><input type="checkbox" name="attention" value="true"${isOn && html` checked`}> Needs attention</label></div>
+<div><label for="limit">Rows on a page</label>${choice('limit', LIMITS, filters.limit ?? DEFAULT_LIMIT)}</div>
 <div><button>Filter</button></div></div></form>`;
 }
 
@@ -75,7 +78,8 @@ function choice(name: string, codes: readonly string[], chosen: string | undefin
   const options = codes.map(
     (code) => html`<option value="${code}"${code === chosen && html` selected`}>${label(code)}</option>`,
   );
-  return html`<select id="${name}" name="${name}"><option value="">Any</option>${options}</select>`;
+  const any = codes === LIMITS ? undefined : html`<option value="">Any</option>`;
+  return html`<select id="${name}" name="${name}">${any}${options}</select>`;
 }
 
 function listOf({ payouts }: z.output<typeof payoutPageAnswer>): Html {
