@@ -59,7 +59,7 @@ describe('what needs attention', () => {
     );
   });
 
-  test('a payout that waits for material, and nothing of it once that is over', async () => {
+  test('a payout whose order waits for material', async () => {
     const { world } = stage;
     const ref = await world.pay('returned');
     await world.until(ref, ({ needsAttention }) => needsAttention);

@@ -3,8 +3,9 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PayoutRef } from '../../src/client/payouts.ts';
 import type { PayoutRequest } from '../../src/domain/payout.ts';
-import { DeskStage, textOf } from '../support/desk.ts';
-import { createsOf } from '../support/ledger.ts';
+import { patient } from '../support/browser.ts';
+import { callerEntry, keysFile } from '../support/callers.ts';
+import { DeskStage, startDesk, textOf } from '../support/desk.ts';
 import { eventually, newPartnerOrderId, type PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
 
@@ -167,45 +168,38 @@ describe('an approver', () => {
   });
 });
 
-describe('a reviewer', () => {
-  test('reads the evidence, and ends a payout whose order does not exist', async () => {
-    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
-    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
-    const page = await stage.signedIn();
-    const card = await cardOf(page, ref);
-    await card.first().getByRole('link', { name: 'Review the evidence' }).click();
-    const text = await textOf(page.getByRole('main'));
-    expect(text).toMatch(/Creates sent\s+1/);
-    expect(text).toContain('The payout cannot continue without a decision.');
-    await page.getByLabel('No. End the payout without an order.').check();
-    await page.getByRole('button', { name: 'Resolve' }).click();
-    await page
-      .getByRole('status')
-      .filter({ hasText: `Resolved ${ref.partnerOrderId}` })
-      .waitFor();
-    const { reason } = await world.payouts.result(ref);
-    expect(reason?.code).toBe('RESOLVED_NOT_CREATED');
-    expect(await endedStory(page, ref)).toContain('Review resolved by desk.');
-  });
-
-  test('names the order that exists', async () => {
-    const ref = await world.payWithFault({ kind: 'drop-before' }, 'success');
-    await world.until(ref, ({ phase }) => phase === 'NEEDS_REVIEW');
-    const page = await stage.signedIn();
-    await page.goto(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
-    await page.getByLabel('Yes, this order').check();
-    await page.getByLabel('Order id').fill('PO-of-nobody');
-    await page.getByRole('button', { name: 'Resolve' }).click();
-    // The payout asks the provider, which does not know the order.
-    await page.getByRole('alert').waitFor();
-    expect((await world.payouts.state(ref)).phase).toBe('NEEDS_REVIEW');
-    await page.goto(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
-    await page.getByLabel('No. Create the order again.').check();
-    await page.getByRole('button', { name: 'Resolve' }).click();
-    await page.getByRole('status').filter({ hasText: 'Resolved' }).waitFor();
-    expect((await world.payouts.result(ref)).outcome).toBe('SUCCESS');
-    // The lost one and the repeated one.
-    expect(createsOf(world, ref)).toHaveLength(2);
+describe('a person whom a proxy names', () => {
+  test('approves under the own name, but not what the same person started', async () => {
+    const callers = [callerEntry('finance', { users: ['olga@example.com', 'piet@example.com'] })];
+    const proxied = await startDesk(world.client, {
+      PAYOUTS_API_KEYS_FILE: keysFile(callers),
+      PAYOUTS_API_PROXIES: '127.0.0.1',
+      PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',
+    });
+    try {
+      const context = await stage.browser.newContext({
+        ...{ baseURL: proxied.url, javaScriptEnabled: false },
+        extraHTTPHeaders: { 'x-forwarded-user': 'olga@example.com' },
+      });
+      const page = await patient(context.newPage());
+      const [own, other] = [payoutRequest(newPartnerOrderId()), payoutRequest(newPartnerOrderId())];
+      for (const [body, startedBy] of [
+        [own, 'olga@example.com'],
+        [other, 'piet@example.com'],
+      ] as const) {
+        await world.payouts.start({ ...body, approval: 'required' }, { startedBy });
+        await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+      }
+      const story = ({ partnerOrderId }: PayoutRef) => `/desk/payout?partnerOrderId=${partnerOrderId}`;
+      await page.goto(story(own));
+      await page.getByText('another person approves it').waitFor();
+      await page.goto(story(other));
+      await page.getByRole('button', { name: 'Approve' }).click();
+      await page.getByRole('status').filter({ hasText: 'Approved' }).waitFor();
+      expect(await textOf(page.getByRole('main'))).toContain('Approved by olga@example.com.');
+    } finally {
+      await proxied.close();
+    }
   });
 });
 
