@@ -45,7 +45,9 @@ async function main(): Promise<void> {
       environment: 'test',
     });
     await loseTheAnswerOf('answer-lost', stage);
-    console.log(`\nTemporal UI  ${stage.temporal.uiUrl}\nsimulator    ${stage.simulatorUrl}/_sim\n`);
+    console.log(
+      `\nTemporal UI  ${stage.temporal.uiUrl}\ndesk         ${stage.apiUrl}/desk\nsimulator    ${stage.simulatorUrl}/_sim\n`,
+    );
     const progress = new Progress(requests.length);
     const rows = await Promise.all(
       requests.map(async (request) => {

@@ -88,6 +88,8 @@ function demoEnvironment(temporal: DevServer, simulatorUrl: string, apiUrl: stri
     PAYOUTS_POLL_FIRST: '3s',
     PAYOUTS_POLL_MAX: '10s',
     PAYOUTS_API_LISTEN: new URL(apiUrl).host,
+    PAYOUTS_DESK: 'on',
+    PAYOUTS_DESK_TEMPORAL_UI: temporal.uiUrl,
     // For this run only.
     PAYOUTS_ENCRYPTION_KEYS: newKey('demo'),
     PAYOUTS_TOKEN_KEYS: newKey('demo-tokens'),

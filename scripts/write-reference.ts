@@ -2,6 +2,19 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ACTIVITY_FAILURES } from '../src/activities/shared/failure-meanings.ts';
+import {
+  AUDIT_STATUS_MEANINGS,
+  AUTHORIZATION_MEANINGS,
+  BATCH_PHASE_MEANINGS,
+  FAILURE_MEANINGS,
+  OPENING_OUTCOME_MEANINGS,
+  OPENING_PHASE_MEANINGS,
+  OPENING_REASON_MEANINGS,
+  OUTCOME_MEANINGS,
+  PHASE_MEANINGS,
+  REASON_MEANINGS,
+  ROW_END_MEANINGS,
+} from '../src/contract/meanings.ts';
 import { PROBLEM_KINDS, PROBLEMS, problemType } from '../src/contract/problems.ts';
 import {
   codesOf,
@@ -16,19 +29,6 @@ import { API_METRICS } from '../src/starters/api/metrics.ts';
 import { EXIT } from '../src/starters/cli/answer.ts';
 import { SEARCH_ATTRIBUTES } from '../src/temporal/search-attributes.ts';
 import { anchorOf, code, table } from './markdown.ts';
-import {
-  AUDIT_STATUS_MEANINGS,
-  AUTHORIZATION_MEANINGS,
-  BATCH_PHASE_MEANINGS,
-  FAILURE_MEANINGS,
-  OPENING_OUTCOME_MEANINGS,
-  OPENING_PHASE_MEANINGS,
-  OPENING_REASON_MEANINGS,
-  OUTCOME_MEANINGS,
-  PHASE_MEANINGS,
-  REASON_MEANINGS,
-  ROW_END_MEANINGS,
-} from './reference/meanings.ts';
 import {
   CLI_ERRORS,
   CLIENT_CODES,

@@ -1,7 +1,7 @@
 /** Takes screenshots with a browser. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser, FrameLocator, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, FrameLocator, Page } from 'playwright-core';
 
 const FOLDER = join(import.meta.dirname, '../../docs/ui');
 const WIDE = { width: 1360, height: 900 };
@@ -12,8 +12,15 @@ export interface Camera {
   take(name: string, height: number, top?: number): Promise<void>;
 }
 
-export async function camera(browser: Browser, storage: Record<string, string>): Promise<Camera> {
-  const context = await browser.newContext({ viewport: WIDE, timezoneId: 'UTC', locale: 'en-GB' });
+export async function camera(
+  browser: Browser,
+  storage: Record<string, string>,
+  options: BrowserContextOptions = {},
+): Promise<Camera> {
+  const context = await browser.newContext({
+    ...{ viewport: WIDE, timezoneId: 'UTC', locale: 'en-GB' },
+    ...options,
+  });
   await context.addInitScript(
     `for (const [k, v] of Object.entries(${JSON.stringify(storage)})) if (localStorage.getItem(k) === null) localStorage.setItem(k, v);`,
   );

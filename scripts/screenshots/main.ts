@@ -1,6 +1,6 @@
 /**
  * `npm run screenshots`: runs invented payouts on real processes and takes the screenshots in `docs/ui` from the real
- * Temporal UI with a real browser.
+ * Temporal UI and the desk with a real browser.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -15,6 +15,7 @@ import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { clientInterceptors } from '../../src/temporal/queries.ts';
 import { launchBrowser } from '../browser.ts';
 import { type Camera, camera, currentDetails } from './camera.ts';
+import { takeDesk } from './desk.ts';
 import { operatorsStorage } from './operators-storage.ts';
 import { type Paid, startAndWait } from './payouts.ts';
 import { filterLink, SAVED_FILTERS } from './saved-filters.ts';
@@ -33,6 +34,7 @@ async function main(): Promise<void> {
     const { temporal, codecUrl } = stage;
     const shots = await camera(browser, operatorsStorage(temporal.namespace, codecUrl));
     await takeAll(shots, stage, paid);
+    await takeDesk(browser, stage.apiUrl);
     console.log('the screenshots are in docs/ui');
   } finally {
     await browser.close();

@@ -54,7 +54,8 @@ export type Paid = ReadonlyMap<string, StartedPayout>;
 export async function startAndWait(payouts: Payouts, simulatorUrl: string): Promise<Paid> {
   await loseTheCreate(simulatorControl(simulatorUrl));
   const paid = new Map<string, StartedPayout>();
-  for (const shown of SHOWN) paid.set(shown.number, await payouts.start(requestOf(shown)));
+  for (const shown of SHOWN)
+    paid.set(shown.number, await payouts.start(payoutRequest(shown), { startedBy: 'shop' }));
   for (const { number, rests } of SHOWN) {
     const ref = paid.get(number);
     if (ref) await untilAtRest(payouts, ref, rests);
@@ -81,7 +82,8 @@ async function untilAtRest(payouts: Payouts, ref: StartedPayout, rests: PayoutPh
   }
 }
 
-function requestOf({ number, cny, scenario, over }: Shown): PayoutRequest {
+/** An invented payout whose order follows `scenario`. */
+export function payoutRequest({ number, cny, scenario, over }: Omit<Shown, 'rests'>): PayoutRequest {
   return {
     clientId: 'client-1001',
     payerId: 'payer-1001',

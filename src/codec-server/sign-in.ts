@@ -6,13 +6,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { bearerKey, findKey } from '../config/bearer-keys.ts';
 import type { CodecConfig } from '../config/codec-config.ts';
 import { sendPage } from '../pages/page.ts';
+import { Sessions, SignInLimit } from '../pages/sessions.ts';
 import type { Surroundings } from '../surroundings/surroundings.ts';
-import { networkOf, TokenBuckets } from '../surroundings/token-buckets.ts';
-import { SESSION_MS, Sessions } from './sessions.ts';
 
 const COOKIE = 'payouts_codec';
-/** The failed sign-ins of each address. */
-const FAILURES = { burst: 10, refillMs: 6_000 };
+const HOUR_MS = 3_600_000;
+const SESSION_MS = 12 * HOUR_MS;
 const TITLE = 'Codec server';
 const FORM = `<form method="post" action="/"><label>Key <input name="key" type="password" autocomplete="off"></label>
 <button>Sign in</button></form>`;
@@ -27,14 +26,14 @@ export type Identity =
 export class SignIn {
   readonly #keys: CodecConfig['keys'];
   readonly #secureCookie: boolean;
-  readonly #sessions: Sessions;
-  readonly #failures: TokenBuckets;
+  readonly #sessions: Sessions<{ keyName: string }>;
+  readonly #limit: SignInLimit;
 
   constructor({ keys, secureCookie }: CodecConfig, surroundings: Surroundings) {
     this.#keys = keys;
     this.#secureCookie = secureCookie;
-    this.#sessions = new Sessions(surroundings);
-    this.#failures = new TokenBuckets(FAILURES, surroundings.clock);
+    this.#sessions = new Sessions({ maxMs: SESSION_MS, idleMs: HOUR_MS }, surroundings);
+    this.#limit = new SignInLimit(surroundings.clock);
   }
 
   /** If no keys are configured, every request is accepted as `test`. */
@@ -73,7 +72,7 @@ export class SignIn {
     const { keyName } = identity;
     const old = request.cookies[COOKIE];
     if (old !== undefined) this.#sessions.end(old);
-    reply.setCookie(COOKIE, this.#sessions.start(keyName), {
+    reply.setCookie(COOKIE, this.#sessions.start({ keyName }), {
       ...this.#cookie,
       maxAge: SESSION_MS / 1_000,
     });
@@ -102,16 +101,15 @@ export class SignIn {
 
   #sessionOf({ cookies }: FastifyRequest): string | undefined {
     const id = cookies[COOKIE];
-    return id === undefined ? undefined : this.#sessions.use(id);
+    return id === undefined ? undefined : this.#sessions.use(id)?.keyName;
   }
 
   #identifyKey(key: string, request: FastifyRequest): Identity {
-    const network = networkOf(request.ip);
-    const waitMs = this.#failures.waitMs(network);
+    const waitMs = this.#limit.waitMs(request.ip);
     if (waitMs > 0) return { refused: 'limited', retryAfterS: Math.ceil(waitMs / 1_000) };
     const known = findKey(this.#keys, key);
     if (known) return { keyName: known.name };
-    this.#failures.take(network);
+    this.#limit.countFailure(request.ip);
     request.log.warn('sign-in refused: unknown key');
     return { refused: 'unknown' };
   }

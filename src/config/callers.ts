@@ -34,6 +34,8 @@ export interface Caller extends Permissions {
   /** The request limit. Default: the setting; a burst of two seconds. `any`: only for a test without keys. */
   requestsPerSecond?: number | 'any' | undefined;
   requestBurst?: number | undefined;
+  /** The people who act as this caller on the desk, behind a proxy that names them. */
+  users?: readonly string[] | undefined;
   /** ISO 8601. */
   expiresAt?: string | undefined;
 }
@@ -123,6 +125,22 @@ export const callerSchema = z.strictObject({
     description: 'How many requests the caller may send at once. Default: those of two seconds.',
     valueType: 'integer',
   }),
+  users: z
+    .array(
+      z
+        .string()
+        .regex(
+          /^[a-z0-9][a-z0-9.@_+-]{0,63}$/,
+          'must be 1 to 64 lowercase letters, digits and the characters . @ _ + -',
+        ),
+    )
+    .min(1)
+    .optional()
+    .meta({
+      description:
+        'The people who have the permissions of this caller on [the desk](desk.md), as the proxy names them in `PAYOUTS_DESK_USER_HEADER`: lowercase. Their decisions are recorded under their own names.',
+      valueType: 'list of texts',
+    }),
   expiresAt: timeWithOffset().optional().meta({
     description: 'When the keys of the caller stop working, such as `2027-01-31T00:00:00Z`. Default: never.',
     valueType: 'time',
@@ -141,7 +159,11 @@ export const callersFile = z
       values.indexOf(value) !== values.lastIndexOf(value);
     const names = callers.map(({ name }) => name);
     const hashes = callers.flatMap(({ keySha256 }) => keySha256);
-    for (const [at, { name, keySha256 }] of callers.entries()) {
+    // A person who has the name of a caller could approve what that caller started, or the other way round.
+    const people = [...names, ...callers.flatMap(({ users = [] }) => users)];
+    for (const [at, { name, keySha256, users = [] }] of callers.entries()) {
+      if (users.some((user) => twice(people, user)))
+        context.addIssue({ code: 'custom', path: [at, 'users'], message: 'names a user or a caller twice' });
       if (twice(names, name))
         context.addIssue({ code: 'custom', path: [at, 'name'], message: 'appears twice' });
       if (keySha256.some((one) => twice(hashes, one)))

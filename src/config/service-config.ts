@@ -11,6 +11,7 @@ import {
   choice,
   drainShape,
   errorCodeOf,
+  httpUrl,
   integer,
   listenAddress,
   logLevelShape,
@@ -88,6 +89,24 @@ export const apiShape = {
     ['off', 'on'],
     'Whether `/docs/try` serves a page on which people send requests to this API server, with a key that they enter. See [Documentation pages](http.md#documentation-pages).',
   ),
+  PAYOUTS_DESK: choice(
+    ['off', 'on'],
+    'Whether `/desk` serves [the desk](desk.md), on which people approve, review and search payouts.',
+  ),
+  PAYOUTS_DESK_USER_HEADER: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be the name of a header, such as X-Forwarded-User')
+    .transform((name) => name.toLowerCase())
+    .optional()
+    .meta({
+      description:
+        'The header in which the proxies of `PAYOUTS_API_PROXIES` name the signed-in user, such as `X-Forwarded-User`. The desk then accepts no keys, and serves only users that `users` of `PAYOUTS_API_KEYS_FILE` lists. The proxy must remove the header from the requests of its clients.',
+      valueType: 'name of a header',
+    }),
+  PAYOUTS_DESK_TEMPORAL_UI: httpUrl
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional()
+    .describe('The address of the Temporal UI, to which the desk links each payout. Without it, no links.'),
   PAYOUTS_AUDIT_LOG: auditLog.optional().meta({
     description:
       'Where the [audit trail](operations.md#audit-trail) goes: a file, to which the API server appends, or `stderr`. Without it, the audit trail is a part of the log, at the level `info`.',
@@ -117,6 +136,7 @@ export function serviceConfig(environment: Environment): ServiceConfig {
     ...addressProblems(environment),
     ...publishedProblems(environment, 'PAYMENTS_NOTIFICATION_SECRETS', secrets),
     ...(own.ok ? verifierProblems(own.value) : []),
+    ...(own.ok ? deskProblems(own.value) : []),
   ];
   if (!own.ok || !keys.ok || !callers.ok || problems.length > 0) throw new ConfigError(problems);
   const authorizesUsers = keys.value.authorizations !== undefined || mayRunWithoutKeys(environment);
@@ -130,4 +150,10 @@ function verifierProblems(own: z.output<typeof schema>): string[] {
   return [
     'PAYMENTS_NOTIFICATION_VERIFIER: is none: production needs another one, or PAYMENTS_NOTIFICATION_UNVERIFIED=accept',
   ];
+}
+
+/** A header that anybody may send names nobody. */
+function deskProblems(own: z.output<typeof schema>): string[] {
+  if (own.PAYOUTS_DESK_USER_HEADER === undefined || own.PAYOUTS_API_PROXIES.length > 0) return [];
+  return ['PAYOUTS_DESK_USER_HEADER: needs PAYOUTS_API_PROXIES, the proxies that set it'];
 }

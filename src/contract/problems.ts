@@ -128,6 +128,26 @@ export const PROBLEMS = {
     meaning: 'The caller who started a payout cannot approve it or resolve its review.',
     action: 'Decide with the key of another caller.',
   },
+  'form-not-accepted': {
+    status: 403,
+    title: 'Form not accepted',
+    meaning:
+      'The form of the desk was not sent from a page of this session: the session may have ended meanwhile. Nothing was done.',
+    action: 'Open the page again, and send its form.',
+  },
+  'user-not-named': {
+    status: 403,
+    title: 'User not named',
+    meaning:
+      'The desk accepts users from the proxies in `PAYOUTS_API_PROXIES` only, which name them in `PAYOUTS_DESK_USER_HEADER`.',
+    action: 'Open the desk through the proxy. If you did, check both settings.',
+  },
+  'user-not-listed': {
+    status: 403,
+    title: 'User not listed',
+    meaning: 'No caller in `PAYOUTS_API_KEYS_FILE` lists the user whom the proxy names.',
+    action: 'Add the user to `users` of a caller.',
+  },
   'not-found': {
     status: 404,
     title: 'Not found',

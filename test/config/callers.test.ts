@@ -54,6 +54,22 @@ describe('PAYOUTS_API_KEYS_FILE', () => {
     ['an expiry', [callerEntry('shop', { expiresAt: 'soon' })], /0\.expiresAt must be an ISO 8601 time/],
     ['a field', [callerEntry('shop', { admin: true })], /0\.admin is not a field/],
     ['a key twice', '[{"name":"shop","name":"shop"}]', /a key is repeated/],
+    ['a user', [callerEntry('shop', { users: ['Olga'] })], /0\.users\.0 must be 1 to 64 lowercase/],
+    [
+      'a user twice',
+      [callerEntry('shop', { users: ['olga', 'olga'] })],
+      /0\.users names a user or a caller twice/,
+    ],
+    [
+      'a user of two callers',
+      [callerEntry('shop', { users: ['olga'] }), callerEntry('desk', { users: ['olga'] })],
+      /1\.users names a user or a caller twice/,
+    ],
+    [
+      'a user with the name of a caller',
+      [callerEntry('shop', { users: ['desk'] }), callerEntry('desk')],
+      /0\.users names a user or a caller twice/,
+    ],
     ['a name twice', [callerEntry('shop'), callerEntry('shop')], /1\.name appears twice/],
   ])('with %s: the API server does not start, and names the field', (_what, content, said) => {
     expect(withFile(content)).toMatch(/^PAYOUTS_API_KEYS_FILE: /);

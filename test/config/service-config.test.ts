@@ -51,3 +51,33 @@ test('PAYOUTS_API_PROXIES lists addresses and networks', () => {
   for (const bad of ['proxy.example', '10.0.0.0/33', 'true'])
     expect(problems({ ...accept, PAYOUTS_API_PROXIES: bad })[0]).toMatch(/^PAYOUTS_API_PROXIES/);
 });
+
+describe('the desk', () => {
+  const accept = { PAYMENTS_NOTIFICATION_UNVERIFIED: 'accept' };
+  const settings = (change: Environment = {}) => serviceConfig({ ...PRODUCTION, ...accept, ...change });
+
+  test('is off unless PAYOUTS_DESK=on, and has no link to the Temporal UI by default', () => {
+    expect(settings()).toMatchObject({ PAYOUTS_DESK: 'off' });
+    expect(settings().PAYOUTS_DESK_TEMPORAL_UI).toBeUndefined();
+    expect(settings({ PAYOUTS_DESK: 'on' }).PAYOUTS_DESK).toBe('on');
+    expect(problems({ ...accept, PAYOUTS_DESK: 'yes' })[0]).toMatch(/^PAYOUTS_DESK: /);
+    expect(
+      settings({ PAYOUTS_DESK_TEMPORAL_UI: 'https://ui.example/temporal/' }).PAYOUTS_DESK_TEMPORAL_UI,
+    ).toBe('https://ui.example/temporal');
+    expect(problems({ ...accept, PAYOUTS_DESK_TEMPORAL_UI: 'javascript:alert(1)' })[0]).toMatch(
+      /^PAYOUTS_DESK_TEMPORAL_UI: must be an http or https URL/,
+    );
+  });
+
+  test('takes a user from a header only with the proxies that set it', () => {
+    const header = { ...accept, PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User' };
+    expect(problems(header)).toEqual([
+      'PAYOUTS_DESK_USER_HEADER: needs PAYOUTS_API_PROXIES, the proxies that set it',
+    ]);
+    const behind = { ...header, PAYOUTS_API_PROXIES: '10.0.0.7' };
+    expect(settings(behind).PAYOUTS_DESK_USER_HEADER).toBe('x-forwarded-user');
+    expect(problems({ ...behind, PAYOUTS_DESK_USER_HEADER: 'X User' })[0]).toMatch(
+      /^PAYOUTS_DESK_USER_HEADER: must be the name of a header/,
+    );
+  });
+});

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import * as temporal from '@temporalio/client';
 import { describe, expect, test } from 'vitest';
 import { anchorsOf } from '../../scripts/markdown.ts';
-import { FAILURE_MEANINGS } from '../../scripts/reference/meanings.ts';
 import {
   CLI_ERRORS,
   CLIENT_CODES,
@@ -16,6 +15,7 @@ import { REFERENCE_PAGE, referencePage } from '../../scripts/write-reference.ts'
 import { ACTIVITY_FAILURES } from '../../src/activities/shared/failure-meanings.ts';
 import * as client from '../../src/client/index.ts';
 import * as failureTypes from '../../src/contract/failure-types.ts';
+import { FAILURE_MEANINGS } from '../../src/contract/meanings.ts';
 import { PROBLEM_KINDS, PROBLEMS } from '../../src/contract/problems.ts';
 import {
   FOLLOW_UP_ATTENTION,

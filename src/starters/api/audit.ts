@@ -15,7 +15,8 @@ const IDS = { partnerOrderId: ownId(), batchId, requestId: ownId() };
 interface Route {
   method: string;
   path: string;
-  verb: Verb;
+  /** Absent: the route signs in or out. */
+  verb?: Verb;
   /** The query names the application, else the body. */
   hasAppInQuery?: boolean;
   /** Only refused requests leave a line. */
@@ -57,7 +58,9 @@ export class AuditLog {
     const caller = authenticatedCaller(request)?.name ?? null;
     if (caller === null && !this.unauthenticated.admits(`${name} ${status}`)) return;
     if (caller !== null && status === 429 && !this.limited.admits(`${caller} ${name}`)) return;
-    const verdict = status < 400 ? 'accepted' : status < 500 ? 'refused' : 'failed';
+    // The desk redirects people who have not signed in.
+    const isAccepted = status < 400 && caller !== null;
+    const verdict = isAccepted ? 'accepted' : status < 500 ? 'refused' : 'failed';
     this.write({
       // `requestId` is the id of a receiving account request.
       ...{ event: 'request', xRequestId: request.id, caller, verb: route.verb, route: name },

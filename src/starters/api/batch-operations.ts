@@ -28,7 +28,7 @@ const batchState = z.strictObject({
   rows: z.record(z.enum(LISTED_OUTCOMES), z.array(count)),
 });
 
-const stateBody = z.strictObject({ state: batchState });
+export const stateBody = z.strictObject({ state: batchState });
 
 const identity = { app: appName.default('default'), batchId };
 const batchBody = z.strictObject({
@@ -95,7 +95,8 @@ export function batchOperations({ batches, waits, withTemporalDeadline }: Client
   ];
 }
 
-async function requireRows(caller: Caller, { rows }: CheckedBatch): Promise<void> {
+/** Throws a 403 for the first row that the key does not include. */
+export async function requireRows(caller: Caller, { rows }: CheckedBatch): Promise<void> {
   let row = 0;
   for await (const request of inSlices(rows)) {
     requirePayout(caller, request, `row ${row}: `);

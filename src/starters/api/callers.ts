@@ -1,7 +1,7 @@
 /** Authenticates callers by bearer key, and authorizes them by what `PAYOUTS_API_KEYS_FILE` allows. */
 import type { FastifyRequest } from 'fastify';
 import { bearerKey, findKey } from '../../config/bearer-keys.ts';
-import { type Caller, TEST_CALLER, type Verb } from '../../config/callers.ts';
+import { type Caller, type Callers, TEST_CALLER, type Verb } from '../../config/callers.ts';
 import type { CheckedPayoutRequest } from '../../domain/payout.ts';
 import { amountRefusal, type Refusal, type ScopedIds, scopeRefusal } from '../../domain/permissions.ts';
 import { requireOneHeader } from './bodies.ts';
@@ -20,22 +20,43 @@ export function authenticatedCaller(request: FastifyRequest): Caller | undefined
  * unknown keys.
  */
 export function callerOf(callers: ReloadedCallers, request: FastifyRequest): Caller {
-  const caller = callers.keys.length === 0 ? TEST_CALLER : byKey(callers, request);
+  return authenticate(request, callers.keys.length === 0 ? TEST_CALLER : byKey(callers, request));
+}
+
+/** Records the caller of a request for the audit trail. */
+export function authenticate(request: FastifyRequest, caller: Caller): Caller {
   authenticated.set(request, caller);
   return caller;
 }
 
-function byKey({ keys, limits }: ReloadedCallers, request: FastifyRequest): Caller {
+function byKey(callers: ReloadedCallers, request: FastifyRequest): Caller {
   requireOneHeader(request, 'authorization');
   const key = bearerKey(request.headers.authorization);
   if (key === undefined) throw new Problem('key-missing', 'a bearer key is required');
+  return withKey(callers, request, key).caller;
+}
+
+/**
+ * The entry of a key that the request contains. Throws a 401 if the key is unknown or has expired, and a 429 if the address
+ * has sent too many unknown keys.
+ */
+export function withKey(
+  { keys, limits }: ReloadedCallers,
+  { ip }: FastifyRequest,
+  key: string,
+): Callers['keys'][number] {
   const known = findKey(keys, key);
-  limits.checkKey(request.ip, known);
+  limits.checkKey(ip, known);
   if (!known) throw new Problem('key-unknown', 'the bearer key is unknown');
-  const { expiresAt } = known.caller;
+  return requireUnexpired(known);
+}
+
+/** Throws a 401 if the key has expired. */
+export function requireUnexpired<Entry extends { caller: Caller }>(entry: Entry): Entry {
+  const { expiresAt } = entry.caller;
   if (expiresAt !== undefined && Date.parse(expiresAt) <= Date.now())
     throw new Problem('key-expired', 'the bearer key has expired');
-  return known.caller;
+  return entry;
 }
 
 export function requireVerb({ verbs }: Caller, verb: Verb): void {

@@ -90,25 +90,30 @@ export async function unlessEnded<T>(what: string, send: () => Promise<T>): Prom
   }
 }
 
-export function handleErrors(server: FastifyInstance): void {
+/** The problem of an error. Logs it if the server caused it. */
+export type ToProblem = (error: unknown, request: FastifyRequest) => Problem;
+
+/** Returns the mapping that the server uses, for routes that respond in another form. */
+export function handleErrors(server: FastifyInstance): ToProblem {
   server.setNotFoundHandler((_request, reply) =>
     send(reply, new Problem('route-not-found', 'no such route')),
   );
   const failures = new FloodGate((counted) => server.log.error(counted, 'more requests failed'));
   server.addHook('onClose', async () => failures.close());
-  server.setErrorHandler((error, request, reply) => {
-    if (error instanceof CallerGoneError) return reply.hijack();
-    const expected = problemOf(error);
-    if (!expected && statusOf(error) < 500) return rejectRequest(error, request, reply);
-    const problem = expected ?? new Problem('unexpected-error', 'unexpected error');
+  const toProblem: ToProblem = (error, request) => {
+    const problem = problemOf(error) ?? rejection(error);
     if (problem.status >= 500) {
       const causes = causesOf(error);
       const route = `${request.method} ${routeOf(request)}`;
       if (failures.admits(`${route} ${problem.status} ${causes[0]?.name}`))
         request.log.error({ route, status: problem.status, causes }, 'request failed');
     }
-    return send(reply, problem);
-  });
+    return problem;
+  };
+  server.setErrorHandler((error, request, reply) =>
+    error instanceof CallerGoneError ? reply.hijack() : send(reply, toProblem(error, request)),
+  );
+  return toProblem;
 }
 
 /** Responds to bytes that are not a request, and to requests that do not arrive in time, for which there is no route. */
@@ -131,8 +136,15 @@ export function rejectConnection(error: ConnectionError, socket: Socket): void {
 
 /** Also handles a URL that cannot be decoded: it matches no route, and Fastify's own response would quote it. */
 export function rejectRequest(error: unknown, _request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const kind = REJECTED[statusOf(error)] ?? 'malformed-request';
-  return send(reply, new Problem(kind, PROBLEMS[kind].title));
+  return send(reply, rejection(error));
+}
+
+/** The problem of an error that Fastify raised, or that nothing expects. */
+function rejection(error: unknown): Problem {
+  const status = statusOf(error);
+  if (status >= 500) return new Problem('unexpected-error', 'unexpected error');
+  const kind = REJECTED[status] ?? 'malformed-request';
+  return new Problem(kind, PROBLEMS[kind].title);
 }
 
 /** By the status of an error that Fastify raised. All others below 500 are malformed requests. */
@@ -141,7 +153,6 @@ const REJECTED: Readonly<Record<number, ProblemKind>> = {
   413: 'content-too-large',
   414: 'uri-too-long',
   415: 'unsupported-media-type',
-  500: 'unexpected-error',
 };
 
 /** The id of a request: the caller's, if it can be logged, else a new one. */

@@ -66,7 +66,7 @@ const payoutPage = z.strictObject({
   nextCursor,
 });
 
-const batchPage = z.strictObject({
+export const batchPage = z.strictObject({
   batches: z
     .array(
       z.strictObject({

@@ -66,16 +66,23 @@ export function failingWorkflowCount(client: Client, environment: string): () =>
   return cached(count, (known) => (known === undefined ? 0 : FAILING_COUNT_FRESH_MS));
 }
 
-/** Shares a call among all who ask meanwhile, and its result for `freshMs` after it. */
-function cached<T>(read: () => Promise<T>, freshMs: (result: T) => number): () => Promise<T> {
+/**
+ * Shares a call among all who ask meanwhile, and its result for `freshMs` after it. A failure is not kept.
+ */
+export function cached<T>(read: () => Promise<T>, freshMs: (result: T) => number): () => Promise<T> {
   let last: { result: Promise<T>; untilMs: number } | undefined;
   return () => {
     if (last && performance.now() < last.untilMs) return last.result;
     const next = { result: read(), untilMs: Number.POSITIVE_INFINITY };
     last = next;
-    void next.result.then((result) => {
-      next.untilMs = performance.now() + freshMs(result);
-    });
+    next.result.then(
+      (result) => {
+        next.untilMs = performance.now() + freshMs(result);
+      },
+      () => {
+        next.untilMs = 0;
+      },
+    );
     return next.result;
   };
 }

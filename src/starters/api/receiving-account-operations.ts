@@ -73,6 +73,6 @@ export function receivingAccountOperations(clients: Clients): Operation[] {
 }
 
 /** A receiving account belongs to a payer, not to a client. */
-function requireOpeningScope(caller: Caller, { payerId, openId }: CheckedOpeningRequest): void {
+export function requireOpeningScope(caller: Caller, { payerId, openId }: CheckedOpeningRequest): void {
   requireScope(caller, { payerId, openId });
 }

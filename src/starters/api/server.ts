@@ -8,6 +8,7 @@ import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import type { Clock } from '../../surroundings/surroundings.ts';
 import { AuditLog } from './audit.ts';
 import { clientsOf } from './clients.ts';
+import { deskRoutes } from './desk/desk.ts';
 import { docsRoutes, problemRoutes } from './docs-routes.ts';
 import {
   handleErrors,
@@ -76,7 +77,7 @@ export async function buildServer(
   const isReachable = temporalCheck(client);
   metrics.gauge('reachable', async () => ((await isReachable()) ? 1 : 0));
   metrics.gauge('tasksFailing', failingWorkflowCount(client, environment));
-  handleErrors(server);
+  const toProblem = handleErrors(server);
   healthRoutes(server, drain, isReachable);
   const receiver = new Receiver(client, { clock });
   server.addHook('onClose', async () => receiver.close());
@@ -99,6 +100,10 @@ export async function buildServer(
   problemRoutes(server);
   metricsRoute(server, callers, audit, metrics.registry);
   serveOperations(server, callers, audit, operations);
+  if (config.PAYOUTS_DESK === 'on') {
+    const surroundings = { ...PROCESS_SURROUNDINGS, clock };
+    deskRoutes(server, { client, clients, callers, config, operations, audit, surroundings, toProblem });
+  }
   return server;
 }
 

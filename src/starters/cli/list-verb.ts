@@ -8,8 +8,8 @@ import {
   WORKFLOW_TASK_FAILS,
 } from '../../domain/reconciliation.ts';
 import { knownFailingWorkflows } from '../../temporal/failing-workflows.ts';
+import { followUpOf, followUpReasons } from '../follow-ups.ts';
 import type { Answer } from './answer.ts';
-import { followUpOf, followUpReasons } from './follow-up.ts';
 import type { Page } from './options.ts';
 import { collect, listAnswer } from './pages.ts';
 import type { Session } from './session.ts';

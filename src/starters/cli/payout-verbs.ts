@@ -4,9 +4,9 @@ import type { PayoutRef, Payouts, StartedPayout } from '../../client/payouts.ts'
 import { payoutWorkflowId } from '../../contract/ids.ts';
 import type { CheckedPayoutRequest, PayoutResult, PayoutState } from '../../domain/payout.ts';
 import { isGone } from '../../temporal/client-errors.ts';
+import { followUpOf, followUpReasons } from '../follow-ups.ts';
 import { type Answer, EXIT } from './answer.ts';
 import { failureOf } from './failures.ts';
-import { followUpOf, followUpReasons } from './follow-up.ts';
 import { statesOf, untilEndOf, untilEnds } from './progress.ts';
 import type { Session } from './session.ts';
 import { attentionText, colors, facts, grid, money, quoteText, resultText, stateText, wrap } from './text.ts';

@@ -1,4 +1,10 @@
 /** The meaning of phases, outcomes, reason codes and failure types, and what to do. */
+
+import type { Explained } from '../domain/attention-codes.ts';
+import type { BatchState, RowOutcome } from '../domain/batch.ts';
+import type { AuditStatus, PayoutOutcome, PayoutPhase, ReasonCode } from '../domain/payout.ts';
+import type { OpeningOutcome, OpeningPhase, OpeningReason } from '../domain/receiving-account.ts';
+import type { AuthorizationOutcome } from '../domain/token-record.ts';
 import {
   INVALID_CHANGE,
   INVALID_PAYOUT_REQUEST,
@@ -7,12 +13,7 @@ import {
   PAYOUT_IS_GONE,
   PAYOUT_NOT_ALLOWED,
   STALE_WORKFLOW_CLOCK,
-} from '../../src/contract/failure-types.ts';
-import type { Explained } from '../../src/domain/attention-codes.ts';
-import type { BatchState, RowOutcome } from '../../src/domain/batch.ts';
-import type { AuditStatus, PayoutOutcome, PayoutPhase, ReasonCode } from '../../src/domain/payout.ts';
-import type { OpeningOutcome, OpeningPhase, OpeningReason } from '../../src/domain/receiving-account.ts';
-import type { AuthorizationOutcome } from '../../src/domain/token-record.ts';
+} from './failure-types.ts';
 
 const NEW_ID = 'To pay, start again under a new `partnerOrderId`';
 

@@ -1,16 +1,21 @@
 /** What the follow-up of a payout found after the payout's end. The result of the payout never changes. */
-import type { PayoutRef } from '../../client/payouts.ts';
-import { payoutFollowUpWorkflowId } from '../../contract/ids.ts';
-import { changesQuery } from '../../contract/payout-messages.ts';
-import type { AttentionOf, FollowUpAttentionCode } from '../../domain/attention-codes.ts';
-import type { FollowUpResult } from '../../domain/follow-up.ts';
-import { isGone } from '../../temporal/client-errors.ts';
-import type { Session } from './session.ts';
-import { money } from './text.ts';
+import type { Client } from '@temporalio/client';
+import type { PayoutRef } from '../client/payouts.ts';
+import { payoutFollowUpWorkflowId } from '../contract/ids.ts';
+import { changesQuery } from '../contract/payout-messages.ts';
+import type { AttentionOf, FollowUpAttentionCode } from '../domain/attention-codes.ts';
+import type { FollowUpResult } from '../domain/follow-up.ts';
+import { formatMoney } from '../domain/money.ts';
+import { isGone } from '../temporal/client-errors.ts';
+
+interface FollowUpReader {
+  client: Client;
+  withDeadline<T>(call: () => Promise<T>): Promise<T>;
+}
 
 /** Undefined if the payout has no follow-up, or Temporal no longer keeps it. */
 export async function followUpOf(
-  { client, withDeadline }: Session,
+  { client, withDeadline }: FollowUpReader,
   { app = 'default', partnerOrderId }: PayoutRef,
 ): Promise<FollowUpResult | undefined> {
   const followUp = client.workflow.getHandle(payoutFollowUpWorkflowId(app, partnerOrderId));
@@ -29,7 +34,7 @@ export function followUpReasons({
 }: FollowUpResult): AttentionOf<FollowUpAttentionCode>[] {
   const returned = returnedSums.map((sum) => ({
     code: 'MONEY_RETURNED' as const,
-    message: `${money(sum)} was returned`,
+    message: `${formatMoney(sum)} was returned`,
   }));
   return [...returned, ...differences, ...(notChecked ? [notChecked] : [])];
 }

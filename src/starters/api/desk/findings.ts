@@ -1,0 +1,43 @@
+/** Workflows that cannot continue: stuck ones, and those that the last reconciliation left alone. */
+import type { Client } from '@temporalio/client';
+import { z } from 'zod';
+import { reconciliationId } from '../../../contract/ids.ts';
+import type { AttentionOf, WorkflowAttentionCode } from '../../../domain/attention-codes.ts';
+import { describeFailingWorkflow, WORKFLOW_TASK_FAILS } from '../../../domain/reconciliation.ts';
+import { knownFailingWorkflows } from '../../../temporal/failing-workflows.ts';
+import { listRunPage } from '../../../temporal/visibility.ts';
+
+export interface Finding {
+  workflowId: string;
+  reason: AttentionOf<WorkflowAttentionCode>;
+}
+
+const report = z.object({ leftAlone: z.array(z.object({ workflowId: z.string(), why: z.string() })) });
+
+export async function findingsOf(client: Client, environment: string): Promise<Finding[]> {
+  const [failing, leftAlone] = await Promise.all([
+    knownFailingWorkflows(client, environment),
+    lastLeftAlone(client, environment),
+  ]);
+  return [
+    ...(failing ?? []).map((one): Finding => {
+      const message = `${describeFailingWorkflow(one)}.`;
+      return { workflowId: one.workflowId, reason: { code: WORKFLOW_TASK_FAILS, message } };
+    }),
+    ...leftAlone,
+  ];
+}
+
+async function lastLeftAlone(client: Client, environment: string): Promise<Finding[]> {
+  const ended = "WorkflowType = 'payoutReconciliation' AND ExecutionStatus = 'Completed'";
+  const query = `${ended} AND WorkflowId STARTS_WITH '${reconciliationId(environment)}'`;
+  // The list starts with the run that closed last.
+  const { runs } = await listRunPage(client, query, 1);
+  const [last] = runs;
+  if (!last) return [];
+  const { leftAlone } = report.parse(await client.workflow.getHandle(last.workflowId, last.runId).result());
+  return leftAlone.map(({ workflowId, why }) => ({
+    workflowId,
+    reason: { code: 'LEFT_ALONE', message: why },
+  }));
+}

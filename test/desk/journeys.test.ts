@@ -1,0 +1,249 @@
+/** People use the desk in a real browser without JavaScript, against a real Temporal and the simulator. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PayoutRef } from '../../src/client/payouts.ts';
+import type { PayoutRequest } from '../../src/domain/payout.ts';
+import { patient } from '../support/browser.ts';
+import { callerEntry, keysFile } from '../support/callers.ts';
+import { DeskStage, startDesk, textOf } from '../support/desk.ts';
+import { eventually, newPartnerOrderId, type PayoutWorld } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+let stage: DeskStage;
+let world: PayoutWorld;
+
+beforeAll(async () => {
+  stage = await DeskStage.start();
+  world = stage.world;
+});
+afterAll(() => stage?.stop());
+
+async function awaitingApproval(over: Partial<PayoutRequest> = {}): Promise<PayoutRequest> {
+  const body = payoutRequest(newPartnerOrderId(), { approval: 'required', platform: 'sim:success', ...over });
+  await world.payouts.start(body, { startedBy: 'shop' });
+  await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+  return body;
+}
+
+/** Visibility lags: reloads until the page shows the payout. */
+async function cardOf(page: Page, { partnerOrderId }: PayoutRef, path = '/desk') {
+  const card = page
+    .getByRole('listitem')
+    .filter({ has: page.getByRole('heading', { name: partnerOrderId }) });
+  await eventually(async () => {
+    await page.goto(path);
+    return (await card.count()) > 0 || undefined;
+  });
+  return card;
+}
+
+/** A state may be a second old. */
+async function endedStory(page: Page, { partnerOrderId }: PayoutRef): Promise<string> {
+  return eventually(async () => {
+    await page.goto(`/desk/payout?partnerOrderId=${partnerOrderId}`);
+    const story = await textOf(page.getByRole('main'));
+    return /Phase\s+Done/.test(story) ? story : undefined;
+  });
+}
+
+describe('an approver', () => {
+  test('approves with a note, after reading amount, beneficiary, rate, fee, lock and starter', async () => {
+    const body = await awaitingApproval();
+    const page = await stage.signedIn();
+    const card = await cardOf(page, body);
+    const text = await textOf(card);
+    expect(text).toContain('100.00 CNY to Zhang San');
+    expect(text).toMatch(/Rate\s+7\.1234/);
+    expect(text).toMatch(/Fee\s+0\.07 USD/);
+    expect(text).toMatch(/Time left on the lock\s+\d+ (min|s)/);
+    expect(text).toMatch(/Started by\s+shop/);
+    // The decision counts for this quote only.
+    const { quote } = await world.payouts.state(body);
+    expect(await card.locator('input[name=lockRateId]').inputValue()).toBe(quote?.lockRateId);
+    await card.getByLabel('Note').fill('invoice checked');
+    await card.getByRole('button', { name: 'Approve' }).click();
+    await page
+      .getByRole('status')
+      .filter({ hasText: `Approved ${body.partnerOrderId}` })
+      .waitFor();
+    expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+    const story = await endedStory(page, body);
+    expect(story).toContain('Started by shop.');
+    expect(story).toMatch(/Approved by desk\.\s+invoice checked/);
+    expect(story).toContain('Paid 100.00 CNY.');
+    expect(story).toMatch(/Debits[\s\S]*AC-payer-1-USD/);
+    expect(story).toMatch(/Splits[\s\S]*100\.00 CNY/);
+    const { workflowId, runId } = await world.payouts.handle(body).describe();
+    expect(await page.getByRole('link', { name: 'Open in the Temporal UI' }).getAttribute('href')).toBe(
+      `https://temporal.example/ui/namespaces/${world.namespace}/workflows/${encodeURIComponent(workflowId)}/${runId}/history`,
+    );
+  });
+
+  test('refuses with a note, which the result names', async () => {
+    const body = await awaitingApproval();
+    const page = await stage.signedIn();
+    const card = await cardOf(page, body);
+    await card.getByLabel('Note').fill('unknown invoice');
+    await card.getByRole('button', { name: 'Refuse' }).click();
+    await page.getByRole('status').filter({ hasText: 'Refused' }).waitFor();
+    const { outcome, reason } = await world.payouts.result(body);
+    expect([outcome, reason?.message]).toEqual(['NOT_CREATED', 'refused by desk: unknown invoice']);
+    expect(await endedStory(page, body)).toContain('An approver refused the payout.');
+  });
+
+  test('approves with the keyboard alone', async () => {
+    const body = await awaitingApproval();
+    const page = await stage.signedIn();
+    await cardOf(page, body);
+    const wanted = page.locator(':focus', { hasText: `Approve ${body.partnerOrderId}` });
+    while ((await wanted.count()) === 0) await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await page
+      .getByRole('status')
+      .filter({ hasText: `Approved ${body.partnerOrderId}` })
+      .waitFor();
+    expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
+  });
+
+  test('who started a payout gets no button to approve it, and reads who decides', async () => {
+    const body = await awaitingApproval();
+    const page = await stage.signedIn('shop');
+    const card = await cardOf(page, body);
+    await card.getByText('another person approves it').waitFor();
+    expect(await card.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+  });
+
+  test('reads why a decision that comes too late is not accepted', async () => {
+    const body = await awaitingApproval();
+    const page = await stage.signedIn();
+    const card = await cardOf(page, body);
+    await world.payouts.refuse(body, { by: 'piet' });
+    await card.getByRole('button', { name: 'Approve' }).click();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /has ended|does not wait for approval/ })
+      .waitFor();
+    expect((await world.payouts.result(body)).reason?.code).toBe('APPROVAL_REFUSED');
+  });
+
+  test('sees only the payouts in the scope of the key', async () => {
+    const [foreign, own] = [await awaitingApproval(), await awaitingApproval({ clientId: 'client-2' })];
+    const page = await stage.signedIn('scoped');
+    await cardOf(page, own);
+    expect(await textOf(page.getByRole('main'))).not.toContain(foreign.partnerOrderId);
+    await page.goto('/desk/payouts');
+    await page.getByText('Your key is limited to clients').waitFor();
+    await page.getByLabel('Payout id').fill(own.partnerOrderId);
+    await page.getByRole('button', { name: 'Open' }).click();
+    await page.getByRole('heading', { name: `Payout ${own.partnerOrderId}` }).waitFor();
+  });
+
+  test('reaches every payout, page by page', async () => {
+    const bodies = await Promise.all(Array.from({ length: 21 }, () => awaitingApproval()));
+    const page = await stage.signedIn();
+    await eventually(async () => {
+      await page.goto('/desk');
+      let shown = '';
+      for (;;) {
+        const section = page.getByRole('region', { name: 'Awaiting approval' });
+        shown += await textOf(section);
+        const next = section.getByRole('link', { name: 'Show more' });
+        if ((await next.count()) === 0) break;
+        await next.click();
+      }
+      return bodies.every(({ partnerOrderId }) => shown.includes(partnerOrderId)) || undefined;
+    });
+  });
+
+  test('reads markup in a beneficiary name as text', async () => {
+    const { receiver } = payoutRequest('any');
+    const name = `<img src=x onerror="alert(1)"> & "O'Neill"`;
+    const body = await awaitingApproval({ receiver: { ...receiver, bankAccountName: name } });
+    const page = await stage.signedIn('desk', { javaScriptEnabled: true });
+    const card = await cardOf(page, body);
+    expect(await textOf(card)).toContain(`100.00 CNY to ${name}`);
+    await page.goto(`/desk/payout?partnerOrderId=${body.partnerOrderId}`);
+    expect(await textOf(page.getByRole('main'))).toContain(name);
+    expect(await page.locator('img').count()).toBe(0);
+  });
+});
+
+describe('a person whom a proxy names', () => {
+  test('approves under the own name, but not what the same person started', async () => {
+    const callers = [callerEntry('finance', { users: ['olga@example.com', 'piet@example.com'] })];
+    const proxied = await startDesk(world.client, {
+      PAYOUTS_API_KEYS_FILE: keysFile(callers),
+      PAYOUTS_API_PROXIES: '127.0.0.1',
+      PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',
+    });
+    try {
+      const context = await stage.browser.newContext({
+        ...{ baseURL: proxied.url, javaScriptEnabled: false },
+        extraHTTPHeaders: { 'x-forwarded-user': 'olga@example.com' },
+      });
+      const page = await patient(context.newPage());
+      const [own, other] = [payoutRequest(newPartnerOrderId()), payoutRequest(newPartnerOrderId())];
+      for (const [body, startedBy] of [
+        [own, 'olga@example.com'],
+        [other, 'piet@example.com'],
+      ] as const) {
+        await world.payouts.start({ ...body, approval: 'required' }, { startedBy });
+        await world.until(body, ({ phase }) => phase === 'AWAITING_APPROVAL');
+      }
+      const story = ({ partnerOrderId }: PayoutRef) => `/desk/payout?partnerOrderId=${partnerOrderId}`;
+      await page.goto(story(own));
+      await page.getByText('another person approves it').waitFor();
+      await page.goto(story(other));
+      await page.getByRole('button', { name: 'Approve' }).click();
+      await page.getByRole('status').filter({ hasText: 'Approved' }).waitFor();
+      expect(await textOf(page.getByRole('main'))).toContain('Approved by olga@example.com.');
+    } finally {
+      await proxied.close();
+    }
+  });
+});
+
+describe('a person who searches', () => {
+  test('finds payouts by phase and outcome, page by page, and opens one', async () => {
+    const ref = await world.pay('partial splits=3 failed=1');
+    await world.payouts.result(ref);
+    const page = await stage.signedIn();
+    const row = page.getByRole('row').filter({ hasText: ref.partnerOrderId });
+    await eventually(async () => {
+      await page.goto('/desk/payouts');
+      await page.getByLabel('Outcome').selectOption('Partial success');
+      await page.getByLabel('Created from').fill('2020-01-01T00:00');
+      await page.getByRole('button', { name: 'Filter' }).click();
+      return (await row.count()) > 0 || undefined;
+    });
+    expect(await page.getByLabel('Outcome').inputValue()).toBe('PARTIAL_SUCCESS');
+    await row.getByRole('link').click();
+    const story = await textOf(page.getByRole('main'));
+    expect(story).toMatch(/Splits[\s\S]*Failed/);
+    expect(story).toContain('Partial success');
+    await page.goto('/desk/payouts?limit=1');
+    const first = await textOf(page.getByRole('rowgroup').last());
+    await page.getByRole('link', { name: 'Next page' }).click();
+    expect(await textOf(page.getByRole('rowgroup').last())).not.toBe(first);
+    expect(await page.getByRole('row').count()).toBe(2);
+    await page.goto('/desk/payouts?phase=NOT_A_PHASE');
+    await page.getByRole('alert').waitFor();
+  });
+
+  test('cancels a payout that waits, with a reason, and asks for a poll', async () => {
+    const notBefore = new Date(Date.now() + 3_600_000).toISOString();
+    const ref = await world.pay('success', { notBefore });
+    await world.until(ref, ({ phase }) => phase === 'SCHEDULED');
+    const page = await stage.signedIn();
+    await page.goto(`/desk/payout?partnerOrderId=${ref.partnerOrderId}`);
+    await page.getByLabel('Reason').fill('sent twice');
+    await page.getByRole('button', { name: 'Cancel the payout' }).click();
+    await page.getByRole('status').filter({ hasText: 'Canceled' }).waitFor();
+    expect((await world.payouts.result(ref)).reason?.code).toBe('CANCELLED');
+    const open = await world.pay('slow final=1h');
+    await world.until(open, ({ phase }) => phase === 'PROCESSING');
+    await page.goto(`/desk/payout?partnerOrderId=${open.partnerOrderId}`);
+    await page.getByRole('button', { name: 'Query the provider now' }).click();
+    await page.getByRole('status').filter({ hasText: 'Queried the provider' }).waitFor();
+  });
+});

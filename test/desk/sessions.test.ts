@@ -1,0 +1,359 @@
+/** Who may use the desk: sessions, forms, proxies and permissions, over HTTP. */
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { standInClient } from '../../fuzz/temporal.ts';
+import type { Environment } from '../../src/config/environment.ts';
+import { callerEntry, keysFile } from '../support/callers.ts';
+import { DeskBrowser, startDesk } from '../support/desk.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import type { TestApiServer } from '../support/http.ts';
+import { newKey } from '../support/keys.ts';
+import { eventually } from '../support/payout-world.ts';
+import { payoutRequest } from '../support/requests.ts';
+
+const HOUR_MS = 3_600_000;
+/** Exists in the stand-in for Temporal. */
+const EXISTING = 'existing-payout-1';
+const client = standInClient({
+  ends: {},
+  states: [['payout:', () => ({ phase: 'PROCESSING' })]],
+  queries: {},
+  argumentOf: () => payoutRequest(EXISTING),
+});
+const CALLERS = [
+  callerEntry('desk'),
+  callerEntry('reader', { verbs: ['read'] }),
+  callerEntry('approver', { verbs: ['approve'] }),
+  callerEntry('other', { applications: ['shop2'] }),
+  callerEntry('scoped', { clientIds: ['client-2'] }),
+  callerEntry('finance', { users: ['olga@example.com'] }),
+  callerEntry('slow', { requestsPerSecond: 1, requestBurst: 2 }),
+];
+const PROXIED: Environment = {
+  PAYOUTS_DESK_USER_HEADER: 'X-Forwarded-User',
+  PAYOUTS_API_PROXIES: '127.0.0.1',
+};
+
+const servers: TestApiServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+async function desk(change: Environment = {}, clock?: FakeClock): Promise<string> {
+  const environment = { PAYOUTS_API_KEYS_FILE: keysFile(CALLERS), ...change };
+  const server = await startDesk(client, environment, clock ? { clock } : {});
+  servers.push(server);
+  return server.url;
+}
+
+async function signedIn(url: string, name = 'desk'): Promise<DeskBrowser> {
+  const browser = new DeskBrowser(url);
+  expect((await browser.signIn(`key-of-${name}`)).status).toBe(303);
+  await browser.get('/desk/payout?partnerOrderId=none');
+  return browser;
+}
+
+/** A page that needs a session, and nothing of Temporal. */
+const PAGE = '/desk/payout?partnerOrderId=none';
+const approve = { app: 'default', partnerOrderId: EXISTING };
+
+describe('the desk', () => {
+  test('is served only if it is switched on', async () => {
+    expect((await new DeskBrowser(await desk({ PAYOUTS_DESK: '' })).get('/desk')).status).toBe(404);
+  });
+
+  test('sends pages that load nothing but its stylesheet and run no script', async () => {
+    const browser = await signedIn(await desk());
+    for (const path of ['/desk/sign-in', PAGE, '/desk/no-such-page', '/desk/desk.css']) {
+      const { headers } = await browser.get(path);
+      const policy = String(headers['content-security-policy']);
+      expect(policy).toContain("default-src 'none'; style-src 'self'; form-action 'self'");
+      expect(policy).not.toContain('unsafe');
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'x-frame-options': 'DENY',
+        'referrer-policy': 'same-origin',
+        'x-request-id': expect.any(String),
+      });
+    }
+    const { html, headers } = await browser.get(PAGE);
+    expect(headers['cache-control']).toBe('no-store');
+    expect(html).not.toMatch(/<script|<style|\sstyle=|\son\w+=/i);
+  });
+});
+
+describe('a session', () => {
+  test('starts with the key of a caller; its cookie holds a random id that only this desk gets', async () => {
+    const url = await desk();
+    const browser = new DeskBrowser(url);
+    const sent = await browser.get('/desk/payouts?phase=DONE');
+    expect([sent.status, sent.headers['location']]).toEqual([
+      303,
+      '/desk/sign-in?next=%2Fdesk%2Fpayouts%3Fphase%3DDONE',
+    ]);
+    await browser.get(String(sent.headers['location']));
+    const begun = await browser.post('/desk/sign-in', {
+      key: 'key-of-desk',
+      next: '/desk/payouts?phase=DONE',
+    });
+    expect([begun.status, begun.headers['location']]).toEqual([303, '/desk/payouts?phase=DONE']);
+    expect(browser.setCookies).toEqual([
+      expect.stringMatching(
+        /^payouts_desk=[\w-]{43}; Max-Age=28800; Path=\/desk; HttpOnly; SameSite=Strict$/,
+      ),
+    ]);
+    expect((await browser.get(PAGE)).html).toContain('Sign out');
+  });
+
+  test.each(['https://evil.example/desk', '//evil.example/desk', '/\\evil.example/desk', '/v1/payouts'])(
+    'leads to no other place than the desk: %s',
+    async (next) => {
+      const browser = new DeskBrowser(await desk());
+      await browser.get('/desk/sign-in');
+      const { headers } = await browser.post('/desk/sign-in', { key: 'key-of-desk', next });
+      expect(headers['location']).toBe('/desk');
+    },
+  );
+
+  test('has a Secure cookie outside a test, and behind a proxy that ends TLS', async () => {
+    const url = await desk({ PAYOUTS_API_PROXIES: '127.0.0.1' });
+    const browser = new DeskBrowser(url, { 'x-forwarded-proto': 'https' });
+    await browser.signIn('key-of-desk');
+    expect(browser.setCookies).toEqual([expect.stringContaining('; Secure')]);
+    const sandbox = await desk({
+      PAYMENTS_ENVIRONMENT: 'sandbox',
+      PAYMENTS_BASE_URL: '',
+      PAYOUTS_ENCRYPTION_KEYS: newKey('k1'),
+    });
+    const plain = new DeskBrowser(sandbox);
+    await plain.signIn('key-of-desk');
+    expect(plain.setCookies).toEqual([expect.stringContaining('; Secure')]);
+  });
+
+  test('ends half an hour after its last use, and after eight hours', async () => {
+    const clock = new FakeClock();
+    const url = await desk({}, clock);
+    const idle = await signedIn(url);
+    await clock.advance(HOUR_MS / 2 - 1);
+    expect((await idle.get(PAGE)).status).toBe(404);
+    await clock.advance(HOUR_MS / 2);
+    expect((await idle.get(PAGE)).status).toBe(303);
+    const busy = await signedIn(url);
+    for (let quarter = 1; quarter < 32; quarter += 1) {
+      await clock.advance(HOUR_MS / 4);
+      expect((await busy.get(PAGE)).status).toBe(404);
+    }
+    await clock.advance(HOUR_MS / 4);
+    expect((await busy.get(PAGE)).status).toBe(303);
+  });
+
+  test('ends at sign-out, also for a copy of the cookie, and when its key is removed', async () => {
+    const file = keysFile(CALLERS);
+    const url = await desk({ PAYOUTS_API_KEYS_FILE: file });
+    const browser = await signedIn(url);
+    const thief = new DeskBrowser(url);
+    for (const [name, value] of browser.cookies) thief.cookies.set(name, value);
+    expect((await thief.get(PAGE)).status).toBe(404);
+    expect((await browser.post('/desk/sign-out')).headers['location']).toBe('/desk/sign-in');
+    expect((await browser.get(PAGE)).status).toBe(303);
+    expect((await thief.get(PAGE)).status).toBe(303);
+
+    const removed = await signedIn(url);
+    keysFile(CALLERS.slice(1), file);
+    await eventually(async () => (await removed.get(PAGE)).status === 303 || undefined);
+  });
+
+  test('starts with no other key; failed sign-ins of an address are limited', async () => {
+    const clock = new FakeClock();
+    const browser = new DeskBrowser(await desk({}, clock));
+    for (let failed = 0; failed < 10; failed += 1)
+      expect((await browser.signIn('not-a-key')).status).toBe(401);
+    const limited = await browser.signIn('key-of-desk');
+    expect([limited.status, limited.headers['retry-after']]).toEqual([429, '6']);
+    await clock.advance(6_000);
+    expect((await browser.signIn('key-of-desk')).status).toBe(303);
+  });
+});
+
+describe('a form', () => {
+  test.each<[string, (browser: DeskBrowser) => Promise<{ status: number }>]>([
+    ['without a token', (browser) => browser.post('/desk/payouts/approve', { ...approve, formToken: '' })],
+    [
+      'with another token',
+      (browser) => browser.post('/desk/payouts/approve', { ...approve, formToken: 'A'.repeat(43) }),
+    ],
+    [
+      'of another origin',
+      (browser) => browser.post('/desk/payouts/approve', approve, { origin: 'https://evil.example' }),
+    ],
+    ['of an unknown origin', (browser) => browser.post('/desk/payouts/approve', approve, { origin: 'null' })],
+    [
+      'of another site',
+      (browser) => browser.post('/desk/payouts/approve', approve, { 'sec-fetch-site': 'cross-site' }),
+    ],
+    [
+      'without an origin',
+      (browser) =>
+        browser.send(
+          'POST',
+          '/desk/payouts/approve',
+          { 'content-type': 'application/x-www-form-urlencoded' },
+          new URLSearchParams({ ...approve, formToken: browser.formToken }).toString(),
+        ),
+    ],
+  ])('%s is refused', async (_what, send) => {
+    const browser = await signedIn(await desk());
+    expect((await send(browser)).status).toBe(403);
+  });
+
+  test('of one session is refused in another, and so is a sign-in form of another browser', async () => {
+    const url = await desk();
+    const [one, two] = [await signedIn(url), await signedIn(url)];
+    const { formToken } = one;
+    expect((await two.post('/desk/payouts/approve', { ...approve, formToken })).status).toBe(403);
+    const [first, second] = [new DeskBrowser(url), new DeskBrowser(url)];
+    await first.get('/desk/sign-in');
+    await second.get('/desk/sign-in');
+    const stolen = { key: 'key-of-desk', formToken: first.formToken };
+    expect((await second.post('/desk/sign-in', stolen)).status).toBe(403);
+  });
+
+  test('with a repeated field, or one that is no form, is refused', async () => {
+    const origin = await desk();
+    const browser = await signedIn(origin);
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', origin };
+    const twice = `formToken=${browser.formToken}&app=default&app=shop2&partnerOrderId=${EXISTING}`;
+    expect((await browser.send('POST', '/desk/payouts/approve', headers, twice)).status).toBe(400);
+    const json = { ...headers, 'content-type': 'application/json' };
+    expect((await browser.send('POST', '/desk/payouts/approve', json, '{}')).status).toBe(415);
+  });
+});
+
+describe('permissions are those of the key', () => {
+  test('the requests of a caller are limited, on the desk and on the API together', async () => {
+    const clock = new FakeClock();
+    const url = await desk({}, clock);
+    const browser = new DeskBrowser(url);
+    await browser.signIn('key-of-slow');
+    expect((await browser.get(PAGE)).status).toBe(404);
+    const headers = { authorization: 'Bearer key-of-slow' };
+    const read = () => new DeskBrowser(url, headers).get('/v1/payouts?limit=0');
+    expect((await read()).status).toBe(400);
+    const { status, headers: sent, html } = await browser.get(PAGE);
+    expect([status, sent['retry-after']]).toEqual([429, '1']);
+    expect(html).toContain('this key has sent too many requests');
+    expect((await read()).status).toBe(429);
+    clock.advance(1_000);
+    expect((await browser.get(PAGE)).status).toBe(404);
+  });
+
+  test.each([
+    ['no verb read', 'approver', PAGE, 'lacks the verb read'],
+    ['another application', 'other', `/desk/payout?partnerOrderId=${EXISTING}`, 'application'],
+    ['another client', 'scoped', `/desk/payout?partnerOrderId=${EXISTING}`, 'clientId'],
+  ])('%s', async (_what, name, path, why) => {
+    const browser = new DeskBrowser(await desk());
+    await browser.signIn(`key-of-${name}`);
+    const { status, html } = await browser.get(path);
+    expect([status, html]).toEqual([403, expect.stringContaining(why)]);
+  });
+
+  test.each(['approve', 'refuse', 'cancel', 'resolve', 'poll'])(
+    'the form %s needs its verb',
+    async (verb) => {
+      const browser = await signedIn(await desk(), 'reader');
+      const { status, html } = await browser.post(`/desk/payouts/${verb}`, approve);
+      expect([status, html]).toEqual([403, expect.stringContaining(`lacks the verb ${verb}`)]);
+    },
+  );
+});
+
+describe('behind a proxy that names the user', () => {
+  const as = (user: string) => ({ 'x-forwarded-user': user });
+
+  test('a listed user has the permissions of the caller, and no form to sign in or out', async () => {
+    const url = await desk(PROXIED);
+    const olga = new DeskBrowser(url, as('Olga@example.com'));
+    const { status, html } = await olga.get(PAGE);
+    expect(status).toBe(404);
+    expect(html).toContain('olga@example.com');
+    expect(html).not.toContain('Sign out');
+    expect((await olga.get('/desk/sign-in')).headers['location']).toBe('/desk');
+  });
+
+  test.each([
+    ['an unlisted user', as('piet@example.com'), 'lists this user'],
+    ['no user', {}, 'names no user'],
+    ['a bearer key', { authorization: 'Bearer key-of-desk' }, 'names no user'],
+    ['the name of a caller', as('finance'), 'lists this user'],
+  ])('%s is refused', async (_what, headers, why) => {
+    const { status, html } = await new DeskBrowser(await desk(PROXIED), headers).get(PAGE);
+    expect([status, html]).toEqual([403, expect.stringContaining(why)]);
+  });
+
+  test('the header counts from the configured proxies only', async () => {
+    const url = await desk({ ...PROXIED, PAYOUTS_API_PROXIES: '10.0.0.0/8' });
+    expect((await new DeskBrowser(url, as('olga@example.com')).get(PAGE)).status).toBe(403);
+  });
+
+  test('a form counts for the user who got its page', async () => {
+    const url = await desk({
+      ...PROXIED,
+      PAYOUTS_API_KEYS_FILE: keysFile([callerEntry('finance', { users: ['olga', 'piet'] })]),
+    });
+    const olga = new DeskBrowser(url, as('olga'));
+    await olga.get('/desk/receiving-account');
+    const piet = new DeskBrowser(url, as('piet'));
+    for (const [name, value] of olga.cookies) piet.cookies.set(name, value);
+    const { formToken } = olga;
+    expect((await piet.post('/desk/payouts/poll', { ...approve, formToken })).status).toBe(403);
+  });
+});
+
+test('every request is in the audit trail with its id; no log holds a key or the id of a session', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'payouts-desk-')), 'audit.log');
+  const written: string[] = [];
+  const stderr = vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => {
+    written.push(String(chunk));
+    return true;
+  });
+  try {
+    const url = await desk({ PAYOUTS_AUDIT_LOG: file, PAYOUTS_LOG_LEVEL: 'debug' });
+    const browser = new DeskBrowser(url);
+    await browser.get(PAGE);
+    await browser.signIn('not-the-key-of-anybody');
+    await browser.signIn('key-of-desk');
+    await browser.get(`/desk/payout?app=default&partnerOrderId=${EXISTING}`, { 'x-request-id': 'read-1' });
+    await browser.post('/desk/payouts/approve', { ...approve, note: 'fine' }, { 'x-request-id': 'decide-1' });
+    const secrets = [...browser.cookies.values(), browser.formToken];
+    await browser.post('/desk/sign-out');
+    const audit = readFileSync(file, 'utf8');
+    const lines = audit
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines).toMatchObject([
+      { route: 'GET /desk/payout', caller: null, status: 303, verdict: 'refused' },
+      { route: 'POST /desk/sign-in', caller: null, status: 401, verdict: 'refused' },
+      { route: 'POST /desk/sign-in', caller: 'desk', status: 303, verdict: 'accepted' },
+      {
+        route: 'GET /desk/payout',
+        verb: 'read',
+        caller: 'desk',
+        xRequestId: 'read-1',
+        partnerOrderId: EXISTING,
+      },
+      {
+        ...{ route: 'POST /desk/payouts/approve', verb: 'approve', caller: 'desk' },
+        ...{ xRequestId: 'decide-1', app: 'default', partnerOrderId: EXISTING },
+      },
+      { route: 'POST /desk/sign-out', caller: 'desk' },
+    ]);
+    for (const secret of ['not-the-key', 'key-of-desk', ...secrets])
+      expect(`${audit}${written.join('')}`).not.toContain(secret);
+  } finally {
+    stderr.mockRestore();
+  }
+});

@@ -1,0 +1,45 @@
+/** The pages escape what they show because of how they are written: these rules keep it so. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { facts, html, link, table } from '../../src/starters/api/desk/html.ts';
+
+const FOLDER = join(import.meta.dirname, '../../src/starters/api/desk');
+const sources = readdirSync(FOLDER).map((name) => [name, readFileSync(join(FOLDER, name), 'utf8')] as const);
+const MARKUP = `<b onclick='x'>"&`;
+const ESCAPED = '&lt;b onclick=&#39;x&#39;&gt;&quot;&amp;';
+
+describe('the templates of the desk', () => {
+  test('quote every attribute', () => {
+    const unquoted = sources.filter(([, text]) => /\s[a-z-]+=\$\{/.test(text)).map(([name]) => name);
+    expect(unquoted).toEqual([]);
+  });
+
+  test('take markup as it is from the plots only', () => {
+    const unescaped = sources.filter(([, text]) => /\braw\b/.test(text)).map(([name]) => name);
+    expect(unescaped).toEqual(['plots.ts']);
+  });
+
+  test('have no scripts, styles or handlers', () => {
+    const active = sources.filter(([, text]) => /<script|<style[ >]|\sstyle="|\son[a-z]+="/.test(text));
+    expect(active.map(([name]) => name)).toEqual([]);
+  });
+
+  test('escape text, attributes, tables and facts', () => {
+    for (const written of [
+      html`<p>${MARKUP}</p>`,
+      html`<p title="${MARKUP}"></p>`,
+      table({ caption: 'c', head: [MARKUP], rows: [[MARKUP, [MARKUP]]] }),
+      facts([[MARKUP, MARKUP]]),
+    ]) {
+      expect(written.toString()).toContain(ESCAPED);
+      expect(written.toString()).not.toContain('<b');
+    }
+  });
+
+  test('encode the parts of a link', () => {
+    expect(link('/desk/payout', { app: '', partnerOrderId: 'a&b="/../' })).toBe(
+      '/desk/payout?partnerOrderId=a%26b%3D%22%2F..%2F',
+    );
+  });
+});

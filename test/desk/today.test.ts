@@ -1,0 +1,71 @@
+/** The page of the day: its figures, its plots, and how much it reads. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { barPlot, withoutStyles } from '../../src/starters/api/desk/plots.ts';
+import { DeskStage, textOf } from '../support/desk.ts';
+import { eventually } from '../support/payout-world.ts';
+
+describe('today', () => {
+  let stage: DeskStage;
+  beforeAll(async () => {
+    stage = await DeskStage.start();
+  });
+  afterAll(() => stage?.stop());
+
+  test('shows payouts by outcome and currency, times, rate-limit use and tokens, beside their tables', async () => {
+    const { world } = stage;
+    let paidOn = '';
+    const page = await stage.signedIn();
+    const main = page.getByRole('main');
+    // Visibility lags, and the figures are some seconds old.
+    const text = await eventually(async () => {
+      const day = new Date().toISOString().slice(0, 10);
+      // At midnight, the page begins anew.
+      if (day !== paidOn)
+        for (const scenario of ['success', 'partial splits=3 failed=1'])
+          await world.payouts.result(await world.pay(scenario));
+      paidOn = day;
+      await page.goto('/desk/today');
+      const shown = await textOf(main);
+      return /CNY\s+Success\s+1\s+100\.00 CNY/.test(shown) && /CNY\s+Partial success\s+1/.test(shown)
+        ? shown
+        : undefined;
+    });
+    expect(text).toMatch(/Success\s+1\s+Partial success\s+1\s+Failed\s+0\s+Not created\s+0/);
+    expect(text).toContain('Payouts and amounts, all of today');
+    expect(text).toMatch(/default\s+\S+\s+\S+\s+the setting of the workers/);
+    expect(text).toMatch(/Application default\s+Valid; renewed automatically\./);
+    for (const name of ['Payouts by outcome', 'Time to final status', 'Rate-limit use', 'Token health'])
+      expect(await page.getByRole('img', { name }).count()).toBe(1);
+    expect(await page.locator('svg text').count()).toBeGreaterThan(10);
+  });
+
+  test('shows no figures to a key that is limited to clients', async () => {
+    const page = await stage.signedIn('scoped');
+    await page.goto('/desk/today');
+    await page.getByText('Your key is limited to clients').waitFor();
+  });
+});
+
+describe('a plot', () => {
+  test('has no inline style, and escapes its names', async () => {
+    const plot = await barPlot({
+      title: 'A "title"',
+      categories: ['<script>', 'b'],
+      series: [
+        { name: 'One', values: [1, 2] },
+        { name: '<Two>', values: [0, 3] },
+      ],
+    });
+    const svg = plot.toString();
+    expect(svg).toContain('aria-label="A &quot;title&quot;"');
+    expect(svg).toContain('var(--plot-2)');
+    expect(svg).toContain('font-size="12px"');
+    expect(svg).not.toMatch(/\sstyle=|<style|<script|<Two>|CDATA/);
+  });
+
+  test('keeps its text when styles become attributes', () => {
+    expect(
+      withoutStyles('<g><style >a{}</style><text style="font-size:12px;font-family:a b;" x="1">t</text></g>'),
+    ).toBe('<g><text font-size="12px" font-family="a b" x="1">t</text></g>');
+  });
+});

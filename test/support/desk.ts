@@ -1,0 +1,134 @@
+/** The desk on a real socket: over HTTP as a browser without scripts uses it, and in a real browser. */
+
+import type { Client } from '@temporalio/client';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { request } from 'undici';
+import type { Environment } from '../../src/config/environment.ts';
+import type { ApiServerOptions } from '../../src/starters/api/server.ts';
+import { launchBrowser, patient } from './browser.ts';
+import { callerEntry, keysFile } from './callers.ts';
+import { startApiServer, type TestApiServer } from './http.ts';
+import { PayoutWorld, type WorldOptions } from './payout-world.ts';
+
+export function startDesk(
+  client: Client,
+  environment: Environment,
+  options: ApiServerOptions = {},
+): Promise<TestApiServer> {
+  return startApiServer(client, { PAYOUTS_DESK: 'on', ...environment }, options);
+}
+
+export interface DeskAnswer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  html: string;
+}
+
+/** Keeps cookies, and the token of the last page's forms. */
+export class DeskBrowser {
+  readonly cookies = new Map<string, string>();
+  /** The `set-cookie` headers of the last answer. */
+  setCookies: string[] = [];
+  formToken = '';
+  private readonly url: string;
+  private readonly headers: Record<string, string>;
+
+  constructor(url: string, headers: Record<string, string> = {}) {
+    this.url = url;
+    this.headers = headers;
+  }
+
+  get(path: string, headers: Record<string, string> = {}): Promise<DeskAnswer> {
+    return this.send('GET', path, headers);
+  }
+
+  /** Sends a form of the last page. */
+  post(
+    path: string,
+    fields: Record<string, string> = {},
+    headers: Record<string, string> = {},
+  ): Promise<DeskAnswer> {
+    const form = new URLSearchParams({ formToken: this.formToken, ...fields });
+    const type = { 'content-type': 'application/x-www-form-urlencoded', origin: this.url };
+    return this.send('POST', path, { ...type, ...headers }, form.toString());
+  }
+
+  async signIn(key: string): Promise<DeskAnswer> {
+    await this.get('/desk/sign-in');
+    return this.post('/desk/sign-in', { key });
+  }
+
+  async send(
+    method: 'GET' | 'POST',
+    path: string,
+    headers: Record<string, string>,
+    body?: string,
+  ): Promise<DeskAnswer> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const answer = await request(this.url + path, {
+      method,
+      headers: { ...(cookie && { cookie }), ...this.headers, ...headers },
+      ...(body !== undefined && { body }),
+    });
+    this.setCookies = [answer.headers['set-cookie'] ?? []].flat();
+    for (const line of this.setCookies) this.keep(line);
+    const html = await answer.body.text();
+    const [, token] = /name="formToken" value="([^"]+)"/.exec(html) ?? [];
+    this.formToken = token ?? this.formToken;
+    return { status: answer.statusCode, headers: answer.headers, html };
+  }
+
+  private keep(line: string): void {
+    const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+    if (value === '' || /Expires=Thu, 01 Jan 1970/.test(line)) this.cookies.delete(name);
+    else this.cookies.set(name, value);
+  }
+}
+
+/** A world with a desk and a browser. Its callers are `desk`, `shop`, and `scoped`, which is limited to `client-2`. */
+export class DeskStage {
+  readonly world: PayoutWorld;
+  readonly server: TestApiServer;
+  readonly browser: Browser;
+
+  private constructor(world: PayoutWorld, server: TestApiServer, browser: Browser) {
+    this.world = world;
+    this.server = server;
+    this.browser = browser;
+  }
+
+  static async start(options: WorldOptions = {}): Promise<DeskStage> {
+    const world = await PayoutWorld.start(options);
+    const callers = ['desk', 'shop'].map((name) => callerEntry(name));
+    const server = await startDesk(world.client, {
+      PAYOUTS_API_KEYS_FILE: keysFile([...callers, callerEntry('scoped', { clientIds: ['client-2'] })]),
+      PAYOUTS_DESK_TEMPORAL_UI: 'https://temporal.example/ui/',
+    });
+    return new DeskStage(world, server, await launchBrowser());
+  }
+
+  async stop(): Promise<void> {
+    await this.browser.close();
+    await this.server.close();
+    await this.world.stop();
+  }
+
+  /** A page of a person who has signed in. By default without JavaScript. */
+  async signedIn(name = 'desk', options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await this.browser.newContext({
+      ...{ baseURL: this.server.url, javaScriptEnabled: false },
+      ...options,
+    });
+    const page = await patient(context.newPage());
+    await page.goto('/desk');
+    await page.getByLabel('Key').fill(`key-of-${name}`);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+    return page;
+  }
+}
+
+/** As it is rendered. */
+export async function textOf(locator: Locator): Promise<string> {
+  return (await locator.allInnerTexts()).join('\n');
+}
