@@ -2,6 +2,7 @@
 import type { Edge } from './edge.ts';
 import { api } from './edges/api.ts';
 import { codecs } from './edges/codec.ts';
+import { desk } from './edges/desk.ts';
 import { files } from './edges/files.ts';
 import { notifications } from './edges/notifications.ts';
 import { wire } from './edges/wire.ts';
@@ -13,6 +14,7 @@ type Run = (order: Order, options?: RunOptions) => Promise<Report>;
 export const EDGES: ReadonlyMap<string, Run> = new Map([
   named(notifications),
   named(api),
+  named(desk),
   named(files),
   named(wire),
   named(codecs),

@@ -17,6 +17,8 @@ export interface Answer {
   status: number;
   type: string;
   text: string;
+  /** Of a redirect. Only of requests without a socket. */
+  location?: string | undefined;
 }
 
 /** Methods in the type of `inject`; Fastify decides whether it accepts them. */
@@ -26,7 +28,11 @@ export async function injected(server: FastifyInstance, request: Request): Promi
   const method = METHODS.find((known) => known === request.method) ?? 'GET';
   const { url, headers, body } = request;
   const answer = await server.inject({ method, url, headers, ...(body && { payload: body }) });
-  return { status: answer.statusCode, type: String(answer.headers['content-type'] ?? ''), text: answer.body };
+  const { 'content-type': type = '', location } = answer.headers;
+  return {
+    ...{ status: answer.statusCode, type: String(type), text: answer.body },
+    location: location === undefined ? undefined : String(location),
+  };
 }
 
 /** `plain` nine times in ten, else one of `odd`. */

@@ -204,6 +204,15 @@ function handlersOf(standIn: StandIn): Handlers {
         return { history: { events: [event] } };
       },
     ),
+    CountWorkflowExecutions: handler(
+      api.CountWorkflowExecutionsRequest,
+      api.CountWorkflowExecutionsResponse,
+      ({ query }) => {
+        demandText(query);
+        return { count: 0 };
+      },
+    ),
+    DescribeTaskQueue: handler(api.DescribeTaskQueueRequest, api.DescribeTaskQueueResponse, () => ({})),
     ListWorkflowExecutions: handler(
       api.ListWorkflowExecutionsRequest,
       api.ListWorkflowExecutionsResponse,

@@ -1,22 +1,19 @@
 /** The API server's other routes, with and without permission. */
 
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Client } from '@temporalio/client';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { chance, pick, type Random, seededRandom, whole } from '../../simulator/random.ts';
-import type { Callers, Verb } from '../../src/config/callers.ts';
-import { VERBS } from '../../src/config/callers.ts';
-import { type ServiceConfig, serviceConfig } from '../../src/config/service-config.ts';
+import type { ServiceConfig } from '../../src/config/service-config.ts';
 import { checkPayoutRequest } from '../../src/contract/payout-request.ts';
 import { checkReceivingAccount } from '../../src/contract/receiving-account.ts';
-import { LISTED_OUTCOMES, ROW_OUTCOMES } from '../../src/domain/batch.ts';
 import { clientsOf } from '../../src/starters/api/clients.ts';
 import { OPEN_ROUTES } from '../../src/starters/api/open-routes.ts';
 import type { Operation } from '../../src/starters/api/operation.ts';
 import { operationsOf } from '../../src/starters/api/operations.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
+import { addressHeader, KEYS, NARROW, SECRETS, SETTINGS, standIn } from '../api-server.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
 import { type Answer, asJson, demandNoFailure, injected, type Request, refusalOf, seldom } from '../http.ts';
 import { documents, randoms, shown } from '../inputs/documents.ts';
@@ -24,16 +21,9 @@ import { asLines } from '../inputs/lines.ts';
 import { ODD_TEXTS } from '../inputs/odd.ts';
 import { drawId, drawOpening, drawPayout, drawText } from '../inputs/valid.ts';
 import { demandSendable } from '../sendable.ts';
-import { type Done, STARTER, type StandIn, standInClient, watched } from '../temporal.ts';
+import { type Done, standInClient, watched } from '../temporal.ts';
 
-/** The callers: with all permissions, with few, and unknown. */
-const KEYS = {
-  all: 'key-of-the-one-who-may-all',
-  narrow: 'key-of-the-one-who-may-little',
-  starter: 'key-of-the-starter',
-};
 type Who = keyof typeof KEYS | 'nobody' | 'stranger' | 'garbled';
-const NARROW: readonly Verb[] = ['read', 'start'];
 
 interface Input {
   who: Who;
@@ -42,13 +32,6 @@ interface Input {
 }
 
 const client = standInClient(standIn());
-const AUTHORIZATION_KEY = Buffer.alloc(32, 7).toString('base64');
-const SETTINGS = serviceConfig({
-  PAYOUTS_LOG_LEVEL: 'silent',
-  PAYMENTS_ENVIRONMENT: 'test',
-  PAYMENTS_BASE_URL: 'http://127.0.0.1:9',
-  PAYOUTS_AUTHORIZATION_KEYS: `k1:${AUTHORIZATION_KEY}`,
-});
 const operations = operationsOf(clientsOf(client, SETTINGS));
 /** Notifications have their own edge. */
 const OPEN = OPEN_ROUTES.filter(({ path }) => !path.startsWith('/v1/notifications'));
@@ -102,6 +85,7 @@ export function apiEdge(
       const headers = {
         ...(how.type !== '' && method === 'POST' && { 'content-type': how.type }),
         ...(authorization !== undefined && { authorization }),
+        ...addressHeader(how.address),
         ...how.headers,
       };
       const url = drawAddress(how.address, path, how.odd);
@@ -198,34 +182,10 @@ function drawBatch(random: Random): unknown {
   return { batchId: drawId(random), payouts };
 }
 
-const hashOf = (key: string) => createHash('sha256').update(key).digest();
-
-function callers(): Callers {
-  const largest = {
-    CNY: '9999999999999999.99',
-    USD: '9999999999999999.99',
-    EUR: '9999999999999999.99',
-    GBP: '9999999999999999.99',
-    HKD: '9999999999999999.99',
-  };
-  const one = (name: string, verbs: readonly Verb[], largestAmount: Record<string, string>) => ({
-    ...{ name, applications: ['default'], verbs, largestAmount },
-  });
-  return {
-    keys: [
-      { hash: hashOf(KEYS.all), caller: one('all', VERBS, largest) },
-      { hash: hashOf(KEYS.narrow), caller: one('narrow', NARROW, { CNY: '100.00' }) },
-      { hash: hashOf(KEYS.starter), caller: one(STARTER, VERBS, largest) },
-    ],
-  };
-}
-
-const SECRETS = [...Object.values(KEYS), AUTHORIZATION_KEY];
-
 async function open(
   build: (client: Client, config: ServiceConfig) => Promise<FastifyInstance>,
 ): Promise<Judge<Input>> {
-  const server = await build(client, { ...SETTINGS, callers: callers() });
+  const server = await build(client, SETTINGS);
   await server.ready();
   return {
     judge: async (input) => {
@@ -321,63 +281,4 @@ function demandSame(
     again.ok && isDeepStrictEqual(JSON.parse(JSON.stringify(again.value)), argument),
     'changes when it is validated again',
   );
-}
-
-function countIn(argument: unknown): unknown {
-  return typeof argument === 'object' && argument !== null && 'count' in argument ? argument.count : 1;
-}
-
-function standIn(): StandIn {
-  const money = { currency: 'USD', amount: '1.00' };
-  const state = { phase: 'PROCESSING', sentence: 's', nextStep: 'n', needsAttention: false, reasons: [] };
-  const counts = { added: 1, started: 1, joined: 0, done: 0, bad: 0, needingAttention: 0 };
-  const zero = <T extends string>(names: readonly T[]) => Object.fromEntries(names.map((name) => [name, 0]));
-  const outcomes = zero(ROW_OUTCOMES);
-  const rows = Object.fromEntries(LISTED_OUTCOMES.map((end) => [end, []]));
-  const batch = (argument: unknown) => ({
-    ...{
-      app: 'default',
-      batchId: 'b',
-      count: countIn(argument),
-      phase: 'PAYING',
-      sentence: 's',
-      nextStep: 'n',
-      cancelled: false,
-    },
-    ...{ ...counts, missing: [], phases: {}, outcomes, rows },
-  });
-  const quote = {
-    ...{
-      lockRateId: 'L',
-      available: money,
-      exchangeRate: '7.1',
-      originCurrency: 'USD',
-      targetCurrency: 'CNY',
-    },
-    ...{ pay: money, target: money, fee: money },
-  };
-  return {
-    ends: {
-      payoutQuote: { quote },
-      accountQuery: { clientId: 'C', accounts: [] },
-      receivingBalanceQuery: { balance: money, accountIds: [] },
-      receivingDetailQuery: { id: 'A' },
-      authorizationLink:
-        'http://127.0.0.1:9/entrance/authorization?app_id=a&redirect_uri=http%3A%2F%2F127.0.0.1%3A9%2F',
-    },
-    states: [
-      ['payout-batch:', batch],
-      ['receiving-account:', () => ({ ...state, phase: 'OPENING' })],
-      ['payout:', () => state],
-    ],
-    queries: { taken: [] },
-    argumentOf: existingRequest,
-  };
-}
-
-/** A valid request under this id, which rarely equals that of the input. */
-function existingRequest(workflowId: string): unknown {
-  const [kind, app = '', ownId = ''] = workflowId.split(':');
-  if (kind === 'receiving-account') return { app, requestId: ownId, payerId: 'payer-1', currency: 'USD' };
-  return { ...drawPayout(seededRandom(workflowId.length), app), app, partnerOrderId: ownId };
 }

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { serviceConfig } from '../../src/config/service-config.ts';
 import { NotificationFormatError, parseNotification } from '../../src/payments/notification-body.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
+import { addressHeader } from '../api-server.ts';
 import { demand, type Edge, type Judge, type Verdict } from '../edge.ts';
 import {
   type Answer,
@@ -70,7 +71,7 @@ export const notifications: Edge<Input> = {
       ...(type !== '' && { 'content-type': type }),
       ...(strict && signature(bytes, signed)),
       // Different for each input: the notifications of an address are limited.
-      'x-forwarded-for': `2001:db8:${(address >>> 16).toString(16)}:${(address & 0xffff).toString(16)}::1`,
+      ...addressHeader(address),
     };
     const request = { method, url: `/v1/notifications/${app}${query}`, headers, body: bytes };
     return { request, socket, strict, body: bytes };

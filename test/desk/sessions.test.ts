@@ -231,6 +231,15 @@ describe('a form', () => {
   });
 });
 
+test('an upload that ends early gets a page that says so', async () => {
+  const origin = await desk();
+  const browser = await signedIn(origin);
+  const headers = { 'content-type': 'multipart/form-data; boundary=x', origin };
+  const part = `--x\r\ncontent-disposition: form-data; name="formToken"\r\n\r\n${browser.formToken}\r\n`;
+  const { status, html } = await browser.send('POST', '/desk/batches/preview', headers, part);
+  expect([status, html]).toEqual([400, expect.stringContaining('the upload is incomplete')]);
+});
+
 describe('permissions are those of the key', () => {
   test('the requests of a caller are limited, on the desk and on the API together', async () => {
     const clock = new FakeClock();

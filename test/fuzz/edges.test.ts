@@ -5,6 +5,7 @@ import { EDGES } from '../../fuzz/edges.ts';
 const INPUTS: Readonly<Record<string, number>> = {
   notifications: 600,
   api: 600,
+  desk: 500,
   files: 800,
   wire: 800,
   codec: 1_500,

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { demand, type Edge, type Verdict } from '../../fuzz/edge.ts';
 import { apiEdge } from '../../fuzz/edges/api.ts';
+import { deskEdge } from '../../fuzz/edges/desk.ts';
 import { runEdge } from '../../fuzz/run-edge.ts';
 import { isJsonObject } from '../../src/payments/exact-json.ts';
 import { buildServer } from '../../src/starters/api/server.ts';
@@ -28,6 +29,18 @@ test('finds a route that throws for a certain input, shrinks the input and repor
     /^all: POST \/v1\/payouts\/[\w-]+\/(approve|refuse) .*"content-type":"application\/json"/,
   );
   expect((await runEdge(edge, { from: seed, inputs: 1 })).found).toEqual([{ seed, what, smallest }]);
+});
+
+test('finds a page of the desk that does not escape the text of a visitor', async () => {
+  const edge = deskEdge(async (client, config) => {
+    const server = await buildServer(client, config);
+    server.addHook('onSend', async (_request, _reply, page) =>
+      typeof page === 'string' ? page.replaceAll('&lt;', '<') : page,
+    );
+    return server;
+  });
+  const { found } = await runEdge(edge, { from: 1, inputs: 300 });
+  expect(found.map(({ what }) => what)).toContain('a page contains text of a visitor as markup');
 });
 
 describe('the runner', () => {

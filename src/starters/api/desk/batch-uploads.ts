@@ -81,9 +81,16 @@ async function uploadIn(
   if (!request.isMultipart()) throw new Problem('unsupported-media-type', 'this form uploads a file');
   const fields: Record<string, string> = {};
   let file: Pick<Upload, 'bytes' | 'fileName'> | undefined;
-  for await (const part of request.parts()) {
-    if (part.type === 'file') file = { bytes: await part.toBuffer(), fileName: part.filename };
-    else fields[part.fieldname] = textOf(part);
+  try {
+    for await (const part of request.parts()) {
+      if (part.type === 'file') file = { bytes: await part.toBuffer(), fileName: part.filename };
+      else fields[part.fieldname] = textOf(part);
+    }
+  } catch (error) {
+    // Errors of the limits have a status; those of the parser have none.
+    if (error instanceof Error && !('statusCode' in error))
+      throw new Problem('malformed-request', 'the upload is incomplete, or is not multipart/form-data');
+    throw error;
   }
   if (!file || file.bytes.length === 0)
     throw invalidFields([{ path: 'file', message: 'is missing or empty' }]);
