@@ -10,6 +10,7 @@ import type { Random } from '../world/random.ts';
 import { payoutId } from './payout-world.ts';
 import type { Plan, PlannedPayout } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
+import { isStarted } from './strangers.ts';
 
 export type BatchIntervention =
   | { kind: 'start-again' | 'start-other-rows' | 'cancel' | 'terminate'; atMs: number }
@@ -213,7 +214,7 @@ export class Batches implements Feature {
     const withoutOutcome = outcomes.stopped + outcomes.notStarted;
     const differing = (by: (counted: number, actual: number) => boolean): PayoutOutcome[] =>
       OUTCOMES.filter((outcome) => by(outcomes[outcome], ended.get(outcome) ?? 0));
-    const missing = rows.filter(({ number }) => !this.scene.system.server.latest(payoutId(number))).length;
+    const missing = rows.filter(({ number }) => !isStarted(this.scene.system.server, number)).length;
     const mayBeJoined = rows.filter(({ interventions }) =>
       interventions.some(({ kind }) => kind === 'start-again'),
     );
@@ -251,7 +252,7 @@ export class Batches implements Feature {
   private dropUnstartedRows(batch: PlannedBatch): void {
     const { server } = this.scene.system;
     for (const { number } of this.rowsOf(batch))
-      if (!server.latest(payoutId(number))) this.scene.open.delete(payoutId(number));
+      if (!isStarted(server, number)) this.scene.open.delete(payoutId(number));
   }
 
   private rowsOf({ batchId }: PlannedBatch): PlannedPayout[] {

@@ -52,7 +52,7 @@ export function planOperationOutage(
 export class OperationOutage implements Feature {
   private readonly scene: Scene;
   private startedAtMs: number | undefined;
-  /** By payout number: the last phase seen, and since when. */
+  /** By payout number: the last phase seen, and since when without a flag. */
   private readonly lastPhases = new Map<number, { phase: PayoutPhase; sinceMs: number }>();
 
   constructor(scene: Scene) {
@@ -88,7 +88,8 @@ export class OperationOutage implements Feature {
     if (!state || !plan.operationOutage || faultsEndedAtMs !== undefined) return;
     const { phase, needsAttention, lastConfirmedAt } = state;
     const previous = this.lastPhases.get(number);
-    const sinceMs = previous?.phase === phase ? previous.sinceMs : world.now;
+    // An answer has cleared the flag. `lastConfirmedAt` is when its question was asked, maybe long before.
+    const sinceMs = previous?.phase === phase && !needsAttention ? previous.sinceMs : world.now;
     this.lastPhases.set(number, { phase, sinceMs });
     const dependent: readonly PayoutPhase[] = DEPENDENT_PHASES[plan.operationOutage.operation];
     const confirmedAtMs = lastConfirmedAt === undefined ? 0 : Date.parse(lastConfirmedAt);

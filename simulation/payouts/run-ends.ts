@@ -36,7 +36,11 @@ export class RunEnds implements Feature {
       run.started.firstExecutionRunId === run.runId &&
       !isOfStranger(run);
     const starts = server.runs.filter(isFirst).length;
-    const terminations = this.scene.terminations.get(number) ?? 0;
+    const ofStrangers = server.runs.filter((run) => run.workflowId === payoutId(number) && isOfStranger(run));
+    const replaced = ofStrangers.filter(({ startedAt }) =>
+      server.runs.some((run) => run.workflowId === payoutId(number) && run.closedAt === startedAt),
+    );
+    const terminations = (this.scene.terminations.get(number) ?? 0) + replaced.length;
     if (starts > 1 + terminations) world.violation(`${partnerOrderIdOf(number)} was started ${starts} times`);
   }
 }

@@ -44,7 +44,7 @@ import { QueueOrder } from './queue-order.ts';
 import { RunEnds } from './run-ends.ts';
 import { type Feature, isCompleted, Scene } from './scene.ts';
 import { Secrets } from './secrets.ts';
-import { isOfStranger, Strangers } from './strangers.ts';
+import { isOfStranger, isStarted, Strangers } from './strangers.ts';
 import { timelineLines } from './timeline.ts';
 import { Upgrade } from './upgrade.ts';
 import { Users } from './users.ts';
@@ -494,7 +494,7 @@ class SeededWorld {
       if (ledger.debits > 1) world.violation(`${partnerOrderId} was debited ${ledger.debits} times`);
       if (this.scene.open.has(payoutId(payout.number))) continue;
       // The batch was canceled before this row. The checks of the batch cover it.
-      if (!this.system.server.latest(payoutId(payout.number))) continue;
+      if (!isStarted(this.system.server, payout.number)) continue;
       const ended: unknown = await world.finish(
         payouts.result(refOf(payout.number)).catch((error: unknown) => error),
       );

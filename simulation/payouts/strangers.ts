@@ -2,6 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { PAYOUTS_TASK_QUEUE } from '../../src/contract/ids.ts';
 import type { Run } from '../temporal/run.ts';
+import type { Temporal } from '../temporal/temporal.ts';
 import type { Random } from '../world/random.ts';
 import { partnerOrderIdOf, payoutId, payoutRequest } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';
@@ -59,6 +60,11 @@ export function isOfStranger({ started }: Run): boolean {
   return started.identity === STRANGER;
 }
 
+/** Whether anyone but a stranger has started the payout. */
+export function isStarted({ runs }: Pick<Temporal, 'runs'>, number: number): boolean {
+  return runs.some((run) => run.workflowId === payoutId(number) && !isOfStranger(run));
+}
+
 export class Strangers implements Feature {
   private readonly scene: Scene;
   private readonly client: Client;
@@ -76,7 +82,7 @@ export class Strangers implements Feature {
 
   private async start(stranger: PlannedStranger): Promise<void> {
     const { world, server } = this.scene.system;
-    const { number, atMs, afterTermination, replacesRunning } = stranger;
+    const { number, atMs, afterTermination } = stranger;
     await world.sleep(Math.max(0, atMs));
     if (afterTermination)
       while (!isStopped(server.latest(payoutId(number)))) {
@@ -87,7 +93,6 @@ export class Strangers implements Feature {
     const before = server.latest(payoutId(number));
     // After the end of a payout, it hides the result.
     if (!payout || (before && isCompleted(before))) return;
-    if (replacesRunning && before?.isRunning) this.scene.countTermination(number);
     const about = partnerOrderIdOf(number);
     this.scene.recordAction('payout', about, 'start with bad input');
     await this.scene.ignoreExpectedErrors(about, () => this.send(stranger));

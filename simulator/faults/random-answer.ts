@@ -106,8 +106,9 @@ function restricted(
 ): DrawnAnswer {
   const { operation, received } = exchange;
   const { name } = operation;
-  if (name === 'createCnyOrder') return withoutStatedRefusal(exchange, drawn);
-  const present = mayDenyOrder(asked.order, fault, received.world) ? drawn : withoutDenial(name, drawn);
+  const honest = withTrueBeneficiary(asked.order, drawn);
+  if (name === 'createCnyOrder') return withoutStatedRefusal(exchange, honest);
+  const present = mayDenyOrder(asked.order, fault, received.world) ? honest : withoutDenial(name, honest);
   if (name !== 'queryResult' && name !== 'queryPayDetail') return present;
   const { clientId, partnerOrderId, order } = asked;
   const about = {
@@ -119,6 +120,15 @@ function restricted(
     isTrueOrDetectable(name, candidate, about),
   );
   return { ...present, data };
+}
+
+/** An order that pays another beneficiary is recognized by these fields only: the trade queries do not have them. */
+function withTrueBeneficiary(order: Order | undefined, drawn: DrawnAnswer): DrawnAnswer {
+  const { data } = drawn;
+  if (!order?.plan.otherBeneficiary || !isJsonObject(data) || !isJsonObject(data['receiver'])) return drawn;
+  const { bankAccountNumber, bankAccountName, bankName } = order.receiver;
+  const receiver = { ...data['receiver'], bankAccountNumber, bankAccountName, bankName };
+  return { ...drawn, data: { ...data, receiver } };
 }
 
 function trueTrade(order: Order, clientId: string, world: World): TrueTrade {

@@ -12,6 +12,8 @@ export interface Search {
   latest: { runId: string; isBadInput: boolean };
   /** Whether a worker accepts this argument of a run. Tells it of runs that were stopped before their check. */
   isValid(argument: unknown): boolean;
+  /** A run with such an argument is known to exist. Until visibility lists one, `decisiveRun` throws. */
+  wasStarted?: true;
   /** To wait for visibility. */
   clock: Clock;
 }
@@ -25,7 +27,7 @@ export interface DecisiveRun {
   saidNotCreated: boolean;
 }
 
-/** Thrown if visibility does not list a known run. Earlier runs may be missing too. A later call may succeed. */
+/** Thrown if visibility does not list a run that is known to exist. Earlier runs may be missing too. A later call may succeed. */
 export class VisibilityLagsError extends ServiceError {
   override readonly name = 'VisibilityLagsError';
 }
@@ -42,7 +44,8 @@ const VISIBILITY_PAUSE_MS = 250;
  */
 export async function decisiveRun(client: Client, search: Search): Promise<DecisiveRun | undefined> {
   let begun: DecisiveRun | undefined;
-  for (const run of await allRuns(client, search)) {
+  const runs = await allRuns(client, search);
+  for (const run of runs) {
     const { runId } = run;
     const candidate = { runId, sent: false, isGone: false, saidNotCreated: false };
     if (run.isCompleted) {
@@ -54,7 +57,20 @@ export async function decisiveRun(client: Client, search: Search): Promise<Decis
       return { ...candidate, sent: true, isGone: progress === 'gone' };
     if (progress === 'begun' || (await wasAccepted(client, search, run))) begun ??= candidate;
   }
+  if (!begun && search.wasStarted && !(await listsValidStart(client, search, runs)))
+    throw new VisibilityLagsError('visibility does not list the valid start yet');
   return begun;
+}
+
+/** Of runs whose histories exist. A worker may have rejected the valid start, in another environment for example. */
+async function listsValidStart(
+  client: Client,
+  { workflowId, isValid }: Search,
+  runs: readonly ListedRun[],
+): Promise<boolean> {
+  for (const { runId } of runs)
+    if (isValid((await readStartEvent(client, workflowId, runId)).argument)) return true;
+  return false;
 }
 
 /** The newest run first. A list with the latest run very likely has all earlier runs, but without guarantee. */

@@ -1,5 +1,5 @@
 import { beforeAll, expect, inject, test } from 'vitest';
-import { PayoutWorld, payoutRequest } from '../../simulation/payouts/payout-world.ts';
+import { PayoutWorld, payoutId, payoutRequest } from '../../simulation/payouts/payout-world.ts';
 import { loadWorkflows, type Workflows } from '../../simulation/sdk.ts';
 import { EventType } from '../../simulation/temporal/history.ts';
 import { Batches } from '../../src/client/batches.ts';
@@ -40,6 +40,33 @@ test('a canceled batch ends if its part was stopped right after it was told to s
   for (const process of processes) process.start();
   const { outcomes } = await world.finish(batches.result({ batchId: 'b-1' }), HOUR);
   expect(outcomes).toMatchObject({ stopped: 1, notStarted: 1 });
+  await system.end();
+});
+
+test('H10 a row whose payout bad input covers, while lists lack the payout, ends with the payout', async () => {
+  const system = new PayoutWorld({ workflows, seed: 1 });
+  const { world, client, server, service } = system;
+  const batches = new Batches({ client, environment: 'test' });
+  const lists = service.visibility;
+  // Lists do not show the payout that the batch starts.
+  lists.lagMs = HOUR / 6;
+  const start = () => world.finish(batches.start({ batchId: 'b-1', payouts: [payoutRequest(1)] }));
+  // A query that arrives during the first workflow task gets no answer.
+  await start().catch(start);
+  const isStarted = () => server.latest(payoutId(1))?.isRunning ?? false;
+  expect(await world.run({ done: isStarted, withinMs: HOUR })).toBe('done');
+  lists.lagMs = 1;
+  await world.finish(
+    client.workflow.start('payout', {
+      ...{ taskQueue: PAYOUTS_TASK_QUEUE, workflowId: payoutId(1), args: [{ nonsense: true }] },
+      workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+    }),
+  );
+  const isRejected = () => server.latest(payoutId(1))?.isRunning === false;
+  expect(await world.run({ done: isRejected, withinMs: HOUR })).toBe('done');
+  const { outcomes } = await world.finish(batches.result({ batchId: 'b-1' }), 48 * HOUR);
+  expect(outcomes).toMatchObject({ SUCCESS: 1, invalid: 0 });
+  expect(world.violations).toEqual([]);
   await system.end();
 });
 

@@ -97,6 +97,7 @@ async function beforeBadInput(
   const decisive = await decisiveRun(client, {
     ...{ workflowId, latest: { runId, isBadInput: true }, clock },
     isValid: (argument) => isRequestOf(workflowId, argument),
+    wasStarted: true,
   });
   if (!decisive) return { ended: 'invalid' };
   return decisive.saidNotCreated ? { ended: 'NOT_CREATED' } : undefined;

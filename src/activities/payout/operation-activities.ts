@@ -69,6 +69,7 @@ async function outcome(
     const decisive = await decisiveRun(client, {
       ...{ workflowId, latest: { runId, isBadInput: true }, clock },
       isValid: (argument) => isRequestOf(workflowId, argument),
+      wasStarted: true,
     });
     if (decisive?.saidNotCreated) return await resultOf(client, workflowId, decisive.runId);
     if (decisive) throw notEnded();
