@@ -131,6 +131,11 @@ export function leaseWorkflowId(environment: string, appId: string): string {
   return `rate-limit:${environment}:${encodeURIComponent(appId)}`;
 }
 
+/** What a caller has started on a day: `caller` is a name in `PAYOUTS_API_KEYS_FILE`, or that of `nexusCaller`. */
+export function allowanceWorkflowId(environment: string, caller: string): string {
+  return `allowance:${environment}:${caller}`;
+}
+
 /** The renewal of a user's token or, without `openId`, of the application token. */
 export function tokenWorkflowId(app: string, openId?: string): string {
   return openId === undefined ? `token:${app}:application` : `token:${app}:user:${openId}`;
