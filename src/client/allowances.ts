@@ -152,7 +152,6 @@ export class Allowances {
       workflowIdConflictPolicy: 'USE_EXISTING',
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       args: [{ environment, caller }],
-      memo: { environment },
       staticSummary: `daily limits of ${caller}`,
     });
   }

@@ -106,7 +106,8 @@ export class Allowance {
   /** Why the payouts cannot be reserved; undefined if they can. Changes nothing. */
   refusal({ limits, payouts }: Reservation, nowMs: number): DailyRefusal | undefined {
     const isSameDay = this.#dayAt(nowMs) === this.#day;
-    const [known, sums] = isSameDay ? [this.#keys, this.#sums] : [NO_KEYS, NO_SUMS];
+    const known: ReadonlySet<string> = isSameDay ? this.#keys : new Set();
+    const sums: ReadonlyMap<string, bigint> = isSameDay ? this.#sums : new Map();
     const added = additionOf(payouts, known);
     // A repeated reservation needs nothing, also when the limit is exhausted or was lowered.
     if (added.keys.length === 0) return undefined;
@@ -155,6 +156,11 @@ export class Allowance {
     return { day: this.#day, sums: Object.fromEntries(sums), keys: [...this.#keys].join('') };
   }
 
+  /** The day of the last reservation. */
+  get day(): string {
+    return this.#day;
+  }
+
   /** When a whole day without reservations will be over. */
   get unusedAtMs(): number {
     return startOf(this.#day) + 2 * DAY_MS;
@@ -167,9 +173,6 @@ export class Allowance {
     return isLater ? today : this.#day;
   }
 }
-
-const NO_KEYS: ReadonlySet<string> = new Set();
-const NO_SUMS: ReadonlyMap<string, bigint> = new Map();
 
 /** The payouts that are not known yet. */
 function additionOf(payouts: readonly ReservedPayouts[], known: ReadonlySet<string>): Addition {

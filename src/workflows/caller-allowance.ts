@@ -35,7 +35,9 @@ const MAX_CHARACTERS = 2_000_000;
 export async function callerAllowance(key: AllowanceKey, carried?: AllowanceRecord): Promise<void> {
   const allowance = new Allowance(Date.now(), carried);
   let [updates, characters] = [0, 0];
-  const isFull = () => updates >= MAX_UPDATES || characters >= MAX_CHARACTERS;
+  const firstDay = allowance.day;
+  // A run per day, so that no run keeps its encryption key for long.
+  const isOver = () => updates >= MAX_UPDATES || characters >= MAX_CHARACTERS || allowance.day !== firstDay;
   const reserve = (request: ReserveRequest): ReserveAnswer => {
     updates += 1;
     for (const { payouts } of request.reservations)
@@ -48,12 +50,12 @@ export async function callerAllowance(key: AllowanceKey, carried?: AllowanceReco
   setHandler(reserveUpdate, reserve, { validator: (request) => requireFree(allowance, request) });
   show(allowance.state());
   while (Date.now() < allowance.unusedAtMs) {
-    await condition(isFull, allowance.unusedAtMs - Date.now(), {
+    await condition(isOver, allowance.unusedAtMs - Date.now(), {
       summary: 'ends after a day without reservations',
     });
     // The answers of updates precede the end of the run.
     await condition(allHandlersFinished);
-    if (isFull()) await continueAsNew<typeof callerAllowance>(key, allowance.record());
+    if (isOver()) await continueAsNew<typeof callerAllowance>(key, allowance.record());
   }
 }
 
