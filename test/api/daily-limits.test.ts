@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Allowances, DailyLimitError } from '../../src/client/allowances.ts';
 import { allowanceWorkflowId } from '../../src/contract/ids.ts';
+import { MAX_PAYOUTS_PER_DAY } from '../../src/domain/daily-limits.ts';
 import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { cli } from '../support/cli.ts';
@@ -206,4 +207,27 @@ test('H178 daily limits hold while their workflow continues as new', async () =>
   expect(await allowances.state('busy')).toMatchObject({ count: 250, sums: [{ amount: '250.00' }] });
   const query = `WorkflowId = '${allowanceWorkflowId('test', 'busy')}' AND ExecutionStatus = 'ContinuedAsNew'`;
   await eventually(async () => (await world.client.workflow.count(query)).count > 0 || undefined);
+});
+
+test('H178 the largest batch of the largest amounts is reserved as a whole, and leaves no room', async () => {
+  const limits = { dailyAmount: { CNY: '9999999999999999.99' } };
+  const row = { ...body('0.01'), app: 'default', approval: 'none' as const };
+  const rows = Array.from({ length: MAX_PAYOUTS_PER_DAY }, (_, at) => ({
+    ...row,
+    partnerOrderId: `row-${at}`,
+  }));
+  const largest = { currency: 'CNY', amount: '9999999999999999.99' };
+  await expect(
+    allowances.reserve(
+      'largest',
+      limits,
+      rows.map((one) => ({ ...one, instructedAmount: largest })),
+    ),
+  ).rejects.toThrow('499999999999999999500.00 CNY more are requested');
+  await allowances.reserve('largest', limits, rows);
+  await expect(
+    allowances.reserve('largest', limits, [{ ...row, partnerOrderId: 'one more' }]),
+  ).rejects.toThrow('at most 50000 payouts per day (UTC): 50000 are reserved, and 1 more are requested');
+  await allowances.reserve('largest', limits, rows.slice(-1));
+  expect(await allowances.state('largest')).toMatchObject({ count: 50_000, sums: [{ amount: '500.00' }] });
 });
