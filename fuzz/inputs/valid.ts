@@ -64,7 +64,16 @@ export function drawPayout(random: Random, app?: string): Record<string, unknown
     })),
     approval: perhaps(random, () => pick(random, ['none', 'required'])),
     notBefore: perhaps(random, () => pick(random, ['2026-01-31T08:00:00Z', '2030-12-31T23:59:59.999+14:00'])),
+    metadata: perhaps(random, () => drawMetadata(random)),
   };
+}
+
+function drawMetadata(random: Random): Record<string, string> {
+  const pairs = Array.from({ length: pick(random, [0, 1, 2, 20]) }, () => [
+    chance(random, 0.1) ? pick(random, ['constructor', 'toString', '7']) : drawId(random, 40),
+    chance(random, 0.2) ? '' : drawText(random, 500),
+  ]);
+  return Object.fromEntries(pairs);
 }
 
 export function drawOpening(random: Random): Record<string, unknown> {

@@ -76,7 +76,11 @@ export const APPROVALS_EXAMPLE = `{
 
 /** Content of `PAYOUTS_NEXUS_FILE`. */
 export const NEXUS_EXAMPLE = `{
-  "east": { "largestAmount": { "CNY": "50000.00" }, "clientIds": ["client-7"] }
+  "east": {
+    "largestAmount": { "CNY": "50000.00" },
+    "dailyAmount": { "CNY": "200000.00" },
+    "clientIds": ["client-7"]
+  }
 }`;
 
 /** Content of `PAYOUTS_API_KEYS_FILE`. The hash is that of `trial-starter`, as in `deploy/trial-callers.json`. */
@@ -86,7 +90,9 @@ export const CALLERS_EXAMPLE = `[
     "keySha256": ["1e41a4ea936f36cc0077fa4db5994c8166baa4955c57e75821353fa4de3d9376"],
     "applications": ["default"],
     "verbs": ["start", "read", "cancel"],
-    "largestAmount": { "CNY": "50000.00", "USD": "7000.00" }
+    "largestAmount": { "CNY": "50000.00", "USD": "7000.00" },
+    "dailyAmount": { "CNY": "500000.00", "USD": "70000.00" },
+    "dailyCount": 200
   }
 ]`;
 

@@ -2,9 +2,10 @@
  * Checks that the provider received what the caller requested, and that results and orders add up to the same sums.
  */
 import type { CreateRecord, OrderRecord } from '../../simulator/index.ts';
+import { sameBody } from '../../src/client/start-once.ts';
 import { sumMoney } from '../../src/domain/money.ts';
 import { fieldsIn, isFields } from '../provider/wiretap.ts';
-import { APP_IDS, appOf, partnerOrderIdOf } from './payout-world.ts';
+import { APP_IDS, appOf, metadataValue, partnerOrderIdOf } from './payout-world.ts';
 import type { PlannedPayout } from './plan.ts';
 import type { Feature, Scene } from './scene.ts';
 
@@ -26,6 +27,9 @@ export class Orders implements Feature {
         ...orders.filter(isOurs).flatMap((order) => orderProblems(order, payout)),
       ])
         system.world.violation(`${partnerOrderId} ${problem}`);
+      const result = this.scene.results.get(payout.number);
+      if (result && !sameBody(result.metadata ?? {}, payout.request.metadata ?? {}))
+        system.world.violation(`${partnerOrderId} ended with other metadata than requested`);
     }
     // A payout with an order may be open, be reset while the others are checked, or be forgotten by a restore.
     const isCounted = ({ number }: PlannedPayout) =>
@@ -54,7 +58,7 @@ export class Orders implements Feature {
   }
 }
 
-function bodyProblems({ body }: CreateRecord, { request }: PlannedPayout): string[] {
+function bodyProblems({ body }: CreateRecord, { number, request }: PlannedPayout): string[] {
   const sent = fieldsIn(Buffer.from(body));
   const receiver = isFields(sent['receiver']) ? sent['receiver'] : {};
   const other = [...Object.entries(request.receiver).filter(([name, value]) => receiver[name] !== value)].map(
@@ -64,7 +68,10 @@ function bodyProblems({ body }: CreateRecord, { request }: PlannedPayout): strin
   if (sent['type'] !== request.type) other.push('type');
   // A JSON number may have lost digits.
   if (!body.includes(`"amount":${request.instructedAmount.amount}`)) other.push('instructedAmount');
-  return other.map((name) => `was sent with another ${name} than requested`);
+  return [
+    ...other.map((name) => `was sent with another ${name} than requested`),
+    ...(body.includes(metadataValue(number)) ? ['was sent with its metadata'] : []),
+  ];
 }
 
 function orderProblems(

@@ -224,6 +224,17 @@ export function payoutId(number: number): string {
   return payoutWorkflowId(appOf(number), partnerOrderIdOf(number));
 }
 
+/** By the number, so that worlds without it stay the same. */
+function metadataOf(number: number): Pick<PayoutRequestInput, 'metadata'> {
+  if (number % 3 !== 0) return {};
+  return { metadata: { reference: metadataValue(number), constructor: '', row: String(number) } };
+}
+
+/** Recognizable in histories, logs and requests to the provider. */
+export function metadataValue(number: number): string {
+  return `metadata-of-${String(number).padStart(8, '0')}`;
+}
+
 export function payoutRequest(number: number, more: Partial<PayoutRequestInput> = {}): PayoutRequestInput {
   return {
     ...{
@@ -246,6 +257,7 @@ export function payoutRequest(number: number, more: Partial<PayoutRequestInput> 
       bankAccountNumber: `62220200${String(number).padStart(8, '0')}`,
       ...{ bankAccountName: 'Zhang San', idCardNumber: '110101199003070000' },
     },
+    ...metadataOf(number),
     ...more,
   };
 }

@@ -392,8 +392,9 @@ class SeededWorld {
   private async startWithDifferentBody({ number, request }: PlannedPayout): Promise<void> {
     const about = partnerOrderIdOf(number);
     this.scene.recordAction('payout', about, 'start-different-body');
+    const other = number % 2 === 0 ? { remittancePurposeCode: 'OTHER' } : { metadata: { row: 'other' } };
     await this.scene.expectConflict(about, PayoutConflictError, () =>
-      this.system.payouts.start({ ...request, remittancePurposeCode: 'OTHER' }),
+      this.system.payouts.start({ ...request, ...other }),
     );
   }
 

@@ -4,7 +4,7 @@ import { isFields } from '../provider/wiretap.ts';
 import { loadDataConverter } from '../sdk.ts';
 import { encodingOf } from '../temporal/history.ts';
 import type { Run } from '../temporal/run.ts';
-import { APP_SECRET } from './payout-world.ts';
+import { APP_SECRET, metadataValue } from './payout-world.ts';
 import type { Feature, Scene } from './scene.ts';
 
 /** The prefix of every token, refresh token and authorization code of the provider. */
@@ -32,7 +32,8 @@ export class Secrets implements Feature {
 
   /** By description. */
   private secrets(): ReadonlyMap<string, readonly Buffer[]> {
-    const receivers = this.scene.plan.payouts.map(({ request }) => request.receiver);
+    const { payouts } = this.scene.plan;
+    const receivers = payouts.map(({ request }) => request.receiver);
     const encoded = (values: readonly string[]) => [...new Set(values)].flatMap(encodingsOf);
     return new Map([
       ['a token', encoded([TOKENS])],
@@ -40,6 +41,7 @@ export class Secrets implements Feature {
       ['the name of a beneficiary', encoded(receivers.map(({ bankAccountName }) => bankAccountName))],
       ['an account number', encoded(receivers.map(({ bankAccountNumber }) => bankAccountNumber))],
       ['an identity card number', encoded(receivers.map(({ idCardNumber }) => idCardNumber))],
+      ['metadata', encoded(payouts.map(({ number }) => metadataValue(number)))],
     ]);
   }
 }

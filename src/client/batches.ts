@@ -17,6 +17,7 @@ import {
   type RowRange,
 } from '../domain/batch.ts';
 import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { unlessGone } from '../temporal/client-errors.ts';
 import { APP } from '../temporal/search-keys.ts';
 import { type BatchRef, type CheckedBatch, checkedBatch, type NewBatch, otherWork } from './checked-batch.ts';
 import {
@@ -82,9 +83,7 @@ export class Batches {
     onProgress: (state: BatchState) => void = () => undefined,
   ): Promise<BatchState> {
     const handle = await this.begin(request, startedBy);
-    let state = await this.withDeadline(() => handle.query(batchStateQuery));
-    const taken = await this.withDeadline(() => handle.query(addedRowsQuery));
-    await requireSameRows(request, state.count, taken, rows);
+    let state = await this.stateWithSameRows(handle, request, rows);
     for (const range of state.missing)
       for (const rowsToAdd of splitRows(rows, range)) {
         onProgress(state);
@@ -92,6 +91,31 @@ export class Batches {
           retryDroppedUpdate(() => handle.executeUpdate(addUpdate, { args: [rowsToAdd] })),
         );
       }
+    return state;
+  }
+
+  /**
+   * The state of a batch to which all of these rows were added; then `startChecked` starts nothing. Undefined otherwise.
+   * Throws `BatchConflictError`.
+   */
+  async findComplete({ request, rows }: CheckedBatch, startedBy?: string): Promise<BatchState | undefined> {
+    const handle = this.handle(request);
+    const known = await unlessGone(() => this.withDeadline(() => handle.describe()));
+    // A stopped batch is started again.
+    if (known?.status.name !== 'RUNNING' && known?.status.name !== 'COMPLETED') return undefined;
+    if (startedBy !== undefined) await this.requireSameStarter(handle, request.batchId, startedBy);
+    const state = await this.stateWithSameRows(handle, request, rows);
+    return state.missing.length === 0 ? state : undefined;
+  }
+
+  private async stateWithSameRows(
+    handle: BatchHandle,
+    request: BatchRequest,
+    rows: readonly CheckedPayoutRequest[],
+  ): Promise<BatchState> {
+    const state = await this.withDeadline(() => handle.query(batchStateQuery));
+    const taken = await this.withDeadline(() => handle.query(addedRowsQuery));
+    await requireSameRows(request, state.count, taken, rows);
     return state;
   }
 

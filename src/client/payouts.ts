@@ -42,8 +42,10 @@ import {
 import { PayoutsError } from './payouts-error.ts';
 import { SharedReads, unlimitedReads, withResult } from './shared-reads.ts';
 import {
+  findJoinable,
   findStarted,
   memoOf,
+  type StartedRun,
   type StarterOptions,
   startDetails,
   startOrJoin,
@@ -140,13 +142,18 @@ export class Payouts {
     return found && { joined: found.memo['batch'] !== batchId };
   }
 
+  /** The payout that `start` would join. Undefined if it would start one. Throws what `start` throws. */
+  async find(body: PayoutRequestInput): Promise<StartedPayout | undefined> {
+    const once = this.uniqueStart(body, {});
+    const found = await findJoinable(this.client, once, this.clock);
+    return found && startedPayout(once, found);
+  }
+
   /** Also returns the memo of the start. */
   private async startOrJoin(body: unknown, origin: Origin) {
     const once = this.uniqueStart(body, origin);
-    const { workflowId, request } = once;
-    const { runId, memo } = await startOrJoin(this.client, once, this.clock);
-    const { app, partnerOrderId } = request;
-    return { payout: { workflowId, runId, app, partnerOrderId }, memo };
+    const run = await startOrJoin(this.client, once, this.clock);
+    return { payout: startedPayout(once, run), memo: run.memo };
   }
 
   private uniqueStart(body: unknown, { batch, startedBy }: Origin): UniqueStart<CheckedPayoutRequest> {
@@ -290,6 +297,14 @@ export class Payouts {
   handle({ app = 'default', partnerOrderId }: PayoutRef): PayoutHandle {
     return this.client.workflow.getHandle<Payout>(payoutWorkflowId(app, partnerOrderId));
   }
+}
+
+function startedPayout(
+  { workflowId, request }: UniqueStart<CheckedPayoutRequest>,
+  { runId }: StartedRun,
+): StartedPayout {
+  const { app, partnerOrderId } = request;
+  return { workflowId, runId, app, partnerOrderId };
 }
 
 /**

@@ -79,6 +79,19 @@ async function tryToStart<Request>(
 ): Promise<StartedRun | 'not rejected yet'> {
   const fresh = await begin(client, once, 'REJECT_DUPLICATE');
   if (fresh) return fresh;
+  const known = await joinable(client, once, clock);
+  if (known !== 'rejected') return known;
+  const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY');
+  // Otherwise another caller started it first.
+  return again ?? tryToStart(client, once, clock);
+}
+
+/** The existing run with the same body. Throws `once.conflict`. `rejected`: the start failed as bad input. */
+async function joinable<Request>(
+  client: Client,
+  once: UniqueStart<Request>,
+  clock: Clock,
+): Promise<StartedRun | 'rejected' | 'not rejected yet'> {
   const { runId, status } = await client.workflow.getHandle(once.workflowId).describe();
   if (status.name === 'FAILED' && (await failedAsBadInput(client, once.workflowId, runId))) {
     const earlier = await decisiveRun(client, {
@@ -86,16 +99,23 @@ async function tryToStart<Request>(
       isValid: (argument) => requestIn(once, argument) !== undefined,
     });
     if (earlier?.isGone) throw once.conflict();
-    if (earlier) return joined(client, once, earlier.runId);
-    const again = await begin(client, once, 'ALLOW_DUPLICATE_FAILED_ONLY');
-    // Otherwise another caller started it first.
-    return again ?? tryToStart(client, once, clock);
+    return earlier ? joined(client, once, earlier.runId) : 'rejected';
   }
   if (status.name === 'RUNNING') {
     const { argument } = await readStartEvent(client, once.workflowId, runId);
     if (requestIn(once, argument) === undefined) return 'not rejected yet';
   }
   return joined(client, once, runId);
+}
+
+/** The run that `startOrJoin` would return without a start. Undefined if it would start one. Throws `once.conflict`. */
+export async function findJoinable<Request>(
+  client: Client,
+  once: UniqueStart<Request>,
+  clock: Clock,
+): Promise<StartedRun | undefined> {
+  const known = await unlessGone(() => joinable(client, once, clock));
+  return typeof known === 'string' ? undefined : known;
 }
 
 /** The request of another start under the same id. Undefined if no worker accepts it. */

@@ -1,6 +1,7 @@
 /** The callers of the API server and their permissions, from `PAYOUTS_API_KEYS_FILE`. */
 import { z } from 'zod';
 import { amount, appName, currency, identifier, text, timeWithOffset } from '../contract/payout-request.ts';
+import { MAX_PAYOUTS_PER_DAY } from '../domain/daily-limits.ts';
 import type { Permissions } from '../domain/permissions.ts';
 import type { HashedKey } from './bearer-keys.ts';
 import { type Environment, isLoopback, type Read } from './environment.ts';
@@ -36,6 +37,8 @@ export interface Caller extends Permissions {
   requestBurst?: number | undefined;
   /** The people who act as this caller on the desk, behind a proxy that names them. */
   users?: readonly string[] | undefined;
+  /** On the desk, where `name` is that of a person: the caller whose daily limits count. */
+  actsFor?: string | undefined;
   /** ISO 8601. */
   expiresAt?: string | undefined;
 }
@@ -78,6 +81,20 @@ export const permissionShape = {
       'The largest `instructedAmount` by its currency. A currency that is not listed is not allowed.',
     valueType: 'object: currency to amount',
   }),
+  dailyAmount: z.record(currency(), amount).optional().meta({
+    description:
+      'The largest sum of `instructedAmount` of the payouts that the caller starts on a day (UTC), by currency. A currency that is not listed is not allowed. Default: no limit.',
+    valueType: 'object: currency to amount',
+  }),
+  dailyCount: z
+    .int()
+    .min(1)
+    .max(MAX_PAYOUTS_PER_DAY)
+    .optional()
+    .meta({
+      description: `The largest number of payouts that the caller starts on a day (UTC), up to ${MAX_PAYOUTS_PER_DAY}. Default: no limit; with \`dailyAmount\`, ${MAX_PAYOUTS_PER_DAY}.`,
+      valueType: 'integer',
+    }),
   clientIds: scope(
     identifier(),
     'The clients (`clientId`) whose payouts and accounts the caller may use. Default: all.',

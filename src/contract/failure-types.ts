@@ -12,6 +12,9 @@ export const PAYOUT_CONFLICT = 'PayoutConflict';
 /** The Nexus operation `pay`: the endpoint does not serve this application, client, payer, user or amount. */
 export const PAYOUT_NOT_ALLOWED = 'PayoutNotAllowed';
 
+/** The update `reserve`: the payouts exceed a daily limit of the caller. `details[0]` may have `retryAfterMs`. */
+export const DAILY_LIMIT_EXCEEDED = 'DailyLimitExceeded';
+
 /** The Nexus operation `pay`: the payout's workflow no longer exists, so its outcome is unknown. */
 export const PAYOUT_IS_GONE = 'PayoutIsGone';
 

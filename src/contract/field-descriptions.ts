@@ -46,6 +46,8 @@ export const FIELDS: Readonly<Record<string, string>> = {
   maxPay: 'The highest amount that the payer pays, in the origin currency',
   'PayoutRequest.approval': 'required: another caller must approve the quote before the create is sent',
   notBefore: 'ISO 8601 with an offset: nothing is sent to the provider before this time',
+  metadata:
+    "The caller's own pairs of a key and a text, for people and for the caller's programs. At most 20; a key has 1 to 40 characters, a text at most 500. State and result repeat them; the provider never sees them",
   // State and result of a payout or a request.
   state: 'The state now',
   result: 'The result. Absent before the end',

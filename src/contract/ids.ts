@@ -4,15 +4,24 @@
 export const APP_NAME = /^[a-z0-9-]{1,32}$/;
 
 /**
- * An id that a caller chooses: it is the identity of a payout or a request, and part of workflow ids. Only printable
- * ASCII, so that two ids that look the same are the same: no look-alikes of other scripts, no invisible characters, no
- * two forms of one letter. No quotes and backslashes, which have a meaning in visibility queries. No spaces at the ends.
+ * Only printable ASCII, so that two texts that look the same are the same: no look-alikes of other scripts, no invisible
+ * characters, no two forms of one letter. No quotes and backslashes, which have a meaning in visibility queries. No
+ * spaces at the ends.
  */
-export const OWN_ID =
-  /^[!\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e](?:[ !\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e]{0,62}[!\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e])?$/;
+const plainText = (most: number) => {
+  const characters = String.raw`!\x23-\x26\x28-\x5b\x5d-\x5f\x61-\x7e`;
+  return new RegExp(`^[${characters}](?:[ ${characters}]{0,${most - 2}}[${characters}])?$`);
+};
+const plainTextRule = (most: number) =>
+  `must be 1 to ${most} printable ASCII characters, without quotes and backslashes, and without spaces at the ends`;
 
-export const OWN_ID_RULE =
-  'must be 1 to 64 printable ASCII characters, without quotes and backslashes, and without spaces at the ends';
+/** An id that a caller chooses: it is the identity of a payout or a request, and part of workflow ids. */
+export const OWN_ID = plainText(64);
+export const OWN_ID_RULE = plainTextRule(64);
+
+/** A key of `metadata`. */
+export const METADATA_KEY = plainText(40);
+export const METADATA_KEY_RULE = plainTextRule(40).replace('must be', 'its key must be');
 
 export const PAYOUTS_TASK_QUEUE = 'payouts';
 
@@ -120,6 +129,11 @@ export function nexusCaller(app: string): string {
  */
 export function leaseWorkflowId(environment: string, appId: string): string {
   return `rate-limit:${environment}:${encodeURIComponent(appId)}`;
+}
+
+/** What a caller has started on a day: `caller` is a name in `PAYOUTS_API_KEYS_FILE`, or that of `nexusCaller`. */
+export function allowanceWorkflowId(environment: string, caller: string): string {
+  return `allowance:${environment}:${caller}`;
 }
 
 /** The renewal of a user's token or, without `openId`, of the application token. */

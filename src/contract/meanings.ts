@@ -6,6 +6,7 @@ import type { AuditStatus, PayoutOutcome, PayoutPhase, ReasonCode } from '../dom
 import type { OpeningOutcome, OpeningPhase, OpeningReason } from '../domain/receiving-account.ts';
 import type { AuthorizationOutcome } from '../domain/token-record.ts';
 import {
+  DAILY_LIMIT_EXCEEDED,
   INVALID_CHANGE,
   INVALID_PAYOUT_REQUEST,
   NOT_ACCEPTED_NOW,
@@ -229,8 +230,14 @@ export const FAILURE_MEANINGS = {
   [PAYOUT_NOT_ALLOWED]: {
     raisedBy: 'the Nexus operation `pay`',
     meaning:
-      'The endpoint does not include this application, client, payer, user or amount. Nothing was started.',
-    action: 'Use the endpoint of the application, or change `PAYOUTS_NEXUS_FILE`.',
+      'The endpoint does not include this application, client, payer, user or amount, or a daily limit is exceeded. Nothing was started.',
+    action:
+      'Use the endpoint of the application, or change `PAYOUTS_NEXUS_FILE`. After a daily limit: call again on the next day (UTC).',
+  },
+  [DAILY_LIMIT_EXCEEDED]: {
+    raisedBy: 'the update `reserve` of `callerAllowance`',
+    meaning: 'The payouts exceed a daily limit of the caller. Nothing was reserved.',
+    action: 'Nothing: the API server and the Nexus operation refuse the start.',
   },
   [PAYOUT_CONFLICT]: {
     raisedBy: 'the Nexus operation `pay`',

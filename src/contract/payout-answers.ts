@@ -85,6 +85,7 @@ export const payoutResultSchema = z.strictObject({
   finishedAt: time.exactOptional(),
   learnedBy: z.enum(['notification', 'poll']).exactOptional(),
   decisions: z.array(decision).exactOptional(),
+  metadata: z.record(z.string(), z.string()).exactOptional(),
 });
 
 export const payoutStateSchema = z.strictObject({

@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { AMOUNT_PATTERN, normalizeAmount, toMinorUnits } from '../domain/money.ts';
 import { type CheckedPayoutRequest, PAYOUT_TYPES } from '../domain/payout.ts';
-import { APP_NAME, OWN_ID, OWN_ID_RULE, payoutWorkflowId } from './ids.ts';
+import { APP_NAME, METADATA_KEY, METADATA_KEY_RULE, OWN_ID, OWN_ID_RULE, payoutWorkflowId } from './ids.ts';
 
 /** A bad field: `path` such as `receiver.bankName`, and a `message` for people. */
 export interface FieldError {
@@ -72,6 +72,45 @@ const receiver = z.strictObject({
 
 export const appName = z.string().regex(APP_NAME, 'must be 1 to 32 lowercase letters, digits and hyphens');
 
+const MAX_METADATA_PAIRS = 20;
+const MAX_METADATA_VALUE_LENGTH = 500;
+
+const metadataValue = z
+  .string({ error: 'must be text' })
+  .max(MAX_METADATA_VALUE_LENGTH, `must be at most ${MAX_METADATA_VALUE_LENGTH} characters`)
+  .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters')
+  .refine((value) => !/\p{Cs}/u.test(value), 'must not contain a lone surrogate');
+
+const metadataPairs = z
+  .record(z.string().regex(METADATA_KEY, METADATA_KEY_RULE), metadataValue, {
+    error: 'must be an object of texts',
+  })
+  .transform(inOrder)
+  .meta({ maxProperties: MAX_METADATA_PAIRS });
+
+/** zod does not count invalid pairs, and drops a key `__proto__` without an error. */
+const metadata = z.preprocess((pairs: Readonly<Record<string, string>> | undefined, context) => {
+  const keys = typeof pairs === 'object' && pairs !== null ? Object.keys(pairs) : [];
+  if (keys.length > MAX_METADATA_PAIRS)
+    context.addIssue({ code: 'custom', message: `must have at most ${MAX_METADATA_PAIRS} pairs` });
+  if (keys.includes('__proto__'))
+    context.addIssue({ code: 'custom', path: ['__proto__'], message: 'must have another name' });
+  return pairs;
+}, metadataPairs.optional());
+
+/** Bodies, and digests of rows, are compared in this order of keys. */
+function inOrder(pairs: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(pairs).sort(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+/** Metadata without pairs is like an absent field. */
+function withoutEmptyMetadata<Request extends { metadata?: Record<string, string> | undefined }>(
+  request: Request,
+): Request {
+  const { metadata: pairs, ...others } = request;
+  return pairs && Object.keys(pairs).length === 0 ? (others as Request) : request;
+}
+
 export const payoutRequestSchema = z
   .strictObject({
     app: appName.default('default'),
@@ -93,6 +132,7 @@ export const payoutRequestSchema = z
       .optional(),
     approval: z.enum(['none', 'required']).default('none'),
     notBefore: timeWithOffset().optional(),
+    metadata: metadata.optional(),
   })
   .superRefine((request, context) => {
     const { instructedAmount, originCurrency, targetCurrency, limits } = request;
@@ -108,7 +148,8 @@ export const payoutRequestSchema = z
         path: ['limits', 'maxPay', 'currency'],
         message: 'must be the origin currency',
       });
-  });
+  })
+  .overwrite(withoutEmptyMetadata);
 
 /** A payout request before validation: amounts as the caller wrote them, defaults absent. */
 export type PayoutRequestInput = z.input<typeof payoutRequestSchema>;
@@ -135,10 +176,11 @@ export function checkBody<T>(schema: z.ZodType<T>, body: unknown): CheckResult<T
   return { ok: false, errors: fieldErrors(parsed.error) };
 }
 
-/** zod's issues as field errors. An unknown key is reported under its own name. */
+/** zod's issues as field errors. An unknown or invalid key is reported under its own name. */
 export function fieldErrors(error: z.ZodError): FieldError[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.join('.');
+    if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => ({ path, message }));
     if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
     return issue.keys.map((key) => ({
       path: path === '' ? key : `${path}.${key}`,

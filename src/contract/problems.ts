@@ -88,6 +88,14 @@ export const PROBLEMS = {
     meaning: '`instructedAmount` exceeds `largestAmount` of the key.',
     action: CHANGE_KEY,
   },
+  'daily-limit-exceeded': {
+    status: 403,
+    title: 'Daily limit exceeded',
+    meaning:
+      '`dailyAmount` or `dailyCount` of the key does not allow the payouts today (UTC). `detail` has the limit, what is reserved and what was requested. Nothing was started.',
+    action:
+      'Send it again after `retry-after` seconds, or raise the limit of the key. Without `retry-after`, the payouts alone exceed the limit.',
+  },
   'client-not-allowed': {
     status: 403,
     title: 'Client not allowed',

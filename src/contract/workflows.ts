@@ -2,6 +2,7 @@
  * The signatures of the workflow types that callers start or query. A test compares them with the workflows.
  */
 import type { BatchRequest, BatchResult } from '../domain/batch.ts';
+import type { AllowanceKey, AllowanceRecord } from '../domain/daily-limits.ts';
 import type { DailyReport } from '../domain/daily-report.ts';
 import type { FollowUpRequest, FollowUpResult } from '../domain/follow-up.ts';
 import type { ProbeFinding } from '../domain/open-points.ts';
@@ -29,6 +30,7 @@ export interface WorkflowSignatures {
   authorizationLink: (owner: TokenOwner) => Promise<string>;
   userAuthorization: (attempt: AuthorizationAttempt) => Promise<AuthorizationOutcome>;
   rateLimitLease: (place: LeaseKey, record: LeaseRecord) => Promise<void>;
+  callerAllowance: (key: AllowanceKey, carried?: AllowanceRecord) => Promise<void>;
   payoutQuote: (request: PayoutRequest) => Promise<QuotedPayout>;
   accountQuery: (query: CallIdentity & { clientId: string }) => Promise<ClientAccounts | null>;
   receivingBalanceQuery: (

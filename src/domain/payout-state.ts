@@ -2,12 +2,16 @@
 
 import { lockExpiresAtMs } from './deadlines.ts';
 import { formatMoney } from './money.ts';
-import type { PayoutPhase, PayoutResult, PayoutState, StateText } from './payout.ts';
+import type { CheckedPayoutRequest, PayoutPhase, PayoutResult, PayoutState, StateText } from './payout.ts';
 import { foundOrderIds, type PayoutRecord } from './payout-record.ts';
 import { isoTime } from './time.ts';
 import { auditStatusOf } from './trade-verdict.ts';
 
-export function payoutState(record: PayoutRecord, partnerOrderId: string, lockLifetimeMs = 0): PayoutState {
+export function payoutState(
+  record: PayoutRecord,
+  { partnerOrderId, metadata }: Pick<CheckedPayoutRequest, 'partnerOrderId' | 'metadata'>,
+  lockLifetimeMs = 0,
+): PayoutState {
   const pendingQuote = record.phase === 'AWAITING_APPROVAL' ? record.quote : undefined;
   const lockEndMs = lockExpiresAtMs(record.quotedAtMs, lockLifetimeMs);
   const { result, attention, quote } = record;
@@ -32,6 +36,7 @@ export function payoutState(record: PayoutRecord, partnerOrderId: string, lockLi
     ...(trade && { received: trade.received, failed: trade.failed }),
     ...(audit && { auditStatus: audit }),
     ...(record.decisions.length > 0 && { decisions: record.decisions }),
+    ...(metadata && { metadata }),
     ...result,
   };
 }

@@ -67,6 +67,8 @@ export interface QuoteLimits {
   maxPay?: Money | undefined;
 }
 
+export type Metadata = Record<string, string>;
+
 /** The payout request, as callers send it. It is validated before anything else happens. */
 export interface PayoutRequest {
   /** The application that pays. Default `default`. */
@@ -88,6 +90,8 @@ export interface PayoutRequest {
   approval?: 'none' | 'required' | undefined;
   /** ISO 8601. Nothing is sent to the provider before this time. */
   notBefore?: string | undefined;
+  /** The caller's own pairs. Results repeat them; the provider never sees them. */
+  metadata?: Metadata | undefined;
 }
 
 /** A validated request: defaults filled in, amounts with two decimals. */
@@ -147,6 +151,8 @@ export interface PayoutResult {
   learnedBy?: 'notification' | 'poll';
   /** The decisions of people that counted, the latest last. */
   decisions?: MadeDecision[];
+  /** The pairs of the request. */
+  metadata?: Metadata;
 }
 
 /** A reason for the attention flag: something that a person should look at. */

@@ -1,7 +1,8 @@
 /** What a caller may pay, and for whom. The HTTP API and the Nexus operation apply the same rules. */
+import type { DailyLimits } from './daily-limits.ts';
 import { compareMoney, type Money } from './money.ts';
 
-export interface Permissions {
+export interface Permissions extends DailyLimits {
   /** The largest `instructedAmount` by its currency. A currency that is not listed is not allowed. */
   largestAmount: Readonly<Record<string, string>> | 'any';
   /** The scope: whose payouts and accounts. An absent list does not restrict. */

@@ -2,24 +2,44 @@
  * The handler of the Nexus service `payouts`, for callers in other namespaces. Each application has its own task queue,
  * and so its own endpoint: the endpoint identifies the callers, and determines what they may pay.
  */
+
+import type { Client } from '@temporalio/client';
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import { startWorkflow, WorkflowRunOperationHandler } from '@temporalio/nexus';
 import * as nexus from 'nexus-rpc';
+import { Allowances, DailyLimitError } from '../client/allowances.ts';
 import { payoutsService } from '../client/nexus.ts';
+import { PayoutConflictError, Payouts } from '../client/payouts.ts';
 import { INVALID_PAYOUT_REQUEST, PAYOUT_NOT_ALLOWED } from '../contract/failure-types.ts';
 import { nexusCaller, PAYOUTS_TASK_QUEUE, payoutOperationWorkflowId } from '../contract/ids.ts';
 import { checkPayoutRequest, type FieldError } from '../contract/payout-request.ts';
 import type { WorkflowSignatures } from '../contract/workflows.ts';
+import { hasDailyLimits } from '../domain/daily-limits.ts';
 import type { CheckedPayoutRequest, PayoutResult } from '../domain/payout.ts';
 import { amountRefusal, type Permissions, scopeRefusal } from '../domain/permissions.ts';
+import type { Clock } from '../surroundings/surroundings.ts';
 import { APP } from '../temporal/search-keys.ts';
 
+interface Surroundings {
+  environment: string;
+  client: Client;
+  clock: Clock;
+}
+
 /** Like all starters, the handler records `environment` and the caller with each start. */
-export function payoutsServiceHandler(environment: string, app: string, permissions: Permissions) {
+export function payoutsServiceHandler(
+  { environment, client, clock }: Surroundings,
+  app: string,
+  permissions: Permissions,
+) {
+  const payouts = new Payouts({ client, environment, clock });
+  const allowances = new Allowances(client, environment, clock);
   return nexus.serviceHandler(payoutsService, {
     pay: {
-      start: (context, body) => {
+      start: async (context, body) => {
         const request = allowedRequest(app, permissions, body);
+        if (hasDailyLimits(permissions) && !(await exists(payouts, request)))
+          await reserve(allowances, permissions, request);
         return payOperation(environment, context, request).start(context, undefined);
       },
       // The workflow of the operation passes the cancellation on to the payout.
@@ -68,6 +88,29 @@ function allowedRequest(app: string, permissions: Permissions, body: unknown): C
     scopeRefusal(permissions, { clientId, payerId, openId }) ?? amountRefusal(permissions, instructedAmount);
   if (refusal) throw notAllowed(refusal.message);
   return request;
+}
+
+/** Also with another body: the operation then fails as a conflict, and starts nothing. */
+async function exists(payouts: Payouts, request: CheckedPayoutRequest): Promise<boolean> {
+  try {
+    return (await payouts.find(request)) !== undefined;
+  } catch (error) {
+    if (error instanceof PayoutConflictError) return true;
+    throw error;
+  }
+}
+
+/** Temporal calls the handler again after any other error. */
+async function reserve(
+  allowances: Allowances,
+  permissions: Permissions,
+  request: CheckedPayoutRequest,
+): Promise<void> {
+  try {
+    await allowances.reserve(nexusCaller(request.app), permissions, [request]);
+  } catch (error) {
+    throw error instanceof DailyLimitError ? notAllowed(error.message) : error;
+  }
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

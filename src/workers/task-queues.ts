@@ -54,11 +54,11 @@ export function payoutsQueue({ config, client, surroundings: { clock } }: Applic
   };
 }
 
-export function nexusQueues({ config }: ApplicationParts) {
+export function nexusQueues({ config, client, surroundings: { clock } }: ApplicationParts) {
   const environment = config.env.PAYMENTS_ENVIRONMENT;
   return [...config.nexus].map(([app, permissions]) => ({
     taskQueue: nexusTaskQueue(environment, app),
-    nexusServices: [payoutsServiceHandler(environment, app, permissions)],
+    nexusServices: [payoutsServiceHandler({ environment, client, clock }, app, permissions)],
   }));
 }
 

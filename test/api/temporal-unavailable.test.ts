@@ -1,5 +1,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { payoutBatchWorkflowId } from '../../src/contract/ids.ts';
+import { as, callerEntry, keysFile } from '../support/callers.ts';
 import { get, post, startApiServer, type TestApiServer } from '../support/http.ts';
 import { newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { payoutRequest } from '../support/requests.ts';
@@ -36,6 +38,27 @@ test('without a worker, starting a payout succeeds; reads and decisions return 5
   ]);
   for (const answer of answers) expect(answer).toMatchObject(AWAY);
   expect((await get(`${at}/${newPartnerOrderId()}`)).status).toBe(404);
+});
+
+test('H179 without a worker or Temporal, a caller with daily limits starts nothing and gets 503', async () => {
+  const PAYOUTS_API_KEYS_FILE = keysFile([callerEntry('shop', { dailyCount: 5 })]);
+  const nowhere = Connection.lazy({ address: '127.0.0.1:9' });
+  for (const client of [world.client, new Client({ connection: nowhere })]) {
+    const limited = await startApiServer(client, { PAYOUTS_API_KEYS_FILE });
+    const body = payoutRequest(newPartnerOrderId());
+    const batch = { batchId: newPartnerOrderId(), payouts: [body] };
+    const answers = await Promise.all([
+      post(`${limited.url}/v1/payouts`, body, as('shop')),
+      post(`${limited.url}/v1/payout-batches`, batch, as('shop')),
+    ]);
+    for (const answer of answers) expect(answer).toMatchObject(AWAY);
+    await limited.close();
+    expect((await get(`${at}/${body.partnerOrderId}`)).status).toBe(404);
+    await expect(
+      world.client.workflow.getHandle(payoutBatchWorkflowId('default', batch.batchId)).describe(),
+    ).rejects.toThrow();
+  }
+  await nowhere.close();
 });
 
 test('without Temporal, every route returns 503 and accepts nothing', async () => {

@@ -12,6 +12,7 @@ export const CANARIES = {
   accountName: 'CANARY-Zhang-San',
   branchName: 'CANARY-branch-0001',
   idCardNumber: 'CANARY110101199003',
+  metadata: 'CANARY-metadata-0001',
   note: 'CANARY-note-of-an-approver',
   notificationBody: 'CANARY-notification-body',
 } as const;
@@ -28,7 +29,7 @@ export function withCanaries(request: PayoutRequest): PayoutRequest {
     bankBranchName: CANARIES.branchName,
     idCardNumber: CANARIES.idCardNumber,
   };
-  return { ...request, receiver };
+  return { ...request, receiver, metadata: { reference: CANARIES.metadata } };
 }
 
 /** How often each canary occurs in what was stored or printed, plain or in base64. */

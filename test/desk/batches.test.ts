@@ -159,6 +159,9 @@ describe('a file', () => {
     ['a row with too many cells', 'clientId\n1,2', 'is not CSV'],
     ['a column that is no field', 'client id\n1', 'is not the path of a field'],
     ['a column that would change every object', '__proto__.x\n1', 'is not the path of a field'],
+    ['metadata with a bad key', 'metadata.caf\u00e9\nx', '<td>metadata.caf\u00e9</td>'],
+    ['metadata that would change every object', 'metadata.__proto__\nx', 'must have another name'],
+    ['a column of metadata without a key', 'metadata.\nx', 'its key must be'],
     ['a repeated column', 'clientId,clientId\n1,2', 'repeats clientId'],
     ['an unknown column', 'constructor.prototype\n1', 'is not a field'],
     ['no row', 'clientId\n', 'must be at least 1'],
@@ -183,7 +186,10 @@ describe('a file', () => {
   });
 
   test('of CSV gives the same rows as NDJSON', async () => {
-    const body = payoutRequest('p-1', { limits: { minRate: '7.1' } });
+    const body = payoutRequest('p-1', {
+      limits: { minRate: '7.1' },
+      metadata: { orderRef: 'A-1', 'cost.center': '7' },
+    });
     const flat = Object.entries(body).flatMap(([name, value]) =>
       typeof value === 'object'
         ? Object.entries(value).map(([inner, cell]) => [`${name}.${inner}`, String(cell)])

@@ -48,7 +48,7 @@ async function endedStory(page: Page, { partnerOrderId }: PayoutRef): Promise<st
 
 describe('an approver', () => {
   test('approves with a note, after reading amount, beneficiary, rate, fee, lock and starter', async () => {
-    const body = await awaitingApproval();
+    const body = await awaitingApproval({ metadata: { 'Order ref': 'A-<b>7</b>' } });
     const page = await stage.signedIn();
     const card = await cardOf(page, body);
     const text = await textOf(card);
@@ -69,6 +69,7 @@ describe('an approver', () => {
     expect((await world.payouts.result(body)).outcome).toBe('SUCCESS');
     const story = await endedStory(page, body);
     expect(story).toContain('Started by shop.');
+    expect(story).toMatch(/Metadata\s+Order ref\s+A-<b>7<\/b>/);
     expect(story).toMatch(/Approved by desk\.\s+invoice checked/);
     expect(story).toContain('Paid 100.00 CNY.');
     expect(story).toMatch(/Debits[\s\S]*AC-payer-1-USD/);

@@ -6,6 +6,7 @@ import { Client, WorkflowFailedError, type WorkflowHandle } from '@temporalio/cl
 import { ApplicationFailure, type DataConverter, NexusOperationFailure } from '@temporalio/common';
 import { bundleWorkflowCode, NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Allowances } from '../../src/client/allowances.ts';
 import { encryptionKeys } from '../../src/config/encryption.ts';
 import type { PayoutRequest, PayoutResult } from '../../src/domain/payout.ts';
 import { dataConverter, FAILURE_CONVERTER_PATH } from '../../src/encryption/data-converter.ts';
@@ -240,4 +241,23 @@ test('serves a caller that sends plain payloads, and encrypts its payout', async
   const { events } = await world.history(request);
   const [input] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
   expect(Buffer.from(input?.metadata?.['encoding'] ?? []).toString()).toBe('binary/encrypted');
+});
+
+test('H179 a daily limit holds for Nexus calls: a refused call starts nothing, a repeated one gets its result', async () => {
+  const [first, second] = [payoutRequest(newPartnerOrderId()), payoutRequest(newPartnerOrderId())];
+  await world.stopWorkers();
+  const permissions = { largestAmount: { CNY: '500.00' }, payerIds: PAYERS, dailyAmount: { CNY: '150.00' } };
+  await world.startWorkers({ PAYOUTS_NEXUS_FILE: keysFile({ default: permissions }) });
+  const result = await invoices(first);
+  expect(result.outcome).toBe('SUCCESS');
+  const { type, message } = await refusal(invoices(second));
+  expect([type, message]).toEqual([
+    'PayoutNotAllowed',
+    'this endpoint allows at most 150.00 CNY per day (UTC): 100.00 CNY are reserved, and 100.00 CNY more are requested',
+  ]);
+  await expect(world.payouts.state(second)).rejects.toThrow();
+  expect(await invoices(first)).toEqual(result);
+  expect((await refusal(invoices({ ...first, payerId: 'payer-2' }))).type).toBe('PayoutConflict');
+  const allowances = new Allowances(world.client, 'test', PROCESS_SURROUNDINGS.clock);
+  expect(await allowances.state('nexus:default')).toMatchObject({ count: 1 });
 });

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Allowances } from '../../src/client/allowances.ts';
 import type { PayoutRef } from '../../src/client/payouts.ts';
+import { PROCESS_SURROUNDINGS } from '../../src/surroundings/process.ts';
 import { createsOf, debitsOf } from '../support/ledger.ts';
 import { eventually, newPartnerOrderId, PayoutWorld } from '../support/payout-world.ts';
 import { type OwnProcess, startProgram } from '../support/processes.ts';
+import { payoutRequest } from '../support/requests.ts';
 
 const OPERATIONS = ['accountQuery', 'fee', 'createCnyOrder', 'queryResult', 'queryPayDetail'] as const;
 
@@ -61,6 +64,21 @@ describe('H6 H1 a worker is killed with SIGKILL during a call', () => {
       posts: createsOf(world, ref).length,
     }));
     expect(told).toEqual(payouts.map(({ name }) => ({ name, outcome: 'SUCCESS', debits: 1, posts: 1 })));
+  });
+
+  test('H178 the daily limit of a caller survives the kill', async () => {
+    const allowances = new Allowances(world.client, 'test', PROCESS_SURROUNDINGS.clock);
+    const reserve = (count: number) => {
+      const row = { app: 'default', approval: 'none' as const };
+      const rows = Array.from({ length: count }, () => ({ ...payoutRequest(newPartnerOrderId()), ...row }));
+      return allowances.reserve('shop', { dailyCount: 5 }, rows);
+    };
+    await reserve(3);
+    await worker?.stop('SIGKILL');
+    worker = await startWorker();
+    await expect(reserve(3)).rejects.toThrow('3 are reserved, and 3 more are requested');
+    await reserve(2);
+    expect((await allowances.state('shop')).count).toBe(5);
   });
 
   test('a worker that receives SIGTERM finishes a create in flight', async () => {

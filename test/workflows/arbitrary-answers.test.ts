@@ -41,7 +41,7 @@ function judge({ result, detail, order, quote }: Drawn, targetCurrency: string):
   statusContradiction(order.status, result);
   orderMismatch(order, request);
   quoteMismatches(order, agreed);
-  payoutState({ ...newRecord(0), trade: result, quote: agreed }, 'p-1');
+  payoutState({ ...newRecord(0), trade: result, quote: agreed }, { partnerOrderId: 'p-1' });
   const status = finalStatus(result);
   const why = disagreement(result, detail, { targetCurrency, target: order.target });
   if (!status) return;

@@ -11,6 +11,7 @@ import { isScoped } from '../../domain/permissions.ts';
 import { cancelBatch } from '../batches.ts';
 import { requirePayout } from './callers.ts';
 import type { Clients } from './clients.ts';
+import { withinDailyLimits } from './daily-limits.ts';
 import { appQuery, empty, ndjsonForm, noBody, type Operation, operation } from './operation.ts';
 import { Problem } from './problem.ts';
 import { wait } from './waits.ts';
@@ -41,7 +42,8 @@ const batchBody = z.strictObject({
 });
 const batchNdjson = ndjsonForm(z.strictObject(identity), (batch, payouts) => ({ ...batch, payouts }));
 
-export function batchOperations({ batches, waits, withTemporalDeadline }: Clients): Operation[] {
+export function batchOperations(clients: Clients): Operation[] {
+  const { batches, waits, withTemporalDeadline } = clients;
   return [
     operation(
       {
@@ -56,7 +58,11 @@ export function batchOperations({ batches, waits, withTemporalDeadline }: Client
       async ({ caller, body: batch }) => {
         const checked = await checkedBatch(batch);
         await requireRows(caller, checked);
-        return { state: await batches.startChecked(checked, caller.name) };
+        const state = await withinDailyLimits(clients, caller, checked.rows, {
+          find: () => batches.findComplete(checked, caller.name),
+          start: () => batches.startChecked(checked, caller.name),
+        });
+        return { state };
       },
     ),
     operation(

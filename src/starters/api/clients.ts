@@ -1,5 +1,6 @@
 /** The clients that routes use, and the deadlines of their calls. */
 import type { Client } from '@temporalio/client';
+import { Allowances } from '../../client/allowances.ts';
 import { Authorizations } from '../../client/authorizations.ts';
 import { Batches } from '../../client/batches.ts';
 import { Payouts } from '../../client/payouts.ts';
@@ -7,6 +8,7 @@ import { ProviderReads } from '../../client/reads.ts';
 import { ReceivingAccounts } from '../../client/receiving-accounts.ts';
 import { ReadSlots } from '../../client/shared-reads.ts';
 import type { ServiceConfig } from '../../config/service-config.ts';
+import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { Waits } from './waits.ts';
 
 const TEMPORAL_TIMEOUT_MS = 10_000;
@@ -24,6 +26,7 @@ type ClientSettings = Pick<ServiceConfig, 'PAYMENTS_ENVIRONMENT' | 'keys' | 'aut
 export interface Clients {
   payouts: Payouts;
   batches: Batches;
+  allowances: Allowances;
   reads: ProviderReads;
   receivingAccounts: ReceivingAccounts;
   /** Undefined if this server authorizes no users. */
@@ -48,6 +51,7 @@ export function clientsOf(
   return {
     payouts: new Payouts({ client, environment, reads }),
     batches: new Batches({ client, environment, withDeadline: withTemporalDeadline, reads }),
+    allowances: new Allowances(client, environment, PROCESS_SURROUNDINGS.clock),
     reads: new ProviderReads(client),
     receivingAccounts: new ReceivingAccounts({ client, environment, reads }),
     authorizations: authorizesUsers

@@ -11,6 +11,7 @@ import {
 import type { ApplicationFailure } from '@temporalio/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { DailyLimitError } from '../../client/allowances.ts';
 import { AuthorizationsBusyError, StillExchangingError } from '../../client/authorizations.ts';
 import { InvalidPayoutRequestError } from '../../client/invalid-request.ts';
 import { TooManyReadsError } from '../../client/shared-reads.ts';
@@ -23,7 +24,7 @@ import { applicationFailure, isConflict } from '../errors.ts';
 import { causesOf } from './causes.ts';
 import { FloodGate } from './flood-gate.ts';
 import { routeOf } from './metrics.ts';
-import { invalidFields, Problem, unavailable } from './problem.ts';
+import { invalidFields, Problem, retryAfter, unavailable } from './problem.ts';
 import { CallerGoneError } from './waits.ts';
 
 const REQUEST_ID = 'x-request-id';
@@ -41,6 +42,12 @@ const fieldErrors = z.array(z.object({ path: z.string(), message: z.string() }))
 export function problemOf(error: unknown): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof InvalidPayoutRequestError) return invalidFields(error.fields, error);
+  if (error instanceof DailyLimitError)
+    return new Problem(
+      'daily-limit-exceeded',
+      `this key ${error.message}`,
+      error.retryAfterMs === undefined ? {} : retryAfter(error.retryAfterMs),
+    );
   if (error instanceof BatchEndedError) return new Problem('already-ended', error.message);
   if (isConflict(error)) return new Problem('id-conflict', error.message);
   if (error instanceof WorkflowFailedError || error instanceof WorkflowUpdateFailedError)

@@ -8,6 +8,7 @@ import type { PayoutState } from '../../domain/payout.ts';
 import { isScoped } from '../../domain/permissions.ts';
 import { requirePayout, requirePayoutScope } from './callers.ts';
 import type { Clients } from './clients.ts';
+import { withinDailyLimits } from './daily-limits.ts';
 import { empty, noBody, type Operation, operation, startedFields } from './operation.ts';
 import { Problem } from './problem.ts';
 import { decisionOperation, seenSends, snapshotOperation } from './request-operations.ts';
@@ -66,7 +67,12 @@ export function payoutOperations(clients: Clients): Operation[] {
       { params: empty, query: empty, body: payoutRequestSchema },
       async ({ caller, body }) => {
         requirePayout(caller, body);
-        return withTemporalDeadline(() => payouts.start(body, { startedBy: caller.name }));
+        return withTemporalDeadline(() =>
+          withinDailyLimits(clients, caller, [body], {
+            find: () => payouts.find(body),
+            start: () => payouts.start(body, { startedBy: caller.name }),
+          }),
+        );
       },
     ),
     snapshotOperation(clients, PAYOUT, {

@@ -1,6 +1,12 @@
-/** `tokens` and `rate-limit`: what an application needs to call the provider. Renews a token, and changes the rate. */
+/**
+ * `tokens` and `rate-limit`: what an application needs to call the provider. Renews a token, and changes the rate.
+ * `allowance`: what a caller with daily limits has started.
+ */
+import { Allowances } from '../../client/allowances.ts';
 import { type RateLimit, RateLimits } from '../../client/rate-limits.ts';
 import { type ListedToken, Tokens } from '../../client/tokens.ts';
+import { formatMoney } from '../../domain/money.ts';
+import { PROCESS_SURROUNDINGS } from '../../surroundings/process.ts';
 import { type Answer, UsageError } from './answer.ts';
 import type { RateChange } from './options.ts';
 import type { Session } from './session.ts';
@@ -39,6 +45,25 @@ export async function rateLimit(
   return answer(
     await withDeadline(() => rateLimits.setCallsPerSecond(app, change.callsPerSecond, change.by)),
   );
+}
+
+export async function allowance(
+  { client, environment, withDeadline }: Session,
+  caller: string,
+): Promise<Answer> {
+  if (environment === undefined) throw new UsageError('PAYMENTS_ENVIRONMENT is missing');
+  const allowances = new Allowances(client, environment, PROCESS_SURROUNDINGS.clock);
+  const state = await withDeadline(() => allowances.state(caller));
+  const { day, count, sums } = state;
+  return {
+    json: { caller, ...state },
+    text: facts([
+      ['caller', caller],
+      ['day (UTC)', day],
+      ['payouts', `${count}`],
+      ['sums', sums.map(formatMoney).join(', ')],
+    ]),
+  };
 }
 
 function answer(rateLimit: RateLimit): Answer {

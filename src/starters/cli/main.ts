@@ -10,6 +10,7 @@ import { completionVerb } from './completion.ts';
 import { readJson } from './files.ts';
 import {
   checkedApp,
+  checkedCaller,
   checkedDay,
   checkedFilter,
   checkedLimit,
@@ -235,6 +236,14 @@ verb<RateLimitOptions & Common & Confirmable>(
   .option(...YES)
   .option('--calls-per-second <count>', 'set the rate without a restart; default resets it')
   .option('--by <name>', 'who changes it');
+
+// Covers all applications, so it has no --app.
+withOutput(program.command('allowance <caller>'))
+  .description('show what a caller with daily limits has started on its last day (UTC)')
+  .action((caller: string, _options: object, command: Command) => {
+    const name = checkedCaller(caller);
+    return perform(command, async (session) => (await applicationVerbs()).allowance(session, name));
+  });
 
 type Doctor = Common & { clientId?: string; order?: string; payerId?: string; openId?: string };
 

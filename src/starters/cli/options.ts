@@ -64,6 +64,13 @@ export function checkedApp(app: string): string {
   return app;
 }
 
+/** A name in the keys file, or that of Nexus calls to an application. */
+export function checkedCaller(name: string): string {
+  if (!APP_NAME.test(name.replace(/^nexus:/, '')))
+    throw new UsageError('the caller must be 1 to 32 lowercase letters, digits and hyphens, or nexus:APP');
+  return name;
+}
+
 /** A `partnerOrderId` or `requestId`. */
 export function checkedId(id: string): string {
   if (!OWN_ID.test(id)) throw new UsageError(`the id ${OWN_ID_RULE}`);

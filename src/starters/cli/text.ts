@@ -3,7 +3,7 @@ import Table from 'cli-table3';
 import pc from 'picocolors';
 import type { AttentionCode, AttentionOf } from '../../domain/attention-codes.ts';
 import type { Money } from '../../domain/money.ts';
-import type { AgreedQuote, PayoutResult, PayoutState } from '../../domain/payout.ts';
+import type { AgreedQuote, Metadata, PayoutResult, PayoutState } from '../../domain/payout.ts';
 
 const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
 
@@ -53,6 +53,7 @@ export function stateText(state: PayoutState): string {
     ['approval expires', state.approvalExpiresAt],
     ['last query', state.lastAskedAt],
     ['last confirmed', state.lastConfirmedAt],
+    ...metadataRows(state.metadata),
   ]);
   return [lines, ...state.reasons.map(attentionText)].join('\n');
 }
@@ -81,6 +82,7 @@ export function resultText(result: PayoutResult): string {
     ['finished', result.finishedAt],
     ['learned by', result.learnedBy],
     ['decided', result.decisions?.map(({ what, by, at }) => `${what} by ${by}, ${at}`).join('; ')],
+    ...metadataRows(result.metadata),
   ]);
   const debitRows = debits.map(({ accountType, pay, fee }) => [accountType, money(pay), money(fee)]);
   const splitRows = splits.map((split) => [
@@ -96,6 +98,10 @@ export function resultText(result: PayoutResult): string {
   ]
     .filter((part) => part !== false)
     .join('\n');
+}
+
+function metadataRows(metadata: Metadata = {}): [string, string][] {
+  return Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]);
 }
 
 export function quoteText(quote: AgreedQuote): string {

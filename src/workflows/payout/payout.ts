@@ -72,7 +72,12 @@ function resultWithoutOrder(run: PayoutRun, error: unknown): PayoutResult {
 
 async function finish(run: PayoutRun, found: PayoutResult): Promise<PayoutResult> {
   const { decisions } = run.record;
-  const result = { ...found, ...(decisions.length > 0 && { decisions }) };
+  const { metadata } = run.request;
+  const result = {
+    ...found,
+    ...(decisions.length > 0 && { decisions }),
+    ...(metadata && { metadata }),
+  };
   run.record.result = result;
   run.enter('DONE');
   showState(run);

@@ -28,8 +28,8 @@ export function showState(run: ShownRun): void {
 
 export function stateOf(run: ShownRun): PayoutState {
   const { record, prepared } = run;
-  if (!prepared) return payoutState(record, ownIdOf(workflowInfo().workflowId));
-  return payoutState(record, prepared.request.partnerOrderId, prepared.settings.lockLifetimeMs);
+  if (!prepared) return payoutState(record, { partnerOrderId: ownIdOf(workflowInfo().workflowId) });
+  return payoutState(record, prepared.request, prepared.settings.lockLifetimeMs);
 }
 
 /** No personal data here: ids and statuses only. */

@@ -15,6 +15,8 @@ export interface BatchFile {
 
 const CHUNK_BYTES = 64 * 1024;
 const MAX_RECORD_BYTES = 64 * 1024;
+const MAX_METADATA_COLUMN = 256;
+const METADATA = 'metadata.';
 const COLUMN = /^[A-Za-z]{1,64}(\.[A-Za-z]{1,64}){0,2}$/;
 
 /** Throws `InvalidPayoutRequestError` or a 400 `Problem` for a file that cannot be parsed. */
@@ -54,7 +56,8 @@ function* chunksOf(bytes: Buffer): Generator<Buffer> {
 function checkedColumns(header: readonly string[]): string[] {
   const errors = header.flatMap((name, at): FieldError[] => {
     const path = `column ${at + 1}`;
-    if (!COLUMN.test(name))
+    // The schema of the request checks the keys of metadata, which may contain dots.
+    if (!COLUMN.test(name) && !(name.startsWith(METADATA) && name.length <= MAX_METADATA_COLUMN))
       return [{ path, message: 'is not the path of a field, such as receiver.bankName' }];
     return header.indexOf(name) < at ? [{ path, message: `repeats ${name}` }] : [];
   });
@@ -65,8 +68,12 @@ function checkedColumns(header: readonly string[]): string[] {
 /** `receiver.bankName` becomes a field of the object `receiver`. An empty cell is an absent field. */
 function rowOf(record: Readonly<Record<string, string>>): object {
   const row = new Map<string, unknown>();
-  for (const [path, value] of Object.entries(record)) if (value !== '') set(row, path.split('.'), value);
+  for (const [path, value] of Object.entries(record)) if (value !== '') set(row, pathOf(path), value);
   return objectOf(row);
+}
+
+function pathOf(column: string): string[] {
+  return column.startsWith(METADATA) ? ['metadata', column.slice(METADATA.length)] : column.split('.');
 }
 
 function set(row: Map<string, unknown>, [name = '', ...rest]: readonly string[], value: string): void {

@@ -72,7 +72,7 @@ export function uploadForm({ formToken }: Visit): Html {
 <div><label for="app">Application</label><input id="app" name="app" maxlength="32" value="default"></div>
 <div><label for="file">File, CSV or NDJSON, up to 4 MiB</label><input id="file" name="file" type="file" accept=".csv,.ndjson,.jsonl,text/csv,application/x-ndjson" required></div>
 <div><button>Preview</button></div></div>
-<p class="faint">The columns of a CSV file are the fields of a payout request by path, such as <code>partnerOrderId</code>, <code>instructedAmount.amount</code> and <code>receiver.bankName</code>. Nothing starts before you have seen the preview.</p></form>`;
+<p class="faint">The columns of a CSV file are the fields of a payout request by path, such as <code>partnerOrderId</code>, <code>instructedAmount.amount</code> and <code>receiver.bankName</code>; <code>metadata.KEY</code> is a pair of metadata. Nothing starts before you have seen the preview.</p></form>`;
 }
 
 async function uploadIn(

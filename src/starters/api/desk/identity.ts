@@ -158,7 +158,8 @@ export class Identity {
     const entry = this.#callers.keys.find(({ caller }) => caller.users?.includes(name));
     if (!entry) throw new Problem('user-not-listed', 'no caller in PAYOUTS_API_KEYS_FILE lists this user');
     // The person's name, so that decisions and the audit trail name the person.
-    return { ...requireUnexpired(entry).caller, name };
+    const { caller } = requireUnexpired(entry);
+    return { ...caller, name, actsFor: caller.name };
   }
 
   #isFromProxy({ socket }: FastifyRequest): boolean {

@@ -107,7 +107,11 @@ ${state.needsAttention && html`<section aria-labelledby="flags"><h2 id="flags">N
     ['Provider last asked', time(state.lastAskedAt)],
     ['Provider last answered', time(state.lastConfirmedAt)],
     ['Ended', time(state.finishedAt)],
-  ])}${temporalLink(desk, workflow)}`;
+  ])}${metadataFacts(request)}${temporalLink(desk, workflow)}`;
+}
+
+function metadataFacts({ metadata }: CheckedPayoutRequest): Html | undefined {
+  return metadata && html`<h2>Metadata</h2>${facts(Object.entries(metadata))}`;
 }
 
 function lockLeft(until: string, nowMs: number): string {

@@ -1,0 +1,219 @@
+/**
+ * Reserves payouts within the daily limits of a caller. One workflow per caller counts, so the limits hold over all API
+ * servers and workers. Connects to Temporal only.
+ */
+import { createHash } from 'node:crypto';
+import { type Client, WithStartWorkflowOperation, WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { z } from 'zod';
+import { allowanceQuery, reserveUpdate } from '../contract/allowance-messages.ts';
+import { DAILY_LIMIT_EXCEEDED } from '../contract/failure-types.ts';
+import { allowanceWorkflowId, PAYOUTS_TASK_QUEUE } from '../contract/ids.ts';
+import type { WorkflowSignatures } from '../contract/workflows.ts';
+import {
+  type AllowanceState,
+  type DailyLimits,
+  PAYOUT_KEY_LENGTH,
+  type Reservation,
+  type ReserveAnswer,
+  type ReservedPayouts,
+} from '../domain/daily-limits.ts';
+import { toMinorUnits } from '../domain/money.ts';
+import type { CheckedPayoutRequest } from '../domain/payout.ts';
+import { type Clock, sleep } from '../surroundings/surroundings.ts';
+import { isGone } from '../temporal/client-errors.ts';
+import { inSlices } from './checked-batch.ts';
+import { retryDroppedUpdate } from './payouts.ts';
+
+/** Thrown if payouts exceed a daily limit. None of them was reserved. */
+export class DailyLimitError extends Error {
+  override readonly name = 'DailyLimitError';
+  /** The time to the next day. Undefined if the payouts alone exceed the limit. */
+  readonly retryAfterMs: number | undefined;
+
+  /** `message` follows the name of who is refused, such as `this key`. */
+  constructor(message: string, retryAfterMs: number | undefined) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** For an update that Temporal and a worker answer. */
+const TIMEOUT_MS = 10_000;
+const ENDED_RUN_TRIES = 5;
+const ENDED_RUN_PAUSE_MS = 100;
+/** Of the reservations in one update. Temporal accepts 2 MB per payload, which one reservation may need. */
+const MAX_CHARACTERS = 500_000;
+
+interface Waiting {
+  reservation: Reservation;
+  characters: number;
+  resolve(refusal: ReserveAnswer['refusals'][number]): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Temporal accepts ten updates of a workflow at a time, and fails its workflow tasks beyond that. So a process sends one
+ * at a time for a caller, with all reservations that have come meanwhile.
+ */
+export class Allowances {
+  private readonly client: Client;
+  private readonly environment: string;
+  private readonly clock: Clock;
+  /** By caller. An entry exists while an update is under way. */
+  private readonly queues = new Map<string, Waiting[]>();
+
+  constructor(client: Client, environment: string, clock: Clock) {
+    this.client = client;
+    this.environment = environment;
+    this.clock = clock;
+  }
+
+  /**
+   * Reserves all payouts or none, each once per day: a repeated call is safe. Needs a worker. Throws `DailyLimitError`, and
+   * errors of Temporal's client, after which it is unknown whether they are reserved.
+   */
+  async reserve(
+    caller: string,
+    { dailyAmount, dailyCount }: DailyLimits,
+    requests: readonly CheckedPayoutRequest[],
+  ): Promise<void> {
+    const payouts = await reservedPayouts(requests);
+    const reservation = { limits: { dailyAmount, dailyCount }, payouts };
+    const characters = payouts.reduce(
+      (sum, { keys, hundredths }) => sum + keys.length + hundredths.length,
+      0,
+    );
+    const refusal = await new Promise<ReserveAnswer['refusals'][number]>((resolve, reject) => {
+      const waiting = { reservation, characters, resolve, reject };
+      const queue = this.queues.get(caller);
+      if (queue) queue.push(waiting);
+      else void this.sendAll(caller, [waiting]);
+    });
+    if (refusal) throw new DailyLimitError(refusal.message, refusal.retryAfterMs);
+  }
+
+  /** What the caller has reserved. Throws Temporal's `WorkflowNotFoundError` if its workflow no longer exists. */
+  state(caller: string): Promise<AllowanceState> {
+    return this.client.workflow
+      .getHandle(allowanceWorkflowId(this.environment, caller))
+      .query(allowanceQuery);
+  }
+
+  /** Sends what waits until nothing waits. After an error, which Temporal's client has retried, fails what waits, too. */
+  private async sendAll(caller: string, queue: Waiting[]): Promise<void> {
+    this.queues.set(caller, queue);
+    let sent: Waiting[] = [];
+    try {
+      while (queue.length > 0) {
+        sent = queue.splice(0, fitting(queue));
+        const refusals = await this.send(
+          caller,
+          sent.map(({ reservation }) => reservation),
+        );
+        for (const [at, { resolve }] of sent.entries()) resolve(refusals[at] ?? null);
+        sent = [];
+      }
+    } catch (error) {
+      for (const { reject } of [...sent, ...queue]) reject(error);
+    } finally {
+      this.queues.delete(caller);
+    }
+  }
+
+  private async send(
+    caller: string,
+    reservations: readonly Reservation[],
+  ): Promise<ReserveAnswer['refusals']> {
+    try {
+      const { refusals } = await this.client.withDeadline(Date.now() + TIMEOUT_MS, () =>
+        this.retryEndedRun(() =>
+          retryDroppedUpdate(() =>
+            this.client.workflow.executeUpdateWithStart(reserveUpdate, {
+              args: [{ reservations }],
+              startWorkflowOperation: this.start(caller),
+            }),
+          ),
+        ),
+      );
+      return refusals;
+    } catch (error) {
+      const refusals = refusalsIn(error);
+      if (!refusals) throw error;
+      return refusals;
+    }
+  }
+
+  private start(caller: string) {
+    const { environment } = this;
+    return new WithStartWorkflowOperation<WorkflowSignatures['callerAllowance']>('callerAllowance', {
+      taskQueue: PAYOUTS_TASK_QUEUE,
+      workflowId: allowanceWorkflowId(environment, caller),
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      args: [{ environment, caller }],
+      staticSummary: `daily limits of ${caller}`,
+    });
+  }
+
+  /** The run may end, or continue as new, between the start and the update. */
+  private async retryEndedRun<T>(send: () => Promise<T>): Promise<T> {
+    for (let left = ENDED_RUN_TRIES; ; left -= 1) {
+      try {
+        return await send();
+      } catch (error) {
+        if (left === 0 || !isOfEndedRun(error)) throw error;
+      }
+      await sleep(this.clock, ENDED_RUN_PAUSE_MS);
+    }
+  }
+}
+
+/** How many of the waiting reservations one update takes: at least one. */
+function fitting(queue: readonly Waiting[]): number {
+  let characters = 0;
+  const beyond = queue.findIndex((waiting, at) => {
+    characters += waiting.characters;
+    return at > 0 && characters > MAX_CHARACTERS;
+  });
+  return beyond === -1 ? queue.length : beyond;
+}
+
+function isOfEndedRun(error: unknown): boolean {
+  return isGone(error) || failureIn(error)?.type === 'AcceptedUpdateCompletedWorkflow';
+}
+
+function failureIn(error: unknown): ApplicationFailure | undefined {
+  const cause = error instanceof WorkflowUpdateFailedError ? error.cause : undefined;
+  return cause instanceof ApplicationFailure ? cause : undefined;
+}
+
+const refusal = z.object({ message: z.string(), retryAfterMs: z.number().exactOptional() });
+const answers = z.tuple([z.object({ refusals: z.array(refusal.nullable()) })]);
+
+function refusalsIn(error: unknown): ReserveAnswer['refusals'] | undefined {
+  const failure = failureIn(error);
+  return failure?.type === DAILY_LIMIT_EXCEEDED ? answers.parse(failure.details)[0].refusals : undefined;
+}
+
+/** By currency. Hashes in slices, so that the process does other work meanwhile. */
+async function reservedPayouts(requests: readonly CheckedPayoutRequest[]): Promise<ReservedPayouts[]> {
+  const found = new Map<string, { keys: string[]; hundredths: bigint[] }>();
+  for await (const request of inSlices(requests)) {
+    const { currency, amount } = request.instructedAmount;
+    const { keys, hundredths } = found.get(currency) ?? { keys: [], hundredths: [] };
+    keys.push(keyOf(request));
+    hundredths.push(toMinorUnits(amount));
+    found.set(currency, { keys, hundredths });
+  }
+  return Array.from(found, ([currency, { keys, hundredths }]) => ({
+    ...{ currency, keys: keys.join(''), hundredths: hundredths.join(',') },
+  }));
+}
+
+/** With the amount: under the same id, another amount is another reservation. */
+function keyOf({ app, partnerOrderId, instructedAmount }: CheckedPayoutRequest): string {
+  const { currency, amount } = instructedAmount;
+  const identity = JSON.stringify([app, partnerOrderId, currency, amount]);
+  return createHash('sha256').update(identity).digest('base64').slice(0, PAYOUT_KEY_LENGTH);
+}
