@@ -181,24 +181,13 @@ async function open(
 ): Promise<Judge<Input>> {
   const server = await build(standInClient(standIn()), SETTINGS);
   await server.ready();
-  const sessions = new Map<Visitor, Session>();
-  for (const who of ['all', 'narrow', 'starter'] as const)
-    sessions.set(who, await signedIn(server, KEYS[who]));
-  const visitor = await visit(server, '/desk/sign-in', '');
-  sessions.set('nobody', visitor);
+  const sessions = new Sessions(server);
+  await sessions.open();
   return {
     judge: async (input) => {
-      const { cookie = '' } = sessions.get(input.visitor === 'other form' ? 'all' : input.visitor) ?? {};
-      const tokenOf = input.visitor === 'other form' ? 'starter' : input.visitor;
+      const verdict = await judgedRequest(server, input, requestOf(input, sessions.of(input)));
       // A sign-out ends the session.
-      if (input.route === 'POST /sign-out' && input.visitor !== 'nobody') sessions.delete(input.visitor);
-      const token =
-        input.route === 'POST /sign-in' ? visitor.formToken : (sessions.get(tokenOf)?.formToken ?? '');
-      const isSigningIn = input.route === 'POST /sign-in';
-      const request = requestOf(input, { cookie: isSigningIn ? visitor.cookie : cookie, formToken: token });
-      const verdict = await judgedRequest(server, input, request);
-      for (const who of ['all', 'narrow', 'starter'] as const)
-        if (!sessions.has(who)) sessions.set(who, await signedIn(server, KEYS[who]));
+      await sessions.open();
       return verdict;
     },
     settle: () => new Promise((resolve) => setTimeout(resolve, 1_500)),
@@ -206,6 +195,41 @@ async function open(
       await server.close();
     },
   };
+}
+
+const SIGNED_IN = ['all', 'narrow', 'starter'] as const;
+
+/** What the browsers of the visitors have. */
+class Sessions {
+  private readonly server: FastifyInstance;
+  private readonly sessions = new Map<Visitor, Session>();
+
+  constructor(server: FastifyInstance) {
+    this.server = server;
+  }
+
+  /** Signs in those who have no session. */
+  async open(): Promise<void> {
+    for (const who of SIGNED_IN)
+      if (!this.sessions.has(who)) this.sessions.set(who, await signedIn(this.server, KEYS[who]));
+    if (!this.sessions.has('nobody'))
+      this.sessions.set('nobody', await visit(this.server, '/desk/sign-in', ''));
+  }
+
+  /** What the input sends. */
+  of({ visitor, route }: Input): Session {
+    if (route === 'POST /sign-in') return this.sessionOf('nobody');
+    const isOther = visitor === 'other form';
+    const holder = isOther ? 'all' : visitor;
+    const { cookie } = this.sessionOf(holder);
+    const { formToken } = this.sessionOf(isOther ? 'starter' : visitor);
+    if (route === 'POST /sign-out' && holder !== 'nobody') this.sessions.delete(holder);
+    return { cookie, formToken };
+  }
+
+  private sessionOf(visitor: Visitor): Session {
+    return this.sessions.get(visitor) ?? { cookie: '', formToken: '' };
+  }
 }
 
 /** Sends the request and follows its redirect; after an upload, also starts the batch that the preview offers. */
