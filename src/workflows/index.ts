@@ -5,6 +5,7 @@ export { payoutReconciliation } from './aftercare/payout-reconciliation.ts';
 export { payoutReport } from './aftercare/payout-report.ts';
 export { payoutBatch } from './batch/payout-batch.ts';
 export { payoutBatchPart } from './batch/payout-batch-part.ts';
+export { eventDelivery } from './events/event-delivery.ts';
 export { payout } from './payout/payout.ts';
 export { payoutOperation } from './payout/payout-operation.ts';
 export { rateLimitLease } from './rate-limit-lease.ts';
