@@ -15,8 +15,7 @@ const MAX_BODY = 8_192;
 export async function queueEvents(
   client: Client,
   key: EndpointKey,
-  source: string,
-  events: readonly RecordedEvent[],
+  { workflowId: source, events }: { workflowId: string; events: readonly RecordedEvent[] },
   how: Omit<QueueEvents, 'events'>,
 ): Promise<void> {
   const queued = events.map((event) => {

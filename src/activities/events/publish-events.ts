@@ -19,7 +19,7 @@ export function publishActivities(config: WorkerConfig, client: Client, clock: C
             const wanted = events.filter(({ type }) => wants(endpoint, type));
             if (wanted.length === 0) return;
             const key = { environment, app, endpoint: endpoint.name };
-            await queueEvents(client, key, workflowId, wanted, { atMs: clock.wallMs() });
+            await queueEvents(client, key, { workflowId, events: wanted }, { atMs: clock.wallMs() });
           }),
         );
         // An endpoint that cannot take them must not keep them from the others. The retry repeats them; deliveries
