@@ -30,7 +30,7 @@ export const endpointEntry = z.strictObject({
   application: appName.describe('The application whose events it gets, by name.'),
   url: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
-    .refine((url) => URL.canParse(url) && new URL(url).username === '' && new URL(url).password === '', {
+    .refine((url) => !URL.canParse(url) || (new URL(url).username === '' && new URL(url).password === ''), {
       message: 'must not contain a user or a password',
     })
     .describe(
