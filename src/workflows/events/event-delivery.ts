@@ -158,22 +158,19 @@ class DeliveryRun {
     const wasEnabled = record.disabled === undefined;
     const { delivered, gaveUp, unreadable } = record;
     applyReport(record, report, Math.random());
-    this.count('payouts_events_delivered', record.delivered - delivered);
-    this.count('payouts_events_lost', record.gaveUp + record.unreadable - gaveUp - unreadable);
-    this.count(
-      'payouts_event_failures',
-      report.outcomes.filter(({ kind }) => kind === 'failed' || kind === 'gone').length,
-    );
+    this.count('delivered', record.delivered - delivered);
+    this.count('lost', record.gaveUp + record.unreadable - gaveUp - unreadable);
+    this.count('failed', report.outcomes.filter(({ kind }) => kind === 'failed' || kind === 'gone').length);
     if (wasEnabled && record.disabled) this.noteDisabled();
   }
 
   noteDisabled(): void {
     log.warn('an endpoint has disabled itself', { ...this.tags, why: this.record.disabled?.code ?? '' });
-    this.count('payouts_endpoints_disabled', 1);
+    this.count('disabled', 1);
   }
 
-  count(name: string, value: number): void {
-    if (value > 0) metricMeter.createCounter(name, 'event', METRICS[name] ?? name).add(value, this.tags);
+  count(what: keyof typeof METRICS, value: number): void {
+    if (value > 0) METRICS[what]().add(value, this.tags);
   }
 
   private get tags(): Record<string, string> {
@@ -188,12 +185,14 @@ class DeliveryRun {
   }
 }
 
-const METRICS: Readonly<Record<string, string>> = {
-  payouts_events_delivered: 'events that an endpoint has accepted',
-  payouts_event_failures: 'deliveries that failed and are repeated',
-  payouts_events_lost: 'events that were not delivered',
-  payouts_endpoints_disabled: 'endpoints that have disabled themselves',
-};
+const METRICS = {
+  delivered: () =>
+    metricMeter.createCounter('payouts_events_delivered', 'event', 'events that an endpoint has accepted'),
+  failed: () => metricMeter.createCounter('payouts_event_failures', 'request', 'requests that failed'),
+  lost: () => metricMeter.createCounter('payouts_events_lost', 'event', 'events that were not delivered'),
+  disabled: () =>
+    metricMeter.createCounter('payouts_endpoints_disabled', 'endpoint', 'endpoints that disabled themselves'),
+} as const;
 
 function installHandlers(run: DeliveryRun): void {
   setHandler(endpointStateQuery, () => run.state());
@@ -215,7 +214,7 @@ function accept(run: DeliveryRun, queue: unknown): void {
   const { record } = run;
   const [wasEnabled, { dropped }] = [record.disabled === undefined, record];
   enqueue(record, queue);
-  run.count('payouts_events_lost', record.dropped - dropped);
+  run.count('lost', record.dropped - dropped);
   if (record.dropped === dropped) return;
   flagEndpoint(record, queue.atMs);
   if (wasEnabled) run.noteDisabled();
